@@ -1,0 +1,25 @@
+import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
+
+/**
+ * What happened to a connection. Beside the events of its session (`started`, `resumed`, `lost`,
+ * `recovered`, `sessionless`, `stateless`, `discarded`, `tools-changed`):
+ *
+ * - `discarded` with reason `"invalid"`: the saved state of the connection did not parse.
+ * - `unavailable`: the server could not be reached or refused; the connection's tools are missing.
+ * - `sse-fallback`: the server only knows the old HTTP+SSE transport, which keeps no session.
+ * - `peer-version`: `@ai-sdk/mcp` is of a version outside the tested range.
+ *
+ * No event holds a session id, a token or a principal.
+ */
+export type ConnectionEvent = { readonly connection: string } & (
+  | SessionEvent
+  | { readonly type: "discarded"; readonly reason: "invalid" }
+  | { readonly type: "unavailable"; readonly error: McpSessionError }
+  | { readonly type: "sse-fallback" }
+  | {
+      readonly type: "peer-version";
+      readonly package: string;
+      readonly version: string;
+      readonly tested: string;
+    }
+);

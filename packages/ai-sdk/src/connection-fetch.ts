@@ -1,0 +1,173 @@
+import { McpSessionError } from "@durable-mcp/core";
+import type { ConnectionContext, ConnectionToken, McpClientConnection } from "./define-connection.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+/** The fetches of one connection in one step: with its headers and its token. */
+export interface ConnectionFetch {
+  /** Adds them to requests to the connection's URL. */
+  readonly fetch: Fetch;
+  /** Adds them to all requests to its origin: the old HTTP+SSE transport posts to another path. */
+  readonly fetchForOrigin: Fetch;
+  /** The status of the last answer to an `initialize`; tells an old server from a failure. */
+  readonly initializeStatus: number | undefined;
+}
+
+/**
+ * Resolves the connection's headers and token once for the step. A 401 evicts the token, and the
+ * request is sent once more with another.
+ */
+export function createConnectionFetch({
+  definition: { options },
+  context,
+  onClientVersion,
+  now,
+}: {
+  definition: McpClientConnection;
+  context: ConnectionContext;
+  /** Told once which version of `@ai-sdk/mcp` requests come from, as its user agent says. */
+  onClientVersion: (version: string) => void;
+  now: () => number;
+}): ConnectionFetch {
+  const url = new URL(options.url);
+  const resolveHeaders = once(() => resolveAll(options.headers ?? {}, context));
+  const tokens = options.auth && createTokenCache(options.auth.getToken, context, now);
+  const reportVersion = createVersionReport(onClientVersion);
+  let initializeStatus: number | undefined;
+
+  const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
+
+  const sendToServer = async (input: RequestInfo | URL, init: RequestInit, headers: Headers) => {
+    for (const [name, value] of Object.entries(await resolveHeaders())) headers.set(name, value);
+    const attempt = async (token: string | undefined) => {
+      if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+      const response = await send(input instanceof Request ? input.clone() : input, {
+        ...init,
+        headers,
+      });
+      if (isInitialize(init)) initializeStatus = response.status;
+      return response;
+    };
+    const token = await tokens?.get();
+    const response = await attempt(token);
+    if (response.status !== 401 || tokens === undefined || token === undefined) return response;
+    tokens.evict(token);
+    if (init.body instanceof ReadableStream) return response;
+    await response.body?.cancel();
+    return await attempt(await tokens.get());
+  };
+
+  const createFetch =
+    (isForServer: (target: URL) => boolean): Fetch =>
+    async (input, init = {}) => {
+      const request = input instanceof Request ? input : undefined;
+      const target = new URL(request ? request.url : String(input));
+      if (target.origin !== url.origin) {
+        if (options.fetch !== undefined) return await send(input, init);
+        throw fetchRequired(context.connection, target.origin);
+      }
+      const headers = new Headers(init.headers ?? request?.headers);
+      reportVersion(headers);
+      return await (isForServer(target) ? sendToServer(input, init, headers) : send(input, init));
+    };
+
+  return {
+    fetch: createFetch(({ pathname, search }) => pathname === url.pathname && search === url.search),
+    fetchForOrigin: createFetch(() => true),
+    get initializeStatus() {
+      return initializeStatus;
+    },
+  };
+}
+
+/** All values of a definition's headers, for one principal. */
+export async function resolveAll(
+  headers: NonNullable<McpClientConnection["options"]["headers"]>,
+  context: ConnectionContext,
+): Promise<Record<string, string>> {
+  const entries = Object.entries(headers).map(async ([name, value]) => {
+    return [name, typeof value === "string" ? value : await value(context)] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** A token this close to its end, in milliseconds, is not used any more. */
+const expiryMarginMs = 10_000;
+
+function createTokenCache(
+  getToken: (context: ConnectionContext) => ConnectionToken | Promise<ConnectionToken>,
+  context: ConnectionContext,
+  now: () => number,
+) {
+  let current: Promise<ConnectionToken> | undefined;
+  let value: ConnectionToken | undefined;
+
+  const load = async () => {
+    const loaded: unknown = await getToken(context);
+    if (isToken(loaded)) return loaded;
+    throw new McpSessionError(
+      "CONNECTION_INVALID",
+      `Connection ${context.connection}: auth.getToken must return { token: string, expiresAt?: number | Date }.`,
+      { data: { field: "auth.getToken", connection: context.connection } },
+    );
+  };
+
+  return {
+    async get(): Promise<string> {
+      if (value?.expiresAt !== undefined && Number(value.expiresAt) - expiryMarginMs <= now()) {
+        current = undefined;
+      }
+      const loading = (current ??= load());
+      try {
+        value = await loading;
+        return value.token;
+      } catch (error) {
+        if (current === loading) current = undefined;
+        throw error;
+      }
+    },
+    /** Forgets a token that was refused, unless another has taken its place. */
+    evict(token: string) {
+      if (value?.token === token) current = value = undefined;
+    },
+  };
+}
+
+function isToken(value: unknown): value is ConnectionToken {
+  const token = (value as ConnectionToken | null | undefined)?.token;
+  return typeof token === "string" && token !== "";
+}
+
+/** Runs `load` once; a failure is not kept. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
+}
+
+function createVersionReport(onClientVersion: (version: string) => void) {
+  let isDone = false;
+  return (headers: Headers) => {
+    const version = /\bai-sdk\/(\d+\.\d+\.\d+)/.exec(headers.get("user-agent") ?? "")?.[1];
+    if (isDone || version === undefined) return;
+    isDone = true;
+    onClientVersion(version);
+  };
+}
+
+function isInitialize({ body }: RequestInit): boolean {
+  return typeof body === "string" && body.includes('"method":"initialize"');
+}
+
+function fetchRequired(connection: string, origin: string): McpSessionError {
+  return new McpSessionError(
+    "FETCH_REQUIRED",
+    `Connection ${connection}: a request to ${origin} was refused. Give the connection a \`fetch\` of your own, one that checks where requests go, to allow other origins (an authorization server, for example).`,
+    { data: { connection, origin } },
+  );
+}

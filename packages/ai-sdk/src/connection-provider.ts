@@ -1,0 +1,125 @@
+import { type Principal, sessionKey } from "@durable-mcp/core";
+import { type ConnectionRegistry, createConnectionRegistry } from "./connection-registry.ts";
+import type { ConnectionEvent } from "./connection-event.ts";
+import { checkConnections, isStateful, type McpClientConnection } from "./define-connection.ts";
+import { createRegistryConnection } from "./registry-connection.ts";
+import { commitSlots, seedSlot, type SeededSlot } from "./session-state.ts";
+
+type Connections = Record<string, McpClientConnection>;
+
+export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
+  /**
+   * The declared servers by name, or a function of the principal that returns them. Names are
+   * lower case: `^[a-z][a-z0-9]*([_-][a-z0-9]+)*$`.
+   */
+  connections: CONNECTIONS | ((principal: Principal | undefined) => CONNECTIONS);
+  /** Told what happens to connections and their sessions. */
+  onEvent?: ((event: ConnectionEvent) => void) | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  now?: (() => number) | undefined;
+}
+
+/** Builds a step's registry from state, and writes what changed back into it. */
+export interface ConnectionProvider<CONNECTIONS extends Connections = Connections> {
+  /**
+   * Seeds one slot per stateful connection. Sends nothing.
+   *
+   * @param options.state `session.state` of the agent session: data from outside, parsed strictly
+   * @param options.principal on whose behalf; never taken from the state. Needed as soon as one
+   *   connection is stateful
+   * @param options.abortSignal ends handshakes and listings of the step
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
+   */
+  create(options: {
+    state?: unknown;
+    principal?: Principal | undefined;
+    abortSignal?: AbortSignal | undefined;
+  }): ConnectionRegistry<CONNECTIONS>;
+  /**
+   * The agent session with the registry's changed slots in its state. Works before and after
+   * `dispose`, after success and after failure. Inputs are not mutated; the same object comes back
+   * when nothing changed.
+   */
+  commit<SESSION extends { state?: unknown }>(
+    registry: ConnectionRegistry<CONNECTIONS>,
+    session: SESSION,
+  ): SESSION;
+}
+
+/**
+ * Creates the provider of an application's connections. Call it once, at start.
+ *
+ * @example
+ * const registry = provider.create({ state: session.state, principal });
+ * try {
+ *   const agent = new ToolLoopAgent({ model, tools: await registry.tools() });
+ *   await agent.generate({ prompt });
+ * } finally {
+ *   await registry.dispose();
+ *   session = provider.commit(registry, session);
+ * }
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the connection and the field
+ */
+export function createConnectionProvider<CONNECTIONS extends Connections>({
+  connections,
+  onEvent,
+  now = Date.now,
+}: ConnectionProviderOptions<CONNECTIONS>): ConnectionProvider<CONNECTIONS> {
+  if (typeof connections !== "function") checkConnections(connections);
+  const slotsOf = new WeakMap<object, ReadonlyMap<string, SeededSlot>>();
+  const emit = (event: ConnectionEvent) => {
+    try {
+      onEvent?.(event);
+    } catch {
+      // An observer that throws must not change what happens to the session.
+    }
+  };
+
+  return {
+    create({ state, principal, abortSignal }) {
+      const declared = typeof connections === "function" ? connections(principal) : connections;
+      checkConnections(declared);
+      const slots = new Map<string, SeededSlot>();
+      const closing = new AbortController();
+      const signal = abortSignal ? AbortSignal.any([abortSignal, closing.signal]) : closing.signal;
+      let isActive = true;
+
+      const seed = (connection: string) => {
+        const key = sessionKey({ connection, principal: principal as Principal });
+        const seeded = seedSlot(state, key);
+        if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
+        slots.set(key, seeded);
+        return seeded.slot;
+      };
+
+      const registry = createConnectionRegistry({
+        connections: Object.entries(declared).map(([connection, definition]) =>
+          createRegistryConnection({
+            definition,
+            context: { principal, connection, abortSignal: signal },
+            slot: isStateful(definition) ? seed(connection) : undefined,
+            isActive: () => isActive,
+            emit,
+            now,
+          }),
+        ),
+        emit,
+        endStep(phase) {
+          isActive = false;
+          if (phase === "closed") closing.abort();
+        },
+      }) as ConnectionRegistry<CONNECTIONS>;
+      slotsOf.set(registry, slots);
+      return registry;
+    },
+
+    commit(registry, session) {
+      const slots = slotsOf.get(registry);
+      if (slots === undefined) {
+        throw new TypeError("commit: the registry was not made by this provider's create()");
+      }
+      return commitSlots(session, slots);
+    },
+  };
+}

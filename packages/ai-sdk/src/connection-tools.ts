@@ -1,0 +1,72 @@
+import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
+import type { Tool, ToolSet } from "ai";
+import { restoreSessionError } from "./connection-error.ts";
+import type { McpClientConnection } from "./define-connection.ts";
+import { toolName } from "./tool-name.ts";
+
+/** The tools of a connected client as the connection offers them, under their names for the model. */
+export async function connectionTools({
+  name: connection,
+  definition,
+  client,
+  abortSignal,
+}: {
+  name: string;
+  definition: McpClientConnection;
+  client: MCPClient;
+  abortSignal: AbortSignal;
+}): Promise<ToolSet> {
+  if (client.initializeResult.capabilities.tools == null) return {};
+  const { options } = definition;
+  const listed = await listAllTools(client, abortSignal);
+  const offered = listed.filter(({ name }) => isOffered(name, options.tools));
+  const tools = client.toolsFromDefinitions(
+    { tools: offered },
+    options.schemas === undefined ? {} : { schemas: options.schemas },
+  );
+  const entries = Object.entries(tools).map(async ([name, tool]) => {
+    const execute = withCallOptions(tool.execute as Execute, connection, options.timeouts?.callMs);
+    return [await toolName(connection, name), { ...tool, execute } as Tool] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function listAllTools(client: MCPClient, signal: AbortSignal) {
+  const tools: ListToolsResult["tools"] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.listTools({
+      ...(cursor === undefined ? {} : { params: { cursor } }),
+      options: { signal },
+    });
+    tools.push(...page.tools);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return tools;
+}
+
+function isOffered(name: string, filter: McpClientConnection["options"]["tools"]): boolean {
+  if (filter === undefined) return true;
+  return "allow" in filter ? filter.allow.includes(name) : !filter.block.includes(name);
+}
+
+type Execute = (input: unknown, options?: { abortSignal?: AbortSignal }) => PromiseLike<unknown>;
+
+/** Bounds a call in time, and turns a client's error back into ours. */
+function withCallOptions(
+  execute: Execute,
+  connection: string,
+  callMs: number | undefined,
+): Execute {
+  return async (input, options) => {
+    const signals = [options?.abortSignal, callMs && AbortSignal.timeout(callMs)].filter(
+      (signal) => signal instanceof AbortSignal,
+    );
+    const [abortSignal] = signals.length > 1 ? [AbortSignal.any(signals)] : signals;
+    try {
+      return await execute(input, { ...options, ...(abortSignal && { abortSignal }) });
+    } catch (error) {
+      throw restoreSessionError(error, connection);
+    }
+  };
+}

@@ -1,0 +1,241 @@
+import type { MCPClientCapabilities, OAuthClientProvider } from "@ai-sdk/mcp";
+import type { ElicitationRequest, ElicitResult, MCPClient } from "@ai-sdk/mcp";
+import { McpSessionError, type Principal, type ToolListOptions } from "@durable-mcp/core";
+import * as z from "zod/mini";
+
+/** What a function in a definition is told about the use it is called for. */
+export interface ConnectionContext {
+  /** On whose behalf the connection is used. */
+  readonly principal: Principal | undefined;
+  /** The connection's name. */
+  readonly connection: string;
+  /** Aborts when the step's registry is disposed of. */
+  readonly abortSignal: AbortSignal;
+}
+
+/** A bearer token and when it stops working, in milliseconds since 1970-01-01 UTC or as a `Date`. */
+export interface ConnectionToken {
+  readonly token: string;
+  readonly expiresAt?: number | Date | undefined;
+}
+
+type Awaitable<T> = T | Promise<T>;
+type HeaderValue = string | ((context: ConnectionContext) => Awaitable<string>);
+
+/** Schemas for typed and validated tools, as `schemas` of `MCPClient.tools()` takes them. */
+export type ConnectionToolSchemas = Exclude<
+  NonNullable<NonNullable<Parameters<MCPClient["tools"]>[0]>["schemas"]>,
+  "automatic"
+>;
+
+/** How a stateful connection keeps its session. */
+export interface StatefulSessionOptions {
+  readonly mode: "stateful";
+  /** How long and how large a tool list may be to be kept in the state. */
+  readonly toolList?: ToolListOptions | undefined;
+  /**
+   * How long the verdict that the server has no sessions holds, in milliseconds.
+   * @default 86400000 (1 day)
+   */
+  readonly statelessMaxAgeMs?: number | undefined;
+}
+
+export interface McpClientConnectionOptions<
+  SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
+> {
+  /** The server's Streamable HTTP endpoint. */
+  readonly url: string | URL;
+  /** What the connection is for, for people and for prompts. */
+  readonly description: string;
+  /**
+   * Whether one MCP session lasts over all steps of an agent session.
+   * @default "stateless"
+   */
+  readonly session?: "stateless" | "stateful" | StatefulSessionOptions | undefined;
+  /** A bearer token, asked for once a step and again after a 401. Not together with `authProvider`. */
+  readonly auth?:
+    | { readonly getToken: (context: ConnectionContext) => Awaitable<ConnectionToken> }
+    | undefined;
+  /** OAuth as `@ai-sdk/mcp` does it; a function when each principal has tokens of its own. */
+  readonly authProvider?:
+    | OAuthClientProvider
+    | ((context: ConnectionContext) => Awaitable<OAuthClientProvider>)
+    | undefined;
+  /** Headers for every request to the server. Functions are called once a step. */
+  readonly headers?: Readonly<Record<string, HeaderValue>> | undefined;
+  /** Which of the server's tools are offered, by the server's names. @default all */
+  readonly tools?: { readonly allow: readonly string[] } | { readonly block: readonly string[] } | undefined;
+  /** Typed and validated tools; only these are offered then. Otherwise the server's JSON Schema is used. */
+  readonly schemas?: SCHEMAS;
+  /** Client capabilities to declare. Sampling, elicitation and roots need, and get, an open stream. */
+  readonly capabilities?: MCPClientCapabilities | undefined;
+  /** Answers the server's elicitation requests; declares the capability. */
+  readonly onElicitation?: ((request: ElicitationRequest) => Awaitable<ElicitResult>) | undefined;
+  readonly timeouts?:
+    | {
+        /** For the handshake and for listing tools, in milliseconds. @default 30000 */
+        readonly connectMs?: number | undefined;
+        /** For each tool call, in milliseconds. @default none */
+        readonly callMs?: number | undefined;
+      }
+    | undefined;
+  /** Whether redirects within the server's origin are followed. @default "refuse" */
+  readonly redirect?: "refuse" | "same-origin" | undefined;
+  /**
+   * The fetch that requests go out with. Passing one also vouches for where OAuth requests may go:
+   * use one that checks hosts. @default globalThis.fetch, with other origins refused
+   */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/** A declared MCP server. Made by `defineMcpClientConnection`. */
+export interface McpClientConnection<
+  SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
+> {
+  readonly type: "mcp-client";
+  readonly options: McpClientConnectionOptions<SCHEMAS>;
+}
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const positive = z.number().check(z.positive("must be a positive number of milliseconds"));
+const text = z.string().check(z.minLength(1, "must not be empty"));
+const names = z.array(text);
+const someFunction = z.custom(isFunction, "must be a function");
+const someObject = z.custom(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  "must be an object",
+);
+
+const optionsSchema = z
+  .strictObject({
+    url: z.custom(
+      (value) => URL.canParse(String(value)) && /^https?:$/.test(new URL(String(value)).protocol),
+      "must be an absolute http(s) URL",
+    ),
+    description: text,
+    session: z.optional(
+      z.union(
+        [
+          z.literal(["stateless", "stateful"]),
+          z.strictObject({
+            mode: z.literal("stateful"),
+            toolList: z.optional(
+              z.strictObject({ maxAgeMs: z.optional(positive), maxLength: z.optional(z.number()) }),
+            ),
+            statelessMaxAgeMs: z.optional(positive),
+          }),
+        ],
+        'must be "stateless", "stateful" or { mode: "stateful", toolList?, statelessMaxAgeMs? }',
+      ),
+    ),
+    auth: z.optional(z.strictObject({ getToken: someFunction })),
+    authProvider: z.optional(
+      z.custom(
+        (value) => isFunction(value) || isFunction((value as { tokens?: unknown } | null)?.tokens),
+        "must be an OAuthClientProvider or a function that returns one",
+      ),
+    ),
+    headers: z.optional(
+      z.record(
+        z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "must be an HTTP header name")),
+        z.custom(
+          (value) => typeof value === "string" || isFunction(value),
+          "must be a string or a function that returns one",
+        ),
+      ),
+    ),
+    tools: z.optional(
+      z.union(
+        [z.strictObject({ allow: names }), z.strictObject({ block: names })],
+        "must be { allow: string[] } or { block: string[] }",
+      ),
+    ),
+    schemas: z.optional(someObject),
+    capabilities: z.optional(someObject),
+    onElicitation: z.optional(someFunction),
+    timeouts: z.optional(
+      z.strictObject({ connectMs: z.optional(positive), callMs: z.optional(positive) }),
+    ),
+    redirect: z.optional(
+      z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"'),
+    ),
+    fetch: z.optional(someFunction),
+  })
+  .check(
+    z.refine(({ auth, authProvider }) => auth === undefined || authProvider === undefined, {
+      path: ["auth"],
+      message: "cannot be combined with authProvider; keep the one that applies",
+    }),
+    z.refine(({ url }) => !/\/\/[^/]*@/.test(String(url)), {
+      path: ["url"],
+      message: "must not contain credentials; use auth or headers",
+    }),
+  );
+
+/**
+ * Declares an MCP server that agents connect to over Streamable HTTP.
+ *
+ * @example
+ * defineMcpClientConnection({
+ *   url: "http://localhost:8931/mcp",
+ *   description: "A browser that stays open between steps.",
+ *   session: "stateful",
+ * })
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field and how to fix it
+ */
+export function defineMcpClientConnection<
+  const SCHEMAS extends ConnectionToolSchemas | undefined = undefined,
+>(options: McpClientConnectionOptions<SCHEMAS>): McpClientConnection<SCHEMAS> {
+  const parsed = z.safeParse(optionsSchema, options);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const unknownKey = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
+    const path = [...(issue?.path ?? []), ...(unknownKey === undefined ? [] : [unknownKey])];
+    const field = path.join(".") || "options";
+    const fix = unknownKey === undefined ? (issue?.message ?? "is invalid") : "is not a known option";
+    throw new McpSessionError("CONNECTION_INVALID", `Connection option ${field} ${fix}.`, {
+      data: { field },
+    });
+  }
+  return Object.freeze({ type: "mcp-client", options: Object.freeze({ ...options }) });
+}
+
+export function isStateful({ options }: McpClientConnection): boolean {
+  const { session } = options;
+  return session === "stateful" || (typeof session === "object" && session.mode === "stateful");
+}
+
+const namePattern = /^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/;
+
+/**
+ * Checks a record of connections as an application hands it over.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+export function checkConnections(connections: unknown): void {
+  if (typeof connections !== "object" || connections === null) {
+    throw new McpSessionError(
+      "CONNECTION_INVALID",
+      "connections must be a record of connections, or a function of the principal that returns one.",
+      { data: { field: "connections" } },
+    );
+  }
+  for (const [name, connection] of Object.entries(connections)) {
+    const field = `connections.${name}`;
+    if (!namePattern.test(name)) {
+      throw new McpSessionError(
+        "CONNECTION_INVALID",
+        `${field}: a connection's name must be lower-case letters and digits, in parts joined by single "_" or "-", starting with a letter.`,
+        { data: { field } },
+      );
+    }
+    if ((connection as McpClientConnection | undefined)?.type !== "mcp-client") {
+      throw new McpSessionError(
+        "CONNECTION_INVALID",
+        `${field} must be made by defineMcpClientConnection.`,
+        { data: { field } },
+      );
+    }
+  }
+}

@@ -1,0 +1,18 @@
+export type { ConnectionEvent } from "./connection-event.ts";
+export {
+  type ConnectionProvider,
+  type ConnectionProviderOptions,
+  createConnectionProvider,
+} from "./connection-provider.ts";
+export type { ConnectionRegistry } from "./connection-registry.ts";
+export type { ConnectionToolSet } from "./connection-tool-set.ts";
+export {
+  type ConnectionContext,
+  type ConnectionToken,
+  type ConnectionToolSchemas,
+  defineMcpClientConnection,
+  type McpClientConnection,
+  type McpClientConnectionOptions,
+  type StatefulSessionOptions,
+} from "./define-connection.ts";
+export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";

@@ -1,0 +1,130 @@
+import type { MCPClient } from "@ai-sdk/mcp";
+import { createSessionFetch, type SessionSlot } from "@durable-mcp/core";
+import { connectionUnavailable, restoreSessionError } from "./connection-error.ts";
+import type { ConnectionEvent } from "./connection-event.ts";
+import { createConnectionFetch, resolveAll } from "./connection-fetch.ts";
+import { type ConnectionContext, type McpClientConnection } from "./define-connection.ts";
+import { isOldServerStatus, needsListening, openClient } from "./open-client.ts";
+import { checkClientVersion } from "./peer-version.ts";
+
+/** One connection in one step. */
+export interface RegistryConnection {
+  readonly name: string;
+  readonly definition: McpClientConnection;
+  readonly abortSignal: AbortSignal;
+  /** For any MCP client: with the connection's headers and token, and its session if it has one. */
+  readonly fetch: typeof globalThis.fetch;
+  /** The live client; connects on first use. A failure is not kept. */
+  client(): Promise<MCPClient>;
+  /** The client that is connected or on its way, if any. */
+  readonly opening: Promise<MCPClient> | undefined;
+}
+
+export function createRegistryConnection({
+  definition,
+  context,
+  slot,
+  isActive,
+  emit,
+  now,
+}: {
+  definition: McpClientConnection;
+  context: ConnectionContext;
+  /** The slot of a stateful connection. */
+  slot: SessionSlot | undefined;
+  /** Whether the step goes on: aborted calls are cancelled then, and not when clients close. */
+  isActive: () => boolean;
+  emit: (event: ConnectionEvent) => void;
+  now: () => number;
+}): RegistryConnection {
+  const { options } = definition;
+  const name = context.connection;
+  const url = new URL(options.url);
+  const connectionFetch = createConnectionFetch({
+    definition,
+    context,
+    onClientVersion: (version) => checkClientVersion(version, name, emit),
+    now,
+  });
+  const session = typeof options.session === "object" ? options.session : undefined;
+  const sessionFetch =
+    slot &&
+    createSessionFetch({
+      url,
+      slot,
+      fetch: connectionFetch.fetch,
+      allowOtherOrigins: options.fetch !== undefined,
+      redirect: options.redirect,
+      listen: needsListening(definition),
+      cancelOnAbort: isActive,
+      toolList: session?.toolList,
+      statelessMaxAgeMs: session?.statelessMaxAgeMs,
+      onEvent: (event) => emit({ ...event, connection: name }),
+      now,
+    });
+  // Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself.
+  const needsOwnFetch = options.auth !== undefined || options.fetch !== undefined;
+  const clientFetch = sessionFetch ?? (needsOwnFetch ? connectionFetch.fetch : undefined);
+  const isResuming = slot?.snapshot?.kind === "session";
+  let opening: Promise<MCPClient> | undefined;
+
+  const isOldServer = (error: unknown) => {
+    const status = (error as { statusCode?: unknown } | null)?.statusCode;
+    if (slot === undefined) return isOldServerStatus(connectionFetch.initializeStatus ?? status);
+    const known = slot.snapshot?.kind ?? "sessionless";
+    const { initializeStatus } = connectionFetch;
+    return !isResuming && known === "sessionless" && isOldServerStatus(initializeStatus);
+  };
+
+  const open = async () => {
+    try {
+      const client = await openClient({
+        definition,
+        context,
+        fetch: clientFetch,
+        sseFetch: clientFetch && connectionFetch.fetchForOrigin,
+        headers: async () =>
+          clientFetch || !options.headers ? undefined : await resolveAll(options.headers, context),
+        isOldServer,
+        onSseFallback: () => emit({ type: "sse-fallback", connection: name }),
+      });
+      return withSessionErrors(client, name);
+    } catch (error) {
+      throw connectionUnavailable(error, name, url.origin);
+    }
+  };
+
+  return {
+    name,
+    definition,
+    abortSignal: context.abortSignal,
+    fetch: sessionFetch ?? connectionFetch.fetch,
+    get opening() {
+      return opening;
+    },
+    client() {
+      opening ??= open().catch((error: unknown) => {
+        opening = undefined;
+        throw error;
+      });
+      return opening;
+    },
+  };
+}
+
+/** The client, with errors that come from the session fetch as `McpSessionError`. */
+function withSessionErrors(client: MCPClient, connection: string): MCPClient {
+  return new Proxy(client, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        const result: unknown = value.apply(target, args);
+        if (!(result instanceof Promise)) return result;
+        return result.catch((error: unknown) => {
+          throw restoreSessionError(error, connection);
+        });
+      };
+    },
+  });
+}

@@ -1,0 +1,65 @@
+import {
+  createSessionSlot,
+  parseSessionSnapshot,
+  type SessionSlot,
+  type SessionSnapshot,
+} from "@durable-mcp/core";
+
+/** The one key of `session.state` that is ours: a record of snapshots under their session keys. */
+export const stateKey = "mcpSessions";
+
+/** A slot of a registry, with what became of the state it was seeded from. */
+export interface SeededSlot {
+  readonly slot: SessionSlot;
+  /** Whether the state held something for this slot that does not parse. */
+  readonly isDiscarded: boolean;
+}
+
+/** Seeds a slot from the state of an agent session: data from outside, read by own keys only. */
+export function seedSlot(state: unknown, key: string): SeededSlot {
+  const entry = ownValue(ownValue(state, stateKey), key);
+  if (entry === undefined) return { slot: createSessionSlot(), isDiscarded: false };
+  try {
+    return { slot: createSessionSlot(parseSessionSnapshot(entry)), isDiscarded: false };
+  } catch {
+    return { slot: createSessionSlot(), isDiscarded: true };
+  }
+}
+
+/**
+ * The agent session with the changed slots in its state; the same object when nothing changed.
+ * Neither the session nor its state is mutated, and no other key of the state is touched.
+ */
+export function commitSlots<SESSION extends { state?: unknown }>(
+  session: SESSION,
+  slots: ReadonlyMap<string, SeededSlot>,
+): SESSION {
+  const before = asRecord(ownValue(session.state, stateKey));
+  const after = new Map(Object.entries(before));
+  let isChanged = false;
+  for (const [key, { slot, isDiscarded }] of slots) {
+    if (!slot.changed && !isDiscarded) continue;
+    if (sameJson(after.get(key), slot.snapshot)) continue;
+    isChanged = true;
+    if (slot.snapshot === undefined) after.delete(key);
+    else after.set(key, structuredClone<SessionSnapshot>(slot.snapshot));
+  }
+  if (!isChanged) return session;
+  const { [stateKey]: _, ...otherKeys } = asRecord(session.state);
+  const sessions = after.size > 0 ? { [stateKey]: Object.fromEntries(after) } : {};
+  return { ...session, state: { ...otherKeys, ...sessions } };
+}
+
+function ownValue(record: unknown, key: string): unknown {
+  const isObject = typeof record === "object" && record !== null;
+  return isObject && Object.hasOwn(record, key) ? (record as Record<string, unknown>)[key] : undefined;
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  const isPlain = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isPlain ? (value as Record<string, unknown>) : {};
+}
+
+function sameJson(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}

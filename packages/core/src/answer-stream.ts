@@ -1,0 +1,155 @@
+import { type ByteParts, partsLength, partsText, replaceBytes } from "./byte-parts.ts";
+import { createEventSplitter, type EventBytes } from "./event-splitter.ts";
+import type { AnswerRestorer } from "./restore-answer.ts";
+
+export interface AnswerStreamOptions {
+  readonly body: ReadableStream<Uint8Array>;
+  readonly restorer: AnswerRestorer;
+  readonly signal: AbortSignal | undefined;
+  /** Whether the request that the stream answers has its answer; `true` for a stream of none. */
+  readonly answered: () => boolean;
+  /** The JSON-RPC error, as text, to deliver when the answer will not come. */
+  readonly failure: (cause: unknown) => string;
+  /** Called once when the stream is over, however it ended. */
+  readonly onEnd: () => void;
+}
+
+/** An `application/json` answer: one message, held until it is whole. */
+export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableStream<Uint8Array> {
+  const { body, restorer, answered, failure } = options;
+  const reader = body.getReader();
+  const parts: Uint8Array[] = [];
+  return createStream(options, reader, async (controller) => {
+    const chunk = await read(reader);
+    if ("value" in chunk) {
+      parts.push(chunk.value);
+      return false;
+    }
+    options.signal?.throwIfAborted();
+    const edit = chunk.failed ? undefined : restorer.restore(parts, 0, partsLength(parts));
+    if (!answered()) enqueue(controller, [new TextEncoder().encode(failure(chunk.cause))]);
+    else if (edit !== "drop") enqueue(controller, edit ? replaceBytes(parts, edit) : parts);
+    return true;
+  });
+}
+
+/**
+ * A `text/event-stream` answer, event by event. When it breaks before the answer it is resumed;
+ * when that is not possible, the last event is the error.
+ */
+export function createEventAnswerStream(
+  options: AnswerStreamOptions & {
+    /** Whether the stream belongs to no request: it ends as the server's does. */
+    readonly isOpenEnded?: boolean;
+    /** Continues an interrupted stream; `undefined` when it cannot be continued. */
+    readonly resume: (
+      lastEventId: string,
+      retryMs: number | undefined,
+    ) => Promise<ReadableStream<Uint8Array> | undefined>;
+  },
+): ReadableStream<Uint8Array> {
+  const { restorer, answered, failure, resume, isOpenEnded = false } = options;
+  let reader = options.body.getReader();
+  const splitter = createEventSplitter();
+  const pass = (controller: Controller, event: EventBytes) =>
+    enqueue(controller, restoreEvent(event, restorer));
+
+  return createStream(
+    options,
+    { cancel: (reason) => reader.cancel(reason) },
+    async (controller) => {
+      const chunk = await read(reader);
+      if ("value" in chunk) {
+        for (const event of splitter.push(chunk.value)) pass(controller, event);
+        return false;
+      }
+      options.signal?.throwIfAborted();
+      if (isOpenEnded) {
+        if (chunk.failed) throw chunk.cause;
+        return true;
+      }
+      const rest = splitter.finish();
+      if (!answered() && rest !== undefined) {
+        // Some servers forget the blank line after the last event: it counts if it is the answer.
+        const restored = restoreEvent(rest, restorer);
+        if (answered()) enqueue(controller, [...restored, new TextEncoder().encode("\n\n")]);
+      }
+      if (answered()) return true;
+      const { lastEventId, retryMs } = splitter;
+      const continued = lastEventId ? await resume(lastEventId, retryMs) : undefined;
+      if (continued === undefined) {
+        const text = `event: message\ndata: ${failure(chunk.cause)}\n\n`;
+        enqueue(controller, [new TextEncoder().encode(text)]);
+        return true;
+      }
+      reader = continued.getReader();
+      return false;
+    },
+  );
+}
+
+type Controller = ReadableStreamDefaultController<Uint8Array>;
+
+function createStream(
+  { onEnd, signal }: AnswerStreamOptions,
+  source: { cancel(reason?: unknown): Promise<void> },
+  /** Reads once and passes on what is complete; resolves to whether that was the end. */
+  step: (controller: Controller) => Promise<boolean>,
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        for (;;) {
+          const before = controller.desiredSize;
+          if (await step(controller)) {
+            controller.close();
+            onEnd();
+            return;
+          }
+          if (controller.desiredSize !== before) return;
+        }
+      } catch (error) {
+        onEnd();
+        controller.error(signal?.aborted ? signal.reason : error);
+        await source.cancel(error).catch(() => undefined);
+      }
+    },
+    async cancel(reason) {
+      onEnd();
+      await source.cancel(reason);
+    },
+  });
+}
+
+function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
+  if (event.type !== "" && event.type !== "message") return event.parts;
+  if (event.data !== undefined) {
+    const edit = restorer.restore(event.parts, event.data.start, event.data.end);
+    if (edit === "drop") return [];
+    return edit ? replaceBytes(event.parts, edit) : event.parts;
+  }
+  if (event.multiline === undefined) return event.parts;
+  const { data, otherLines } = event.multiline;
+  const bytes = new TextEncoder().encode(data);
+  const edit = restorer.restore([bytes], 0, bytes.length);
+  if (edit === undefined) return event.parts;
+  if (edit === "drop") return [];
+  const edited = replaceBytes([bytes], edit);
+  const dataLines = partsText(edited, 0, partsLength(edited)).replace(/^/gm, "data: ");
+  return [new TextEncoder().encode([...otherLines, dataLines, "", ""].join("\n"))];
+}
+
+async function read(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): Promise<{ value: Uint8Array } | { failed: boolean; cause: unknown }> {
+  try {
+    const { done, value } = await reader.read();
+    return done ? { failed: false, cause: undefined } : { value };
+  } catch (cause) {
+    return { failed: true, cause };
+  }
+}
+
+function enqueue(controller: Controller, parts: ByteParts): void {
+  for (const part of parts) if (part.length > 0) controller.enqueue(part);
+}

@@ -1,0 +1,45 @@
+import { isRecord, type JsonRpcId } from "./json-rpc.ts";
+import { scrubSessionId } from "./scrub-session-id.ts";
+import { headersForClient } from "./session-headers.ts";
+import type { LiveSession } from "./session-slot.ts";
+
+/** An answer that was read whole, so that each waiting client can be given a copy. */
+export interface BufferedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The text, scrubbed of the session id. */
+  readonly body: string;
+}
+
+export async function bufferAnswer(
+  response: Response,
+  session?: LiveSession,
+): Promise<BufferedAnswer> {
+  const body = await response.text();
+  return {
+    status: response.status,
+    headers: headersForClient(response.headers),
+    body: session?.kind === "session" ? scrubSessionId(body, session.sessionId) : body,
+  };
+}
+
+export function toResponse({ status, headers, body }: BufferedAnswer): Response {
+  return new Response(body === "" ? null : body, { status, headers });
+}
+
+/** A copy under the id that the client waits for, where the body is a message with an id. */
+export function toResponseFor(id: JsonRpcId, answer: BufferedAnswer): Response {
+  let body = answer.body;
+  try {
+    const message: unknown = JSON.parse(body);
+    if (isRecord(message) && message["id"] != null) body = JSON.stringify({ ...message, id });
+  } catch {
+    // Not JSON: it goes to the client as it is.
+  }
+  return toResponse({ ...answer, body });
+}
+
+/** 401, 403, 429 and 5xx: the client's or the application's to handle, never a lost session. */
+export function isAuthOrOutage({ status }: BufferedAnswer): boolean {
+  return status === 401 || status === 403 || status === 429 || status >= 500;
+}

@@ -1,0 +1,40 @@
+/** Bytes in the pieces they arrived in. Offsets count from the first byte of the first piece. */
+export type ByteParts = readonly Uint8Array[];
+
+export function partsLength(parts: ByteParts): number {
+  return parts.reduce((length, part) => length + part.length, 0);
+}
+
+/** The bytes from `start` to `end` as views into the pieces; nothing is copied. */
+export function partsBetween(parts: ByteParts, start: number, end: number): Uint8Array[] {
+  const views: Uint8Array[] = [];
+  let offset = 0;
+  for (const part of parts) {
+    const from = Math.max(start - offset, 0);
+    const to = Math.min(end - offset, part.length);
+    if (from < to) views.push(part.subarray(from, to));
+    offset += part.length;
+  }
+  return views;
+}
+
+/** The bytes from `start` to `end` as text. A character cut in half becomes U+FFFD. */
+export function partsText(parts: ByteParts, start: number, end: number): string {
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let text = "";
+  for (const view of partsBetween(parts, start, end))
+    text += decoder.decode(view, { stream: true });
+  return text + decoder.decode();
+}
+
+/** `parts` with the bytes from `start` to `end` replaced by `text`. */
+export function replaceBytes(
+  parts: ByteParts,
+  { start, end, text }: { start: number; end: number; text: string },
+): Uint8Array[] {
+  return [
+    ...partsBetween(parts, 0, start),
+    new TextEncoder().encode(text),
+    ...partsBetween(parts, end, Number.POSITIVE_INFINITY),
+  ];
+}

@@ -1,0 +1,202 @@
+import { abortable } from "./abortable.ts";
+import { createClientHandshake } from "./client-handshake.ts";
+import { createExchange } from "./exchange.ts";
+import { createHandshake, type OnSession } from "./handshake.ts";
+import { createInboundStream } from "./inbound-stream.ts";
+import { isRequest, parseMessage } from "./json-rpc.ts";
+import { emptyAnswer, resultAnswer } from "./local-answer.ts";
+import { McpSessionError } from "./mcp-session-error.ts";
+import { createFetchForOtherUrls } from "./other-urls.ts";
+import { bodyText, readOutgoingRequest, requestUrl } from "./outgoing-request.ts";
+import { relistTools } from "./relist-tools.ts";
+import { createRequestIds } from "./request-ids.ts";
+import { createSendToEndpoint } from "./server-endpoint.ts";
+import { createEmit, type EmitSessionEvent } from "./session-event.ts";
+import { headersForClient, headersForSession } from "./session-headers.ts";
+import { saveSnapshot, type SessionSlot, slotState, type SlotState } from "./session-slot.ts";
+import { createToolListKeeper, type ToolListOptions } from "./tool-list.ts";
+
+export interface SessionFetchOptions {
+  /** The server's URL. Only requests to exactly this URL take part in the session. */
+  url: string | URL;
+  /** The holder of the session, from `createSessionSlot`. */
+  slot: SessionSlot;
+  /**
+   * The fetch that requests go out with. Passing one also vouches for requests to other origins
+   * (see `allowOtherOrigins`). @default globalThis.fetch
+   */
+  fetch?: typeof globalThis.fetch | undefined;
+  /**
+   * Whether requests to other origins (OAuth) may pass. Without it they fail with
+   * `FETCH_REQUIRED`. @default whether `fetch` was given
+   */
+  allowOtherOrigins?: boolean | undefined;
+  /** Whether redirects within the origin are followed. @default "refuse" */
+  redirect?: "refuse" | "same-origin" | undefined;
+  /**
+   * Whether a client may open a stream of server messages (GET). Needed by clients that declare
+   * sampling, elicitation or roots. A step is too short to listen otherwise. @default false
+   */
+  listen?: boolean | undefined;
+  /**
+   * Whether an aborted request is cancelled on the client's behalf (`notifications/cancelled`,
+   * best effort). A function is asked at the time. @default false
+   */
+  cancelOnAbort?: boolean | (() => boolean) | undefined;
+  /** How long and how large a kept tool list may be. */
+  toolList?: ToolListOptions | undefined;
+  /**
+   * How long the verdict that a server has no sessions holds, in milliseconds.
+   * @default 86400000 (1 day)
+   */
+  statelessMaxAgeMs?: number | undefined;
+  /**
+   * The save point: awaited after the server acknowledged `notifications/initialized` and before
+   * any other request goes on. The snapshot it returns wins. What it throws fails the handshake.
+   */
+  onSession?: OnSession | undefined;
+  /** Told what happens to the session. */
+  onEvent?: EmitSessionEvent | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  now?: (() => number) | undefined;
+}
+
+/**
+ * Creates a `fetch` that keeps one MCP session across clients and processes. Any MCP client that
+ * accepts a `fetch` can use it, and several may share one.
+ *
+ * With a snapshot in the slot the client's handshake is answered from it, so that the first
+ * request on the network is the client's first call. Without one the handshake goes out and its
+ * result is captured into the slot. A session that the server no longer knows is replaced once.
+ *
+ * @example
+ * const slot = createSessionSlot(saved && parseSessionSnapshot(saved));
+ * const client = await createMCPClient({
+ *   transport: { type: "http", url, fetch: createSessionFetch({ url, slot }) },
+ * });
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` when `url` is not an http(s) URL. The fetch
+ *   itself rejects with `FETCH_REQUIRED`, `REDIRECT_REFUSED`, `SESSION_LOST`, `ERA_UNSUPPORTED`
+ *   or `CONNECTION_UNAVAILABLE`; failures after the response headers arrive as a JSON-RPC error
+ *   whose `data.code` is `OUTCOME_UNKNOWN`.
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+ */
+export function createSessionFetch(options: SessionFetchOptions): typeof globalThis.fetch {
+  const url = parseEndpointUrl(options.url);
+  const now = options.now ?? Date.now;
+  const emit = createEmit(options.onEvent);
+  const state = slotState(options.slot);
+  const baseFetch: typeof globalThis.fetch = (input, init) =>
+    (options.fetch ?? globalThis.fetch)(input, init);
+
+  discardForeignSnapshot(state, url, emit);
+  const ids = createRequestIds();
+  const send = createSendToEndpoint({
+    url,
+    fetch: baseFetch,
+    redirect: options.redirect ?? "refuse",
+  });
+  const fetchOther = createFetchForOtherUrls({
+    origin: url.origin,
+    fetch: baseFetch,
+    allowOtherOrigins: options.allowOtherOrigins ?? options.fetch !== undefined,
+  });
+  const tools = createToolListKeeper({ state, emit, now, options: options.toolList ?? {} });
+  const handshake = createHandshake({
+    state,
+    url,
+    send,
+    ids,
+    emit,
+    onSession: options.onSession,
+    afterRecovery: (lost, headers, signal) =>
+      relistTools({ state, lost, send, ids, tools, emit, headers, signal }),
+    now,
+  });
+  const exchange = createExchange({
+    state,
+    url,
+    send,
+    ids,
+    tools,
+    handshake,
+    emit,
+    cancelOnAbort: options.cancelOnAbort ?? false,
+  });
+  const clientHandshake = createClientHandshake({ state, url, handshake, emit });
+  const inbound = createInboundStream({
+    state,
+    send,
+    ids,
+    tools,
+    listen: options.listen ?? false,
+  });
+  const announceResumption = createResumptionNotice(state, emit);
+
+  const isStateless = () => {
+    const { snapshot } = state;
+    if (snapshot?.kind !== "stateless") return false;
+    const age = now() - snapshot.decidedAt;
+    return age >= 0 && age <= (options.statelessMaxAgeMs ?? 86_400_000);
+  };
+
+  return async (input, init) => {
+    if (!isSameEndpoint(requestUrl(input), url)) return await fetchOther(input, init);
+    const request = await readOutgoingRequest(input, init);
+    request.signal?.throwIfAborted();
+    const passThrough = async () => {
+      const headers = headersForSession(request.headers, state.live);
+      const response = await send({ ...request, headers });
+      return new Response(response.body, {
+        status: response.status,
+        statusText: response.statusText,
+        headers: headersForClient(response.headers),
+      });
+    };
+
+    if (isStateless()) return await passThrough();
+    announceResumption();
+    if (request.method === "DELETE") return emptyAnswer(204);
+    if (request.method === "GET") return await inbound(request);
+
+    const message = parseMessage(bodyText(request) ?? "");
+    if (message === undefined) return await passThrough();
+    const answered = await clientHandshake(message, request);
+    if (answered === "pass") return await passThrough();
+    if (answered !== undefined) return answered;
+    const list = isRequest(message) ? tools.answer(message) : undefined;
+    if (list !== undefined && isRequest(message)) return resultAnswer(message.id, list);
+    return await abortable(exchange(message, request), request.signal);
+  };
+}
+
+function parseEndpointUrl(value: string | URL): URL {
+  const url = URL.canParse(String(value)) ? new URL(String(value)) : undefined;
+  if (url !== undefined && (url.protocol === "https:" || url.protocol === "http:")) return url;
+  throw new McpSessionError("CONNECTION_INVALID", "url must be an absolute http(s) URL.", {
+    data: { field: "url" },
+  });
+}
+
+function isSameEndpoint(a: URL, b: URL): boolean {
+  return a.origin === b.origin && a.pathname === b.pathname && a.search === b.search;
+}
+
+/** A snapshot belongs to one URL; for another it is as if it were not there. */
+function discardForeignSnapshot(state: SlotState, url: URL, emit: EmitSessionEvent): void {
+  if (state.snapshot === undefined || state.snapshot.url === url.href) return;
+  state.live = undefined;
+  saveSnapshot(state, undefined);
+  emit({ type: "discarded", reason: "url" });
+}
+
+/** Says once that a session saved by an earlier step is in use. */
+function createResumptionNotice(state: SlotState, emit: EmitSessionEvent): () => void {
+  let seeded = state.live;
+  return () => {
+    if (seeded === undefined) return;
+    const { protocolVersion } = seeded.initializeResult;
+    seeded = undefined;
+    emit({ type: "resumed", protocolVersion });
+  };
+}

@@ -1,0 +1,117 @@
+import { createParser } from "eventsource-parser";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { partsText } from "./byte-parts.ts";
+import { createEventSplitter, type EventBytes } from "./event-splitter.ts";
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+function dataOf({ data, multiline, parts }: EventBytes): string | undefined {
+  return data ? partsText(parts, data.start, data.end) : multiline?.data;
+}
+
+/** Splits bytes at the given distances; the rest is the last chunk. */
+function cut(bytes: Uint8Array, sizes: number[]): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  let start = 0;
+  for (const size of sizes) {
+    chunks.push(bytes.subarray(start, start + size));
+    start += size;
+  }
+  return [...chunks, bytes.subarray(start)];
+}
+
+const value = fc.string({ unit: fc.constantFrom("a", "ä", "😀", " ", ":", '"', "\u2028", "\r") }).map(
+  (text) => text.replaceAll("\r", ""),
+);
+const line = fc.oneof(
+  value.map((text) => `data: ${text}`),
+  value.map((text) => `data:${text}`),
+  value.map((text) => `: ${text}`),
+  fc.constantFrom("data", "event: message", "event: other", "id: 7", "id:8", "retry: 12", "x: y"),
+);
+const stream = fc
+  .tuple(fc.array(fc.array(line, { maxLength: 5 }), { maxLength: 5 }), fc.constantFrom("\n", "\r\n"))
+  .map(([events, newline]) =>
+    events.map((lines) => [...lines, "", ""].join(newline)).join(""),
+  );
+
+describe("against another parser", () => {
+  test("finds the same events, data, ids and retry at any chunk boundary, LF or CRLF", () => {
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat(12)), (text, sizes) => {
+        const expected: { type: string; data: string }[] = [];
+        const expectedFields: { lastEventId?: string; retryMs?: number } = {};
+        const parser = createParser({
+          onEvent: ({ event = "", data }) => expected.push({ type: event, data }),
+          onRetry: (retryMs) => Object.assign(expectedFields, { retryMs }),
+        });
+        parser.feed(text);
+
+        const splitter = createEventSplitter();
+        const events = cut(encode(text), sizes).flatMap((chunk) => splitter.push(chunk));
+        const actual = events
+          .map((event) => ({ type: event.type, data: dataOf(event) }))
+          .filter(({ data }) => data !== undefined);
+        expect(actual).toEqual(expected);
+        expect(splitter.retryMs).toBe(expectedFields.retryMs);
+        // Nothing is lost or added on the way.
+        expect(Buffer.concat(events.flatMap(({ parts }) => parts)).toString()).toBe(text);
+        expect(splitter.finish()).toBeUndefined();
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("resumption fields", () => {
+  test("counts an id only once its event is complete", () => {
+    const splitter = createEventSplitter();
+    splitter.push(encode("id: 1\ndata: a\n\nid: 2\ndata: b\n"));
+    expect(splitter.lastEventId).toBe("1");
+    splitter.push(encode("\n"));
+    expect(splitter.lastEventId).toBe("2");
+  });
+
+  test("does not count the id of an event that was cut off, also not later", () => {
+    const splitter = createEventSplitter();
+    splitter.push(encode("id: 1\ndata: a\n\nid: 2\nda"));
+    splitter.finish();
+    splitter.push(encode("data: b\n\n"));
+    expect(splitter.lastEventId).toBe("1");
+  });
+
+  test("counts the id of an event without data, and keeps it over events without id", () => {
+    const splitter = createEventSplitter();
+    splitter.push(encode("id: 1\nretry: 20\n\ndata: b\n\n"));
+    expect(splitter.lastEventId).toBe("1");
+    expect(splitter.retryMs).toBe(20);
+  });
+
+  test("forgets the position when the server resets it with an empty id", () => {
+    const splitter = createEventSplitter();
+    splitter.push(encode("id: 1\n\nid\ndata: b\n\n"));
+    expect(splitter.lastEventId).toBe("");
+  });
+
+  test("ignores ids with NUL and a retry that is no number", () => {
+    const splitter = createEventSplitter();
+    splitter.push(encode("id: 1\n\nid: a\0b\nretry: soon\n\n"));
+    expect(splitter.lastEventId).toBe("1");
+    expect(splitter.retryMs).toBeUndefined();
+  });
+});
+
+test("gives the unfinished event at the end as if it were complete", () => {
+  const splitter = createEventSplitter();
+  expect(splitter.push(encode('data: {"a":1}'))).toEqual([]);
+  const rest = splitter.finish();
+  expect(rest && dataOf(rest)).toBe('{"a":1}');
+  expect(splitter.finish()).toBeUndefined();
+});
+
+test("joins several data lines and keeps the other lines apart", () => {
+  const [event] = createEventSplitter().push(encode("id: 1\r\ndata: a\r\ndata\r\n: c\r\ndata:b\r\n\r\n"));
+  expect(event?.data).toBeUndefined();
+  expect(event?.multiline).toEqual({ data: "a\n\nb", otherLines: ["id: 1", ": c"] });
+});

@@ -1,0 +1,133 @@
+import { type ByteParts, partsLength, partsText } from "./byte-parts.ts";
+
+/** One event of an SSE stream as the bytes it came in, its final blank line included. */
+export interface EventBytes {
+  readonly parts: Uint8Array[];
+  /** The value of its `event` field; "" when it has none, which means "message". */
+  readonly type: string;
+  /** Where the value of its `data` field is; `undefined` when it has none. */
+  readonly data: { readonly start: number; readonly end: number } | undefined;
+  /** Set instead of `data` when the field is spread over several lines. */
+  readonly multiline: { readonly data: string; readonly otherLines: string[] } | undefined;
+}
+
+/**
+ * Cuts an SSE stream into events without decoding them: the bulk of an answer is one `data` line
+ * that is passed on as it came. (Parsing and printing each event with a library costs several
+ * times as much; see docs/decisions.) Lines end with LF or CRLF.
+ *
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+ */
+export interface EventSplitter {
+  /** The events that `chunk` completes. */
+  push(chunk: Uint8Array): EventBytes[];
+  /** What came after the last complete event, as if it were complete. Starts anew. */
+  finish(): EventBytes | undefined;
+  /** The `id` of the last complete event that had one: where the stream can be resumed. */
+  readonly lastEventId: string | undefined;
+  /** The last `retry` seen, in milliseconds. */
+  readonly retryMs: number | undefined;
+}
+
+const lineFeed = 10;
+const carriageReturn = 13;
+/** Field lines other than `data` are short; a longer one is passed on unread. */
+const maxFieldLength = 4096;
+
+export function createEventSplitter(): EventSplitter {
+  let lastEventId: string | undefined;
+  let retryMs: number | undefined;
+
+  // The event being collected: whole chunks, and where its current line starts in them.
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  let lineStart = 0;
+  let type = "";
+  let eventId: string | undefined;
+  let dataLines: { start: number; end: number }[] = [];
+
+  const readLine = (bytes: ByteParts, end: number) => {
+    const head = partsText(bytes, lineStart, Math.min(lineStart + 6, end));
+    if (head.startsWith("data:")) {
+      dataLines.push({ start: lineStart + (head[5] === " " ? 6 : 5), end });
+      return;
+    }
+    if (head === "data") {
+      dataLines.push({ start: end, end });
+      return;
+    }
+    if (end - lineStart > maxFieldLength) return;
+    const [, name, value = ""] =
+      /^(id|event|retry)(?:: ?(.*))?$/.exec(partsText(bytes, lineStart, end)) ?? [];
+    if (name === "event") type = value;
+    else if (name === "id" && !value.includes("\0")) eventId = value;
+    else if (name === "retry" && /^\d+$/.test(value)) retryMs = Number(value);
+  };
+
+  const take = (last: Uint8Array): EventBytes => {
+    const all = last.length > 0 ? [...parts, last] : parts;
+    const event: EventBytes = {
+      parts: all,
+      type,
+      data: dataLines.length === 1 ? dataLines[0] : undefined,
+      multiline:
+        dataLines.length > 1
+          ? {
+              data: dataLines.map(({ start, end }) => partsText(all, start, end)).join("\n"),
+              otherLines: partsText(all, 0, partsLength(all))
+                .split(/\r?\n/)
+                .filter((line) => line !== "" && !/^data(:|$)/.test(line)),
+            }
+          : undefined,
+    };
+    parts = [];
+    length = 0;
+    lineStart = 0;
+    type = "";
+    eventId = undefined;
+    dataLines = [];
+    return event;
+  };
+
+  return {
+    get lastEventId() {
+      return lastEventId;
+    },
+    get retryMs() {
+      return retryMs;
+    },
+    push(chunk) {
+      const events: EventBytes[] = [];
+      let eventStart = 0;
+      let searchFrom = 0;
+      for (;;) {
+        const newline = chunk.indexOf(lineFeed, searchFrom);
+        if (newline === -1) break;
+        searchFrom = newline + 1;
+        const bytes = [...parts, chunk.subarray(eventStart)];
+        const lineEnd = length + newline - eventStart;
+        const before = newline > eventStart ? chunk[newline - 1] : parts.at(-1)?.at(-1);
+        const end = before === carriageReturn && lineEnd > lineStart ? lineEnd - 1 : lineEnd;
+        if (end > lineStart) {
+          readLine(bytes, end);
+          lineStart = lineEnd + 1;
+        } else {
+          // An event that is cut off must come again, so its id counts only now.
+          lastEventId = eventId ?? lastEventId;
+          events.push(take(chunk.subarray(eventStart, newline + 1)));
+          eventStart = newline + 1;
+        }
+      }
+      if (eventStart < chunk.length) {
+        parts.push(chunk.subarray(eventStart));
+        length += chunk.length - eventStart;
+      }
+      return events;
+    },
+    finish() {
+      if (length === 0) return undefined;
+      if (lineStart < length) readLine(parts, length);
+      return take(new Uint8Array());
+    },
+  };
+}

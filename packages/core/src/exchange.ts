@@ -1,0 +1,205 @@
+import {
+  type AnswerStreamOptions,
+  createEventAnswerStream,
+  createJsonAnswerStream,
+} from "./answer-stream.ts";
+import { bufferAnswer, isAuthOrOutage, toResponse, toResponseFor } from "./buffered-answer.ts";
+import { type Handshake, sessionLost } from "./handshake.ts";
+import { isNotification, isRequest, type JsonRpcMessage } from "./json-rpc.ts";
+import { emptyAnswer, errorMessageText } from "./local-answer.ts";
+import { isSessionLost } from "./lost-session.ts";
+import { McpSessionError } from "./mcp-session-error.ts";
+import type { OutgoingRequest } from "./outgoing-request.ts";
+import { hasContentType } from "./read-answer.ts";
+import type { PendingRequest, RequestIds } from "./request-ids.ts";
+import { createAnswerRestorer } from "./restore-answer.ts";
+import { createStreamResumption } from "./resume-stream.ts";
+import { scrubSessionId } from "./scrub-session-id.ts";
+import type { SendToEndpoint } from "./server-endpoint.ts";
+import type { EmitSessionEvent } from "./session-event.ts";
+import { headersForClient, headersForMessage, headersForSession } from "./session-headers.ts";
+import { compareAndClear, type LiveSession, type SlotState } from "./session-slot.ts";
+import type { ToolListKeeper } from "./tool-list.ts";
+
+/**
+ * Sends a client's message on the session and restores its answer. A request that meets a lost
+ * session is sent again, once, on the one that takes its place: it was refused unprocessed.
+ */
+export function createExchange({
+  state,
+  url,
+  send,
+  ids,
+  tools,
+  handshake,
+  emit,
+  cancelOnAbort,
+}: {
+  state: SlotState;
+  url: URL;
+  send: SendToEndpoint;
+  ids: RequestIds;
+  tools: ToolListKeeper;
+  handshake: Handshake;
+  emit: EmitSessionEvent;
+  cancelOnAbort: boolean | (() => boolean);
+}): (message: JsonRpcMessage, request: OutgoingRequest) => Promise<Response> {
+  const lose = (session: LiveSession, method: string, status: number) => {
+    if (compareAndClear(state, session)) emit({ type: "lost", method, status });
+  };
+
+  /** A client's answer to the server, or a notification: nobody waits for what comes back. */
+  const sendOneWay = async (message: JsonRpcMessage, request: OutgoingRequest) => {
+    const outgoing = isNotification(message) ? withWireIds(message, ids) : message;
+    if (outgoing === undefined || state.live === undefined) return emptyAnswer(202);
+    const session = state.live;
+    const response = await send({
+      ...request,
+      headers: headersForSession(request.headers, session),
+      body: JSON.stringify(outgoing),
+    });
+    if (!response.ok) {
+      const answer = await bufferAnswer(response, session);
+      if (session.kind === "sessionless" || !isSessionLost(answer)) {
+        return toResponse(answer);
+      }
+      // It was about the lost session; the next request makes a new one.
+      lose(session, "method" in message ? message.method : "response", answer.status);
+      return emptyAnswer(202);
+    }
+    const { status } = response;
+    return new Response(response.body, { status, headers: headersForClient(response.headers) });
+  };
+
+  const sendRequest = async (
+    message: JsonRpcMessage & { id: string | number; method: string },
+    request: OutgoingRequest,
+    isSecondAttempt = false,
+  ): Promise<Response> => {
+    const { method } = message;
+    const ensured = await handshake.ensure(request.headers, request.signal);
+    if ("refused" in ensured) {
+      // Anything else a client would take for the answer of an old server.
+      if (isAuthOrOutage(ensured.refused)) return toResponseFor(message.id, ensured.refused);
+      throw sessionLost(method, url, ensured.refused.status);
+    }
+    const session = ensured.live;
+    const sent = ids.send(message);
+    const stopCancelling = cancelWhenAborted(sent.pending, session, request);
+    const settle = () => {
+      ids.settle(sent.pending);
+      stopCancelling();
+    };
+    try {
+      const response = await send({
+        ...request,
+        headers: headersForSession(request.headers, session),
+        body: JSON.stringify(sent.message),
+      });
+      if (response.ok) return openAnswer(response, sent.pending, session, request, settle);
+      const answer = await bufferAnswer(response, session);
+      settle();
+      if (session.kind === "sessionless" || !isSessionLost(answer)) {
+        return toResponseFor(message.id, answer);
+      }
+      lose(session, method, answer.status);
+      if (isSecondAttempt) throw sessionLost(method, url, answer.status);
+    } catch (error) {
+      settle();
+      throw error;
+    }
+    return await sendRequest(message, request, true);
+  };
+
+  const openAnswer = (
+    response: Response,
+    pending: PendingRequest,
+    session: LiveSession,
+    request: OutgoingRequest,
+    settle: () => void,
+  ): Response => {
+    const { status } = response;
+    const headers = headersForClient(response.headers);
+    const isEvents = hasContentType(response, "text/event-stream");
+    const isEmpty = response.body === null || status === 202 || status === 204;
+    if (!isEvents && !hasContentType(response, "application/json") && !isEmpty) {
+      settle();
+      return new Response(response.body, { status, headers });
+    }
+    const options: AnswerStreamOptions = {
+      body: response.body ?? new ReadableStream({ start: (controller) => controller.close() }),
+      restorer: createAnswerRestorer({
+        ids,
+        pending,
+        observe: tools.observe,
+        reads: ({ request: { method } }) => method === "tools/list",
+        scrub: (text) =>
+          session.kind === "session" ? scrubSessionId(text, session.sessionId) : text,
+      }),
+      signal: request.signal,
+      answered: () => ids.find(pending.wireId) === undefined,
+      failure: (cause) =>
+        errorMessageText(pending.request.id, outcomeUnknown(pending.request.method, cause)),
+      onEnd: settle,
+    };
+    if (!isEvents) {
+      headers.set("content-type", "application/json");
+      return new Response(createJsonAnswerStream(options), { status: 200, headers });
+    }
+    const resume = createStreamResumption((lastEventId) => {
+      const resumeHeaders = headersForMessage(request.headers, session);
+      resumeHeaders.delete("content-type");
+      resumeHeaders.set("accept", "text/event-stream");
+      resumeHeaders.set("last-event-id", lastEventId);
+      return send({ method: "GET", headers: resumeHeaders, signal: request.signal });
+    }, request.signal);
+    return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
+  };
+
+  const outcomeUnknown = (method: string, cause: unknown) =>
+    new McpSessionError(
+      "OUTCOME_UNKNOWN",
+      `${method} at ${url.origin}: the server took the request and its answer was lost on the way. Whether it was carried out is unknown; check before you send it again.`,
+      { data: { method, origin: url.origin }, cause },
+    );
+
+  /** Tells the server that nobody waits any more, for clients that only drop the connection. */
+  const cancelWhenAborted = (
+    { wireId }: PendingRequest,
+    session: LiveSession,
+    { headers, signal }: OutgoingRequest,
+  ): (() => void) => {
+    const cancel = () => {
+      const isOn = typeof cancelOnAbort === "function" ? cancelOnAbort() : cancelOnAbort;
+      if (!isOn) return;
+      const params = { requestId: wireId, reason: "The request was aborted." };
+      const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params };
+      void send({
+        method: "POST",
+        headers: headersForMessage(headers, session),
+        body: JSON.stringify(cancelled),
+        signal: AbortSignal.timeout(cancelTimeoutMs),
+      })
+        .then((response) => response.body?.cancel())
+        .catch(() => undefined);
+    };
+    signal?.addEventListener("abort", cancel, { once: true });
+    return () => signal?.removeEventListener("abort", cancel);
+  };
+
+  return (message, request) =>
+    isRequest(message) ? sendRequest(message, request) : sendOneWay(message, request);
+}
+
+const cancelTimeoutMs = 5_000;
+
+/**
+ * A client's `notifications/cancelled` names a request by the client's id. Unknown or ambiguous
+ * ones are kept back: cancelling another client's request would be worse than not cancelling.
+ */
+function withWireIds(message: JsonRpcMessage & { method: string }, ids: RequestIds) {
+  if (message.method !== "notifications/cancelled") return message;
+  const params = "params" in message ? message.params : undefined;
+  const pending = ids.findByClientId(params?.["requestId"]);
+  return pending && { ...message, params: { ...params, requestId: pending.wireId } };
+}

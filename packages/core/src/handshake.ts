@@ -1,0 +1,243 @@
+import { bufferAnswer } from "./buffered-answer.ts";
+import { isRecord, type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
+import { McpSessionError } from "./mcp-session-error.ts";
+import { readAnswer } from "./read-answer.ts";
+import type { RequestIds } from "./request-ids.ts";
+import type { SendToEndpoint } from "./server-endpoint.ts";
+import type { EmitSessionEvent } from "./session-event.ts";
+import { headersForMessage, receivedSessionId } from "./session-headers.ts";
+import {
+  type ClientParams,
+  type Confirmation,
+  type LiveSession,
+  type Opening,
+  saveSnapshot,
+  setLive,
+  type SlotState,
+} from "./session-slot.ts";
+import {
+  asInitializeResult,
+  FIRST_STATELESS_VERSION,
+  isSessionId,
+  LATEST_SESSION_VERSION,
+  type SessionSnapshot,
+  type SessionSnapshotOfSession,
+} from "./session-snapshot.ts";
+
+/** The save point. What it returns takes the place of the new session, as another process saved it. */
+export type OnSession = (
+  snapshot: SessionSnapshotOfSession,
+) => SessionSnapshot | void | Promise<SessionSnapshot | void>;
+
+/**
+ * Makes sessions, one at a time per slot, however many requests and clients wait for it.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
+ */
+export interface Handshake {
+  /** Sends `initialize`, without an id. */
+  open(headers: Headers, signal: AbortSignal | undefined): Promise<Opening>;
+  /** Sends `notifications/initialized` for the opened session and saves it. */
+  confirm(headers: Headers, signal: AbortSignal | undefined): Promise<Confirmation>;
+  /** The session in use; makes one when there is none. */
+  ensure(headers: Headers, signal: AbortSignal | undefined): Promise<Confirmation>;
+}
+
+export function createHandshake({
+  state,
+  url,
+  send,
+  ids,
+  emit,
+  onSession,
+  afterRecovery,
+  now,
+}: {
+  state: SlotState;
+  url: URL;
+  send: SendToEndpoint;
+  ids: RequestIds;
+  emit: EmitSessionEvent;
+  onSession: OnSession | undefined;
+  /** Runs when a session took the place of `lost`, before the requests that wait for it go on. */
+  afterRecovery: (
+    lost: SessionSnapshotOfSession,
+    headers: Headers,
+    signal: AbortSignal,
+  ) => Promise<void>;
+  now: () => number;
+}): Handshake {
+  const open: Handshake["open"] = (headers, callerSignal) =>
+    state.opening(async (signal): Promise<Opening> => {
+      const id = ids.next();
+      const params = state.clientParams ?? paramsOf(state.lost);
+      const response = await send({
+        method: "POST",
+        headers: headersForMessage(headers, undefined),
+        body: JSON.stringify({ jsonrpc: "2.0", id, method: "initialize", params }),
+        signal,
+      });
+      if (!response.ok) {
+        const refused = await bufferAnswer(response);
+        return { refused, stateless: recordVerdict(parseMessage(refused.body)) };
+      }
+      const answer = await readAnswer(response, id);
+      const initializeResult = asInitializeResult(answer?.result);
+      if (initializeResult === undefined) {
+        const refused = {
+          status: 200,
+          headers: new Headers({ "content-type": "application/json" }),
+          body: JSON.stringify(answer ?? noAnswer(id)),
+        };
+        return { refused, stateless: recordVerdict(answer) };
+      }
+      state.opened = toLiveSession(response, initializeResult, params);
+      return { opened: state.opened };
+    }, callerSignal);
+
+  /** Remembers a server that only speaks revisions without sessions. */
+  const recordVerdict = (message: object | undefined): boolean => {
+    if (!speaksOnlyStatelessVersions(message)) return false;
+    saveSnapshot(state, { version: 1, kind: "stateless", url: url.href, decidedAt: now() });
+    emit({ type: "stateless" });
+    return true;
+  };
+
+  const toLiveSession = (
+    response: Response,
+    initializeResult: SessionSnapshotOfSession["initializeResult"],
+    params: ClientParams,
+  ): LiveSession => {
+    const sessionId = receivedSessionId(response);
+    if (sessionId === undefined) return { kind: "sessionless", initializeResult };
+    if (!isSessionId(sessionId)) {
+      throw new McpSessionError(
+        "CONNECTION_UNAVAILABLE",
+        `initialize at ${url.origin} was answered with a session id that is not 1 to 1024 visible ASCII characters. The server has to be fixed.`,
+        { data: { method: "initialize", origin: url.origin, status: response.status } },
+      );
+    }
+    const clientCapabilities = params.capabilities;
+    return { kind: "session", sessionId, initializeResult, clientCapabilities };
+  };
+
+  const confirm: Handshake["confirm"] = (headers, callerSignal) =>
+    state.confirming(async (signal): Promise<Confirmation> => {
+      const { opened } = state;
+      if (opened === undefined) {
+        if (state.live !== undefined) return { live: state.live };
+        throw sessionLost("notifications/initialized", url);
+      }
+      const response = await send({
+        method: "POST",
+        headers: headersForMessage(headers, opened),
+        body: JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }),
+        signal,
+      });
+      if (!response.ok) {
+        state.opened = undefined;
+        return { refused: await bufferAnswer(response, opened) };
+      }
+      await response.body?.cancel();
+      try {
+        setLive(state, opened.kind === "session" ? await save(opened) : saveSessionless(opened));
+      } finally {
+        state.opened = undefined;
+      }
+      const { lost } = state;
+      state.lost = undefined;
+      if (lost !== undefined) await afterRecovery(lost, headers, signal);
+      const live = state.live ?? opened;
+      announce(live, lost);
+      return { live };
+    }, callerSignal);
+
+  const save = async (opened: LiveSession & { kind: "session" }): Promise<LiveSession> => {
+    const own: SessionSnapshotOfSession = { version: 1, url: url.href, ...opened };
+    const saved = (await onSession?.(own)) ?? own;
+    if (saved.kind !== "session" || saved.url !== url.href) {
+      throw new McpSessionError(
+        "STATE_INVALID",
+        "onSession must return nothing or the snapshot of a session with the same URL.",
+        { data: { field: "onSession", origin: url.origin } },
+      );
+    }
+    saveSnapshot(state, saved);
+    return saved;
+  };
+
+  const saveSessionless = (opened: LiveSession): LiveSession => {
+    if (state.snapshot?.kind !== "sessionless") {
+      saveSnapshot(state, { version: 1, kind: "sessionless", url: url.href });
+    }
+    return opened;
+  };
+
+  const announce = (live: LiveSession, lost: SessionSnapshotOfSession | undefined) => {
+    const { protocolVersion } = live.initializeResult;
+    if (live.kind === "sessionless") emit({ type: "sessionless", protocolVersion });
+    else if (lost === undefined) emit({ type: "started", protocolVersion });
+    else emit({ type: "recovered", protocolVersion, changed: differs(live, lost) });
+  };
+
+  const ensure: Handshake["ensure"] = async (headers, callerSignal) => {
+    if (state.live !== undefined) return { live: state.live };
+    return await state.ensuring(async (signal) => {
+      if (state.opened === undefined) {
+        const opening = await open(headers, signal);
+        if ("refused" in opening) return opening;
+      }
+      return await confirm(headers, signal);
+    }, callerSignal);
+  };
+
+  return { open, confirm, ensure };
+}
+
+export function sessionLost(method: string, url: URL, status?: number): McpSessionError {
+  return new McpSessionError(
+    "SESSION_LOST",
+    `${method} at ${url.origin}: the server no longer knows the session and a new one could not take its place. What the server held for the session is gone; start over with a new step.`,
+    { data: { method, origin: url.origin, status } },
+  );
+}
+
+/** Who we say we are when no client has said who it is, as with clients that resume by themselves. */
+function paramsOf(lost: SessionSnapshotOfSession | undefined): ClientParams {
+  return {
+    protocolVersion: lost?.initializeResult.protocolVersion ?? LATEST_SESSION_VERSION,
+    capabilities: lost?.clientCapabilities ?? {},
+    clientInfo: { name: "durable-mcp", version: "1" },
+  };
+}
+
+const unsupportedProtocolVersion = -32022;
+
+/**
+ * Whether a refusal of `initialize` says that the server has no revision with sessions.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
+ */
+function speaksOnlyStatelessVersions(message: object | undefined): boolean {
+  const error = (message as JsonRpcResponse | undefined)?.error;
+  if (!isRecord(error) || error["code"] !== unsupportedProtocolVersion) return false;
+  const supported = isRecord(error["data"]) ? error["data"]["supported"] : undefined;
+  return (
+    !Array.isArray(supported) || supported.every((version) => version >= FIRST_STATELESS_VERSION)
+  );
+}
+
+function noAnswer(id: string): JsonRpcResponse {
+  return {
+    jsonrpc: "2.0",
+    id,
+    error: { code: -32000, message: "The server sent no usable answer to initialize." },
+  };
+}
+
+function differs(a: LiveSession, b: SessionSnapshotOfSession): boolean {
+  return (
+    a.initializeResult.protocolVersion !== b.initializeResult.protocolVersion ||
+    JSON.stringify(a.initializeResult.capabilities) !==
+      JSON.stringify(b.initializeResult.capabilities)
+  );
+}

@@ -1,0 +1,27 @@
+export { createSessionFetch, type SessionFetchOptions } from "./create-session-fetch.ts";
+export type { OnSession } from "./handshake.ts";
+export {
+  McpSessionError,
+  type McpSessionErrorCode,
+  type McpSessionErrorData,
+} from "./mcp-session-error.ts";
+export type { Principal } from "./principal.ts";
+export type { SessionEvent } from "./session-event.ts";
+export { sessionKey } from "./session-key.ts";
+export { createSessionSlot, type SessionSlot } from "./session-slot.ts";
+export {
+  type InitializeResult,
+  parseSessionSnapshot,
+  type SessionSnapshot,
+  type SessionSnapshotOfSession,
+  type SessionSnapshotSessionless,
+  type SessionSnapshotStateless,
+  type ToolDefinition,
+  type ToolList,
+} from "./session-snapshot.ts";
+export {
+  terminateSession,
+  type TerminateSessionOptions,
+  type TerminateSessionResult,
+} from "./terminate-session.ts";
+export type { ToolListOptions } from "./tool-list.ts";

@@ -1,0 +1,54 @@
+/** A JSON-RPC id, as clients and servers of MCP use them. */
+export type JsonRpcId = string | number;
+
+export interface JsonRpcRequest {
+  readonly jsonrpc: "2.0";
+  readonly id: JsonRpcId;
+  readonly method: string;
+  readonly params?: Record<string, unknown>;
+}
+
+export interface JsonRpcNotification {
+  readonly jsonrpc: "2.0";
+  readonly method: string;
+  readonly params?: Record<string, unknown>;
+}
+
+/** A result or an error; the fetch only looks at what it has to. */
+export interface JsonRpcResponse {
+  readonly jsonrpc: "2.0";
+  readonly id?: JsonRpcId | null;
+  readonly result?: Record<string, unknown>;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResponse;
+
+/** The single JSON-RPC message in `text`; `undefined` for a batch and anything else. */
+export function parseMessage(text: string): JsonRpcMessage | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isRecord(value) && value["jsonrpc"] === "2.0"
+    ? (value as unknown as JsonRpcMessage)
+    : undefined;
+}
+
+export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
+  return (
+    "method" in message &&
+    "id" in message &&
+    (typeof message.id === "string" || typeof message.id === "number")
+  );
+}
+
+export function isNotification(message: JsonRpcMessage): message is JsonRpcNotification {
+  return "method" in message && !("id" in message);
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,66 @@
+const marker = Symbol.for("durable-mcp.McpSessionError");
+
+/**
+ * Why a session operation failed. Each code has a page under `docs/errors/`.
+ *
+ * - `CONNECTION_INVALID`: a connection, principal or option does not have the documented shape.
+ * - `CONNECTION_UNAVAILABLE`: the server of a connection could not be reached or refused the handshake.
+ * - `ERA_UNSUPPORTED`: the server has no sessions (2026-07-28 and later) and this client never probes for that.
+ * - `FETCH_REQUIRED`: a request to another origin needs a base `fetch` that the application vouches for.
+ * - `OUTCOME_UNKNOWN`: the server took the request and its answer was lost.
+ * - `PRINCIPAL_REQUIRED`: a stateful connection was used without saying on whose behalf.
+ * - `REDIRECT_REFUSED`: the server answered with a redirect, which could carry the session id elsewhere.
+ * - `SESSION_LOST`: the server no longer knows the session and a new one could not take its place.
+ * - `STATE_INVALID`: a snapshot or state from outside does not parse.
+ */
+export type McpSessionErrorCode =
+  | "CONNECTION_INVALID"
+  | "CONNECTION_UNAVAILABLE"
+  | "ERA_UNSUPPORTED"
+  | "FETCH_REQUIRED"
+  | "OUTCOME_UNKNOWN"
+  | "PRINCIPAL_REQUIRED"
+  | "REDIRECT_REFUSED"
+  | "SESSION_LOST"
+  | "STATE_INVALID";
+
+/** What an error may say about the request that failed. Never an id, a token or a principal. */
+export interface McpSessionErrorData {
+  /** The JSON-RPC method or the HTTP method of the request. */
+  readonly method?: string | undefined;
+  /** The origin of the server's URL. */
+  readonly origin?: string | undefined;
+  /** The HTTP status of the answer, when there was one. */
+  readonly status?: number | undefined;
+  /** The field of the input that is wrong. */
+  readonly field?: string | undefined;
+  /** The connection's name, where the error passed through a provider. */
+  readonly connection?: string | undefined;
+}
+
+/** Every error this project raises on its own account. Match on `code`. */
+export class McpSessionError extends Error {
+  static {
+    // Not an instance field: it would show up in every printed error.
+    Object.defineProperty(this.prototype, marker, { value: true });
+    Object.defineProperty(this.prototype, "name", { value: "McpSessionError" });
+  }
+
+  readonly code: McpSessionErrorCode;
+  readonly data: McpSessionErrorData;
+
+  constructor(
+    code: McpSessionErrorCode,
+    message: string,
+    options: { data?: McpSessionErrorData; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.data = options.data ?? {};
+  }
+
+  /** Narrows `value` to an `McpSessionError`, also one from another copy of this package. */
+  static isInstance(value: unknown): value is McpSessionError {
+    return typeof value === "object" && value !== null && marker in value;
+  }
+}

@@ -1,0 +1,44 @@
+import { partsText } from "./byte-parts.ts";
+import { createEventSplitter } from "./event-splitter.ts";
+import { isRequest, type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
+
+/** Whether the answer's content type is `type`, parameters aside. */
+export function hasContentType(response: Response, type: string): boolean {
+  const value = response.headers.get("content-type") ?? "";
+  return value.split(";")[0]?.trim().toLowerCase() === type;
+}
+
+/** The response to a request of the fetch's own, from a JSON or an SSE answer. */
+export async function readAnswer(
+  response: Response,
+  id: string,
+): Promise<JsonRpcResponse | undefined> {
+  if (!hasContentType(response, "text/event-stream")) {
+    return asAnswer(await response.text(), id);
+  }
+  if (response.body === null) return undefined;
+  const splitter = createEventSplitter();
+  const reader = response.body.getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    const rest = done ? splitter.finish() : undefined;
+    for (const event of value ? splitter.push(value) : rest ? [rest] : []) {
+      const text = event.data
+        ? partsText(event.parts, event.data.start, event.data.end)
+        : (event.multiline?.data ?? "");
+      const answer = asAnswer(text, id);
+      if (answer === undefined) continue;
+      await reader.cancel().catch(() => undefined);
+      return answer;
+    }
+    if (done) return undefined;
+  }
+}
+
+function asAnswer(text: string, id: string): JsonRpcResponse | undefined {
+  const message = parseMessage(text);
+  if (message === undefined || "method" in message || isRequest(message)) return undefined;
+  return message.id === id || (message.error !== undefined && message.id == null)
+    ? message
+    : undefined;
+}

@@ -1,0 +1,65 @@
+import type { JsonRpcRequest } from "./json-rpc.ts";
+import { readAnswer } from "./read-answer.ts";
+import type { RequestIds } from "./request-ids.ts";
+import type { SendToEndpoint } from "./server-endpoint.ts";
+import type { EmitSessionEvent } from "./session-event.ts";
+import { headersForMessage } from "./session-headers.ts";
+import type { SlotState } from "./session-slot.ts";
+import type { SessionSnapshotOfSession } from "./session-snapshot.ts";
+import type { ToolListKeeper } from "./tool-list.ts";
+
+const maxPages = 100;
+const timeoutMs = 10_000;
+
+/**
+ * Lists the tools of a session that took the place of a lost one, if that one had a kept list:
+ * clients that were given the old list do not ask again, and the next step should not have to.
+ * Best effort: without it, the next `tools/list` goes to the server.
+ */
+export async function relistTools({
+  state,
+  lost,
+  send,
+  ids,
+  tools,
+  emit,
+  headers,
+  signal,
+}: {
+  state: SlotState;
+  lost: SessionSnapshotOfSession;
+  send: SendToEndpoint;
+  ids: RequestIds;
+  tools: ToolListKeeper;
+  emit: EmitSessionEvent;
+  headers: Headers;
+  signal: AbortSignal;
+}): Promise<void> {
+  const request: JsonRpcRequest = { jsonrpc: "2.0", id: "", method: "tools/list" };
+  if (lost.toolList === undefined || tools.answer(request) !== undefined) return;
+  const session = state.live;
+  try {
+    let cursor: unknown;
+    for (let page = 0; page < maxPages; page += 1) {
+      const id = ids.next();
+      const message = cursor === undefined ? { ...request, id } : { ...request, id, params: { cursor } };
+      const response = await send({
+        method: "POST",
+        headers: headersForMessage(headers, session),
+        body: JSON.stringify(message),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      });
+      const answer = response.ok ? await readAnswer(response, id) : undefined;
+      if (answer?.result === undefined) return;
+      tools.observe(answer, { wireId: id, request: message, progressToken: undefined });
+      cursor = answer.result["nextCursor"];
+      if (cursor === undefined || cursor === null) break;
+    }
+  } catch {
+    return;
+  }
+  const listed = tools.answer(request)?.tools;
+  if (listed && JSON.stringify(listed) !== JSON.stringify(lost.toolList.tools)) {
+    emit({ type: "tools-changed", reason: "new-session" });
+  }
+}

@@ -1,0 +1,58 @@
+import { abortable } from "./abortable.ts";
+import { hasContentType } from "./read-answer.ts";
+
+/** How long to wait before the first `retry` field says otherwise, in milliseconds. */
+const defaultRetryMs = 1000;
+const maxRetryMs = 30_000;
+/** How often in a row a stream may be resumed without any new event. */
+const maxAttempts = 10;
+
+/**
+ * Continues an interrupted answer stream: GET with `Last-Event-ID`, after `retry` milliseconds.
+ * Returns `undefined` when the server does not offer it or after ten attempts without news.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
+ */
+export function createStreamResumption(
+  get: (lastEventId: string) => Promise<Response>,
+  signal: AbortSignal | undefined,
+): (
+  lastEventId: string,
+  retryMs: number | undefined,
+) => Promise<ReadableStream<Uint8Array> | undefined> {
+  let attempts = 0;
+  let resumedFrom: string | undefined;
+
+  return async (lastEventId, retryMs = defaultRetryMs) => {
+    if (lastEventId !== resumedFrom) attempts = 0;
+    resumedFrom = lastEventId;
+    while (attempts < maxAttempts) {
+      attempts += 1;
+      await wait(Math.min(retryMs, maxRetryMs), signal);
+      const response = await get(lastEventId).catch(() => undefined);
+      signal?.throwIfAborted();
+      if (response === undefined || response.status >= 500) {
+        await response?.body?.cancel();
+        continue;
+      }
+      if (response.ok && response.body && hasContentType(response, "text/event-stream")) {
+        return response.body;
+      }
+      await response.body?.cancel();
+      return undefined;
+    }
+    return undefined;
+  };
+}
+
+async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const elapsed = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  try {
+    await abortable(elapsed, signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,42 @@
+import type { LiveSession } from "./session-slot.ts";
+
+const sessionIdHeader = "mcp-session-id";
+const versionHeader = "mcp-protocol-version";
+
+/** The id that an answer carries. */
+export function receivedSessionId(response: Response): string | undefined {
+  return response.headers.get(sessionIdHeader) ?? undefined;
+}
+
+/**
+ * A client's headers on a session: the slot's id and negotiated version, whatever the client set.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
+ */
+export function headersForSession(headers: Headers, session: LiveSession | undefined): Headers {
+  const result = new Headers(headers);
+  result.delete(sessionIdHeader);
+  if (session === undefined) return result;
+  if (session.kind === "session") result.set(sessionIdHeader, session.sessionId);
+  result.set(versionHeader, session.initializeResult.protocolVersion);
+  return result;
+}
+
+/** A client's headers for a message of the fetch's own, of which only the client's own remain. */
+export function headersForMessage(headers: Headers, session: LiveSession | undefined): Headers {
+  const result = headersForSession(headers, session);
+  for (const name of ["last-event-id", "mcp-method", "mcp-name", "content-length"]) {
+    result.delete(name);
+  }
+  if (session === undefined) result.delete(versionHeader);
+  result.set("content-type", "application/json");
+  result.set("accept", "application/json, text/event-stream");
+  return result;
+}
+
+/** An answer's headers for the client: never an id, and no statement about the original bytes. */
+export function headersForClient(headers: Headers): Headers {
+  const result = new Headers(headers);
+  for (const name of [sessionIdHeader, "content-length", "content-encoding"]) result.delete(name);
+  return result;
+}

@@ -1,0 +1,148 @@
+import { abortable } from "./abortable.ts";
+import type { BufferedAnswer } from "./buffered-answer.ts";
+import type {
+  InitializeResult,
+  SessionSnapshot,
+  SessionSnapshotOfSession,
+} from "./session-snapshot.ts";
+import { createSharedTask, type SharedTask } from "./shared-task.ts";
+
+/** The per-step holder of one connection × principal's MCP session. */
+export interface SessionSlot {
+  /** What to save for the next step; `undefined` while there is nothing to save. */
+  readonly snapshot: SessionSnapshot | undefined;
+  /** Whether `snapshot` differs from the one the slot was created with. */
+  readonly changed: boolean;
+}
+
+/** What a client said of itself in `initialize`. */
+export interface ClientParams {
+  readonly protocolVersion: string;
+  readonly capabilities: Record<string, unknown>;
+  readonly clientInfo: Record<string, unknown>;
+}
+
+/** What requests of this process go out on. */
+export type LiveSession =
+  | Pick<SessionSnapshotOfSession, "kind" | "sessionId" | "initializeResult" | "clientCapabilities">
+  | { readonly kind: "sessionless"; readonly initializeResult: InitializeResult };
+
+/** A slot as the session fetch sees it. Shared by all fetches on the slot in this process. */
+export interface SlotState {
+  /** What is saved. Set through `saveSnapshot`. */
+  snapshot: SessionSnapshot | undefined;
+  changed: boolean;
+  /** The session in use: initialized, acknowledged and saved. */
+  live: LiveSession | undefined;
+  /** A session whose `notifications/initialized` is still to come. */
+  opened: LiveSession | undefined;
+  /** The session that was lost, until another takes its place. */
+  lost: SessionSnapshotOfSession | undefined;
+  /** Who the client says it is, for an `initialize` of our own. */
+  clientParams: ClientParams | undefined;
+  /** Whether a stream of server messages is open. There is never a second one. */
+  listening: boolean;
+  /** Called when a session comes into use. */
+  readonly liveListeners: Set<(live: LiveSession) => void>;
+  readonly opening: SharedTask<Opening>;
+  readonly confirming: SharedTask<Confirmation>;
+  readonly ensuring: SharedTask<Confirmation>;
+}
+
+/** How an `initialize` ended: a session to be confirmed, or the server's refusal. */
+export type Opening =
+  | { readonly opened: LiveSession }
+  | { readonly refused: BufferedAnswer; readonly stateless: boolean };
+
+/** How `notifications/initialized` ended. */
+export type Confirmation = { readonly live: LiveSession } | { readonly refused: BufferedAnswer };
+
+const states = new WeakMap<SessionSlot, SlotState>();
+
+/**
+ * Creates the holder of one connection × principal's MCP session for one step.
+ *
+ * @param snapshot what an earlier step saved, as `parseSessionSnapshot` returned it
+ */
+export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
+  const state: SlotState = {
+    snapshot,
+    changed: false,
+    live: snapshot?.kind === "session" ? snapshot : undefined,
+    opened: undefined,
+    lost: undefined,
+    clientParams: undefined,
+    listening: false,
+    liveListeners: new Set(),
+    opening: createSharedTask(),
+    confirming: createSharedTask(),
+    ensuring: createSharedTask(),
+  };
+  const slot: SessionSlot = {
+    get snapshot() {
+      return state.snapshot;
+    },
+    get changed() {
+      return state.changed;
+    },
+  };
+  states.set(slot, state);
+  return slot;
+}
+
+/** The inside of a slot. */
+export function slotState(slot: SessionSlot): SlotState {
+  const state = states.get(slot);
+  if (state === undefined) {
+    throw new TypeError("slot was not made by createSessionSlot of this copy of @durable-mcp/core");
+  }
+  return state;
+}
+
+export function saveSnapshot(state: SlotState, snapshot: SessionSnapshot | undefined): void {
+  if (state.snapshot === snapshot) return;
+  state.snapshot = snapshot;
+  state.changed = true;
+}
+
+/** Puts a session into use, for all requests from now on. */
+export function setLive(state: SlotState, live: LiveSession): void {
+  state.live = live;
+  for (const listener of state.liveListeners) listener(live);
+  state.liveListeners.clear();
+}
+
+/** The session in use, as soon as there is one. Makes none. */
+export async function waitForLive(
+  state: SlotState,
+  signal: AbortSignal | undefined,
+): Promise<LiveSession> {
+  if (state.live !== undefined) return state.live;
+  const { promise, resolve } = Promise.withResolvers<LiveSession>();
+  state.liveListeners.add(resolve);
+  try {
+    return await abortable(promise, signal);
+  } finally {
+    state.liveListeners.delete(resolve);
+  }
+}
+
+/**
+ * Gives up a session, unless another has taken its place in the meantime.
+ *
+ * @returns whether it was still the current one
+ */
+export function compareAndClear(state: SlotState, session: LiveSession): boolean {
+  if (state.opened === session) state.opened = undefined;
+  if (state.live === undefined || !sameSession(state.live, session)) return false;
+  state.live = undefined;
+  if (state.snapshot?.kind === "session") {
+    state.lost = state.snapshot;
+    saveSnapshot(state, undefined);
+  }
+  return true;
+}
+
+export function sameSession(a: LiveSession, b: LiveSession): boolean {
+  return a === b || (a.kind === "session" && b.kind === "session" && a.sessionId === b.sessionId);
+}

@@ -1,0 +1,67 @@
+import { expect, test } from "vitest";
+import { createSharedTask } from "./shared-task.ts";
+
+function createDeferredTask() {
+  const share = createSharedTask<string>();
+  const runs: { signal: AbortSignal; resolve: (value: string) => void; reject: (e: Error) => void }[] = [];
+  const run = (signal?: AbortSignal) =>
+    share(async (taskSignal) => {
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      runs.push({ signal: taskSignal, resolve, reject });
+      return await promise;
+    }, signal);
+  return { run, runs };
+}
+
+test("runs once for all who ask while it is under way, and again afterwards", async () => {
+  const { run, runs } = createDeferredTask();
+  const first = [run(), run()];
+  runs[0]?.resolve("a");
+  expect(await Promise.all(first)).toEqual(["a", "a"]);
+  const next = run();
+  runs[1]?.resolve("b");
+  expect(await next).toBe("b");
+  expect(runs).toHaveLength(2);
+});
+
+test("fails for all and runs again afterwards", async () => {
+  const { run, runs } = createDeferredTask();
+  const first = [run(), run()];
+  runs[0]?.reject(new Error("no"));
+  const outcomes = await Promise.allSettled(first);
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  const next = run();
+  runs[1]?.resolve("b");
+  expect(await next).toBe("b");
+});
+
+test("lets one leave without disturbing the others", async () => {
+  const { run, runs } = createDeferredTask();
+  const leaving = new AbortController();
+  const left = run(leaving.signal);
+  const staying = run(new AbortController().signal);
+  leaving.abort(new Error("left"));
+  await expect(left).rejects.toThrow("left");
+  expect(runs[0]?.signal.aborted).toBe(false);
+  runs[0]?.resolve("a");
+  expect(await staying).toBe("a");
+});
+
+test("aborts the task when the last one leaves, and the next one starts anew", async () => {
+  const { run, runs } = createDeferredTask();
+  const controllers = [new AbortController(), new AbortController()];
+  const all = controllers.map(({ signal }) => run(signal));
+  for (const controller of controllers) controller.abort(new Error("left"));
+  await Promise.allSettled(all);
+  expect(runs[0]?.signal.aborted).toBe(true);
+  const next = run();
+  runs[0]?.resolve("too late");
+  runs[1]?.resolve("b");
+  expect(await next).toBe("b");
+});
+
+test("does not start for one whose signal is already aborted", async () => {
+  const { run, runs } = createDeferredTask();
+  await expect(run(AbortSignal.abort(new Error("before")))).rejects.toThrow("before");
+  expect(runs).toHaveLength(0);
+});

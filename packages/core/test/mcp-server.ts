@@ -1,0 +1,111 @@
+import type { ServerResponse } from "node:http";
+import { type ReceivedRequest, startHttpServer, type TestHttpServer } from "./http-server.ts";
+
+/** Answers a request in the server's place; resolves to "next" to leave it to the server. */
+export type McpHandler = (
+  request: ReceivedRequest,
+  response: ServerResponse,
+) => "next" | void | Promise<"next" | void>;
+
+export interface TestMcpServer extends TestHttpServer {
+  readonly url: string;
+  /** What arrived, as "POST tools/call". */
+  readonly log: string[];
+  /** The ids given out so far. */
+  readonly sessionIds: string[];
+  /** Forgets all sessions, as a restart does. */
+  forgetSessions(): void;
+  /** Changes how requests are answered from now on. */
+  use(handler: McpHandler): void;
+}
+
+export const initializeResult = {
+  protocolVersion: "2025-11-25",
+  capabilities: { tools: {} },
+  serverInfo: { name: "test-server", version: "1" },
+};
+
+export const toolDefinition = (name: string) => ({ name, inputSchema: { type: "object" } });
+
+/** A small MCP server of the era with sessions, strict about ids, as the specification wants it. */
+export async function startMcpServer(handler: McpHandler = () => "next"): Promise<TestMcpServer> {
+  const sessionIds: string[] = [];
+  const known = new Set<string>();
+  let current = handler;
+
+  const server = await startHttpServer(async (request, response) => {
+    if ((await current(request, response)) === "next") answer(request, response);
+  });
+
+  const answer = ({ method, headers, message }: ReceivedRequest, response: ServerResponse) => {
+    const id = headers["mcp-session-id"];
+    if (message?.method === "initialize") {
+      if (id !== undefined) return sendText(response, 400, "Server already initialized");
+      const sessionId = `secret-session-${sessionIds.length + 1}`;
+      sessionIds.push(sessionId);
+      known.add(sessionId);
+      return sendResult(response, message.id, initializeResult, { "mcp-session-id": sessionId });
+    }
+    if (id === undefined) return sendText(response, 400, "Mcp-Session-Id header is required");
+    if (!known.has(String(id))) return sendText(response, 404, "Session not found");
+    if (method === "GET") return sendText(response, 405, "");
+    if (method === "DELETE") return sendText(response, 200, "");
+    if (message?.id === undefined || message.method === undefined) {
+      return void response.writeHead(202).end();
+    }
+    if (message.method === "tools/list") {
+      return sendResult(response, message.id, { tools: [toolDefinition("echo")] });
+    }
+    const text = JSON.stringify(message.params?.arguments ?? null);
+    sendResult(response, message.id, { content: [{ type: "text", text }] });
+  };
+
+  return {
+    ...server,
+    url: `${server.origin}/mcp`,
+    sessionIds,
+    get log() {
+      return server.requests.map(({ method, message }) =>
+        message?.method ? `${method} ${message.method}` : method,
+      );
+    },
+    forgetSessions: () => known.clear(),
+    use(next) {
+      current = next;
+    },
+  };
+}
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+export function sendResult(
+  response: ServerResponse,
+  id: unknown,
+  result: unknown,
+  headers: Record<string, string> = {},
+): void {
+  sendJson(response, 200, { jsonrpc: "2.0", id, result }, headers);
+}
+
+export function sendText(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { "content-type": "text/plain" }).end(body);
+}
+
+/** Opens an SSE answer; what is written to it later are whole or partial events. */
+export function startEvents(response: ServerResponse, headers: Record<string, string> = {}): void {
+  response.writeHead(200, { "content-type": "text/event-stream", ...headers });
+  response.flushHeaders();
+}
+
+/** One SSE event with this message. */
+export function eventText(message: unknown, id?: string): string {
+  return `${id === undefined ? "" : `id: ${id}\n`}data: ${JSON.stringify(message)}\n\n`;
+}

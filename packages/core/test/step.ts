@@ -1,0 +1,48 @@
+import { createSessionFetch, type SessionFetchOptions } from "../src/create-session-fetch.ts";
+import type { SessionEvent } from "../src/session-event.ts";
+import { createSessionSlot } from "../src/session-slot.ts";
+import type { SessionSnapshot, SessionSnapshotOfSession } from "../src/session-snapshot.ts";
+import { initializeResult, type TestMcpServer } from "./mcp-server.ts";
+import { createRpcClient } from "./rpc-client.ts";
+
+/** A step on a server: a slot, a session fetch on it, a client, and the events so far. */
+export function startStep(
+  server: Pick<TestMcpServer, "url">,
+  { snapshot, ...options }: { snapshot?: SessionSnapshot } & Partial<SessionFetchOptions> = {},
+) {
+  const slot = createSessionSlot(snapshot);
+  const events: SessionEvent[] = [];
+  const fetch = createSessionFetch({
+    url: server.url,
+    slot,
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
+  return { slot, events, fetch, client: createRpcClient(fetch, server.url) };
+}
+
+/** A session that the server knows, as an earlier step saved it. Its handshake is taken out of the log. */
+export async function saveSession(server: TestMcpServer): Promise<SessionSnapshotOfSession> {
+  const { slot, client } = startStep(server);
+  await client.handshake();
+  server.requests.length = 0;
+  const { snapshot } = slot;
+  if (snapshot?.kind !== "session") throw new Error("the server made no session");
+  return snapshot;
+}
+
+/** A snapshot that no server has to know. */
+export function sessionSnapshot(
+  url: string,
+  fields: Partial<SessionSnapshotOfSession> = {},
+): SessionSnapshotOfSession {
+  return {
+    version: 1,
+    kind: "session",
+    url,
+    sessionId: "secret-session",
+    initializeResult,
+    clientCapabilities: {},
+    ...fields,
+  };
+}

@@ -1,0 +1,177 @@
+import { startEverythingServer } from "./servers/everything.ts";
+import { startMemoryBehindProxy } from "./servers/memory-behind-proxy.ts";
+import { startNotebookServer } from "./servers/notebook.ts";
+import { findChromium, startPlaywrightServer } from "./servers/playwright.ts";
+import { startSdkExampleServer } from "./servers/sdk-example.ts";
+import { startSdkV2RoutedServer } from "./servers/sdk-v2.ts";
+import type { TestServer } from "./servers/server-process.ts";
+import type { StepCall } from "./step-protocol.ts";
+
+/** A call and the text that its answer must hold. */
+export interface ExpectedCall extends StepCall {
+  expected: string;
+}
+
+/** A server with sessions, and how to see that a session is the same one. */
+export interface StatefulServer {
+  name: string;
+  start: () => Promise<TestServer>;
+  /** Why it cannot run on this machine. */
+  unavailable?: string;
+  /** Makes state that only `tag` belongs to. */
+  makeState: (tag: string) => ExpectedCall[];
+  /** Sees that state in the second and third step; one call each. */
+  seeState: (tag: string) => [ExpectedCall, ExpectedCall];
+  /** The n-th of many independent calls, with an answer of its own. */
+  independentCall: (tag: string, n: number) => ExpectedCall;
+  /** The same, answered after about this time; needed to make answers overlap. */
+  slowCall?: (tag: string, n: number, delayMs: number) => ExpectedCall;
+  /** HTTP status for a session id that the server does not know. */
+  unknownSession: 400 | 404;
+}
+
+const chromium = findChromium();
+
+const everything: StatefulServer = {
+  name: "server-everything",
+  start: startEverythingServer,
+  // Each toggle is kept per session: a fresh session would answer "Started" again.
+  makeState: () => [
+    { tool: "toggle-simulated-logging", args: {}, expected: "Started" },
+    { tool: "toggle-subscriber-updates", args: {}, expected: "Started" },
+  ],
+  seeState: () => [
+    { tool: "toggle-simulated-logging", args: {}, expected: "Stopped" },
+    { tool: "toggle-subscriber-updates", args: {}, expected: "Stopped" },
+  ],
+  independentCall: (tag, n) => ({
+    tool: "echo",
+    args: { message: `${tag}-${n}.` },
+    expected: `Echo: ${tag}-${n}.`,
+  }),
+  slowCall: (tag, n, delayMs) => {
+    // Its answer repeats the duration only: the digits after the milliseconds say whose call it is.
+    const duration = Number(
+      `${(delayMs / 1000).toFixed(3)}${digits(tag)}${String(n).padStart(3, "0")}1`,
+    );
+    return {
+      tool: "trigger-long-running-operation",
+      args: { duration, steps: 1 },
+      expected: `Duration: ${duration} seconds`,
+    };
+  },
+  unknownSession: 400,
+};
+
+const playwright: StatefulServer = {
+  name: "@playwright/mcp",
+  start: () => startPlaywrightServer(chromium ?? ""),
+  ...(chromium === undefined && { unavailable: "no Chromium found in PATH or CHROMIUM_PATH" }),
+  makeState: (tag) => [
+    {
+      tool: "browser_navigate",
+      args: { url: `data:text/html,<title>${tag}</title>` },
+      expected: tag,
+    },
+  ],
+  seeState: (tag) => [
+    { tool: "browser_evaluate", args: { function: "() => document.title" }, expected: tag },
+    {
+      tool: "browser_evaluate",
+      args: { function: "() => document.title.length" },
+      expected: String(tag.length),
+    },
+  ],
+  independentCall: (tag, n) => ({
+    tool: "browser_evaluate",
+    args: { function: `() => ["${tag}", ${n}].join("/")` },
+    expected: `"${tag}/${n}"`,
+  }),
+  unknownSession: 404,
+};
+
+const memory: StatefulServer = {
+  name: "mcp-proxy + server-memory",
+  start: startMemoryBehindProxy,
+  makeState: (tag) => [createEntity(tag)],
+  seeState: (tag) => [
+    { tool: "search_nodes", args: { query: tag }, expected: tag },
+    { tool: "open_nodes", args: { names: [tag] }, expected: tag },
+  ],
+  // Only the first creation of an entity is answered with its name: a call that ran twice would show.
+  independentCall: (tag, n) => createEntity(`${tag}-${n}.`),
+  unknownSession: 404,
+};
+
+const sdkExample: StatefulServer = {
+  name: "SDK v1 simpleStreamableHttp",
+  start: startSdkExampleServer,
+  // It keeps no state but the session, which it looks up for every request.
+  makeState: (tag) => [greet(tag)],
+  seeState: (tag) => [greet(`${tag} 2`), greet(`${tag} 3`)],
+  independentCall: (tag, n) => greet(`${tag}-${n}.`),
+  slowCall: (tag, n, delayMs) => {
+    const interval = Number(`${delayMs}.${digits(tag)}${String(n).padStart(3, "0")}1`);
+    return {
+      tool: "start-notification-stream",
+      args: { interval, count: 1 },
+      expected: `every ${interval}ms`,
+    };
+  },
+  unknownSession: 404,
+};
+
+const sdkV2Routed = notebookLike("SDK v2 with isLegacyRequest", startSdkV2RoutedServer);
+const notebook = notebookLike("notebook (SSE)", () => startNotebookServer());
+const notebookJson = notebookLike("notebook (JSON)", () => startNotebookServer({ json: true }));
+
+export const statefulServers = [
+  everything,
+  playwright,
+  memory,
+  sdkExample,
+  sdkV2Routed,
+  notebook,
+  notebookJson,
+];
+
+function notebookLike(name: string, start: () => Promise<TestServer>): StatefulServer {
+  return {
+    name,
+    start,
+    makeState: (tag) => [{ tool: "add_note", args: { text: tag }, expected: "1 notes" }],
+    seeState: (tag) => [
+      { tool: "list_notes", args: {}, expected: tag },
+      { tool: "add_note", args: { text: "more" }, expected: "2 notes" },
+    ],
+    independentCall: (tag, n) => ({
+      tool: "echo",
+      args: { text: `${tag}-${n}.` },
+      expected: `${tag}-${n}.`,
+    }),
+    slowCall: (tag, n, delayMs) => ({
+      tool: "slow_echo",
+      args: { text: `slow ${tag}-${n}.`, delayMs },
+      expected: `slow ${tag}-${n}.`,
+    }),
+    unknownSession: 404,
+  };
+}
+
+function greet(name: string): ExpectedCall {
+  return { tool: "greet", args: { name }, expected: `Hello, ${name}!` };
+}
+
+function createEntity(name: string): ExpectedCall {
+  const entity = { name, entityType: "note", observations: ["e2e"] };
+  return { tool: "create_entities", args: { entities: [entity] }, expected: name };
+}
+
+/** A number that stands for the tag where only numbers come back. */
+function digits(tag: string): number {
+  const hash = Array.from(tag, (character) => character.charCodeAt(0)).reduce(
+    (sum, code) => (sum * 31 + code) % 9000,
+    7,
+  );
+  return hash + 1000;
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { wrongAnswers } from "./call-outcomes.ts";
+import { type ClientName, clientNames } from "./clients/index.ts";
+import { runStep, runStepsAtOnce } from "./run-step.ts";
+import { sessionIdOf } from "./session-id-canary.ts";
+import type { TestServer } from "./servers/server-process.ts";
+import { type ExpectedCall, type StatefulServer, statefulServers } from "./stateful-servers.ts";
+import type { StepInput } from "./step-protocol.ts";
+
+const callsPerProcess = 100;
+const testTimeoutMs = 60_000;
+
+const serversWithSlowTools = statefulServers.filter((server) => server.slowCall);
+
+/**
+ * Every fourth call is fast, most take 0 to 200 ms so that the answers of both processes interleave, and
+ * a few take a second, so that they overlap whichever process comes late.
+ */
+function overlappingCalls(server: StatefulServer, tag: string): ExpectedCall[] {
+  return Array.from({ length: callsPerProcess }, (_, n) => {
+    if (n % 4 === 0 || !server.slowCall) return server.independentCall(tag, n);
+    return server.slowCall(tag, n, n % 10 === 9 ? 1_000 : (n * 37) % 201);
+  });
+}
+
+async function wrongAnswersOfTwoProcesses(
+  server: StatefulServer,
+  step: StepInput,
+): Promise<string[]> {
+  const first = await runStep({ ...step, list: true });
+  expect(first.error).toBeUndefined();
+  const plans = ["left", "right"].map((tag) => overlappingCalls(server, tag));
+  const runs = await runStepsAtOnce(
+    plans.map((calls) => ({ ...step, snapshot: first.snapshot, calls, overlapping: true })),
+  );
+  for (const run of runs) {
+    expect(run.error).toBeUndefined();
+    expect(sessionIdOf(run.snapshot) === sessionIdOf(first.snapshot)).toBe(true);
+  }
+  return runs.flatMap((run, index) => wrongAnswers(plans[index]!, run.results));
+}
+
+describe.each(serversWithSlowTools)("two processes at once on one session of $name", (stateful) => {
+  let server: TestServer;
+  beforeAll(async () => {
+    server = await stateful.start();
+  }, 30_000);
+  afterAll(() => server?.stop());
+
+  test.concurrent.each(clientNames)(
+    `%s: ${callsPerProcess} overlapping calls each get their own answers (S17, S44, S45)`,
+    { timeout: testTimeoutMs },
+    async (client) => {
+      expect(await wrongAnswersOfTwoProcesses(stateful, { client, url: server.url })).toEqual([]);
+    },
+  );
+
+  // Without this, the test above might pass because the answers never overlap.
+  test.concurrent.each<ClientName>(["@ai-sdk/mcp 2", "@modelcontextprotocol/sdk 1"])(
+    "%s: answers cross or hang when request ids are passed through",
+    { timeout: testTimeoutMs },
+    async (client) => {
+      const step: StepInput = {
+        client,
+        url: server.url,
+        sessionFetch: "pass-through",
+        callTimeoutMs: 3_000,
+      };
+      const wrong = await wrongAnswersOfTwoProcesses(stateful, step);
+      const hung = wrong.filter((line) => line.endsWith("hung")).length;
+      console.log(
+        `${stateful.name}, ${client}: ${hung} hung, ${wrong.length - hung} crossed or failed`,
+      );
+      expect(wrong.length).toBeGreaterThan(0);
+    },
+  );
+});

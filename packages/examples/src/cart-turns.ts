@@ -1,0 +1,37 @@
+import type { ToolCall, Turn } from "./turn.ts";
+
+const add = (item: string): ToolCall => ({ tool: "cart__add_item", input: { item } });
+const remove = (item: string): ToolCall => ({ tool: "cart__remove_item", input: { item } });
+const list: ToolCall = { tool: "cart__list_items", input: {} };
+
+const lastResult = (results: string[]) => results.at(-1) ?? "";
+
+/** The conversation of the demo, one turn a step. */
+export const cartTurns: Turn[] = [
+  {
+    prompt: "Put apples and bread in my cart.",
+    calls: [add("apples"), add("bread")],
+    answer: lastResult,
+  },
+  {
+    prompt: "Milk, too.",
+    calls: [add("milk")],
+    answer: lastResult,
+  },
+  {
+    prompt: "No bread after all.",
+    calls: [remove("bread")],
+    answer: lastResult,
+  },
+  {
+    prompt: "Look into my cart: what is in it now?",
+    calls: [list],
+    answer: ([contents = ""]) =>
+      contents === "The cart is empty." ? `${contents} The shop has forgotten it.` : contents,
+  },
+  {
+    prompt: "Then put back what was in it, and look again.",
+    calls: [add("apples"), add("milk"), list],
+    answer: lastResult,
+  },
+];

@@ -1,0 +1,55 @@
+/**
+ * `npm run demo`: an agent session in five steps, each a process of its own, with a stateful MCP
+ * server that is killed and started again after the third. `npm run demo -- --json` is for programs.
+ */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { endProgram, startProgram } from "./start-program.ts";
+import { jsonOutput, tableOutput } from "./step-output.ts";
+import { createStepRunner, type StepResult } from "./step-runner.ts";
+import { createTemporaryFolder } from "./temporary-folder.ts";
+import { findFreePort, waitForPort } from "./wait-for-port.ts";
+
+const { json } = parseArgs({ options: { json: { type: "boolean" } } }).values;
+const output = json ? jsonOutput : tableOutput;
+
+const port = await findFreePort();
+const startServer = async () => {
+  const server = startProgram("cart-server.ts", [String(port)], { stdio: ["ignore", 2, 2] });
+  await waitForPort(port);
+  return server;
+};
+const sessionFile = join(createTemporaryFolder(), "session.json");
+const runStep = createStepRunner(
+  "demo-step.ts",
+  [`http://127.0.0.1:${port}/mcp`],
+  sessionFile,
+);
+
+output.title("One agent session in five processes. Its shopping cart is in the memory of an MCP server.");
+let server = await startServer();
+const results: StepResult[] = [];
+for (const step of [1, 2, 3, 4, 5]) {
+  if (step === 4) {
+    await endProgram(server, "SIGKILL");
+    server = await startServer();
+    output.between("The server process is killed and started again. Its memory is lost.");
+  }
+  const result = await runStep(step);
+  output.step(result);
+  results.push(result);
+}
+await endProgram(server, "SIGTERM");
+
+for (const { step, session, resumed, recovered, calls, requests } of results) {
+  assert.equal(session, step < 4 ? 1 : 2, `step ${step}: MCP session`);
+  assert.equal(resumed, step !== 1 && step !== 4, `step ${step}: resumed`);
+  assert.equal(recovered, step === 4, `step ${step}: recovered`);
+  if (resumed) assert.equal(requests, calls.length, `step ${step}: HTTP requests`);
+}
+output.closing(
+  `Processes 2 and 3 went on in the MCP session of process 1 and sent nothing but their tool calls.
+After the restart the server no longer knew the session: process 4 recovered in a new one, which
+process 5 went on in.`,
+);

@@ -1,0 +1,66 @@
+import type { LanguageModel } from "ai";
+import type { Turn } from "./turn.ts";
+
+type LanguageModelV4 = Extract<LanguageModel, { specificationVersion: "v4" }>;
+type GenerateResult = Awaited<ReturnType<LanguageModelV4["doGenerate"]>>;
+type Prompt = Parameters<LanguageModelV4["doGenerate"]>[0]["prompt"];
+
+/**
+ * A language model that costs nothing and always does the same: it makes the calls of a turn, one
+ * at a time, and answers from the results that it finds in its prompt.
+ */
+export function createScriptedModel({ calls, answer }: Turn): LanguageModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: "durable-mcp-examples",
+    modelId: "scripted",
+    supportedUrls: {},
+    doGenerate: async ({ prompt }) => {
+      const results = toolResults(prompt);
+      const call = calls[results.length];
+      if (call === undefined) return respond("stop", { type: "text", text: answer(results) });
+      return respond("tool-calls", {
+        type: "tool-call",
+        toolCallId: crypto.randomUUID(),
+        toolName: call.tool,
+        input: JSON.stringify(call.input),
+      });
+    },
+    doStream: () => Promise.reject(new Error("The scripted model does not stream.")),
+  };
+}
+
+/** The text of each tool result since the user last spoke. */
+function toolResults(prompt: Prompt): string[] {
+  const start = prompt.findLastIndex(({ role }) => role === "user");
+  return prompt
+    .slice(start)
+    .flatMap((message) => (message.role === "tool" ? message.content : []))
+    .flatMap((part) => (part.type === "tool-result" ? [textOf(part.output)] : []));
+}
+
+type ToolResult = Extract<
+  Extract<Prompt[number], { role: "tool" }>["content"][number],
+  { type: "tool-result" }
+>;
+
+function textOf(output: ToolResult["output"]): string {
+  if (output.type === "text" || output.type === "error-text") return output.value;
+  if (output.type !== "content") return JSON.stringify(output);
+  return output.value.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+function respond(
+  finishReason: "stop" | "tool-calls",
+  content: GenerateResult["content"][number],
+): GenerateResult {
+  return {
+    content: [content],
+    finishReason: { unified: finishReason, raw: undefined },
+    usage: {
+      inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 0, text: 0, reasoning: 0 },
+    },
+    warnings: [],
+  };
+}

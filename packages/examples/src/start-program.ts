@@ -1,0 +1,24 @@
+import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { atExit } from "./at-exit.ts";
+
+/** Starts a Node program, given beside this file or by its path; it ends with this process at the latest. */
+export function startProgram(
+  program: string,
+  args: readonly string[],
+  options: SpawnOptions = {},
+): ChildProcess {
+  const path = fileURLToPath(new URL(program, import.meta.url));
+  const child = spawn(process.execPath, [...process.execArgv, path, ...args], options);
+  atExit(() => child.kill());
+  return child;
+}
+
+/** Ends a program and waits until it is gone. */
+export async function endProgram(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, "exit");
+  child.kill(signal);
+  await gone;
+}

@@ -1,0 +1,14 @@
+/** What the user says in a step, and what the scripted model makes of it. */
+export interface Turn {
+  prompt: string;
+  /** The tools to call, one after the other. */
+  calls: ToolCall[];
+  /** The agent's answer, given what the MCP server said to each call. */
+  answer: (results: string[]) => string;
+}
+
+export interface ToolCall {
+  /** As the model knows it: `<connection>__<tool>`. */
+  tool: string;
+  input: Record<string, unknown>;
+}
