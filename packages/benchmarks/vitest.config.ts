@@ -1,4 +1,14 @@
 import { defineConfig } from "vitest/config";
 
 // No source condition here: benchmarks measure the built packages.
-export default defineConfig({});
+export default defineConfig({
+  test: {
+    fileParallelism: false,
+    testTimeout: 600_000,
+    hookTimeout: 60_000,
+    // The tables are the output.
+    disableConsoleIntercept: true,
+    // Node loads the built packages itself: as an application would, without Vite's rewriting.
+    server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
+  },
+});

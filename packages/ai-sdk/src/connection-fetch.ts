@@ -1,5 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext, ConnectionToken, McpClientConnection } from "./define-connection.ts";
+import { isHeaderValue } from "./header-value.ts";
+import { scrubSecrets } from "./scrub-secrets.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -9,6 +11,8 @@ export interface ConnectionFetch {
   readonly fetch: Fetch;
   /** Adds them to all requests to its origin: the old HTTP+SSE transport posts to another path. */
   readonly fetchForOrigin: Fetch;
+  /** The definition's headers, for a client that sets them itself. */
+  readonly headers: () => Promise<Record<string, string>>;
   /** The status of the last answer to an `initialize`; tells an old server from a failure. */
   readonly initializeStatus: number | undefined;
 }
@@ -38,15 +42,23 @@ export function createConnectionFetch({
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
 
   const sendToServer = async (input: RequestInfo | URL, init: RequestInit, headers: Headers) => {
-    for (const [name, value] of Object.entries(await resolveHeaders())) headers.set(name, value);
+    const ownHeaders = await resolveHeaders();
+    for (const [name, value] of Object.entries(ownHeaders)) headers.set(name, value);
     const attempt = async (token: string | undefined) => {
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+      // `fetch` would take the definition's headers along to another origin.
       const response = await send(input instanceof Request ? input.clone() : input, {
         ...init,
         headers,
+        redirect: "manual",
       });
       if (isInitialize(init)) initializeStatus = response.status;
-      return response;
+      if (init.redirect !== "manual" && isRedirect(response)) {
+        await response.body?.cancel();
+        throw redirectRefused(context.connection, url.origin, response.status);
+      }
+      const authorization = headers.get("authorization") ?? "";
+      return await scrubAnswer(response, [authorization, ...Object.values(ownHeaders)]);
     };
     const token = await tokens?.get();
     const response = await attempt(token);
@@ -74,6 +86,7 @@ export function createConnectionFetch({
   return {
     fetch: createFetch(({ pathname, search }) => pathname === url.pathname && search === url.search),
     fetchForOrigin: createFetch(() => true),
+    headers: resolveHeaders,
     get initializeStatus() {
       return initializeStatus;
     },
@@ -81,12 +94,18 @@ export function createConnectionFetch({
 }
 
 /** All values of a definition's headers, for one principal. */
-export async function resolveAll(
+async function resolveAll(
   headers: NonNullable<McpClientConnection["options"]["headers"]>,
   context: ConnectionContext,
 ): Promise<Record<string, string>> {
   const entries = Object.entries(headers).map(async ([name, value]) => {
-    return [name, typeof value === "string" ? value : await value(context)] as const;
+    const resolved: unknown = typeof value === "string" ? value : await value(context);
+    if (isHeaderValue(resolved)) return [name, resolved] as const;
+    throw new McpSessionError(
+      "CONNECTION_INVALID",
+      `Connection ${context.connection}: headers.${name} must return a string that is valid in a header.`,
+      { data: { field: `headers.${name}`, connection: context.connection } },
+    );
   });
   return Object.fromEntries(await Promise.all(entries));
 }
@@ -107,15 +126,15 @@ function createTokenCache(
     if (isToken(loaded)) return loaded;
     throw new McpSessionError(
       "CONNECTION_INVALID",
-      `Connection ${context.connection}: auth.getToken must return { token: string, expiresAt?: number | Date }.`,
+      `Connection ${context.connection}: auth.getToken must return { token: string, expiresAt?: number | Date }, the token valid in a header.`,
       { data: { field: "auth.getToken", connection: context.connection } },
     );
   };
 
   return {
     async get(): Promise<string> {
-      if (value?.expiresAt !== undefined && Number(value.expiresAt) - expiryMarginMs <= now()) {
-        current = undefined;
+      if (value?.expiresAt != null && Number(value.expiresAt) - expiryMarginMs <= now()) {
+        current = value = undefined;
       }
       const loading = (current ??= load());
       try {
@@ -135,7 +154,7 @@ function createTokenCache(
 
 function isToken(value: unknown): value is ConnectionToken {
   const token = (value as ConnectionToken | null | undefined)?.token;
-  return typeof token === "string" && token !== "";
+  return isHeaderValue(token) && token !== "";
 }
 
 /** Runs `load` once; a failure is not kept. */
@@ -162,6 +181,28 @@ function createVersionReport(onClientVersion: (version: string) => void) {
 
 function isInitialize({ body }: RequestInit): boolean {
   return typeof body === "string" && body.includes('"method":"initialize"');
+}
+
+function isRedirect({ status, type }: Response): boolean {
+  return type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(status);
+}
+
+/** An answer that reports an error, without the secrets that the server may repeat in it. */
+async function scrubAnswer(response: Response, secrets: readonly string[]): Promise<Response> {
+  if (response.status < 400) return response;
+  const text = scrubSecrets(await response.text(), secrets);
+  const { status, statusText } = response;
+  const headers = new Headers(response.headers);
+  for (const name of ["content-encoding", "content-length"]) headers.delete(name);
+  return new Response(text === "" ? null : text, { status, statusText, headers });
+}
+
+function redirectRefused(connection: string, origin: string, status: number): McpSessionError {
+  return new McpSessionError(
+    "REDIRECT_REFUSED",
+    `Connection ${connection}: ${origin} answered with a redirect, which is not followed because it could carry credentials elsewhere. Use the server's final URL.`,
+    { data: { connection, origin, status } },
+  );
 }
 
 function fetchRequired(connection: string, origin: string): McpSessionError {

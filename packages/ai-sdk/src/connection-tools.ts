@@ -1,7 +1,7 @@
 import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
 import type { Tool, ToolSet } from "ai";
 import { restoreSessionError } from "./connection-error.ts";
-import type { McpClientConnection } from "./define-connection.ts";
+import { connectTimeoutMs, type McpClientConnection } from "./define-connection.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
@@ -18,7 +18,8 @@ export async function connectionTools({
 }): Promise<ToolSet> {
   if (client.initializeResult.capabilities.tools == null) return {};
   const { options } = definition;
-  const listed = await listAllTools(client, abortSignal);
+  const timeout = AbortSignal.timeout(connectTimeoutMs(definition));
+  const listed = await listAllTools(client, AbortSignal.any([abortSignal, timeout]));
   const offered = listed.filter(({ name }) => isOffered(name, options.tools));
   const tools = client.toolsFromDefinitions(
     { tools: offered },

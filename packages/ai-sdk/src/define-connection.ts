@@ -2,6 +2,7 @@ import type { MCPClientCapabilities, OAuthClientProvider } from "@ai-sdk/mcp";
 import type { ElicitationRequest, ElicitResult, MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError, type Principal, type ToolListOptions } from "@durable-mcp/core";
 import * as z from "zod/mini";
+import { isHeaderValue } from "./header-value.ts";
 
 /** What a function in a definition is told about the use it is called for. */
 export interface ConnectionContext {
@@ -98,6 +99,10 @@ export interface McpClientConnection<
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 const positive = z.number().check(z.positive("must be a positive number of milliseconds"));
+const timeout = positive.check(
+  z.int("must be a whole number of milliseconds"),
+  z.maximum(2_147_483_647, "must be at most 2147483647 milliseconds"),
+);
 const text = z.string().check(z.minLength(1, "must not be empty"));
 const names = z.array(text);
 const someFunction = z.custom(isFunction, "must be a function");
@@ -109,7 +114,7 @@ const someObject = z.custom(
 const optionsSchema = z
   .strictObject({
     url: z.custom(
-      (value) => URL.canParse(String(value)) && /^https?:$/.test(new URL(String(value)).protocol),
+      (value) => /^https?:$/.test(parseUrl(value)?.protocol ?? ""),
       "must be an absolute http(s) URL",
     ),
     description: text,
@@ -139,8 +144,8 @@ const optionsSchema = z
       z.record(
         z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "must be an HTTP header name")),
         z.custom(
-          (value) => typeof value === "string" || isFunction(value),
-          "must be a string or a function that returns one",
+          (value) => isHeaderValue(value) || isFunction(value),
+          "must be a string that is valid in a header, or a function that returns one",
         ),
       ),
     ),
@@ -154,7 +159,7 @@ const optionsSchema = z
     capabilities: z.optional(someObject),
     onElicitation: z.optional(someFunction),
     timeouts: z.optional(
-      z.strictObject({ connectMs: z.optional(positive), callMs: z.optional(positive) }),
+      z.strictObject({ connectMs: z.optional(timeout), callMs: z.optional(timeout) }),
     ),
     redirect: z.optional(
       z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"'),
@@ -166,7 +171,7 @@ const optionsSchema = z
       path: ["auth"],
       message: "cannot be combined with authProvider; keep the one that applies",
     }),
-    z.refine(({ url }) => !/\/\/[^/]*@/.test(String(url)), {
+    z.refine(({ url }) => !hasCredentials(parseUrl(url)), {
       path: ["url"],
       message: "must not contain credentials; use auth or headers",
     }),
@@ -193,7 +198,9 @@ export function defineMcpClientConnection<
     const unknownKey = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
     const path = [...(issue?.path ?? []), ...(unknownKey === undefined ? [] : [unknownKey])];
     const field = path.join(".") || "options";
-    const fix = unknownKey === undefined ? (issue?.message ?? "is invalid") : "is not a known option";
+    // The issue of a key says that it is invalid, the one inside says why.
+    const reason = issue?.code === "invalid_key" ? issue.issues[0]?.message : issue?.message;
+    const fix = unknownKey === undefined ? (reason ?? "is invalid") : "is not a known option";
     throw new McpSessionError("CONNECTION_INVALID", `Connection option ${field} ${fix}.`, {
       data: { field },
     });
@@ -201,9 +208,22 @@ export function defineMcpClientConnection<
   return Object.freeze({ type: "mcp-client", options: Object.freeze({ ...options }) });
 }
 
+function parseUrl(value: unknown): URL | undefined {
+  return URL.canParse(String(value)) ? new URL(String(value)) : undefined;
+}
+
+function hasCredentials(url: URL | undefined): boolean {
+  return Boolean(url?.username) || Boolean(url?.password);
+}
+
 export function isStateful({ options }: McpClientConnection): boolean {
   const { session } = options;
   return session === "stateful" || (typeof session === "object" && session.mode === "stateful");
+}
+
+/** For the handshake, and for listing tools. */
+export function connectTimeoutMs({ options }: McpClientConnection): number {
+  return options.timeouts?.connectMs ?? 30_000;
 }
 
 const namePattern = /^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/;
@@ -214,14 +234,15 @@ const namePattern = /^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/;
  * @throws {McpSessionError} `CONNECTION_INVALID`
  */
 export function checkConnections(connections: unknown): void {
-  if (typeof connections !== "object" || connections === null) {
+  // Not a promise or a map either: those would pass for a record of nothing.
+  if (Object.prototype.toString.call(connections) !== "[object Object]") {
     throw new McpSessionError(
       "CONNECTION_INVALID",
       "connections must be a record of connections, or a function of the principal that returns one.",
       { data: { field: "connections" } },
     );
   }
-  for (const [name, connection] of Object.entries(connections)) {
+  for (const [name, connection] of Object.entries(connections as object)) {
     const field = `connections.${name}`;
     if (!namePattern.test(name)) {
       throw new McpSessionError(

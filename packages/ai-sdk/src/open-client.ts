@@ -4,7 +4,11 @@ import {
   type MCPClient,
   type MCPClientConfig,
 } from "@ai-sdk/mcp";
-import type { ConnectionContext, McpClientConnection } from "./define-connection.ts";
+import {
+  type ConnectionContext,
+  connectTimeoutMs,
+  type McpClientConnection,
+} from "./define-connection.ts";
 
 /** How one step reaches one connection's server. */
 export interface ConnectionTransport {
@@ -20,8 +24,6 @@ export interface ConnectionTransport {
   readonly isOldServer: (error: unknown) => boolean;
   readonly onSseFallback: () => void;
 }
-
-const defaultConnectMs = 30_000;
 
 /** Connects an `@ai-sdk/mcp` client. */
 export async function openClient(transport: ConnectionTransport): Promise<MCPClient> {
@@ -47,7 +49,7 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
       },
       clientName: "durable-mcp",
       initializationOptions: {
-        timeout: options.timeouts?.connectMs ?? defaultConnectMs,
+        timeout: connectTimeoutMs(definition),
         signal: context.abortSignal,
       },
       capabilities: clientCapabilities(definition),

@@ -2,7 +2,7 @@ import type { MCPClient } from "@ai-sdk/mcp";
 import { createSessionFetch, type SessionSlot } from "@durable-mcp/core";
 import { connectionUnavailable, restoreSessionError } from "./connection-error.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
-import { createConnectionFetch, resolveAll } from "./connection-fetch.ts";
+import { createConnectionFetch } from "./connection-fetch.ts";
 import { type ConnectionContext, type McpClientConnection } from "./define-connection.ts";
 import { isOldServerStatus, needsListening, openClient } from "./open-client.ts";
 import { checkClientVersion } from "./peer-version.ts";
@@ -84,7 +84,7 @@ export function createRegistryConnection({
         fetch: clientFetch,
         sseFetch: clientFetch && connectionFetch.fetchForOrigin,
         headers: async () =>
-          clientFetch || !options.headers ? undefined : await resolveAll(options.headers, context),
+          clientFetch || !options.headers ? undefined : await connectionFetch.headers(),
         isOldServer,
         onSseFallback: () => emit({ type: "sse-fallback", connection: name }),
       });

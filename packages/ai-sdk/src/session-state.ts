@@ -34,32 +34,41 @@ export function commitSlots<SESSION extends { state?: unknown }>(
   session: SESSION,
   slots: ReadonlyMap<string, SeededSlot>,
 ): SESSION {
-  const before = asRecord(ownValue(session.state, stateKey));
-  const after = new Map(Object.entries(before));
+  const sessions = ownValue(session.state, stateKey);
+  const after = new Map(Object.entries(asRecord(sessions)));
   let isChanged = false;
   for (const [key, { slot, isDiscarded }] of slots) {
     if (!slot.changed && !isDiscarded) continue;
-    if (sameJson(after.get(key), slot.snapshot)) continue;
+    if (sameJson(ownValue(sessions, key), slot.snapshot)) continue;
     isChanged = true;
     if (slot.snapshot === undefined) after.delete(key);
     else after.set(key, structuredClone<SessionSnapshot>(slot.snapshot));
   }
   if (!isChanged) return session;
   const { [stateKey]: _, ...otherKeys } = asRecord(session.state);
-  const sessions = after.size > 0 ? { [stateKey]: Object.fromEntries(after) } : {};
-  return { ...session, state: { ...otherKeys, ...sessions } };
+  const ownKey = after.size > 0 ? { [stateKey]: Object.fromEntries(after) } : {};
+  return { ...session, state: { ...otherKeys, ...ownKey } };
 }
 
+/** An own value. What should be a record and is not stands for it, and will not parse. */
 function ownValue(record: unknown, key: string): unknown {
-  const isObject = typeof record === "object" && record !== null;
-  return isObject && Object.hasOwn(record, key) ? (record as Record<string, unknown>)[key] : undefined;
+  if (record === undefined || record === null) return undefined;
+  if (!isRecord(record)) return record;
+  return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
 function asRecord(value: unknown): Record<string, unknown> {
-  const isPlain = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isPlain ? (value as Record<string, unknown>) : {};
+  return isRecord(value) ? value : {};
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function sameJson(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+  try {
+    return JSON.stringify(a) === JSON.stringify(b);
+  } catch {
+    return false; // Nested too deep to be printed: not a snapshot of ours.
+  }
 }

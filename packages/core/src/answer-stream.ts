@@ -1,5 +1,6 @@
 import { type ByteParts, partsLength, partsText, replaceBytes } from "./byte-parts.ts";
-import { createEventSplitter, type EventBytes } from "./event-splitter.ts";
+import { createEventSplitter, type EventBytes, eventText } from "./event-splitter.ts";
+import { parseMessages } from "./json-rpc.ts";
 import type { AnswerRestorer } from "./restore-answer.ts";
 
 export interface AnswerStreamOptions {
@@ -69,7 +70,7 @@ export function createEventAnswerStream(
         return true;
       }
       const rest = splitter.finish();
-      if (!answered() && rest !== undefined) {
+      if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
         // Some servers forget the blank line after the last event: it counts if it is the answer.
         const restored = restoreEvent(rest, restorer);
         if (answered()) enqueue(controller, [...restored, new TextEncoder().encode("\n\n")]);
@@ -116,7 +117,7 @@ function createStream(
     },
     async cancel(reason) {
       onEnd();
-      await source.cancel(reason);
+      await source.cancel(reason).catch(() => undefined);
     },
   });
 }
@@ -135,8 +136,10 @@ function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
   if (edit === undefined) return event.parts;
   if (edit === "drop") return [];
   const edited = replaceBytes([bytes], edit);
-  const dataLines = partsText(edited, 0, partsLength(edited)).replace(/^/gm, "data: ");
-  return [new TextEncoder().encode([...otherLines, dataLines, "", ""].join("\n"))];
+  // Not /^/gm: that also matches after U+2028, which is no line end here.
+  const dataLines = partsText(edited, 0, partsLength(edited)).split("\n");
+  const lines = [...otherLines, ...dataLines.map((line) => `data: ${line}`), "", ""];
+  return [new TextEncoder().encode(lines.join("\n"))];
 }
 
 async function read(

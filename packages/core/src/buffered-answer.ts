@@ -15,12 +15,16 @@ export async function bufferAnswer(
   response: Response,
   session?: LiveSession,
 ): Promise<BufferedAnswer> {
-  const body = await response.text();
   return {
     status: response.status,
     headers: headersForClient(response.headers),
-    body: session?.kind === "session" ? scrubSessionId(body, session.sessionId) : body,
+    body: scrubForClient(await response.text(), session),
   };
+}
+
+/** An error's text without the id of the session that it is about. */
+export function scrubForClient(text: string, session: LiveSession | undefined): string {
+  return session?.kind === "session" ? scrubSessionId(text, session.sessionId) : text;
 }
 
 export function toResponse({ status, headers, body }: BufferedAnswer): Response {

@@ -55,7 +55,9 @@ export function createClientHandshake({
   const initialized = async ({ headers, signal }: OutgoingRequest) => {
     if (state.live !== undefined) return emptyAnswer(202);
     const confirmation = await handshake.ensure(headers, signal);
-    return "live" in confirmation ? emptyAnswer(202) : toResponse(confirmation.refused);
+    if ("live" in confirmation) return emptyAnswer(202);
+    if (isAuthOrOutage(confirmation.refused)) return toResponse(confirmation.refused);
+    throw initializedRefused(url, confirmation.refused.status);
   };
 
   return async (message, request) => {
@@ -83,6 +85,15 @@ function discardNewerSnapshot(state: SlotState, emit: EmitSessionEvent): void {
   state.live = undefined;
   saveSnapshot(state, undefined);
   emit({ type: "discarded", reason: "protocol-version" });
+}
+
+function initializedRefused(url: URL, status: number): McpSessionError {
+  const method = "notifications/initialized";
+  return new McpSessionError(
+    "CONNECTION_UNAVAILABLE",
+    `${method} at ${url.origin} was refused with HTTP ${status}, so the new session cannot be used. Connect again.`,
+    { data: { method, origin: url.origin, status } },
+  );
 }
 
 function eraUnsupported(url: URL): McpSessionError {

@@ -1,9 +1,10 @@
 import { abortable } from "./abortable.ts";
+import { bufferAnswer, toResponse } from "./buffered-answer.ts";
 import { createClientHandshake } from "./client-handshake.ts";
 import { createExchange } from "./exchange.ts";
 import { createHandshake, type OnSession } from "./handshake.ts";
 import { createInboundStream } from "./inbound-stream.ts";
-import { isRequest, parseMessage } from "./json-rpc.ts";
+import { isRecord, isRequest, type JsonRpcMessage, parseMessage } from "./json-rpc.ts";
 import { emptyAnswer, resultAnswer } from "./local-answer.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
 import { createFetchForOtherUrls } from "./other-urls.ts";
@@ -145,8 +146,9 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     const request = await readOutgoingRequest(input, init);
     request.signal?.throwIfAborted();
     const passThrough = async () => {
-      const headers = headersForSession(request.headers, state.live);
-      const response = await send({ ...request, headers });
+      const { live } = state;
+      const response = await send({ ...request, headers: headersForSession(request.headers, live) });
+      if (!response.ok && live !== undefined) return toResponse(await bufferAnswer(response, live));
       return new Response(response.body, {
         status: response.status,
         statusText: response.statusText,
@@ -155,19 +157,25 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     };
 
     if (isStateless()) return await passThrough();
-    announceResumption();
     if (request.method === "DELETE") return emptyAnswer(204);
     if (request.method === "GET") return await inbound(request);
 
     const message = parseMessage(bodyText(request) ?? "");
     if (message === undefined) return await passThrough();
     const answered = await clientHandshake(message, request);
-    if (answered === "pass") return await passThrough();
+    announceResumption();
+    if (answered === "pass" || (answered === undefined && isOfStatelessEra(message))) return await passThrough();
     if (answered !== undefined) return answered;
     const list = isRequest(message) ? tools.answer(message) : undefined;
     if (list !== undefined && isRequest(message)) return resultAnswer(message.id, list);
     return await abortable(exchange(message, request), request.signal);
   };
+}
+
+/** Requests of the revisions without sessions name their revision themselves. */
+function isOfStatelessEra(message: JsonRpcMessage): boolean {
+  const meta = "params" in message ? message.params?.["_meta"] : undefined;
+  return isRecord(meta) && Object.hasOwn(meta, "io.modelcontextprotocol/protocolVersion");
 }
 
 function parseEndpointUrl(value: string | URL): URL {
@@ -194,7 +202,7 @@ function discardForeignSnapshot(state: SlotState, url: URL, emit: EmitSessionEve
 function createResumptionNotice(state: SlotState, emit: EmitSessionEvent): () => void {
   let seeded = state.live;
   return () => {
-    if (seeded === undefined) return;
+    if (seeded === undefined || state.live !== seeded) return;
     const { protocolVersion } = seeded.initializeResult;
     seeded = undefined;
     emit({ type: "resumed", protocolVersion });

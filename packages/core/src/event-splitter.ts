@@ -11,6 +11,11 @@ export interface EventBytes {
   readonly multiline: { readonly data: string; readonly otherLines: string[] } | undefined;
 }
 
+/** The event's data as text, its lines joined. */
+export function eventText({ parts, data, multiline }: EventBytes): string {
+  return data ? partsText(parts, data.start, data.end) : (multiline?.data ?? "");
+}
+
 /**
  * Cuts an SSE stream into events without decoding them: the bulk of an answer is one `data` line
  * that is passed on as it came. (Parsing and printing each event with a library costs several

@@ -3,7 +3,13 @@ import {
   createEventAnswerStream,
   createJsonAnswerStream,
 } from "./answer-stream.ts";
-import { bufferAnswer, isAuthOrOutage, toResponse, toResponseFor } from "./buffered-answer.ts";
+import {
+  bufferAnswer,
+  isAuthOrOutage,
+  scrubForClient,
+  toResponse,
+  toResponseFor,
+} from "./buffered-answer.ts";
 import { type Handshake, sessionLost } from "./handshake.ts";
 import { isNotification, isRequest, type JsonRpcMessage } from "./json-rpc.ts";
 import { emptyAnswer, errorMessageText } from "./local-answer.ts";
@@ -14,7 +20,6 @@ import { hasContentType } from "./read-answer.ts";
 import type { PendingRequest, RequestIds } from "./request-ids.ts";
 import { createAnswerRestorer } from "./restore-answer.ts";
 import { createStreamResumption } from "./resume-stream.ts";
-import { scrubSessionId } from "./scrub-session-id.ts";
 import type { SendToEndpoint } from "./server-endpoint.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
 import { headersForClient, headersForMessage, headersForSession } from "./session-headers.ts";
@@ -121,11 +126,14 @@ export function createExchange({
     const { status } = response;
     const headers = headersForClient(response.headers);
     const isEvents = hasContentType(response, "text/event-stream");
-    const isEmpty = response.body === null || status === 202 || status === 204;
-    if (!isEvents && !hasContentType(response, "application/json") && !isEmpty) {
+    // Without a content type it is empty, or JSON of a server that forgot to say so.
+    const isUntyped = !response.headers.has("content-type") || status === 202 || status === 204;
+    if (!isEvents && !hasContentType(response, "application/json") && !isUntyped) {
       settle();
       return new Response(response.body, { status, headers });
     }
+    /** Ends a resumption under way when the client cancels the body. */
+    const over = new AbortController();
     const options: AnswerStreamOptions = {
       body: response.body ?? new ReadableStream({ start: (controller) => controller.close() }),
       restorer: createAnswerRestorer({
@@ -133,26 +141,29 @@ export function createExchange({
         pending,
         observe: tools.observe,
         reads: ({ request: { method } }) => method === "tools/list",
-        scrub: (text) =>
-          session.kind === "session" ? scrubSessionId(text, session.sessionId) : text,
+        scrub: (text) => scrubForClient(text, session),
       }),
       signal: request.signal,
       answered: () => ids.find(pending.wireId) === undefined,
       failure: (cause) =>
         errorMessageText(pending.request.id, outcomeUnknown(pending.request.method, cause)),
-      onEnd: settle,
+      onEnd: () => {
+        settle();
+        over.abort();
+      },
     };
     if (!isEvents) {
       headers.set("content-type", "application/json");
       return new Response(createJsonAnswerStream(options), { status: 200, headers });
     }
+    const signal = AbortSignal.any([over.signal, ...(request.signal ? [request.signal] : [])]);
     const resume = createStreamResumption((lastEventId) => {
       const resumeHeaders = headersForMessage(request.headers, session);
       resumeHeaders.delete("content-type");
       resumeHeaders.set("accept", "text/event-stream");
       resumeHeaders.set("last-event-id", lastEventId);
-      return send({ method: "GET", headers: resumeHeaders, signal: request.signal });
-    }, request.signal);
+      return send({ method: "GET", headers: resumeHeaders, signal });
+    }, signal);
     return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
   };
 
@@ -170,6 +181,8 @@ export function createExchange({
     { headers, signal }: OutgoingRequest,
   ): (() => void) => {
     const cancel = () => {
+      // A stream may stay open after its answer.
+      if (ids.find(wireId) === undefined) return;
       const isOn = typeof cancelOnAbort === "function" ? cancelOnAbort() : cancelOnAbort;
       if (!isOn) return;
       const params = { requestId: wireId, reason: "The request was aborted." };

@@ -91,6 +91,8 @@ export function createHandshake({
         };
         return { refused, stateless: recordVerdict(answer) };
       }
+      // Not every fetch heeds a signal: a late answer must not replace what was opened since.
+      signal.throwIfAborted();
       state.opened = toLiveSession(response, initializeResult, params);
       return { opened: state.opened };
     }, callerSignal);

@@ -1,4 +1,5 @@
 import { createEventAnswerStream } from "./answer-stream.ts";
+import { bufferAnswer, scrubForClient, toResponse } from "./buffered-answer.ts";
 import { emptyAnswer } from "./local-answer.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import { hasContentType } from "./read-answer.ts";
@@ -33,9 +34,13 @@ export function createInboundStream({
   const get = async (request: OutgoingRequest, onEnd: () => void): Promise<Response> => {
     const live = await waitForLive(state, request.signal);
     const response = await send({ ...request, headers: headersForSession(request.headers, live) });
+    if (!response.ok) {
+      onEnd();
+      return toResponse(await bufferAnswer(response, live));
+    }
     const headers = headersForClient(response.headers);
     const { status } = response;
-    if (!response.ok || !response.body || !hasContentType(response, "text/event-stream")) {
+    if (!response.body || !hasContentType(response, "text/event-stream")) {
       onEnd();
       return new Response(response.body, { status, headers });
     }
@@ -46,7 +51,7 @@ export function createInboundStream({
         pending: undefined,
         observe: tools.observe,
         reads: (pending) => pending.request.method === "tools/list",
-        scrub: (text) => text,
+        scrub: (text) => scrubForClient(text, live),
       }),
       signal: request.signal,
       isOpenEnded: true,
@@ -59,7 +64,10 @@ export function createInboundStream({
   };
 
   return async (request) => {
-    if (request.headers.has("last-event-id")) return await get(request, () => undefined);
+    if (request.headers.has("last-event-id")) {
+      // The stream of a session that is gone cannot be resumed on another.
+      return state.live ? await get(request, () => undefined) : emptyAnswer(405);
+    }
     if (!listen || state.listening) return emptyAnswer(405);
     state.listening = true;
     const stop = () => {

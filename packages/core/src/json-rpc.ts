@@ -26,15 +26,27 @@ export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcRespo
 
 /** The single JSON-RPC message in `text`; `undefined` for a batch and anything else. */
 export function parseMessage(text: string): JsonRpcMessage | undefined {
+  const parsed = parseMessages(text);
+  return parsed?.isBatch === false ? parsed.messages[0] : undefined;
+}
+
+/**
+ * The JSON-RPC messages in `text`: one, or a batch as revision 2025-03-26 knows it.
+ * @see https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
+ */
+export function parseMessages(
+  text: string,
+): { messages: JsonRpcMessage[]; isBatch: boolean } | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return undefined;
   }
-  return isRecord(value) && value["jsonrpc"] === "2.0"
-    ? (value as unknown as JsonRpcMessage)
-    : undefined;
+  const isBatch = Array.isArray(value);
+  const messages: unknown[] = isBatch ? (value as unknown[]) : [value];
+  const areMessages = messages.every((item) => isRecord(item) && item["jsonrpc"] === "2.0");
+  return areMessages ? { messages: messages as JsonRpcMessage[], isBatch } : undefined;
 }
 
 export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {

@@ -1,5 +1,4 @@
-import { partsText } from "./byte-parts.ts";
-import { createEventSplitter } from "./event-splitter.ts";
+import { createEventSplitter, eventText } from "./event-splitter.ts";
 import { isRequest, type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 
 /** Whether the answer's content type is `type`, parameters aside. */
@@ -23,10 +22,7 @@ export async function readAnswer(
     const { done, value } = await reader.read();
     const rest = done ? splitter.finish() : undefined;
     for (const event of value ? splitter.push(value) : rest ? [rest] : []) {
-      const text = event.data
-        ? partsText(event.parts, event.data.start, event.data.end)
-        : (event.multiline?.data ?? "");
-      const answer = asAnswer(text, id);
+      const answer = asAnswer(eventText(event), id);
       if (answer === undefined) continue;
       await reader.cancel().catch(() => undefined);
       return answer;

@@ -1,5 +1,5 @@
 import { type ByteParts, partsText } from "./byte-parts.ts";
-import { isRecord, type JsonRpcMessage, parseMessage } from "./json-rpc.ts";
+import { isRecord, type JsonRpcMessage, parseMessage, parseMessages } from "./json-rpc.ts";
 import { type PendingRequest, type RequestIds, restoreMessage } from "./request-ids.ts";
 
 /** What to do with a message from the server: leave it, replace a part of it, or keep it back. */
@@ -16,8 +16,11 @@ export interface AnswerRestorer {
 /** Up to this size, in bytes, a message is parsed; of a larger one only the two ends are read. */
 const parsedUpTo = 16_384;
 const endLength = 256;
-const idMember = (prefix: string) => `"id"\\s*:\\s*"(${prefix.replaceAll(".", "\\.")}\\d+)"`;
-const versionMember = '"jsonrpc"\\s*:\\s*"2\\.0"';
+/** JSON's own white space. `\s` is more, and more than one byte each. */
+const space = "[ \\t\\r\\n]*";
+const idMember = (prefix: string) =>
+  `"id"${space}:${space}"(${prefix.replaceAll(".", "\\.")}\\d+)"`;
+const versionMember = `"jsonrpc"${space}:${space}"2\\.0"`;
 
 /**
  * Puts the client's request ids back into the messages of an answer, as bytes.
@@ -43,13 +46,15 @@ export function createAnswerRestorer({
   reads: (pending: PendingRequest) => boolean;
   scrub: (text: string) => string;
 }): AnswerRestorer {
-  const first = new RegExp(`^\\s*\\{\\s*(?:${versionMember}\\s*,\\s*)?${idMember(ids.prefix)}`);
-  const last = new RegExp(`${idMember(ids.prefix)}\\s*(?:,\\s*${versionMember}\\s*)?\\}\\s*$`);
+  const id = idMember(ids.prefix);
+  const first = new RegExp(`^${space}\\{${space}(?:${versionMember}${space},${space})?${id}`);
+  const last = new RegExp(`${id}${space}(?:,${space}${versionMember}${space})?\\}${space}$`);
 
   const restoreEnds = (parts: ByteParts, start: number, end: number): MessageEdit => {
     const head = partsText(parts, start, start + endLength);
     const tail = partsText(parts, end - endLength, end);
-    if (head.includes('"error"')) return undefined;
+    // An error is scrubbed; a message that was cut off must not count as an answer.
+    if (head.includes('"error"') || !tail.trimEnd().endsWith("}")) return undefined;
     const atHead = first.exec(head);
     const match = atHead ?? last.exec(tail);
     const pending = ids.find(match?.[1]);
@@ -65,26 +70,32 @@ export function createAnswerRestorer({
     };
   };
 
-  const restoreParsed = (parts: ByteParts, start: number, end: number): MessageEdit => {
-    const text = partsText(parts, start, end);
-    const message = parseMessage(text);
-    if (message === undefined) return undefined;
-    const isResponse = !("method" in message);
-    const isError = isResponse && isRecord(message.error);
-    const unnamed = isResponse && (message.id === null || message.id === undefined);
+  /** The message for the client; itself when nothing in it is ours, `undefined` to keep it back. */
+  const restoreOne = (message: JsonRpcMessage): JsonRpcMessage | undefined => {
+    if ("method" in message) {
+      observe(message, undefined);
+      return restoreMessage(message, ids) ?? message;
+    }
+    const isError = isRecord(message.error);
+    const unnamed = message.id === null || message.id === undefined;
     // A server that could not read the request reports so without its id.
-    const pending = isResponse
-      ? ids.find(unnamed && isError ? owner?.wireId : message.id)
-      : undefined;
-    if (isResponse && pending === undefined && isOurs(message.id, ids)) return "drop";
+    const pending = ids.find(unnamed && isError ? owner?.wireId : message.id);
+    if (pending === undefined) return isOurs(message.id, ids) ? undefined : message;
     observe(message, pending);
-    const restored = pending
-      ? { ...message, id: pending.request.id }
-      : restoreMessage(message, ids);
-    if (pending) ids.settle(pending);
-    if (restored === undefined) return undefined;
-    const restoredText = JSON.stringify(restored);
-    return { start, end, text: isError ? scrub(restoredText) : restoredText };
+    ids.settle(pending);
+    const restored = { ...message, id: pending.request.id };
+    return isError ? (parseMessage(scrub(JSON.stringify(restored))) ?? restored) : restored;
+  };
+
+  const restoreParsed = (parts: ByteParts, start: number, end: number): MessageEdit => {
+    // Clients forgive a byte order mark, as `Response.json()` does.
+    const parsed = parseMessages(partsText(parts, start, end).replace(/^\uFEFF/, ""));
+    if (parsed === undefined) return undefined;
+    const restored = parsed.messages.map(restoreOne);
+    if (restored.every((message, index) => message === parsed.messages[index])) return undefined;
+    const kept = restored.filter((message) => message !== undefined);
+    if (kept.length === 0) return "drop";
+    return { start, end, text: JSON.stringify(parsed.isBatch ? kept : kept[0]) };
   };
 
   return {

@@ -4,6 +4,7 @@ import type {
   InitializeResult,
   SessionSnapshot,
   SessionSnapshotOfSession,
+  ToolList,
 } from "./session-snapshot.ts";
 import { createSharedTask, type SharedTask } from "./shared-task.ts";
 
@@ -38,6 +39,8 @@ export interface SlotState {
   opened: LiveSession | undefined;
   /** The session that was lost, until another takes its place. */
   lost: SessionSnapshotOfSession | undefined;
+  /** A tool list for this process only: of a server without sessions, or too large to save. */
+  localTools: { readonly session: LiveSession; readonly list: ToolList } | undefined;
   /** Who the client says it is, for an `initialize` of our own. */
   clientParams: ClientParams | undefined;
   /** Whether a stream of server messages is open. There is never a second one. */
@@ -71,6 +74,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     live: snapshot?.kind === "session" ? snapshot : undefined,
     opened: undefined,
     lost: undefined,
+    localTools: undefined,
     clientParams: undefined,
     listening: false,
     liveListeners: new Set(),

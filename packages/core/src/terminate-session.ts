@@ -1,3 +1,4 @@
+import { abortable } from "./abortable.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
 import { createSendToEndpoint } from "./server-endpoint.ts";
 import { headersForSession } from "./session-headers.ts";
@@ -53,11 +54,13 @@ export async function terminateSession({
   const send = createSendToEndpoint({ url: endpoint, fetch, redirect: "refuse" });
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const response = await send({
+    const sent = send({
       method: "DELETE",
       headers: headersForSession(new Headers(headers), snapshot),
       signal,
     });
+    // Not every fetch heeds a signal.
+    const response = await abortable(sent, signal);
     await response.body?.cancel();
     const { status } = response;
     const terminated = response.ok || status === 404 || status === 405;

@@ -37,11 +37,9 @@ export function createToolListKeeper({
   const { maxAgeMs = 3_600_000, maxLength = 200_000 } = options;
   /** Pages that have arrived, under the cursor of the page that follows. */
   const partialLists = new Map<unknown, { session: LiveSession; tools: ToolDefinition[] }>();
-  /** A list for this step: of a server without sessions, or too large for the snapshot. */
-  let local: { session: LiveSession; list: ToolList } | undefined;
 
   const kept = (): ToolList | undefined => {
-    const { live, snapshot } = state;
+    const { live, snapshot, localTools: local } = state;
     if (live === undefined) return undefined;
     const list =
       local !== undefined && sameSession(local.session, live)
@@ -56,7 +54,7 @@ export function createToolListKeeper({
 
   const keep = (session: LiveSession, tools: ToolDefinition[]) => {
     const list = { tools, listedAt: now() };
-    local = { session, list };
+    state.localTools = { session, list };
     const { snapshot } = state;
     if (snapshot?.kind !== "session" || session.kind !== "session") return;
     if (snapshot.sessionId !== session.sessionId || JSON.stringify(tools).length > maxLength)
@@ -67,7 +65,7 @@ export function createToolListKeeper({
 
   const drop = (reason: "list-changed" | "unknown-tool") => {
     const hadList = kept() !== undefined;
-    local = undefined;
+    state.localTools = undefined;
     partialLists.clear();
     if (state.snapshot?.kind === "session" && state.snapshot.toolList !== undefined) {
       const { toolList: _, ...snapshot } = state.snapshot;

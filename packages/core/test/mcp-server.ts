@@ -1,11 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { type ReceivedRequest, startHttpServer, type TestHttpServer } from "./http-server.ts";
 
-/** Answers a request in the server's place; resolves to "next" to leave it to the server. */
-export type McpHandler = (
-  request: ReceivedRequest,
-  response: ServerResponse,
-) => "next" | void | Promise<"next" | void>;
+/** Answers a request in the server's place; gives or resolves to "next" to leave it to the server. */
+export type McpHandler = (request: ReceivedRequest, response: ServerResponse) => unknown;
 
 export interface TestMcpServer extends TestHttpServer {
   readonly url: string;

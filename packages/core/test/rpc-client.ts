@@ -1,4 +1,4 @@
-import { createParser } from "eventsource-parser";
+import { parseEvents } from "./parse-events.ts";
 
 export interface RpcClient {
   /** Sends one message and gives the HTTP answer. */
@@ -51,7 +51,9 @@ export function createRpcClient(
 /** The messages in an answer, in order; text that is not JSON as it is. */
 export async function readMessages(response: Response): Promise<any[]> {
   const text = await response.text();
-  if (response.headers.get("content-type")?.startsWith("text/event-stream")) return parseEvents(text);
+  if (response.headers.get("content-type")?.startsWith("text/event-stream")) {
+    return eventMessages(text);
+  }
   if (text === "") return [];
   try {
     return [JSON.parse(text)];
@@ -60,10 +62,8 @@ export async function readMessages(response: Response): Promise<any[]> {
   }
 }
 
-/** The messages of an SSE text, read with another parser than ours. */
-export function parseEvents(text: string): any[] {
-  const messages: unknown[] = [];
-  const parser = createParser({ onEvent: ({ data }) => data && messages.push(JSON.parse(data)) });
-  parser.feed(text);
-  return messages;
+/** The messages of an SSE text, in order. */
+export function eventMessages(text: string): any[] {
+  const { events } = parseEvents(text);
+  return events.filter(({ data }) => data !== "").map(({ data }) => JSON.parse(data) as unknown);
 }

@@ -8,7 +8,7 @@ import {
 import type { AddressInfo } from "node:net";
 
 /** What one HTTP request looked like on the wire; never the session id itself. */
-export interface SeenRequest {
+interface SeenRequest {
   httpMethod: string;
   /** The JSON-RPC method; `response` and `batch` name the other bodies. */
   rpcMethod?: string;
@@ -20,7 +20,7 @@ export interface SeenRequest {
   status?: number;
 }
 
-export interface HeldAnswer {
+interface HeldAnswer {
   /** Resolves when the server has answered and the client has seen nothing of it. */
   reached: Promise<void>;
   release: () => void;

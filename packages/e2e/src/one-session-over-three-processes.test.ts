@@ -19,7 +19,7 @@ describe.each(statefulServers)("$name", (stateful) => {
   }, startTimeoutMs);
   afterAll(() => server?.stop());
 
-  describe.skipIf(skipped).concurrent.each(clientNames)("%s", (client) => {
+  describe.skipIf(skipped).each(clientNames)("%s", (client) => {
     test(
       "keeps one session over three processes, one HTTP request per resumed call (S11, S12, S52, S56)",
       { timeout: testTimeoutMs },
@@ -32,6 +32,7 @@ describe.each(statefulServers)("$name", (stateful) => {
         const made = stateful.makeState(tag);
         const first = await runStep({ ...step, calls: made });
         expect(first.error).toBeUndefined();
+        expect(first.printed).toBe("");
         expect(wrongAnswers(made, first.results)).toEqual([]);
         const fresh = proxy.takeRequests();
         expect(fresh.map(({ httpMethod, rpcMethod }) => `${httpMethod} ${rpcMethod}`)).toEqual([

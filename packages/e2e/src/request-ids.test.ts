@@ -9,7 +9,7 @@ beforeAll(async () => {
 }, 30_000);
 afterAll(() => server?.stop());
 
-test.concurrent.each(clientNames)(
+test.each(clientNames)(
   "%s never repeats a request id within a session, whatever the process (S16, S17)",
   { timeout: 30_000 },
   async (client) => {

@@ -24,8 +24,13 @@ export interface RunningStep {
 const program = fileURLToPath(new URL("./step-program.ts", import.meta.url));
 const stepTimeoutMs = 45_000;
 
-/** Each step loads the same code: compiling it once halves the time of a step. */
-const compileCache = { NODE_COMPILE_CACHE: join(tmpdir(), "durable-mcp-e2e-compile-cache") };
+const environment = {
+  ...process.env,
+  // Each step loads the same code: compiling it once halves the time of a step.
+  NODE_COMPILE_CACHE: join(tmpdir(), "durable-mcp-e2e-compile-cache"),
+  // Some Node versions warn when they run TypeScript; a step prints nothing of its own.
+  NODE_NO_WARNINGS: "1",
+};
 
 /** Runs one step in a new operating-system process and returns what it printed. */
 export function runStep(input: StepInput): Promise<StepRun> {
@@ -46,7 +51,7 @@ export async function runStepsAtOnce(inputs: StepInput[]): Promise<StepRun[]> {
 export function startStep(input: StepInput): RunningStep {
   const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
   const child = spawn(process.execPath, [...strip, "--conditions=@durable-mcp/source", program], {
-    env: { ...process.env, ...compileCache },
+    env: environment,
     stdio: ["pipe", "pipe", "pipe"],
   });
   child.stdin.on("error", () => undefined); // EPIPE after a kill
@@ -73,7 +78,7 @@ export function startStep(input: StepInput): RunningStep {
     if (child.signalCode !== null || outputLine === undefined) throw stepFailure(child, stderr);
     const run = {
       ...(JSON.parse(outputLine) as StepOutput),
-      printed: stdout.replace(outputLine, "") + stderr,
+      printed: stdout.replace(`${outputLine}\n`, "") + stderr,
     };
     assertNoSessionId(run, [input.snapshot, run.snapshot]);
     return run;

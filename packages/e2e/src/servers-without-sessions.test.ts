@@ -14,7 +14,7 @@ const timeout = 30_000;
 describe("a server of both eras that gives no session", () => {
   const { proxied } = useServer(startSdkV2StatelessServer);
 
-  test.concurrent.each(clientNames)(
+  test.each(clientNames)(
     "%s works over three processes and keeps no session (S52)",
     { timeout },
     async (client) => {
@@ -36,7 +36,7 @@ describe("a server of both eras that gives no session", () => {
 describe("a server that only speaks the new era", () => {
   const { proxied } = useServer(startSdkV2ModernOnlyServer);
 
-  test.concurrent.each(probingClients)(
+  test.each(probingClients)(
     "%s works without a session and remembers it (M5, M12)",
     { timeout },
     async (client) => {
@@ -65,7 +65,7 @@ describe("a server that only speaks the new era", () => {
     },
   );
 
-  test.concurrent.each(otherClients)(
+  test.each(otherClients)(
     "%s, which never probes, fails and says why (M5)",
     { timeout },
     async (client) => {

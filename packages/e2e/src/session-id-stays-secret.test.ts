@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clientNames } from "./clients/index.ts";
 import { type CountingProxy, startCountingProxy } from "./counting-proxy.ts";
@@ -43,7 +46,10 @@ describe("the session id", () => {
     test(
       "is not in an event or error when the server forgets it and says so (S55, S58)",
       { timeout },
-      async () => {
+      async ({ onTestFinished }) => {
+        const folder = mkdtempSync(join(tmpdir(), "durable-mcp-secret-"));
+        onTestFinished(() => rmSync(folder, { recursive: true }));
+        const savePath = join(folder, "second.json");
         const first = await runStep({ client, url: proxy.url, list: true });
         // A second loss in a row: the new session is refused as well.
         const calls = [{ tool: "refuse", args: { status: 404 } }];
@@ -53,10 +59,13 @@ describe("the session id", () => {
           list: true,
           snapshot: first.snapshot,
           calls,
+          savePath,
         });
         expect(run.results[0]?.error).toBeDefined();
         expect(run.events.length).toBeGreaterThan(0);
-        assertNoSessionId(run, [first.snapshot, run.snapshot]);
+        const second: unknown = JSON.parse(readFileSync(savePath, "utf8"));
+        expect(sessionIdOf(second) === sessionIdOf(first.snapshot)).toBe(false);
+        assertNoSessionId(run, [first.snapshot, second]);
       },
     );
   });

@@ -90,16 +90,21 @@ const playwright: StatefulServer = {
   unknownSession: 404,
 };
 
+const memoryItems = ["item-a", "item-b", "item-c", "item-d", "item-e", "item-f"];
+
 const memory: StatefulServer = {
   name: "mcp-proxy + server-memory",
   start: startMemoryBehindProxy,
-  makeState: (tag) => [createEntity(tag)],
+  makeState: (tag) => [createEntities([tag, ...memoryItems])],
   seeState: (tag) => [
     { tool: "search_nodes", args: { query: tag }, expected: tag },
     { tool: "open_nodes", args: { names: [tag] }, expected: tag },
   ],
-  // Only the first creation of an entity is answered with its name: a call that ran twice would show.
-  independentCall: (tag, n) => createEntity(`${tag}-${n}.`),
+  // Reads only: it loses one of two writes that overlap, whatever the session.
+  independentCall: (_tag, n) => {
+    const name = memoryItems[n % memoryItems.length] ?? "";
+    return { tool: "open_nodes", args: { names: [name] }, expected: name };
+  },
   unknownSession: 404,
 };
 
@@ -162,9 +167,9 @@ function greet(name: string): ExpectedCall {
   return { tool: "greet", args: { name }, expected: `Hello, ${name}!` };
 }
 
-function createEntity(name: string): ExpectedCall {
-  const entity = { name, entityType: "note", observations: ["e2e"] };
-  return { tool: "create_entities", args: { entities: [entity] }, expected: name };
+function createEntities(names: [string, ...string[]]): ExpectedCall {
+  const entities = names.map((name) => ({ name, entityType: "note", observations: ["e2e"] }));
+  return { tool: "create_entities", args: { entities }, expected: names[0] };
 }
 
 /** A number that stands for the tag where only numbers come back. */

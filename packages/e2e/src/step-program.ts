@@ -61,8 +61,11 @@ function openSession(): { fetch: typeof fetch; snapshot: () => unknown } {
   const sessionFetch = createSessionFetch({
     url: input.url,
     slot,
-    onSession: (snapshot) => {
-      if (input.savePath !== undefined) saveWhole(input.savePath, JSON.stringify(snapshot));
+    onSession: async (snapshot) => {
+      if (input.savePath === undefined) return;
+      // As slow as a store: a save that is not awaited would come after the first call.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      saveWhole(input.savePath, JSON.stringify(snapshot));
     },
     onEvent: (event) => {
       output.events.push(event);

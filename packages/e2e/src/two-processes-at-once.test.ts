@@ -14,12 +14,12 @@ const serversWithSlowTools = statefulServers.filter((server) => server.slowCall)
 
 /**
  * Every fourth call is fast, most take 0 to 200 ms so that the answers of both processes interleave, and
- * a few take a second, so that they overlap whichever process comes late.
+ * a few take longer, so that they overlap whichever process comes late.
  */
 function overlappingCalls(server: StatefulServer, tag: string): ExpectedCall[] {
   return Array.from({ length: callsPerProcess }, (_, n) => {
     if (n % 4 === 0 || !server.slowCall) return server.independentCall(tag, n);
-    return server.slowCall(tag, n, n % 10 === 9 ? 1_000 : (n * 37) % 201);
+    return server.slowCall(tag, n, n % 10 === 9 ? 1_500 : (n * 37) % 201);
   });
 }
 
@@ -64,7 +64,7 @@ describe.each(serversWithSlowTools)("two processes at once on one session of $na
         client,
         url: server.url,
         sessionFetch: "pass-through",
-        callTimeoutMs: 3_000,
+        callTimeoutMs: 4_000,
       };
       const wrong = await wrongAnswersOfTwoProcesses(stateful, step);
       const hung = wrong.filter((line) => line.endsWith("hung")).length;

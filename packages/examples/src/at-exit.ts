@@ -1,13 +1,17 @@
-const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+import { constants } from "node:os";
 
-/** Runs a clean-up when this process ends, on Ctrl-C too. It must not need to wait for anything. */
+const cleanUps: (() => void)[] = [];
+
+/**
+ * Runs a clean-up when this process ends, on Ctrl-C too; the latest comes first. None can wait for
+ * anything: a process that exits runs no more promises.
+ */
 export function atExit(cleanUp: () => void): void {
-  process.on("exit", cleanUp);
-  for (const signal of signals) {
-    if (!process.listeners(signal).includes(endOrderly)) process.on(signal, endOrderly);
+  if (cleanUps.push(cleanUp) > 1) return;
+  process.on("exit", () => {
+    for (const run of cleanUps.toReversed()) run();
+  });
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => process.exit(128 + constants.signals[signal]));
   }
-}
-
-function endOrderly(_signal: NodeJS.Signals, number: number): void {
-  process.exit(128 + number);
 }

@@ -1,8 +1,8 @@
 import type { ToolCall, Turn } from "./turn.ts";
 
-const add = (item: string): ToolCall => ({ tool: "cart__add_item", input: { item } });
-const remove = (item: string): ToolCall => ({ tool: "cart__remove_item", input: { item } });
-const list: ToolCall = { tool: "cart__list_items", input: {} };
+const add = (item: string): ToolCall => ({ tool: "add_item", input: { item } });
+const remove = (item: string): ToolCall => ({ tool: "remove_item", input: { item } });
+const list: ToolCall = { tool: "list_items", input: {} };
 
 const lastResult = (results: string[]) => results.at(-1) ?? "";
 

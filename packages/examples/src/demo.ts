@@ -1,6 +1,6 @@
 /**
  * `npm run demo`: an agent session in five steps, each a process of its own, with a stateful MCP
- * server that is killed and started again after the third. `npm run demo -- --json` is for programs.
+ * server that is killed and started again after the third. `-- --json` is for programs.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -16,18 +16,18 @@ const output = json ? jsonOutput : tableOutput;
 
 const port = await findFreePort();
 const startServer = async () => {
-  const server = startProgram("cart-server.ts", [String(port)], { stdio: ["ignore", 2, 2] });
+  const server = startProgram("cart-server.ts", [String(port)], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   await waitForPort(port);
   return server;
 };
 const sessionFile = join(createTemporaryFolder(), "session.json");
-const runStep = createStepRunner(
-  "demo-step.ts",
-  [`http://127.0.0.1:${port}/mcp`],
-  sessionFile,
-);
+const runStep = createStepRunner("demo-step.ts", [`http://127.0.0.1:${port}/mcp`], sessionFile);
 
-output.title("One agent session in five processes. Its shopping cart is in the memory of an MCP server.");
+const model = process.env["DURABLE_MCP_MODEL"] || "scripted (DURABLE_MCP_MODEL names a real one)";
+output.title(`One agent session in five processes, its shopping cart in the memory of an MCP server.
+Language model: ${model}`);
 let server = await startServer();
 const results: StepResult[] = [];
 for (const step of [1, 2, 3, 4, 5]) {

@@ -3,7 +3,8 @@ import type { Turn } from "./turn.ts";
 
 type LanguageModelV4 = Extract<LanguageModel, { specificationVersion: "v4" }>;
 type GenerateResult = Awaited<ReturnType<LanguageModelV4["doGenerate"]>>;
-type Prompt = Parameters<LanguageModelV4["doGenerate"]>[0]["prompt"];
+type GenerateOptions = Parameters<LanguageModelV4["doGenerate"]>[0];
+type Prompt = GenerateOptions["prompt"];
 
 /**
  * A language model that costs nothing and always does the same: it makes the calls of a turn, one
@@ -15,19 +16,26 @@ export function createScriptedModel({ calls, answer }: Turn): LanguageModelV4 {
     provider: "durable-mcp-examples",
     modelId: "scripted",
     supportedUrls: {},
-    doGenerate: async ({ prompt }) => {
+    doGenerate: async ({ prompt, tools = [] }) => {
       const results = toolResults(prompt);
       const call = calls[results.length];
       if (call === undefined) return respond("stop", { type: "text", text: answer(results) });
       return respond("tool-calls", {
         type: "tool-call",
         toolCallId: crypto.randomUUID(),
-        toolName: call.tool,
+        toolName: findTool(call.tool, tools),
         input: JSON.stringify(call.input),
       });
     },
     doStream: () => Promise.reject(new Error("The scripted model does not stream.")),
   };
+}
+
+/** The agent's name of a server's tool: durable-mcp puts the connection's name in front. */
+function findTool(tool: string, tools: NonNullable<GenerateOptions["tools"]>): string {
+  const found = tools.find(({ name }) => name === tool || name.endsWith(`__${tool}`));
+  if (!found) throw new Error(`The agent has no tool ${tool}.`);
+  return found.name;
 }
 
 /** The text of each tool result since the user last spoke. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { atExit } from "./at-exit.ts";
 
-/** Starts a Node program, given beside this file or by its path; it ends with this process at the latest. */
+/** Starts a Node program (a file beside this one, or a file URL) that ends with this process. */
 export function startProgram(
   program: string,
   args: readonly string[],

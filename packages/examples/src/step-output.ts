@@ -4,7 +4,8 @@ import type { ToolCall } from "./turn.ts";
 /** Where a demo shows its steps, as they come. */
 export interface StepOutput {
   title: (text: string) => void;
-  step: (result: StepResult) => void;
+  /** `extra` are more figures for programs. */
+  step: (result: StepResult, extra?: object) => void;
   /** What happens between two steps. */
   between: (text: string) => void;
   closing: (text: string) => void;
@@ -13,7 +14,10 @@ export interface StepOutput {
 /** For programs: one JSON object a step on stdout, nothing else. */
 export const jsonOutput: StepOutput = {
   title: () => {},
-  step: (result) => console.log(JSON.stringify({ ...result, calls: result.calls.length })),
+  step: ({ step, pid, session, resumed, recovered, calls, requests, text }, extra) => {
+    const line = { step, pid, session, resumed, recovered, calls: calls.length, requests, text };
+    console.log(JSON.stringify({ ...line, ...extra }));
+  },
   between: () => {},
   closing: () => {},
 };
@@ -53,11 +57,9 @@ function printRow(
   console.log(cells.join("  ").trimEnd());
 }
 
-/** `add_item(apples), add_item(bread)`: without the connection's name, which is always the same. */
+/** `add_item(apples), add_item(bread)` */
 function describeCalls(calls: ToolCall[]): string {
-  return calls
-    .map(({ tool, input }) => `${tool.replace(/^.*__/, "")}(${Object.values(input).join(", ")})`)
-    .join(", ");
+  return calls.map(({ tool, input }) => `${tool}(${Object.values(input).join(", ")})`).join(", ");
 }
 
 function shorten(text: string, width: number): string {

@@ -6,7 +6,7 @@ import { parseReport, type StepReport } from "./step-report.ts";
 
 export interface StepResult extends StepReport {
   step: number;
-  /** 1 for the first MCP session seen, 2 for the second, and so on: ids are credentials, never shown. */
+  /** 1 for the first MCP session seen, 2 for the second …: ids are credentials, never shown. */
   session: number;
 }
 
@@ -37,7 +37,7 @@ export function createStepRunner(
 function findSessionId(state: unknown): string {
   let sessionId: string | undefined;
   JSON.parse(JSON.stringify(state), (key, value: unknown) => {
-    if (key === "sessionId") sessionId = String(value);
+    if (key === "sessionId" && typeof value === "string") sessionId = value;
     return value;
   });
   if (sessionId === undefined) throw new Error("The step has left no MCP session.");

@@ -26,7 +26,10 @@ export async function takeTurn(
   const { text, toolCalls, responseMessages } = await agent.generate({ messages: conversation });
   return {
     messages: [...conversation, ...responseMessages],
-    calls: toolCalls.map(({ toolName, input }) => ({ tool: toolName, input: input as object })),
+    calls: toolCalls.map(({ toolName, input }) => ({
+      tool: toolName.replace(/^.*__/, ""),
+      input: input as object,
+    })),
     text,
   };
 }

@@ -8,7 +8,7 @@ export interface Turn {
 }
 
 export interface ToolCall {
-  /** As the model knows it: `<connection>__<tool>`. */
+  /** The server's name of the tool. */
   tool: string;
-  input: Record<string, unknown>;
+  input: object;
 }

@@ -18,7 +18,9 @@ export interface TestServer {
 
 export interface ServerCommand {
   name: string;
-  /** Arguments of `node`, the script first. */
+  /** @default node */
+  program?: string;
+  /** Arguments of the program; of `node`, the script first. */
   args: (port: number) => string[];
   env?: (port: number) => Record<string, string>;
   cwd?: string;
@@ -44,7 +46,7 @@ export async function startServerProcess(command: ServerCommand): Promise<TestSe
 
   async function start(): Promise<void> {
     const env = { ...process.env, ...command.env?.(port) };
-    const started = spawn(process.execPath, command.args(port), {
+    const started = spawn(command.program ?? process.execPath, command.args(port), {
       cwd: command.cwd,
       env,
       stdio: ["ignore", "pipe", "pipe"],

@@ -1,0 +1,171 @@
+import { McpSessionError } from "@durable-mcp/core";
+import { describe, expect, test } from "vitest";
+import { createConnectionProvider } from "./connection-provider.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
+
+const valid = { url: "https://mcp.test/mcp", description: "A notebook." };
+const define = (options: object) => defineMcpClientConnection(options as never);
+
+function errorOf(work: () => unknown): McpSessionError {
+  try {
+    work();
+  } catch (error) {
+    if (McpSessionError.isInstance(error)) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+}
+
+describe("accepts", () => {
+  test.each<[string, object]>([
+    ["a URL object", { url: new URL("http://127.0.0.1:8931/mcp?tenant=1") }],
+    ["an @ in the query of a URL", { url: "https://mcp.test?user=a@b.test" }],
+    ["an @ in the path of a URL", { url: "https://mcp.test/tools//@scope/mcp" }],
+    ["a stateful session", { session: "stateful" }],
+    ["a stateless session", { session: "stateless" }],
+    [
+      "all of a session's options",
+      {
+        session: {
+          mode: "stateful",
+          toolList: { maxAgeMs: 1, maxLength: 0 },
+          statelessMaxAgeMs: 30 * 86_400_000,
+        },
+      },
+    ],
+    ["a token", { auth: { getToken: () => ({ token: "t" }) } }],
+    ["an OAuth provider", { authProvider: { tokens: () => undefined } }],
+    ["a function that returns an OAuth provider", { authProvider: () => undefined }],
+    ["headers", { headers: { "X-Api-Key": "k", "x-trace": () => "t" } }],
+    ["allowed tools", { tools: { allow: ["a"] } }],
+    ["blocked tools", { tools: { block: [] } }],
+    ["time-outs", { timeouts: { connectMs: 1, callMs: 2_147_483_647 } }],
+    ["undefined for what is optional", { session: undefined, auth: undefined, timeouts: {} }],
+  ])("%s", (_, options) => {
+    expect(define({ ...valid, ...options })).toMatchObject({
+      type: "mcp-client",
+      options: { ...valid, ...options },
+    });
+  });
+
+  test("a definition that cannot be changed afterwards", () => {
+    const options = { ...valid };
+    const connection = define(options);
+    options.url = "https://elsewhere.test/mcp";
+    expect(connection.options.url).toBe(valid.url);
+    expect(() => Object.assign(connection.options, { url: "x" })).toThrow(TypeError);
+    expect(() => Object.assign(connection, { options: {} })).toThrow(TypeError);
+  });
+});
+
+describe("refuses, and names the field", () => {
+  test.each<[string, object, string]>([
+    ["no URL", { url: undefined }, "url"],
+    ["a relative URL", { url: "/mcp" }, "url"],
+    ["an ftp URL", { url: "ftp://mcp.test/mcp" }, "url"],
+    ["a URL with credentials", { url: "https://user:secret-1@mcp.test/mcp" }, "url"],
+    ["a URL with a user", { url: "https://secret-1@mcp.test/mcp" }, "url"],
+    ["a URL with credentials and no slashes", { url: "https:user:secret-1@mcp.test/mcp" }, "url"],
+    ["a URL object with credentials", { url: new URL("https://user:secret-1@mcp.test") }, "url"],
+    ["no description", { description: undefined }, "description"],
+    ["an empty description", { description: "" }, "description"],
+    ["an unknown key", { header: { "x-api-key": "secret-1" } }, "header"],
+    ["a misspelt session", { session: "statefull" }, "session"],
+    ["an unknown session option", { session: { mode: "stateful", tools: {} } }, "session.tools"],
+    ["a session that is null", { session: null }, "session"],
+    ["auth that is a token", { auth: { token: "secret-1" } }, "auth.getToken"],
+    ["a getToken that is no function", { auth: { getToken: "secret-1" } }, "auth.getToken"],
+    ["an unknown key of auth", { auth: { getToken() {}, scope: "x" } }, "auth.scope"],
+    ["auth with authProvider", { auth: { getToken() {} }, authProvider: () => undefined }, "auth"],
+    ["an OAuth provider without tokens", { authProvider: {} }, "authProvider"],
+    ["an OAuth provider that is null", { authProvider: null }, "authProvider"],
+    ["an invalid header name", { headers: { "x api": "secret-1" } }, "headers.x api"],
+    ["a header name with a line break", { headers: { "x\n": "secret-1" } }, "headers.x\n"],
+    ["a header that is a number", { headers: { "x-a": 1 } }, "headers.x-a"],
+    ["a header with a line break", { headers: { "x-a": "secret-1\nb" } }, "headers.x-a"],
+    ["a header with a non-Latin value", { headers: { "x-a": "secret-1 ✓" } }, "headers.x-a"],
+    ["headers that are a Headers object", { headers: new Headers() }, "headers"],
+    ["allow together with block", { tools: { allow: ["a"], block: ["b"] } }, "tools"],
+    ["tools that are a list", { tools: ["a"] }, "tools"],
+    ["an empty tool name", { tools: { allow: [""] } }, "tools.allow.0"],
+    ["schemas that are a list", { schemas: [] }, "schemas"],
+    ["capabilities that are a list", { capabilities: ["elicitation"] }, "capabilities"],
+    ["an onElicitation that is no function", { onElicitation: {} }, "onElicitation"],
+    ["a time-out of 0", { timeouts: { connectMs: 0 } }, "timeouts.connectMs"],
+    ["a negative time-out", { timeouts: { callMs: -1 } }, "timeouts.callMs"],
+    ["an endless time-out", { timeouts: { callMs: Infinity } }, "timeouts.callMs"],
+    ["a time-out that no timer can hold", { timeouts: { callMs: 2 ** 31 } }, "timeouts.callMs"],
+    ["a time-out with a fraction", { timeouts: { callMs: 1.5 } }, "timeouts.callMs"],
+    ["a time-out that is text", { timeouts: { connectMs: "5s" } }, "timeouts.connectMs"],
+    ["an unknown time-out", { timeouts: { totalMs: 1 } }, "timeouts.totalMs"],
+    ["a redirect that is unknown", { redirect: "follow" }, "redirect"],
+    ["a fetch that is no function", { fetch: {} }, "fetch"],
+  ])("%s", (_, options, field) => {
+    const error = errorOf(() => define({ ...valid, ...options }));
+    expect(error).toMatchObject({ code: "CONNECTION_INVALID", data: { field } });
+    expect(error.message).toContain(`Connection option ${field} `);
+    expect(error.message).not.toContain("secret-1");
+  });
+
+  test.each([undefined, null, "https://mcp.test/mcp", []])("options that are %j", (options) => {
+    const error = errorOf(() => define(options as never));
+    expect(error).toMatchObject({ code: "CONNECTION_INVALID", data: { field: "options" } });
+  });
+
+  test("says how to fix what is often wrong", () => {
+    const messageOf = (options: object) => errorOf(() => define({ ...valid, ...options })).message;
+    expect(messageOf({ url: "/mcp" })).toContain("absolute http(s) URL");
+    expect(messageOf({ header: {} })).toContain("not a known option");
+    expect(messageOf({ session: "statefull" })).toContain('"stateful"');
+    expect(messageOf({ headers: { "x y": "" } })).toContain("HTTP header name");
+    expect(messageOf({ auth: { getToken() {} }, authProvider() {} })).toContain("authProvider");
+  });
+});
+
+describe("names of connections", () => {
+  const provider = (connections: object) => createConnectionProvider(connections as never);
+  const named = (name: string) => ({ connections: { [name]: define(valid) } });
+
+  test.each(["a", "notes", "my_notes", "my-notes-2", "a1_b2"])("accepts %s", (name) => {
+    expect(() => provider(named(name))).not.toThrow();
+  });
+
+  test.each([
+    "",
+    "Notes",
+    "myNotes",
+    "my__notes",
+    "my--notes",
+    "_notes",
+    "notes_",
+    "2notes",
+    "my notes",
+    "nötes",
+    "my.notes",
+    "__proto__",
+    "notes\n",
+  ])("refuses %j", (name) => {
+    expect(errorOf(() => provider(named(name)))).toMatchObject({
+      code: "CONNECTION_INVALID",
+      data: { field: `connections.${name}` },
+    });
+  });
+
+  test.each([
+    ["no record", undefined],
+    ["a list", [define(valid)]],
+    ["a map", new Map([["notes", define(valid)]])],
+    ["a promise", Promise.resolve({ notes: define(valid) })],
+  ])("refuses %s of connections", (_, connections) => {
+    expect(errorOf(() => provider({ connections }))).toMatchObject({
+      code: "CONNECTION_INVALID",
+    });
+  });
+
+  test("refuses a connection that was not defined", () => {
+    expect(errorOf(() => provider({ connections: { notes: valid } }))).toMatchObject({
+      code: "CONNECTION_INVALID",
+      data: { field: "connections.notes" },
+    });
+  });
+});

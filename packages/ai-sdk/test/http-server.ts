@@ -1,0 +1,93 @@
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { onTestFinished } from "vitest";
+
+/** A request as it arrived. */
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The body as JSON; `undefined` when it is none. */
+  readonly message: any;
+  /** For servers that answer through an SDK transport. */
+  readonly raw: IncomingMessage;
+}
+
+export interface TestHttpServer {
+  readonly origin: string;
+  /** All requests that arrived whole, in order. */
+  readonly requests: ReceivedRequest[];
+  /** What arrived, as "POST tools/call". */
+  readonly log: string[];
+  /** How many connections are open. */
+  openConnections(): Promise<number>;
+}
+
+/** A real HTTP server on a free port of 127.0.0.1, closed when the test ends. */
+export async function startHttpServer(
+  handler: (request: ReceivedRequest, response: ServerResponse) => unknown,
+): Promise<TestHttpServer> {
+  const requests: ReceivedRequest[] = [];
+  const server = createServer((raw, response) => {
+    void text(raw).then(
+      async (body) => {
+        const { method = "", url = "", headers } = raw;
+        const request = { method, path: url, headers, message: parseJson(body), raw };
+        requests.push(request);
+        await handler(request, response);
+      },
+      () => undefined, // The client went away while it sent the request.
+    );
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => {
+      server.close(resolve);
+    });
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    requests,
+    get log() {
+      return requests.map(({ method, message }) =>
+        typeof message?.method === "string" ? `${method} ${message.method}` : method,
+      );
+    },
+    openConnections: () =>
+      new Promise((resolve, reject) => {
+        server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+      }),
+  };
+}
+
+function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+export function sendText(response: ServerResponse, status: number, body = ""): void {
+  response.writeHead(status, { "content-type": "text/plain" }).end(body);
+}

@@ -1,0 +1,68 @@
+import { expectTypeOf, test } from "vitest";
+import {
+  createSessionFetch,
+  createSessionSlot,
+  McpSessionError,
+  type McpSessionErrorCode,
+  parseSessionSnapshot,
+  type Principal,
+  type SessionEvent,
+  sessionKey,
+  type SessionSlot,
+  type SessionSnapshot,
+  type SessionSnapshotOfSession,
+  terminateSession,
+} from "./index.ts";
+
+test("is a fetch, and its snapshot goes through JSON", () => {
+  const slot = createSessionSlot();
+  expectTypeOf(slot).toEqualTypeOf<SessionSlot>();
+  expectTypeOf(createSessionFetch({ url: "", slot })).toEqualTypeOf<typeof fetch>();
+  expectTypeOf(slot.snapshot).toEqualTypeOf<SessionSnapshot | undefined>();
+  expectTypeOf(parseSessionSnapshot).parameters.toEqualTypeOf<[unknown]>();
+  expectTypeOf(parseSessionSnapshot(1)).toEqualTypeOf<SessionSnapshot>();
+});
+
+test("requires url and slot, and does not let a slot be written", () => {
+  // @ts-expect-error the slot is required
+  createSessionFetch({ url: "" });
+  const slot = createSessionSlot();
+  // @ts-expect-error a slot is read only
+  slot.snapshot = undefined;
+  // @ts-expect-error a session snapshot needs its id
+  createSessionSlot({ version: 1, kind: "session", url: "" });
+});
+
+test("takes a save point that returns nothing, a snapshot, or a promise of either", () => {
+  const options = { url: "", slot: createSessionSlot() };
+  createSessionFetch({ ...options, onSession: () => {} });
+  createSessionFetch({ ...options, onSession: async (snapshot) => snapshot });
+  createSessionFetch({
+    ...options,
+    onSession: (snapshot) => {
+      expectTypeOf(snapshot).toEqualTypeOf<SessionSnapshotOfSession>();
+    },
+  });
+});
+
+test("narrows errors and events by their literal names", () => {
+  const caught: unknown = undefined;
+  if (McpSessionError.isInstance(caught)) {
+    expectTypeOf(caught.code).toEqualTypeOf<McpSessionErrorCode>();
+  }
+  const read = (event: SessionEvent) => (event.type === "lost" ? event.status : undefined);
+  expectTypeOf(read).returns.toEqualTypeOf<number | undefined>();
+});
+
+test("takes the three principals and no other", () => {
+  expectTypeOf<Principal["type"]>().toEqualTypeOf<"user" | "app" | "anonymous">();
+  // @ts-expect-error a user has an issuer
+  sessionKey({ connection: "a", principal: { type: "user", id: "1" } });
+  // @ts-expect-error a principal is required
+  sessionKey({ connection: "a" });
+});
+
+test("ends a session of any kind of snapshot", () => {
+  const result = terminateSession({ url: "", snapshot: {} as SessionSnapshot });
+  expectTypeOf(result).resolves.toHaveProperty("terminated").toEqualTypeOf<boolean>();
+});

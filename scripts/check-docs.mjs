@@ -1,0 +1,195 @@
+// Checks the documentation against the code:
+//
+//     node scripts/check-docs.mjs
+//
+// - Every `ts` block is typechecked against the sources. A block is a complete module; what a reader knows from
+//   the text around it stands in an HTML comment before the block, `<!-- given` … `-->`, and is compiled with it.
+// - Every `json` block parses, and every snapshot and every `session.state` in one loads.
+// - Links and anchors lead somewhere, also those to files of this repository on GitHub.
+// - Every error code, event, export and option is documented, and no page documents a code that is gone.
+//
+// Needs Node 22.18 (it imports the sources) and the installed dependencies, nothing else.
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseSessionSnapshot, sessionKey } from "../packages/core/src/index.ts";
+import { readMarkdown } from "./read-markdown.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const repository = "https://github.com/durable-mcp/durable-mcp/";
+const problems = [];
+const problem = (file, line, text) => problems.push(`${file}:${line} ${text}`);
+const read = (file) => readFileSync(join(root, file), "utf8");
+
+const patterns = ["docs/**/*.md", "*.md", "packages/*/README.md"];
+const pages = new Map(
+  globSync(patterns, { cwd: root, exclude: (name) => /(^|\/)(node_modules|dist)$/.test(name) })
+    .toSorted()
+    .map((file) => [file, readMarkdown(read(file))]),
+);
+const blocksIn = (language) =>
+  [...pages].flatMap(([file, { blocks }]) =>
+    blocks.filter((block) => block.language === language).map((block) => ({ file, ...block })),
+  );
+
+const counts = {
+  pages: pages.size,
+  "ts blocks": checkTypes(),
+  "json blocks": checkJson(),
+  links: checkLinks(),
+  "error codes": checkErrorPages(),
+  "documented names": checkReference(),
+};
+for (const text of problems) console.error(text);
+console.log(Object.entries(counts).map(([name, count]) => `${count} ${name}`).join(", "));
+console.log(problems.length === 0 ? "The docs agree with the code." : `${problems.length} problems`);
+process.exitCode = problems.length === 0 ? 0 : 1;
+
+/** Compiles each block as a module of its own, at the lines where it stands in its page. */
+function checkTypes() {
+  const folder = mkdtempSync(join(tmpdir(), "check-docs-"));
+  try {
+    // The one package that depends on every client and on our packages.
+    symlinkSync(join(root, "packages/e2e/node_modules"), join(folder, "node_modules"), "junction");
+    const files = blocksIn("ts").map(({ file, line, code, given }, index) => {
+      const name = `block-${index}.ts`;
+      const parts = given ? [given, { line, code }] : [{ line, code }];
+      const text = parts.reduce(
+        (before, part) => before + "\n".repeat(part.line - before.split("\n").length) + part.code,
+        "",
+      );
+      writeFileSync(join(folder, name), text);
+      return { name, file };
+    });
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    const config = {
+      extends: join(root, "tsconfig.base.json"),
+      compilerOptions: { noUnusedLocals: false, noUnusedParameters: false },
+      files: files.map(({ name }) => name),
+    };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    const tsc = join(root, "node_modules/typescript/bin/tsc");
+    const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    let found = 0;
+    for (const line of stdout.split("\n")) {
+      const [, name, at, text] = /^(block-\d+\.ts)\((\d+),\d+\): error (.*)$/.exec(line) ?? [];
+      if (name === undefined) continue;
+      found += 1;
+      problem(files.find((file) => file.name === name).file, at, text);
+    }
+    if (status !== 0 && found === 0) problem("tsc", status, stdout + stderr);
+    return files.length;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function checkJson() {
+  const blocks = blocksIn("json");
+  for (const { file, line, code } of blocks) {
+    try {
+      const value = JSON.parse(code);
+      if (value.kind !== undefined) parseSessionSnapshot(value);
+      for (const [key, snapshot] of Object.entries(value.mcpSessions ?? {})) {
+        const [connection, type, issuer, id] = JSON.parse(key);
+        const expected = sessionKey({ connection, principal: { type, issuer, id } });
+        if (key !== expected) throw new Error(`The key ${key} should be ${expected}.`);
+        parseSessionSnapshot(snapshot);
+      }
+    } catch (error) {
+      problem(file, line, error.message);
+    }
+  }
+  return blocks.length;
+}
+
+function checkLinks() {
+  let count = 0;
+  for (const [file, { links, anchors }] of pages) {
+    for (const { line, target } of links) {
+      count += 1;
+      if (target.startsWith(repository)) {
+        const [, path] = /^(?:blob|tree)\/main\/([^#]*)/.exec(target.slice(repository.length)) ?? [];
+        if (path && !existsSync(join(root, path))) problem(file, line, `There is no ${path}.`);
+        continue;
+      }
+      if (/^[a-z]+:/.test(target)) continue;
+      const [path, anchor] = target.split("#");
+      const linked = path === "" ? file : relative(root, resolve(root, dirname(file), path));
+      if (!existsSync(join(root, linked))) problem(file, line, `There is no ${linked}.`);
+      else if (anchor !== undefined) {
+        const found = linked === file ? anchors : pages.get(linked)?.anchors;
+        if (!found?.has(anchor)) problem(file, line, `${linked} has no heading #${anchor}.`);
+      }
+    }
+  }
+  return count;
+}
+
+function checkErrorPages() {
+  const source = read("packages/core/src/mcp-session-error.ts");
+  const union = /export type McpSessionErrorCode =([^;]*);/.exec(source)[1];
+  const codes = [...union.matchAll(/"(\w+)"/g)].map(([, code]) => code);
+  const expected = new Map(codes.map((code) => [`docs/errors/${slugOfCode(code)}.md`, code]));
+  const index = pages.get("docs/errors/index.md");
+  for (const [file, code] of expected) {
+    const page = pages.get(file);
+    if (page === undefined) problem(file, 1, `There is no page for ${code}.`);
+    else if (!page.headings.has(code)) problem(file, 1, `The heading should be ${code}.`);
+    if (!index?.links.some(({ target }) => target === `./${slugOfCode(code)}.md`)) {
+      problem("docs/errors/index.md", 1, `There is no link to the page of ${code}.`);
+    }
+  }
+  for (const file of pages.keys()) {
+    const isErrorPage = file.startsWith("docs/errors/") && !file.endsWith("/index.md");
+    if (isErrorPage && !expected.has(file)) problem(file, 1, "There is no such error code.");
+  }
+  return codes.length;
+}
+
+function slugOfCode(code) {
+  return code.toLowerCase().replaceAll("_", "-");
+}
+
+/** Exports and the fields of exported interfaces, in the reference of their package; events in theirs. */
+function checkReference() {
+  let count = 0;
+  const expectNames = (page, names) => {
+    const text = read(page);
+    for (const name of names) {
+      count += 1;
+      if (!new RegExp(`(\`|#+ )${name}\\b`).test(text)) problem(page, 1, `${name} is not documented.`);
+    }
+  };
+  for (const name of ["core", "ai-sdk"]) {
+    const folder = `packages/${name}/src`;
+    const index = read(`${folder}/index.ts`);
+    const exported = [...index.matchAll(/export (?:type )?\{([^}]*)\}/g)]
+      .flatMap(([, names]) => names.split(","))
+      .map((entry) => entry.replace(/\btype\b/, "").trim())
+      .filter((entry) => entry !== "");
+    const sources = globSync("*.ts", { cwd: join(root, folder) }).map((file) => read(`${folder}/${file}`));
+    const fields = exported.flatMap((type) => fieldsOf(type, sources.join("\n")));
+    expectNames(`docs/reference/${name}.md`, [...exported, ...fields]);
+  }
+  const events = ["core/src/session-event.ts", "ai-sdk/src/connection-event.ts"]
+    .flatMap((file) => [...read(`packages/${file}`).matchAll(/readonly type: "([\w-]+)"/g)])
+    .map(([, type]) => type);
+  expectNames("docs/reference/events.md", new Set(events));
+  return count;
+}
+
+/** Names of an interface's or a class's public fields: they stand alone at an indentation of two. */
+function fieldsOf(type, source) {
+  const start = source.search(new RegExp(`^export (interface|class) ${type}\\b`, "m"));
+  if (start === -1) return [];
+  const body = source.slice(start, source.indexOf("\n}", start));
+  return [...body.matchAll(/^ {2}(?:static )?(?:readonly )?([a-zA-Z]\w*)\??[:(<]/gm)]
+    .map(([, name]) => name)
+    .filter((name) => name !== "constructor");
+}

@@ -1,0 +1,56 @@
+/**
+ * What scripts/check-docs.mjs needs of a page: its code blocks with their `<!-- given` comments, its links and
+ * its headings. Lines count from 1.
+ */
+export function readMarkdown(text) {
+  const blocks = [];
+  const links = [];
+  const headings = new Set();
+  const anchors = new Set();
+  let block;
+  let given;
+  let isInGiven = false;
+
+  for (const [index, content] of text.split("\n").entries()) {
+    const line = index + 1;
+    if (block !== undefined) {
+      if (content.trim() === block.fence) {
+        blocks.push(block);
+        block = given = undefined;
+      } else block.code += `${content}\n`;
+      continue;
+    }
+    if (isInGiven) {
+      if (content.trim() === "-->") isInGiven = false;
+      else given.code += `${content}\n`;
+      continue;
+    }
+    const [, fence, language] = /^ *(```+)(\w*)/.exec(content) ?? [];
+    if (fence !== undefined) {
+      block = { fence, language, given, line: line + 1, code: "" };
+      continue;
+    }
+    if (content.trim() === "<!-- given") {
+      isInGiven = true;
+      given = { line: line + 1, code: "" };
+      continue;
+    }
+    if (content.trim() !== "") given = undefined;
+    const [, heading] = /^#+ (.*)$/.exec(content) ?? [];
+    if (heading !== undefined) {
+      headings.add(heading);
+      anchors.add(slugOfHeading(heading));
+    }
+    const prose = content.replaceAll(/`[^`]*`/g, "");
+    for (const [, target] of prose.matchAll(/\]\(([^)\s]+)\)/g)) links.push({ line, target });
+  }
+  return { blocks, links, headings, anchors };
+}
+
+/** For headings of words, GitHub and VitePress agree on this; write no others that are linked to. */
+function slugOfHeading(heading) {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[`'’,.?:()]/g, "")
+    .replaceAll(/\s+/g, "-");
+}
