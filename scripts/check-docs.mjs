@@ -10,7 +10,16 @@
 //
 // Needs Node 22.18 (it imports the sources) and the installed dependencies, nothing else.
 import { spawnSync } from "node:child_process";
-import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -43,16 +52,21 @@ const counts = {
   "documented names": checkReference(),
 };
 for (const text of problems) console.error(text);
-console.log(Object.entries(counts).map(([name, count]) => `${count} ${name}`).join(", "));
-console.log(problems.length === 0 ? "The docs agree with the code." : `${problems.length} problems`);
+console.log(
+  Object.entries(counts)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(", "),
+);
+console.log(
+  problems.length === 0 ? "The docs agree with the code." : `${problems.length} problems`,
+);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 /** Compiles each block as a module of its own, at the lines where it stands in its page. */
 function checkTypes() {
   const folder = mkdtempSync(join(tmpdir(), "check-docs-"));
   try {
-    // The one package that depends on every client and on our packages.
-    symlinkSync(join(root, "packages/e2e/node_modules"), join(folder, "node_modules"), "junction");
+    linkDependencies(folder);
     const files = blocksIn("ts").map(({ file, line, code, given }, index) => {
       const name = `block-${index}.ts`;
       const parts = given ? [given, { line, code }] : [{ line, code }];
@@ -71,10 +85,14 @@ function checkTypes() {
     };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
     const tsc = join(root, "node_modules/typescript/bin/tsc");
-    const { status, stdout, stderr } = spawnSync(process.execPath, [tsc, "-p", folder, "--pretty", "false"], {
-      cwd: folder,
-      encoding: "utf8",
-    });
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [tsc, "-p", folder, "--pretty", "false"],
+      {
+        cwd: folder,
+        encoding: "utf8",
+      },
+    );
     let found = 0;
     for (const line of stdout.split("\n")) {
       const [, name, at, text] = /^(block-\d+\.ts)\((\d+),\d+\): error (.*)$/.exec(line) ?? [];
@@ -86,6 +104,23 @@ function checkTypes() {
     return files.length;
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** What a reader can install: our packages, and everything that one of the workspace's packages depends on. */
+function linkDependencies(folder) {
+  for (const name of ["core", "ai-sdk"])
+    link(`packages/${name}`, `node_modules/@durable-mcp/${name}`);
+  for (const path of globSync(["packages/*/node_modules/@*/*", "packages/*/node_modules/[!.@]*"], {
+    cwd: root,
+  })) {
+    link(path, path.slice(path.indexOf("node_modules")));
+  }
+
+  function link(from, to) {
+    const target = join(folder, to);
+    mkdirSync(dirname(target), { recursive: true });
+    if (!existsSync(target)) symlinkSync(join(root, from), target, "junction");
   }
 }
 
@@ -114,7 +149,8 @@ function checkLinks() {
     for (const { line, target } of links) {
       count += 1;
       if (target.startsWith(repository)) {
-        const [, path] = /^(?:blob|tree)\/main\/([^#]*)/.exec(target.slice(repository.length)) ?? [];
+        const [, path] =
+          /^(?:blob|tree)\/main\/([^#]*)/.exec(target.slice(repository.length)) ?? [];
         if (path && !existsSync(join(root, path))) problem(file, line, `There is no ${path}.`);
         continue;
       }
@@ -163,7 +199,8 @@ function checkReference() {
     const text = read(page);
     for (const name of names) {
       count += 1;
-      if (!new RegExp(`(\`|#+ )${name}\\b`).test(text)) problem(page, 1, `${name} is not documented.`);
+      if (!new RegExp(`(\`|#+ )${name}\\b`).test(text))
+        problem(page, 1, `${name} is not documented.`);
     }
   };
   for (const name of ["core", "ai-sdk"]) {
@@ -173,7 +210,9 @@ function checkReference() {
       .flatMap(([, names]) => names.split(","))
       .map((entry) => entry.replace(/\btype\b/, "").trim())
       .filter((entry) => entry !== "");
-    const sources = globSync("*.ts", { cwd: join(root, folder) }).map((file) => read(`${folder}/${file}`));
+    const sources = globSync("*.ts", { cwd: join(root, folder) }).map((file) =>
+      read(`${folder}/${file}`),
+    );
     const fields = exported.flatMap((type) => fieldsOf(type, sources.join("\n")));
     expectNames(`docs/reference/${name}.md`, [...exported, ...fields]);
   }

@@ -1,4 +1,19 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitepress";
+
+/** The pages of a folder of docs/ by their titles, with its index as the group. */
+function group(text: string, folder: string) {
+  const directory = new URL(`../${folder}/`, import.meta.url);
+  const items = readdirSync(directory)
+    .filter((file) => file.endsWith(".md") && file !== "index.md")
+    .toSorted()
+    .map((file) => {
+      const [title = ""] = readFileSync(new URL(file, directory), "utf8").split("\n");
+      const name = title.replace(/^# /, "").replaceAll("`", "");
+      return { text: name, link: `/${folder}/${file.replace(/\.md$/, "")}` };
+    });
+  return { text, items };
+}
 
 export default defineConfig({
   title: "Durable MCP",
@@ -6,5 +21,19 @@ export default defineConfig({
   cleanUrls: true,
   themeConfig: {
     search: { provider: "local" },
+    socialLinks: [{ icon: "github", link: "https://github.com/durable-mcp/durable-mcp" }],
+    outline: [2, 3],
+    sidebar: [
+      {
+        text: "Guide",
+        items: [
+          { text: "Getting started", link: "/getting-started" },
+          { text: "Concepts", link: "/concepts" },
+        ],
+      },
+      group("Reference", "reference"),
+      { ...group("Errors", "errors"), link: "/errors/", collapsed: true },
+      { ...group("Decisions", "decisions"), link: "/decisions/", collapsed: true },
+    ],
   },
 });

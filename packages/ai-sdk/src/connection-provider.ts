@@ -109,7 +109,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
           isActive = false;
           if (phase === "closed") closing.abort();
         },
-      }) as ConnectionRegistry<CONNECTIONS>;
+      }) as unknown as ConnectionRegistry<CONNECTIONS>;
       slotsOf.set(registry, slots);
       return registry;
     },

@@ -24,7 +24,8 @@ export interface ConnectionRegistry<
    *
    * @param options.onUnavailable `"omit"` leaves out the tools of a connection that is down and
    *   reports it in an event; `"throw"` throws. @default "omit"
-   * @throws {McpSessionError} with `"throw"`: `CONNECTION_UNAVAILABLE`, or the code that says why
+   * @throws {McpSessionError} with `"throw"`: `CONNECTION_UNAVAILABLE`, or the code that says why.
+   *   The signal's reason when the step is aborted or disposed of meanwhile
    */
   tools(options?: {
     onUnavailable?: "omit" | "throw";
@@ -94,6 +95,8 @@ export function createConnectionRegistry({
       try {
         return [await use(connection)];
       } catch (cause) {
+        // That the step was aborted or disposed of says nothing about the server.
+        connection.abortSignal.throwIfAborted();
         const { origin } = new URL(connection.definition.options.url);
         const error = connectionUnavailable(cause, name, origin);
         if (onUnavailable === "throw") throw error;

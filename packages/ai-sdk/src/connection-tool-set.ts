@@ -3,19 +3,36 @@ import type { FlexibleSchema, Tool, ToolSet } from "ai";
 import type { McpClientConnection } from "./define-connection.ts";
 
 /**
- * A `ToolSet` in which the tools of connections with `schemas` are known by name and type:
- * `<connection>__<tool>`. Those of other connections are there at run time only.
+ * The tools of connections with `schemas`, by name and type: `<connection>__<tool>`. Each may be
+ * missing, because its connection is down. Those of other connections are there at run time only;
+ * where no connection has schemas it is a `ToolSet` of any names.
  */
-export type ConnectionToolSet<CONNECTIONS extends Record<string, McpClientConnection>> = ToolSet &
-  Partial<UnionToIntersection<ToolsOf<CONNECTIONS>[keyof ToolsOf<CONNECTIONS>]>>;
+export type ConnectionToolSet<CONNECTIONS extends Record<string, McpClientConnection>> =
+  string extends keyof CONNECTIONS ? ToolSet : NamedTools<KnownTools<CONNECTIONS>>;
+
+// An index signature beside the names would take their types away: `Tool<any>` & `Tool<INPUT>`.
+type NamedTools<TOOLS> = [keyof TOOLS] extends [never] ? ToolSet : Partial<TOOLS>;
+
+type KnownTools<CONNECTIONS> = UnionToIntersection<ToolsOf<CONNECTIONS>[keyof ToolsOf<CONNECTIONS>]>;
 
 type ToolsOf<CONNECTIONS> = {
   [NAME in keyof CONNECTIONS & string]: CONNECTIONS[NAME] extends McpClientConnection<infer SCHEMAS>
-    ? SCHEMAS extends Record<string, { inputSchema: FlexibleSchema }>
+    ? HasNames<SCHEMAS> extends true
       ? { [TOOL in keyof SCHEMAS & string as `${NAME}__${TOOL}`]: TypedTool<SCHEMAS[TOOL]> }
-      : unknown
-    : unknown;
+      : NoTools
+    : NoTools;
 };
+
+/** Whether the schemas are known, and not just that there may be some. */
+type HasNames<SCHEMAS> =
+  SCHEMAS extends Record<string, { inputSchema: FlexibleSchema }>
+    ? string extends keyof SCHEMAS
+      ? false
+      : true
+    : false;
+
+// Not `unknown`, which would swallow the others in a union.
+type NoTools = Record<never, never>;
 
 type TypedTool<SCHEMA> = SCHEMA extends {
   inputSchema: FlexibleSchema<infer INPUT>;

@@ -14,28 +14,28 @@ export interface Measurement {
 }
 
 /**
- * Times candidates against the first of them. Each round runs every candidate once, in an order
- * that changes from round to round, so that whatever else the machine does meets all of them
- * alike. (Vitest's `bench` runs one candidate to the end before the next.)
+ * Times candidates against the first of them: medians of many rounds. Each round runs every
+ * candidate once, in an order that changes from round to round, so that whatever else the machine
+ * does meets all of them alike. (Vitest's `bench` runs one to the end before the next.)
  */
 export async function measureSideBySide(
   candidates: readonly Candidate[],
   rounds: number,
 ): Promise<Measurement[]> {
-  const times = candidates.map((): number[] => []);
-  const warmUpRounds = Math.ceil(rounds / 5);
-  for (let round = -warmUpRounds; round < rounds; round += 1) {
-    for (let turn = 0; turn < candidates.length; turn += 1) {
-      const index = (turn + round + warmUpRounds) % candidates.length;
+  const timed = candidates.map((candidate) => ({ ...candidate, timesMs: [] as number[] }));
+  const warmUpRounds = Math.ceil(rounds / 4);
+  for (let round = 0; round < warmUpRounds + rounds; round += 1) {
+    const first = round % timed.length;
+    for (const { run, timesMs } of [...timed.slice(first), ...timed.slice(0, first)]) {
       const start = performance.now();
-      await candidates[index]?.run();
-      if (round >= 0) times[index]?.push(performance.now() - start);
+      await run();
+      if (round >= warmUpRounds) timesMs.push(performance.now() - start);
     }
   }
-  const medians = times.map(median);
-  const baseline = medians[0] ?? Number.NaN;
-  return medians.map((medianMs, index) => ({
-    name: candidates[index]?.name ?? "",
+  const medians = timed.map(({ name, timesMs }) => ({ name, medianMs: median(timesMs) }));
+  const baseline = medians[0]?.medianMs ?? Number.NaN;
+  return medians.map(({ name, medianMs }) => ({
+    name,
     medianMs,
     extraMs: medianMs - baseline,
     ratio: medianMs / baseline,
@@ -43,8 +43,5 @@ export async function measureSideBySide(
 }
 
 function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const [low = Number.NaN, high = Number.NaN] = [sorted[(sorted.length - 1) >> 1], sorted[middle]];
-  return (low + high) / 2;
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }

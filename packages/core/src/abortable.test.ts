@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { abortable } from "./abortable.ts";
 
@@ -19,6 +20,13 @@ test("rejects at once with a signal that is already aborted", async () => {
   await expect(
     abortable(new Promise(() => {}), AbortSignal.abort(new Error("before"))),
   ).rejects.toThrow("before");
+});
+
+test("leaves no listener on the signal, which may outlive many promises", async () => {
+  const { signal } = new AbortController();
+  await abortable(Promise.resolve(1), signal);
+  await abortable(Promise.reject(new Error("no")), signal).catch(() => undefined);
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 test("swallows a rejection that comes after the abort", async () => {

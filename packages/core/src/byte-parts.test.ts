@@ -2,16 +2,18 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { partsBetween, partsLength, partsText, replaceBytes } from "./byte-parts.ts";
 
-const cutText = fc.tuple(fc.string({ unit: "binary" }), fc.array(fc.nat(20))).map(([text, cuts]) => {
-  const bytes = new TextEncoder().encode(text);
-  const parts: Uint8Array[] = [];
-  let start = 0;
-  for (const cut of cuts) {
-    parts.push(bytes.subarray(start, start + cut));
-    start = Math.min(start + cut, bytes.length);
-  }
-  return { bytes, parts: [...parts, bytes.subarray(start)] };
-});
+const cutText = fc
+  .tuple(fc.string({ unit: "binary" }), fc.array(fc.nat(20)))
+  .map(([text, cuts]) => {
+    const bytes = new TextEncoder().encode(text);
+    const parts: Uint8Array[] = [];
+    let start = 0;
+    for (const cut of cuts) {
+      parts.push(bytes.subarray(start, start + cut));
+      start = Math.min(start + cut, bytes.length);
+    }
+    return { bytes, parts: [...parts, bytes.subarray(start)] };
+  });
 
 const join = (parts: readonly Uint8Array[]) => Buffer.concat(parts);
 
@@ -28,13 +30,19 @@ test("reads the same bytes and text however they are cut", () => {
 
 test("replaces a range and leaves the bytes around it", () => {
   fc.assert(
-    fc.property(cutText, fc.nat(20), fc.nat(20), fc.string(), ({ bytes, parts }, from, size, text) => {
-      const start = Math.min(from, bytes.length);
-      const end = Math.min(start + size, bytes.length);
-      expect(join(replaceBytes(parts, { start, end, text }))).toEqual(
-        join([bytes.subarray(0, start), Buffer.from(text), bytes.subarray(end)]),
-      );
-    }),
+    fc.property(
+      cutText,
+      fc.nat(20),
+      fc.nat(20),
+      fc.string(),
+      ({ bytes, parts }, from, size, text) => {
+        const start = Math.min(from, bytes.length);
+        const end = Math.min(start + size, bytes.length);
+        expect(join(replaceBytes(parts, { start, end, text }))).toEqual(
+          join([bytes.subarray(0, start), Buffer.from(text), bytes.subarray(end)]),
+        );
+      },
+    ),
   );
 });
 

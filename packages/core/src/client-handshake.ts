@@ -26,10 +26,7 @@ export function createClientHandshake({
   url: URL;
   handshake: Handshake;
   emit: EmitSessionEvent;
-}): (
-  message: JsonRpcMessage,
-  request: OutgoingRequest,
-) => Promise<Response | "pass" | undefined> {
+}): (message: JsonRpcMessage, request: OutgoingRequest) => Promise<Response | "pass" | undefined> {
   const discover = async (id: JsonRpcId, { headers, signal }: OutgoingRequest) => {
     if (state.live !== undefined || state.opened !== undefined) return methodNotFoundAnswer(id);
     const opening = await handshake.open(headers, signal);
@@ -107,7 +104,7 @@ function eraUnsupported(url: URL): McpSessionError {
 /** The probe's `_meta` carries what `initialize` carries in its params. */
 function paramsOfProbe(meta: unknown): ClientParams {
   const fields = isRecord(meta) ? meta : {};
-  return clientParams(
+  return toClientParams(
     LATEST_SESSION_VERSION,
     fields["io.modelcontextprotocol/clientCapabilities"],
     fields["io.modelcontextprotocol/clientInfo"],
@@ -116,14 +113,14 @@ function paramsOfProbe(meta: unknown): ClientParams {
 
 function paramsOfInitialize(params: Record<string, unknown> = {}): ClientParams {
   const { protocolVersion, capabilities, clientInfo } = params;
-  return clientParams(
+  return toClientParams(
     typeof protocolVersion === "string" ? protocolVersion : LATEST_SESSION_VERSION,
     capabilities,
     clientInfo,
   );
 }
 
-function clientParams(
+function toClientParams(
   protocolVersion: string,
   capabilities: unknown,
   clientInfo: unknown,

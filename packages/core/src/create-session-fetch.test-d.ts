@@ -4,6 +4,7 @@ import {
   createSessionSlot,
   McpSessionError,
   type McpSessionErrorCode,
+  type OnSession,
   parseSessionSnapshot,
   type Principal,
   type SessionEvent,
@@ -24,6 +25,7 @@ test("is a fetch, and its snapshot goes through JSON", () => {
 });
 
 test("requires url and slot, and does not let a slot be written", () => {
+  expectTypeOf(createSessionFetch).parameter(0).toHaveProperty("url");
   // @ts-expect-error the slot is required
   createSessionFetch({ url: "" });
   const slot = createSessionSlot();
@@ -35,6 +37,7 @@ test("requires url and slot, and does not let a slot be written", () => {
 
 test("takes a save point that returns nothing, a snapshot, or a promise of either", () => {
   const options = { url: "", slot: createSessionSlot() };
+  expectTypeOf<OnSession>().parameters.toEqualTypeOf<[SessionSnapshotOfSession]>();
   createSessionFetch({ ...options, onSession: () => {} });
   createSessionFetch({ ...options, onSession: async (snapshot) => snapshot });
   createSessionFetch({
@@ -50,8 +53,8 @@ test("narrows errors and events by their literal names", () => {
   if (McpSessionError.isInstance(caught)) {
     expectTypeOf(caught.code).toEqualTypeOf<McpSessionErrorCode>();
   }
-  const read = (event: SessionEvent) => (event.type === "lost" ? event.status : undefined);
-  expectTypeOf(read).returns.toEqualTypeOf<number | undefined>();
+  type Lost = Extract<SessionEvent, { type: "lost" }>;
+  expectTypeOf<Lost["status"]>().toEqualTypeOf<number>();
 });
 
 test("takes the three principals and no other", () => {

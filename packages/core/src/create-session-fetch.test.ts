@@ -61,14 +61,21 @@ test("answers a DELETE locally, so that closing a client does not end the sessio
 
 test("never uses a snapshot for another URL", async () => {
   const server = await startMcpServer();
-  for (const url of [`${server.origin}/other`, `${server.url}?a`, `${server.url}/`, "http://other/mcp"]) {
+  for (const url of [
+    `${server.origin}/other`,
+    `${server.url}?a`,
+    `${server.url}/`,
+    "http://other/mcp",
+  ]) {
     const { client, events, slot } = startStep(server, { snapshot: sessionSnapshot(url) });
     expect(slot).toMatchObject({ snapshot: undefined, changed: true });
     expect(events).toEqual([{ type: "discarded", reason: "url" }]);
     await client.handshake();
     expect(slot.snapshot).toMatchObject({ url: server.url });
   }
-  expect(server.requests.every(({ headers }) => headers["mcp-session-id"] !== "secret-session")).toBe(true);
+  expect(
+    server.requests.every(({ headers }) => headers["mcp-session-id"] !== "secret-session"),
+  ).toBe(true);
 });
 
 describe("request inputs", () => {
@@ -81,9 +88,18 @@ describe("request inputs", () => {
     ["a URL", (url) => [new URL(url), { method: "POST", headers, body: text }]],
     ["a URL with a fragment", (url) => [`${url}#a`, { method: "POST", headers, body: text }]],
     ["bytes", (url) => [url, { method: "POST", headers, body: new TextEncoder().encode(text) }]],
-    ["an ArrayBuffer", (url) => [url, { method: "POST", headers, body: new TextEncoder().encode(text).buffer }]],
+    [
+      "an ArrayBuffer",
+      (url) => [url, { method: "POST", headers, body: new TextEncoder().encode(text).buffer }],
+    ],
     ["a Request", (url) => [new Request(url, { method: "POST", headers, body: text })]],
-    ["a Request and init", (url) => [new Request(url, { method: "PUT", body: "no" }), { method: "POST", headers, body: text }]],
+    [
+      "a Request and init",
+      (url) => [
+        new Request(url, { method: "PUT", body: "no" }),
+        { method: "POST", headers, body: text },
+      ],
+    ],
   ])("takes a request given as %s", async (_, input) => {
     const server = await startMcpServer();
     const { fetch } = startStep(server, { snapshot: await saveSession(server) });
@@ -113,7 +129,9 @@ describe("a body that is no single JSON-RPC message", () => {
       }),
     );
     const response = await fetch(server.url, { method: "POST", ...(body && { body }) });
-    expect(await response.json()).toEqual([{ jsonrpc: "2.0", id: body?.startsWith("[") ? 0 : undefined, result: {} }]);
+    expect(await response.json()).toEqual([
+      { jsonrpc: "2.0", id: body?.startsWith("[") ? 0 : undefined, result: {} },
+    ]);
     expect(response.headers.has("mcp-session-id")).toBe(false);
     expect(server.requests).toMatchObject([
       { body: body ?? "", headers: { "mcp-session-id": snapshot.sessionId } },
@@ -125,7 +143,7 @@ describe("a body that is no single JSON-RPC message", () => {
     const snapshot = await saveSession(server);
     const { client } = startStep(server, { snapshot });
     server.use(({ headers }, response) =>
-      sendText(response, 404, `no session ${headers["mcp-session-id"]}`),
+      sendText(response, 404, `no session ${String(headers["mcp-session-id"])}`),
     );
     const response = await client.post(batch);
     expect(response.status).toBe(404);
@@ -145,10 +163,20 @@ test("does not let an observer that throws disturb anything", async () => {
   expect(slot.snapshot).toMatchObject({ kind: "session" });
 });
 
+test("lets go of an aborted request also when the base fetch does not heed signals", async () => {
+  const server = await startMcpServer();
+  const snapshot = await saveSession(server);
+  const { client } = startStep(server, { snapshot, fetch: () => new Promise(() => {}) });
+  const signal = AbortSignal.timeout(20);
+  await expect(client.request("ping", undefined, { signal })).rejects.toThrow(/timeout/i);
+});
+
 test("refuses an aborted request before anything is sent", async () => {
   const server = await startMcpServer();
   const { client } = startStep(server, { snapshot: await saveSession(server) });
   const signal = AbortSignal.abort(new Error("before"));
-  await expect(client.request("ping", undefined, { signal })).rejects.toThrow("before");
+  for (const method of ["ping", "initialize", "server/discover"]) {
+    await expect(client.request(method, undefined, { signal })).rejects.toThrow("before");
+  }
   expect(server.requests).toEqual([]);
 });

@@ -29,10 +29,11 @@ const line = fc.oneof(
   fc.constantFrom("data", "event: message", "event: other", "id: 7", "id:8", "retry: 12", "x: y"),
 );
 const stream = fc
-  .tuple(fc.array(fc.array(line, { maxLength: 5 }), { maxLength: 5 }), fc.constantFrom("\n", "\r\n"))
-  .map(([events, newline]) =>
-    events.map((lines) => [...lines, "", ""].join(newline)).join(""),
-  );
+  .tuple(
+    fc.array(fc.array(line, { maxLength: 5 }), { maxLength: 5 }),
+    fc.constantFrom("\n", "\r\n"),
+  )
+  .map(([events, newline]) => events.map((lines) => [...lines, "", ""].join(newline)).join(""));
 
 test("finds what a plain parser finds, at any chunk boundary, LF or CRLF", () => {
   fc.assert(
@@ -101,7 +102,9 @@ test("gives the unfinished event at the end as if it were complete", () => {
 });
 
 test("joins several data lines and keeps the other lines apart", () => {
-  const [event] = createEventSplitter().push(encode("id: 1\r\ndata: a\r\ndata\r\n: c\r\ndata:b\r\n\r\n"));
+  const [event] = createEventSplitter().push(
+    encode("id: 1\r\ndata: a\r\ndata\r\n: c\r\ndata:b\r\n\r\n"),
+  );
   expect(event?.data).toBeUndefined();
   expect(event?.multiline).toEqual({ data: "a\n\nb", otherLines: ["id: 1", ": c"] });
 });

@@ -1,4 +1,5 @@
 import { type ByteParts, partsLength, partsText } from "./byte-parts.ts";
+import { indexOfByte } from "./index-of-byte.ts";
 
 /** One event of an SSE stream as the bytes it came in, its final blank line included. */
 export interface EventBytes {
@@ -106,7 +107,7 @@ export function createEventSplitter(): EventSplitter {
       let eventStart = 0;
       let searchFrom = 0;
       for (;;) {
-        const newline = chunk.indexOf(lineFeed, searchFrom);
+        const newline = indexOfByte(chunk, lineFeed, searchFrom);
         if (newline === -1) break;
         searchFrom = newline + 1;
         const bytes = [...parts, chunk.subarray(eventStart)];

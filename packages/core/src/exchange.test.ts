@@ -1,23 +1,22 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
-import { eventText, sendJson, sendResult, sendText, startEvents, startMcpServer } from "../test/mcp-server.ts";
+import {
+  eventText,
+  sendJson,
+  sendResult,
+  sendText,
+  startEvents,
+  startMcpServer,
+} from "../test/mcp-server.ts";
 import { createRpcClient, readMessages } from "../test/rpc-client.ts";
-import { saveSession, startStep } from "../test/step.ts";
+import { saveSession, startHeldStep, startStep } from "../test/step.ts";
 
-const call = (id: unknown, params: object = {}) => ({ jsonrpc: "2.0", id, method: "tools/call", params });
-
-/** A resumed step whose requests the server holds until they are answered by hand. */
-async function startHeldStep(options: Parameters<typeof startStep>[1] = {}) {
-  const server = await startMcpServer();
-  const step = startStep(server, { snapshot: await saveSession(server), ...options });
-  const held: { message: any; response: ServerResponse }[] = [];
-  server.use(({ message }, response) => {
-    if (message?.method !== "tools/call") return "next";
-    held.push({ message, response });
-  });
-  const arrived = (count: number) => expect.poll(() => held.length).toBe(count);
-  return { ...step, server, held, arrived };
-}
+const call = (id: unknown, params: object = {}) => ({
+  jsonrpc: "2.0",
+  id,
+  method: "tools/call",
+  params,
+});
 
 describe("request ids", () => {
   test("do not meet those of another process on the session, and each gets its own answer", async () => {
@@ -50,16 +49,19 @@ describe("request ids", () => {
     ]);
   });
 
-  test.each([0, 7, "0", "seven"])("%j comes back with its JSON type, as JSON and as SSE", async (id) => {
-    const { client, held, arrived } = await startHeldStep();
-    const answers = [client.post(call(id)), client.post(call(id))];
-    await arrived(2);
-    sendResult(held[0]!.response, held[0]!.message.id, {});
-    startEvents(held[1]!.response);
-    held[1]!.response.end(eventText({ jsonrpc: "2.0", id: held[1]!.message.id, result: {} }));
-    const bodies = await Promise.all(answers.map(async (answer) => readMessages(await answer)));
-    expect(bodies.flat().map((message) => message.id)).toEqual([id, id]);
-  });
+  test.each([0, 7, "0", "seven"])(
+    "%j comes back with its JSON type, as JSON and as SSE",
+    async (id) => {
+      const { client, held, arrived } = await startHeldStep();
+      const answers = [client.post(call(id)), client.post(call(id))];
+      await arrived(2);
+      sendResult(held[0]!.response, held[0]!.message.id, {});
+      startEvents(held[1]!.response);
+      held[1]!.response.end(eventText({ jsonrpc: "2.0", id: held[1]!.message.id, result: {} }));
+      const bodies = await Promise.all(answers.map(async (answer) => readMessages(await answer)));
+      expect(bodies.flat().map((message) => message.id)).toEqual([id, id]);
+    },
+  );
 
   test("stay the server's in its requests and in the client's answers to them", async () => {
     const { client, held, arrived, server } = await startHeldStep();
@@ -75,7 +77,11 @@ describe("request ids", () => {
       [0, "elicitation/create"],
       [0, undefined],
     ]);
-    expect(server.requests[1]?.message).toEqual({ jsonrpc: "2.0", id: 0, result: { action: "accept" } });
+    expect(server.requests[1]?.message).toEqual({
+      jsonrpc: "2.0",
+      id: 0,
+      result: { action: "accept" },
+    });
   });
 
   test("are replaced in progress tokens and restored in progress notifications", async () => {
@@ -83,139 +89,20 @@ describe("request ids", () => {
     const answer = client.post(call(3, { _meta: { progressToken: 3 } }));
     await arrived(1);
     const { response, message } = held[0]!;
-    const { progressToken } = message.params._meta;
+    const { progressToken } = message.params["_meta"];
     expect(progressToken).toBe(message.id);
     startEvents(response);
-    const progress = { jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress: 1 } };
+    const progress = {
+      jsonrpc: "2.0",
+      method: "notifications/progress",
+      params: { progressToken, progress: 1 },
+    };
     response.write(eventText(progress));
     response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
     expect(await readMessages(await answer)).toMatchObject([
       { params: { progressToken: 3, progress: 1 } },
       { id: 3 },
     ]);
-  });
-});
-
-describe("a client's notifications/cancelled", () => {
-  const cancelled = (requestId: unknown) => ({
-    jsonrpc: "2.0",
-    method: "notifications/cancelled",
-    params: { requestId, reason: "why" },
-  });
-
-  test("names the request by the id that the server knows", async () => {
-    const { client, held, arrived, server } = await startHeldStep();
-    const answer = client.request("tools/call");
-    await arrived(1);
-    expect((await client.post(cancelled(0))).status).toBe(202);
-    expect(server.requests[1]?.message).toEqual(cancelled(held[0]?.message.id));
-    sendResult(held[0]!.response, held[0]!.message.id, {});
-    await answer;
-  });
-
-  test.each([1, "0", undefined])("is kept back for an unknown request: %j", async (requestId) => {
-    const { client, held, arrived, server } = await startHeldStep();
-    const answer = client.request("tools/call");
-    await arrived(1);
-    expect((await client.post(cancelled(requestId))).status).toBe(202);
-    sendResult(held[0]!.response, held[0]!.message.id, {});
-    await answer;
-    expect((await client.post(cancelled(0))).status).toBe(202);
-    expect(server.log).toEqual(["POST tools/call"]);
-  });
-
-  test("is kept back when two clients wait under the id", async () => {
-    const { client, held, arrived, server } = await startHeldStep();
-    const answers = [client.post(call(0)), client.post(call(0))];
-    await arrived(2);
-    expect((await client.post(cancelled(0))).status).toBe(202);
-    expect(server.requests).toHaveLength(2);
-    for (const { message, response } of held) sendResult(response, message.id, {});
-    await Promise.all(answers);
-  });
-});
-
-describe("cancelOnAbort", () => {
-  const cancellations = (server: { requests: readonly { message: any }[] }) =>
-    server.requests
-      .map(({ message }) => message)
-      .filter((message) => message?.method === "notifications/cancelled");
-  const settled = () =>
-    new Promise((resolve) => {
-      setTimeout(resolve, 40);
-    });
-
-  test("cancels an aborted call once, under the id that the server knows", async () => {
-    const { client, held, arrived, server } = await startHeldStep({ cancelOnAbort: true });
-    const controller = new AbortController();
-    const answer = client.request("tools/call", {}, { signal: controller.signal });
-    await arrived(1);
-    controller.abort(new Error("enough"));
-    await expect(answer).rejects.toThrow("enough");
-    await expect.poll(() => cancellations(server)).toHaveLength(1);
-    await settled();
-    expect(cancellations(server)).toMatchObject([{ params: { requestId: held[0]!.message.id } }]);
-    expect(server.requests.at(-1)?.headers["mcp-session-id"]).toBe(server.sessionIds[0]);
-  });
-
-  test("cancels also while the answer streams, with authorization", async () => {
-    const { fetch, held, arrived, server } = await startHeldStep({ cancelOnAbort: true });
-    const client = createRpcClient(fetch, server.url, { authorization: "Bearer t" });
-    const controller = new AbortController();
-    const answer = client.post(call(0), { signal: controller.signal });
-    await arrived(1);
-    startEvents(held[0]!.response);
-    const reading = readMessages(await answer);
-    controller.abort(new Error("enough"));
-    await expect(reading).rejects.toThrow("enough");
-    await expect.poll(() => cancellations(server)).toHaveLength(1);
-  });
-
-  test.each([
-    ["off by default", {}],
-    ["off", { cancelOnAbort: false }],
-    ["off at the time", { cancelOnAbort: () => false }],
-  ])("sends nothing when it is %s", async (_, options) => {
-    const { client, arrived, server } = await startHeldStep(options);
-    const controller = new AbortController();
-    const answer = client.request("tools/call", {}, { signal: controller.signal });
-    await arrived(1);
-    controller.abort(new Error("enough"));
-    await expect(answer).rejects.toThrow("enough");
-    await settled();
-    expect(cancellations(server)).toEqual([]);
-  });
-
-  test("sends nothing after the answer, even while its stream is still open", async () => {
-    const { client, held, arrived, server } = await startHeldStep({ cancelOnAbort: true });
-    const controller = new AbortController();
-    const finished = client.request("tools/call", {}, { signal: controller.signal });
-    await arrived(1);
-    sendResult(held[0]!.response, held[0]!.message.id, {});
-    await finished;
-    const answer = client.post(call(1), { signal: controller.signal });
-    await arrived(2);
-    const { response, message } = held[1]!;
-    startEvents(response);
-    response.write(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
-    const streaming = await answer;
-    await streaming.body!.getReader().read();
-    controller.abort();
-    await settled();
-    expect(cancellations(server)).toEqual([]);
-  });
-
-  test("does not make anything of a cancellation that fails", async () => {
-    const { client, server } = await startHeldStep({ cancelOnAbort: true });
-    server.use(({ message }, response) => {
-      if (message?.method === "notifications/cancelled") response.destroy();
-    });
-    const controller = new AbortController();
-    const answer = client.request("tools/call", {}, { signal: controller.signal });
-    await expect.poll(() => server.requests.length).toBe(1);
-    controller.abort(new Error("enough"));
-    await expect(answer).rejects.toThrow("enough");
-    await expect.poll(() => cancellations(server)).toHaveLength(1);
   });
 });
 
@@ -264,15 +151,17 @@ describe("one-way messages", () => {
 describe("the session id", () => {
   const sessionId = 'id"with\\escapes/and<signs>';
 
-  async function startEchoingStep(
-    answer: (response: ServerResponse, message: any) => void,
-  ) {
+  async function startEchoingStep(answer: (response: ServerResponse, message: any) => void) {
     const server = await startMcpServer(({ message }, response) => {
       if (message?.method === "initialize") {
         return sendResult(
           response,
           message.id,
-          { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: { name: "s", version: "1" } },
+          {
+            protocolVersion: "2025-11-25",
+            capabilities: {},
+            serverInfo: { name: "s", version: "1" },
+          },
           { "mcp-session-id": sessionId },
         );
       }

@@ -23,7 +23,7 @@ import { createStreamResumption } from "./resume-stream.ts";
 import type { SendToEndpoint } from "./server-endpoint.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
 import { headersForClient, headersForMessage, headersForSession } from "./session-headers.ts";
-import { compareAndClear, type LiveSession, type SlotState } from "./session-slot.ts";
+import { compareAndClear, type LiveSession, sameSession, type SlotState } from "./session-slot.ts";
 import type { ToolListKeeper } from "./tool-list.ts";
 
 /**
@@ -139,7 +139,10 @@ export function createExchange({
       restorer: createAnswerRestorer({
         ids,
         pending,
-        observe: tools.observe,
+        observe: (message, of) => {
+          // What a lost session's stream says of tools is not about the one that took its place.
+          if (state.live && sameSession(state.live, session)) tools.observe(message, of);
+        },
         reads: ({ request: { method } }) => method === "tools/list",
         scrub: (text) => scrubForClient(text, session),
       }),
@@ -149,21 +152,21 @@ export function createExchange({
         errorMessageText(pending.request.id, outcomeUnknown(pending.request.method, cause)),
       onEnd: () => {
         settle();
-        over.abort();
+        // A reason of our own: the default is an exception with a stack, made for every answer.
+        over.abort("over");
       },
     };
     if (!isEvents) {
       headers.set("content-type", "application/json");
       return new Response(createJsonAnswerStream(options), { status: 200, headers });
     }
-    const signal = AbortSignal.any([over.signal, ...(request.signal ? [request.signal] : [])]);
-    const resume = createStreamResumption((lastEventId) => {
+    const resume = createStreamResumption((lastEventId, signal) => {
       const resumeHeaders = headersForMessage(request.headers, session);
       resumeHeaders.delete("content-type");
       resumeHeaders.set("accept", "text/event-stream");
       resumeHeaders.set("last-event-id", lastEventId);
       return send({ method: "GET", headers: resumeHeaders, signal });
-    }, signal);
+    }, [over.signal, ...(request.signal ? [request.signal] : [])]);
     return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
   };
 

@@ -199,7 +199,7 @@ export function createHandshake({
 export function sessionLost(method: string, url: URL, status?: number): McpSessionError {
   return new McpSessionError(
     "SESSION_LOST",
-    `${method} at ${url.origin}: the server no longer knows the session and a new one could not take its place. What the server held for the session is gone; start over with a new step.`,
+    `${method} at ${url.origin}: the server no longer knows the session and a new one could not take its place. What the server held for the session is gone; the next request tries to start a new session.`,
     { data: { method, origin: url.origin, status } },
   );
 }

@@ -13,8 +13,8 @@ async function startStreamingStep(options: Parameters<typeof startStep>[1] = {})
   const server = await startMcpServer();
   const snapshot = await saveSession(server);
   const streams: ServerResponse[] = [];
-  server.use(({ method, headers }, response) => {
-    if (method !== "GET" || headers["mcp-session-id"] === undefined) return "next";
+  server.use(({ method, headers }, response, next) => {
+    if (method !== "GET" || headers["mcp-session-id"] === undefined) return next();
     streams.push(response);
     startEvents(response);
     response.write(eventText(note));
@@ -63,7 +63,9 @@ describe("a GET with Last-Event-ID", () => {
     });
     const stream = await client.post({ jsonrpc: "2.0", id: 9, method: "tools/call" });
     const response = await fetch(server.url, resumeFrom("e-1"));
-    expect(await readMessages(response)).toEqual([{ jsonrpc: "2.0", id: 9, result: { late: true } }]);
+    expect(await readMessages(response)).toEqual([
+      { jsonrpc: "2.0", id: 9, result: { late: true } },
+    ]);
     first?.end();
     expect(await readMessages(stream)).toEqual([]); // Answered elsewhere: no error here.
   });
@@ -72,7 +74,7 @@ describe("a GET with Last-Event-ID", () => {
     const { fetch, server } = await startStreamingStep();
     server.use(({ headers }, response) => {
       response.setHeader("mcp-session-id", "another");
-      sendText(response, 404, `no session ${headers["mcp-session-id"]}`);
+      sendText(response, 404, `no session ${String(headers["mcp-session-id"])}`);
     });
     const response = await fetch(server.url, resumeFrom("e-1"));
     expect([response.status, await response.text()]).toEqual([404, "no session [session id]"]);
@@ -102,10 +104,10 @@ describe("with listen", () => {
     const server = await startMcpServer();
     const { client, fetch } = startStep(server, { listen: true });
     const acknowledging = Promise.withResolvers<void>();
-    server.use(async ({ message, method }, response) => {
+    server.use(async ({ message, method }, response, next) => {
       if (method === "GET") return sendText(response, 200, "opened");
       if (message?.method === "notifications/initialized") await acknowledging.promise;
-      return "next";
+      return next();
     });
     const opened = fetch(server.url, get);
     const handshake = client.handshake();

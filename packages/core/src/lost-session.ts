@@ -17,5 +17,5 @@ export function isSessionLost({ status, body }: { status: number; body: string }
   if (/protocol[ -]?version/i.test(body)) return false;
   const message = parseMessage(body);
   const error = message !== undefined && "error" in message ? message.error : undefined;
-  return !(isRecord(error) && otherMeanings.has(error["code"] as number));
+  return !(isRecord(error) && otherMeanings.has(error["code"]));
 }

@@ -5,14 +5,21 @@ test("carries a code, data and a cause", () => {
   const cause = new Error("below");
   const error = new McpSessionError("SESSION_LOST", "gone", { data: { method: "ping" }, cause });
   expect(error).toBeInstanceOf(Error);
-  expect(error).toMatchObject({ code: "SESSION_LOST", message: "gone", data: { method: "ping" }, cause });
+  expect(error).toMatchObject({
+    code: "SESSION_LOST",
+    message: "gone",
+    data: { method: "ping" },
+    cause,
+  });
   expect(error.name).toBe("McpSessionError");
   expect("cause" in new McpSessionError("SESSION_LOST", "gone")).toBe(false);
 });
 
 test("recognizes errors of another copy of the package", async () => {
   const copyUrl = `${new URL("mcp-session-error.ts", import.meta.url).href}?copy`;
-  const copy = (await import(/* @vite-ignore */ copyUrl)) as typeof import("./mcp-session-error.ts");
+  const copy = (await import(
+    /* @vite-ignore */ copyUrl
+  )) as typeof import("./mcp-session-error.ts");
   const error = new copy.McpSessionError("SESSION_LOST", "gone");
   expect(error).not.toBeInstanceOf(McpSessionError);
   expect(McpSessionError.isInstance(error)).toBe(true);

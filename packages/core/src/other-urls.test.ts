@@ -4,8 +4,7 @@ import { sendText, startMcpServer } from "../test/mcp-server.ts";
 import { saveSession, startStep } from "../test/step.ts";
 
 /** An authorization server on another origin. */
-const startOtherServer = () =>
-  startHttpServer((_, response) => sendText(response, 200, "other"));
+const startOtherServer = () => startHttpServer((_, response) => sendText(response, 200, "other"));
 
 const headers = { "Mcp-Session-Id": "adopted-by-a-client", "x-kept": "1" };
 
@@ -62,7 +61,11 @@ describe("another origin", () => {
 
   test("counts the port and the scheme", async () => {
     const { fetch } = startStep({ url: "http://127.0.0.1:8080/mcp" });
-    for (const url of ["https://127.0.0.1:8080/mcp", "http://127.0.0.1:8081/mcp", "http://localhost:8080/mcp"]) {
+    for (const url of [
+      "https://127.0.0.1:8080/mcp",
+      "http://127.0.0.1:8081/mcp",
+      "http://localhost:8080/mcp",
+    ]) {
       await expect(fetch(url)).rejects.toMatchObject({ code: "FETCH_REQUIRED" });
     }
   });

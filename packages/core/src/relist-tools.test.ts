@@ -30,13 +30,20 @@ test("lists again before the requests that wait for the new session go on", asyn
 
 test("says nothing when the tools are the same, and reads all pages", async () => {
   const { client, server, slot, events } = await startLostStep();
-  server.use(({ message }, response) => {
-    if (message?.method !== "tools/list") return "next";
+  server.use(({ message }, response, next) => {
+    if (message?.method !== "tools/list") return next();
     const isFirst = message.params === undefined;
-    sendResult(response, message.id, { tools: isFirst ? [] : [toolDefinition("a")], nextCursor: isFirst ? "next" : undefined });
+    sendResult(response, message.id, {
+      tools: isFirst ? [] : [toolDefinition("a")],
+      nextCursor: isFirst ? "page-2" : undefined,
+    });
   });
   await client.request("ping");
-  expect(server.requests.filter(({ message }) => message.method === "tools/list").map(({ message }) => message.params)).toEqual([undefined, { cursor: "next" }]);
+  expect(
+    server.requests
+      .filter(({ message }) => message.method === "tools/list")
+      .map(({ message }) => message.params),
+  ).toEqual([undefined, { cursor: "page-2" }]);
   expect(slot.snapshot).toMatchObject({ toolList: { tools: [toolDefinition("a")] } });
   expect(events.map(({ type }) => type)).toEqual(["resumed", "lost", "recovered"]);
 });
@@ -52,9 +59,17 @@ test("does not list when the save point brought a list along", async () => {
   const other = startStep(server, { now: () => 1 });
   await other.client.handshake();
   await other.client.request("tools/list");
-  const snapshot = { ...other.slot.snapshot!, sessionId: "gone", toolList: { tools: [], listedAt: 0 } } as never;
+  const snapshot = {
+    ...other.slot.snapshot!,
+    sessionId: "gone",
+    toolList: { tools: [], listedAt: 0 },
+  } as never;
   server.requests.length = 0;
-  const { client } = startStep(server, { snapshot, now: () => 1, onSession: () => other.slot.snapshot });
+  const { client } = startStep(server, {
+    snapshot,
+    now: () => 1,
+    onSession: () => other.slot.snapshot,
+  });
   await client.request("ping");
   expect(server.log).toEqual(["POST ping", ...recovery, "POST ping"]);
   expect(server.requests.at(-1)?.headers["mcp-session-id"]).toBe("secret-session-2");
@@ -62,8 +77,16 @@ test("does not list when the save point brought a list along", async () => {
 
 describe("that fails does not fail the recovery", () => {
   test.each<[string, Parameters<typeof startMcpServer>[0]]>([
-    ["refused", ({ message }, response) => (message?.method === "tools/list" ? sendText(response, 500, "no") : "next")],
-    ["broken", ({ message }, response) => (message?.method === "tools/list" ? response.destroy() : "next")],
+    [
+      "refused",
+      ({ message }, response, next) =>
+        message?.method === "tools/list" ? sendText(response, 500, "no") : next(),
+    ],
+    [
+      "broken",
+      ({ message }, response, next) =>
+        message?.method === "tools/list" ? response.destroy() : next(),
+    ],
   ])("%s", async (_, handler) => {
     const { client, server, slot } = await startLostStep();
     server.use(handler!);
@@ -73,11 +96,13 @@ describe("that fails does not fail the recovery", () => {
 
   test("with an endless list", async () => {
     const { client, server } = await startLostStep();
-    server.use(({ message }, response) => {
-      if (message?.method !== "tools/list") return "next";
+    server.use(({ message }, response, next) => {
+      if (message?.method !== "tools/list") return next();
       sendResult(response, message.id, { tools: [], nextCursor: String(server.requests.length) });
     });
     expect(await client.request("ping")).toHaveProperty("result");
-    expect(server.log.filter((entry) => entry === "POST tools/list").length).toBeLessThanOrEqual(100);
+    expect(server.log.filter((entry) => entry === "POST tools/list").length).toBeLessThanOrEqual(
+      100,
+    );
   });
 });

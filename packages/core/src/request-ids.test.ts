@@ -41,6 +41,12 @@ test("does not add a progress token where there was none", () => {
   expect(message.params).toEqual({ _meta: { progressToken: null } });
 });
 
+const progress = (progressToken: unknown) => ({
+  jsonrpc: "2.0" as const,
+  method: "notifications/progress",
+  params: { progressToken, progress: 1 },
+});
+
 describe("restoring", () => {
   test.each<JsonRpcId>([0, 7, "0", "seven", -1])("gives %j back with its JSON type", (id) => {
     const ids = createRequestIds();
@@ -55,11 +61,6 @@ describe("restoring", () => {
   test.each<JsonRpcId>([0, "token"])("gives progress token %j back with its JSON type", (token) => {
     const ids = createRequestIds();
     const { pending } = ids.send(request(5, { _meta: { progressToken: token } }));
-    const progress = (progressToken: unknown) => ({
-      jsonrpc: "2.0" as const,
-      method: "notifications/progress",
-      params: { progressToken, progress: 1 },
-    });
     expect(restoreMessage(progress(pending.wireId), ids)).toEqual(progress(token));
     expect(restoreMessage(progress("other"), ids)).toBeUndefined();
   });

@@ -7,7 +7,7 @@ import { createAnswerRestorer } from "./restore-answer.ts";
 
 const large = "ä".repeat(10_000); // 20,000 bytes: more than is parsed.
 
-function setUp({ id = 7 as JsonRpcId, method = "tools/call" } = {}) {
+function setUp({ id = 7, method = "tools/call" }: { id?: JsonRpcId; method?: string } = {}) {
   const ids = createRequestIds();
   const request: JsonRpcRequest = { jsonrpc: "2.0", id, method };
   const { pending } = ids.send(request);
@@ -146,9 +146,11 @@ test("passes the bulk of a large message on without a copy", () => {
   expect(parts.at(-1)?.buffer).toBe(bytes.buffer);
 });
 
+const answerText = (id: string, text: string) =>
+  `{"result":{"t":"${text}ä"},"jsonrpc":"2.0","id":"${id}"}`;
+
 test("restores a message in the middle of other bytes, at any chunk boundary", () => {
   const { ids } = setUp();
-  const message = (id: string, text: string) => `{"result":{"t":"${text}ä"},"jsonrpc":"2.0","id":"${id}"}`;
   fc.assert(
     fc.property(fc.boolean(), fc.array(fc.nat(30_000)), (isLarge, cuts) => {
       const { pending } = ids.send({ jsonrpc: "2.0", id: 7, method: "tools/call" });
@@ -160,22 +162,30 @@ test("restores a message in the middle of other bytes, at any chunk boundary", (
         scrub: (text) => text,
       });
       const text = isLarge ? large : "😀";
-      const bytes = new TextEncoder().encode(`data: ${message(pending.wireId, text)}\n\n`);
-      const ends = [...cuts.map((cut) => cut % bytes.length).toSorted((a, b) => a - b), bytes.length];
-      const parts = ends.map((end, index) => bytes.subarray(index === 0 ? 0 : ends[index - 1], end));
+      const bytes = new TextEncoder().encode(`data: ${answerText(pending.wireId, text)}\n\n`);
+      const ends = [
+        ...cuts.map((cut) => cut % bytes.length).toSorted((a, b) => a - b),
+        bytes.length,
+      ];
+      const parts = ends.map((end, index) =>
+        bytes.subarray(index === 0 ? 0 : ends[index - 1], end),
+      );
       const edit = restorer.restore(parts, 6, bytes.length - 2);
       if (edit === undefined || edit === "drop") throw new Error("was not restored");
       const received = replaceBytes(parts, edit);
-      const [, json = ""] = /^data: (.*)\n\n$/s.exec(partsText(received, 0, partsLength(received))) ?? [];
-      expect(JSON.parse(json)).toEqual(JSON.parse(message("", text).replace('"id":""', '"id":7')));
+      const [, json = ""] =
+        /^data: (.*)\n\n$/s.exec(partsText(received, 0, partsLength(received))) ?? [];
+      expect(JSON.parse(json)).toEqual(
+        JSON.parse(answerText("", text).replace('"id":""', '"id":7')),
+      );
     }),
     { numRuns: 200 },
   );
 });
 
-describe("in a batch, as revision 2025-03-26 knows it", () => {
-  const answer = (id: unknown) => ({ jsonrpc: "2.0", id, result: {} });
+const answer = (id: unknown) => ({ jsonrpc: "2.0", id, result: {} });
 
+describe("in a batch, as revision 2025-03-26 knows it", () => {
   test("restores each id, and leaves the messages of others", () => {
     const { ids, wireId, restore } = setUp();
     const second = ids.send({ jsonrpc: "2.0", id: "b", method: "ping" }).pending.wireId;
@@ -195,7 +205,9 @@ describe("in a batch, as revision 2025-03-26 knows it", () => {
 test("gives an error without an id to the request whose answer it came in", () => {
   for (const id of [null, undefined]) {
     const { restore, isSettled } = setUp();
-    const received = restore(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32700, message: "Parse error" } }));
+    const received = restore(
+      JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32700, message: "Parse error" } }),
+    );
     expect(JSON.parse(received ?? "")).toMatchObject({ id: 7, error: { code: -32700 } });
     expect(isSettled()).toBe(true);
   }

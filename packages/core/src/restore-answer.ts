@@ -46,11 +46,10 @@ export function createAnswerRestorer({
   reads: (pending: PendingRequest) => boolean;
   scrub: (text: string) => string;
 }): AnswerRestorer {
-  const id = idMember(ids.prefix);
-  const first = new RegExp(`^${space}\\{${space}(?:${versionMember}${space},${space})?${id}`);
-  const last = new RegExp(`${id}${space}(?:,${space}${versionMember}${space})?\\}${space}$`);
-
   const restoreEnds = (parts: ByteParts, start: number, end: number): MessageEdit => {
+    const id = idMember(ids.prefix);
+    const first = new RegExp(`^${space}\\{${space}(?:${versionMember}${space},${space})?${id}`);
+    const last = new RegExp(`${id}${space}(?:,${space}${versionMember}${space})?\\}${space}$`);
     const head = partsText(parts, start, start + endLength);
     const tail = partsText(parts, end - endLength, end);
     // An error is scrubbed; a message that was cut off must not count as an answer.

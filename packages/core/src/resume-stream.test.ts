@@ -18,15 +18,14 @@ async function startInterruptedStep(
   const step = startStep(server, { snapshot });
   let wireId = "";
   let resumptions = 0;
-  server.use(({ method, message }, response) => {
+  server.use(({ method, message }, response, next) => {
     if (message?.method === "tools/call") {
       wireId = message.id;
       answer(response, wireId);
     } else if (method === "GET") {
-      const next = resume[Math.min(resumptions, resume.length - 1)];
+      resume[Math.min(resumptions, resume.length - 1)]?.(response, wireId);
       resumptions += 1;
-      next?.(response, wireId);
-    } else return "next";
+    } else return next();
   });
   return { ...step, server, snapshot };
 }
@@ -80,6 +79,25 @@ test("continues a stream that broke, as often as there is news", async () => {
   expect(lastEventIds(server)).toEqual([undefined, "1", "2"]);
 });
 
+test("gives up after ten resumptions without news only, not after ten in all", async () => {
+  let count = 0;
+  const interrupted = (response: ServerResponse) => {
+    startEvents(response);
+    count += 1;
+    response.end(`id: ${count}\nretry: 1\ndata:\n\n`);
+  };
+  const { client, server } = await startInterruptedStep(
+    interrupted,
+    ...Array.from({ length: 12 }, () => interrupted),
+    (response, id) => {
+      startEvents(response);
+      response.end(eventText(result(id)));
+    },
+  );
+  expect(await readMessages(await client.post(call))).toEqual([result(0)]);
+  expect(server.log).toHaveLength(14);
+});
+
 test("waits as long as the server asked for", async () => {
   let interruptedAt = 0;
   let resumedAt = 0;
@@ -116,13 +134,13 @@ test("tries again after a server error, with the new retry, and after a broken c
   expect(server.log).toEqual(["POST tools/call", "GET", "GET", "GET"]);
 });
 
+const interrupted = (response: ServerResponse) => {
+  startEvents(response);
+  response.end("id: 1\nretry: 1\ndata:\n\n");
+};
+
 describe("reports an unknown outcome", () => {
   const unknown = [{ id: 0, error: { data: { code: "OUTCOME_UNKNOWN" } } }];
-  const interrupted = (response: ServerResponse) => {
-    startEvents(response);
-    response.end("id: 1\nretry: 1\ndata:\n\n");
-  };
-
   test.each([400, 404, 405])("when the server answers the resumption with %i", async (status) => {
     const { client, server } = await startInterruptedStep(interrupted, (response) =>
       sendText(response, status, "no"),
@@ -160,23 +178,25 @@ test("does not resume a stream that ended after its answer", async () => {
   expect(server.log).toEqual(["POST tools/call"]);
 });
 
-describe("while it waits to resume", () => {
-  const waiting = (response: ServerResponse) => {
-    startEvents(response);
-    response.end("id: 1\nretry: 60\ndata:\n\n");
-  };
-  const later = () =>
-    new Promise((resolve) => {
-      setTimeout(resolve, 120);
-    });
+const waiting = (response: ServerResponse) => {
+  startEvents(response);
+  response.end("id: 1\nretry: 250\ndata:\n\n");
+};
+const later = () =>
+  new Promise((resolve) => {
+    setTimeout(resolve, 300);
+  });
 
+describe("while it waits to resume", () => {
   test("an abort errors the body and nothing more is sent", async () => {
     const { client, server } = await startInterruptedStep(waiting);
     const controller = new AbortController();
     const response = await client.post(call, { signal: controller.signal });
     const reading = response.text();
-    setTimeout(() => controller.abort(new Error("enough")), 10);
+    setTimeout(() => controller.abort(new Error("enough")), 20);
+    const abortedAt = performance.now() + 20;
     await expect(reading).rejects.toThrow("enough");
+    expect(performance.now() - abortedAt).toBeLessThan(100); // Not only when the wait is over.
     await later();
     expect(server.log).toEqual(["POST tools/call"]);
   });

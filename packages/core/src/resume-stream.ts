@@ -14,8 +14,8 @@ const maxAttempts = 10;
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
 export function createStreamResumption(
-  get: (lastEventId: string) => Promise<Response>,
-  signal: AbortSignal | undefined,
+  get: (lastEventId: string, signal: AbortSignal) => Promise<Response>,
+  signals: readonly AbortSignal[],
 ): (
   lastEventId: string,
   retryMs: number | undefined,
@@ -26,11 +26,13 @@ export function createStreamResumption(
   return async (lastEventId, retryMs = defaultRetryMs) => {
     if (lastEventId !== resumedFrom) attempts = 0;
     resumedFrom = lastEventId;
+    // Made here, not for each answer: few are interrupted, and combining signals is costly.
+    const signal = AbortSignal.any([...signals]);
     while (attempts < maxAttempts) {
       attempts += 1;
       await wait(Math.min(retryMs, maxRetryMs), signal);
-      const response = await get(lastEventId).catch(() => undefined);
-      signal?.throwIfAborted();
+      const response = await get(lastEventId, signal).catch(() => undefined);
+      signal.throwIfAborted();
       if (response === undefined || response.status >= 500) {
         await response?.body?.cancel();
         continue;

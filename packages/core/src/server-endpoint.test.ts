@@ -5,22 +5,35 @@ import { saveSession, startStep } from "../test/step.ts";
 import { createSendToEndpoint } from "./server-endpoint.ts";
 
 const statuses = [301, 302, 303, 307, 308];
-const call = { jsonrpc: "2.0", id: 0, method: "tools/call", params: { name: "echo", arguments: { a: 1 } } };
+const call = {
+  jsonrpc: "2.0",
+  id: 0,
+  method: "tools/call",
+  params: { name: "echo", arguments: { a: 1 } },
+};
 
 describe.each(["refuse", "same-origin"] as const)("with redirect: %j", (redirect) => {
-  test.each(statuses)("a %i to another origin is refused and never carries the id there", async (status) => {
-    const other = await startHttpServer((_, response) => sendText(response, 200, "stolen"));
-    const server = await startMcpServer();
-    const { client, fetch } = startStep(server, { snapshot: await saveSession(server), redirect });
-    server.use((_, response) => void response.writeHead(status, { location: other.origin }).end());
-    const refused = { code: "REDIRECT_REFUSED", data: { origin: server.origin, status } };
-    await expect(client.post(call)).rejects.toMatchObject(refused);
-    await expect(
-      fetch(server.url, { headers: { "last-event-id": "1" } }),
-    ).rejects.toMatchObject(refused);
-    expect(server.requests).toHaveLength(2);
-    expect(other.requests).toEqual([]);
-  });
+  test.each(statuses)(
+    "a %i to another origin is refused and never carries the id there",
+    async (status) => {
+      const other = await startHttpServer((_, response) => sendText(response, 200, "stolen"));
+      const server = await startMcpServer();
+      const { client, fetch } = startStep(server, {
+        snapshot: await saveSession(server),
+        redirect,
+      });
+      server.use(
+        (_, response) => void response.writeHead(status, { location: other.origin }).end(),
+      );
+      const refused = { code: "REDIRECT_REFUSED", data: { origin: server.origin, status } };
+      await expect(client.post(call)).rejects.toMatchObject(refused);
+      await expect(fetch(server.url, { headers: { "last-event-id": "1" } })).rejects.toMatchObject(
+        refused,
+      );
+      expect(server.requests).toHaveLength(2);
+      expect(other.requests).toEqual([]);
+    },
+  );
 });
 
 test.each(statuses)("a %i within the origin is refused without the opt-in", async (status) => {
@@ -36,8 +49,8 @@ describe("within the origin, with the opt-in", () => {
     const server = await startMcpServer();
     const snapshot = await saveSession(server);
     const { client } = startStep(server, { snapshot, redirect: "same-origin" });
-    server.use(({ path }, response) => {
-      if (path !== "/mcp") return "next";
+    server.use(({ path }, response, next) => {
+      if (path !== "/mcp") return next();
       response.writeHead(status, { location: "/new" }).end();
     });
     expect(await client.request("tools/call", call.params)).toMatchObject({

@@ -125,7 +125,7 @@ export function asInitializeResult(value: unknown): InitializeResult | undefined
  */
 export function parseSessionSnapshot(value: unknown): SessionSnapshot {
   const parsed = z.safeParse(snapshotSchema, ownJson(value));
-  if (parsed.success) return parsed.data as SessionSnapshot;
+  if (parsed.success) return parsed.data;
   throw stateInvalid(parsed.error.issues[0]?.path.join(".") || "the snapshot");
 }
 

@@ -3,7 +3,11 @@ import { createSharedTask } from "./shared-task.ts";
 
 function createDeferredTask() {
   const share = createSharedTask<string>();
-  const runs: { signal: AbortSignal; resolve: (value: string) => void; reject: (e: Error) => void }[] = [];
+  const runs: {
+    signal: AbortSignal;
+    resolve: (value: string) => void;
+    reject: (e: Error) => void;
+  }[] = [];
   const run = (signal?: AbortSignal) =>
     share(async (taskSignal) => {
       const { promise, resolve, reject } = Promise.withResolvers<string>();

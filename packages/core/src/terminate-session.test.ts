@@ -49,9 +49,13 @@ describe("without an answer", () => {
 
   test("gives up in time also with a fetch that ignores its signal", async () => {
     const url = "http://127.0.0.1/mcp";
-    const fetch = () => new Promise<Response>(() => {});
     expect(
-      await terminateSession({ url, snapshot: sessionSnapshot(url), fetch, timeoutMs: 30 }),
+      await terminateSession({
+        url,
+        snapshot: sessionSnapshot(url),
+        fetch: () => new Promise(() => {}),
+        timeoutMs: 30,
+      }),
     ).toMatchObject({ terminated: false, reason: "timeout" });
   });
 
@@ -88,7 +92,10 @@ test("never sends an id to another URL than the snapshot's", async () => {
   const server = await startMcpServer();
   const snapshot = sessionSnapshot(`${server.origin}/other`);
   const terminating = terminateSession({ url: server.url, snapshot });
-  await expect(terminating).rejects.toMatchObject({ code: "STATE_INVALID", data: { field: "url" } });
+  await expect(terminating).rejects.toMatchObject({
+    code: "STATE_INVALID",
+    data: { field: "url" },
+  });
   expect(server.requests).toEqual([]);
 });
 

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import {
   eventText,
+  initializeResult,
   sendJson,
   sendResult,
+  sendText,
   startEvents,
   startMcpServer,
   toolDefinition,
@@ -10,6 +12,7 @@ import {
 } from "../test/mcp-server.ts";
 import { createRpcClient } from "../test/rpc-client.ts";
 import { saveSession, startStep } from "../test/step.ts";
+import { createSessionFetch } from "./create-session-fetch.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
 
 const hour = 3_600_000;
@@ -17,8 +20,8 @@ const list = "POST tools/list";
 
 /** Serves these pages of tools; `cursor-1` is the second page, and so on. */
 function serveTools(server: TestMcpServer, pages: object[][]) {
-  server.use(({ message }, response) => {
-    if (message?.method !== "tools/list") return "next";
+  server.use(({ message }, response, next) => {
+    if (message?.method !== "tools/list") return next();
     const page = Number(message.params?.cursor?.slice(7) ?? 0);
     const nextCursor = page + 1 < pages.length ? `cursor-${page + 1}` : undefined;
     sendResult(response, message.id, { tools: pages[page], nextCursor });
@@ -27,7 +30,7 @@ function serveTools(server: TestMcpServer, pages: object[][]) {
 
 async function listAll(client: ReturnType<typeof createRpcClient>): Promise<any[]> {
   const tools: unknown[] = [];
-  for (let cursor: string | undefined; ; ) {
+  for (let cursor: string | undefined; ;) {
     const { result } = await client.request("tools/list", cursor === undefined ? {} : { cursor });
     tools.push(...result.tools);
     cursor = result.nextCursor;
@@ -52,7 +55,12 @@ async function startListedStep(pages: object[][] = [[toolDefinition("a")]]) {
 const laterStep = (
   { server, slot }: { server: TestMcpServer; slot: { snapshot: SessionSnapshot | undefined } },
   options: Parameters<typeof startStep>[1] = {},
-) => startStep(server, { snapshot: JSON.parse(JSON.stringify(slot.snapshot)), now: () => 1, ...options });
+) =>
+  startStep(server, {
+    snapshot: JSON.parse(JSON.stringify(slot.snapshot)),
+    now: () => 1,
+    ...options,
+  });
 
 describe("a complete list", () => {
   test("is kept raw and answers the next ones in the step without a request", async () => {
@@ -162,10 +170,29 @@ describe("a kept list is not used", () => {
     expect(step.server.log.filter((entry) => entry === list)).toHaveLength(2);
   });
 
+  test("when it comes from a session that was lost in the meantime", async () => {
+    const server = await startMcpServer();
+    const { client, slot } = startStep(server, { snapshot: await saveSession(server) });
+    const late = Promise.withResolvers<void>();
+    server.use(async ({ message }, response, next) => {
+      if (message?.method !== "tools/list") return next();
+      await late.promise;
+      sendResult(response, message.id, { tools: [toolDefinition("old")] });
+    });
+    const listing = client.request("tools/list");
+    await expect.poll(() => server.log).toEqual([list]);
+    server.forgetSessions();
+    await client.request("ping");
+    late.resolve();
+    expect((await listing).result.tools).toEqual([toolDefinition("old")]);
+    expect(slot.snapshot).toMatchObject({ sessionId: "secret-session-2" });
+    expect(slot.snapshot).not.toHaveProperty("toolList");
+  });
+
   test("after a list_changed, which is an event", async () => {
     const { client, server, slot, events } = await startListedStep();
-    server.use(({ message }, response) => {
-      if (message?.method !== "tools/call") return "next";
+    server.use(({ message }, response, next) => {
+      if (message?.method !== "tools/call") return next();
       startEvents(response);
       response.write(eventText({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
       response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
@@ -183,10 +210,9 @@ describe("a kept list is not used", () => {
     const { client, slot } = startStep(server);
     await client.handshake();
     await client.request("tools/list");
-    const { createSessionFetch } = await import("./create-session-fetch.ts");
     const other = createRpcClient(createSessionFetch({ url: server.url, slot }), server.url);
-    server.use(({ message }, response) => {
-      if (message?.method !== "tools/call") return "next";
+    server.use(({ message }, response, next) => {
+      if (message?.method !== "tools/call") return next();
       startEvents(response);
       response.write(eventText({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
       response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
@@ -200,17 +226,23 @@ describe("a kept list is not used", () => {
 describe("an unknown tool", () => {
   const reports: [string, object][] = [
     ["an error", { error: { code: -32602, message: "Unknown tool: a" } }],
-    ["an error in other words", { error: { code: -32602, message: "MCP error -32602: Tool a not found" } }],
-    ["a result", { result: { isError: true, content: [{ type: "text", text: "Tool a not found" }] } }],
+    [
+      "an error in other words",
+      { error: { code: -32602, message: "MCP error -32602: Tool a not found" } },
+    ],
+    [
+      "a result",
+      { result: { isError: true, content: [{ type: "text", text: "Tool a not found" }] } },
+    ],
     ["an error about its absence", { error: { code: -32000, message: 'no such tool "a"' } }],
   ];
 
   test.each(reports)("reported as %s drops the list", async (_, report) => {
     const { client, server, slot, events } = await startListedStep();
-    server.use(({ message }, response) =>
+    server.use(({ message }, response, next) =>
       message?.method === "tools/call"
         ? sendJson(response, 200, { jsonrpc: "2.0", id: message.id, ...report })
-        : "next",
+        : next(),
     );
     await client.request("tools/call", { name: "a" });
     expect(slot.snapshot).not.toHaveProperty("toolList");
@@ -220,13 +252,16 @@ describe("an unknown tool", () => {
   test.each<[string, object]>([
     ["about another tool", { error: { code: -32602, message: "Unknown tool: b" } }],
     ["about something else", { error: { code: -32602, message: "a: file not found" } }],
-    ["of a tool that worked", { result: { content: [{ type: "text", text: "Tool a not found" }] } }],
+    [
+      "of a tool that worked",
+      { result: { content: [{ type: "text", text: "Tool a not found" }] } },
+    ],
   ])("is not what an answer %s says", async (_, answer) => {
     const { client, server, slot } = await startListedStep();
-    server.use(({ message }, response) =>
+    server.use(({ message }, response, next) =>
       message?.method === "tools/call"
         ? sendJson(response, 200, { jsonrpc: "2.0", id: message.id, ...answer })
-        : "next",
+        : next(),
     );
     await client.request("tools/call", { name: "a" });
     expect(slot.snapshot).toHaveProperty("toolList");
@@ -249,7 +284,10 @@ describe("a list that is not saved", () => {
   });
 
   test.each<[string, unknown]>([
-    ["more than 64 levels deep", JSON.parse(`${'{"a":'.repeat(70)}1${"}".repeat(70)}`)],
+    [
+      "more than 64 levels deep",
+      { name: "a", inputSchema: JSON.parse(`${'{"a":'.repeat(70)}1${"}".repeat(70)}`) },
+    ],
     ["without a name", { inputSchema: {} }],
     ["that has no schema", { name: "a" }],
     ["that is no object", "a"],
@@ -257,9 +295,8 @@ describe("a list that is not saved", () => {
     const server = await startMcpServer();
     const snapshot = await saveSession(server);
     const { client, slot } = startStep(server, { snapshot });
-    const tools = [typeof tool === "object" && tool !== null && "a" in tool ? { ...toolDefinition("a"), inputSchema: tool } : tool];
-    serveTools(server, [tools as object[]]);
-    expect((await client.request("tools/list")).result).toEqual({ tools });
+    serveTools(server, [[tool] as object[]]);
+    expect((await client.request("tools/list")).result).toEqual({ tools: [tool] });
     expect(slot.snapshot).toBe(snapshot);
   });
 
@@ -275,9 +312,12 @@ describe("a list that is not saved", () => {
 
 test("keeps the list of a server without sessions for the step", async () => {
   const server = await startMcpServer(({ message }, response) => {
-    if (message.id === undefined) return void response.writeHead(202).end();
-    const { initializeResult } = { initializeResult: { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: { name: "s", version: "1" } } };
-    sendResult(response, message.id, message.method === "initialize" ? initializeResult : { tools: [] });
+    if (message.id === undefined) return sendText(response, 202, "");
+    sendResult(
+      response,
+      message.id,
+      message.method === "initialize" ? initializeResult : { tools: [] },
+    );
   });
   const { client, slot } = startStep(server);
   await client.handshake();

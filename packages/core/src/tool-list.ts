@@ -20,7 +20,7 @@ export interface ToolListKeeper {
   /** The kept list, if it can answer this request. */
   answer(request: JsonRpcRequest): { tools: ToolDefinition[] } | undefined;
   /** Looks at a message from the server: pages of a list, news about the list, an unknown tool. */
-  observe(message: JsonRpcMessage, request: PendingRequest | undefined): void;
+  readonly observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
 }
 
 export function createToolListKeeper({

@@ -1,4 +1,9 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
@@ -30,19 +35,19 @@ export interface TestHttpServer {
 export async function startHttpServer(handler: HttpHandler): Promise<TestHttpServer> {
   const requests: ReceivedRequest[] = [];
   const peerGone = Promise.withResolvers<void>();
+  const receive = async (incoming: IncomingMessage, response: ServerResponse) => {
+    const body = await text(incoming).catch(() => undefined);
+    if (body === undefined) return; // The client went away while it sent the request.
+    const { method = "", url = "", headers } = incoming;
+    const request = { method, path: url, headers, body, message: parseJson(body) };
+    requests.push(request);
+    await handler(request, response);
+  };
   const server = createServer((incoming, response) => {
     response.on("close", () => {
       if (!response.writableFinished) peerGone.resolve();
     });
-    void text(incoming).then(
-      async (body) => {
-        const { method = "", url = "", headers } = incoming;
-        const request = { method, path: url, headers, body, message: parseJson(body) };
-        requests.push(request);
-        await handler(request, response);
-      },
-      () => undefined, // The client went away while it sent the request.
-    );
+    void receive(incoming, response);
   });
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);

@@ -1,8 +1,12 @@
 import type { ServerResponse } from "node:http";
 import { type ReceivedRequest, startHttpServer, type TestHttpServer } from "./http-server.ts";
 
-/** Answers a request in the server's place; gives or resolves to "next" to leave it to the server. */
-export type McpHandler = (request: ReceivedRequest, response: ServerResponse) => unknown;
+/** Answers a request in the server's place, or leaves it to the server with `next`. */
+export type McpHandler = (
+  request: ReceivedRequest,
+  response: ServerResponse,
+  next: () => void,
+) => void | Promise<void>;
 
 export interface TestMcpServer extends TestHttpServer {
   readonly url: string;
@@ -25,14 +29,16 @@ export const initializeResult = {
 export const toolDefinition = (name: string) => ({ name, inputSchema: { type: "object" } });
 
 /** A small MCP server of the era with sessions, strict about ids, as the specification wants it. */
-export async function startMcpServer(handler: McpHandler = () => "next"): Promise<TestMcpServer> {
+export async function startMcpServer(
+  handler: McpHandler = (_request, _response, next) => next(),
+): Promise<TestMcpServer> {
   const sessionIds: string[] = [];
   const known = new Set<string>();
   let current = handler;
 
-  const server = await startHttpServer(async (request, response) => {
-    if ((await current(request, response)) === "next") answer(request, response);
-  });
+  const server = await startHttpServer((request, response) =>
+    current(request, response, () => answer(request, response)),
+  );
 
   const answer = ({ method, headers, message }: ReceivedRequest, response: ServerResponse) => {
     const id = headers["mcp-session-id"];

@@ -1,8 +1,10 @@
+import type { ServerResponse } from "node:http";
+import { expect } from "vitest";
 import { createSessionFetch, type SessionFetchOptions } from "../src/create-session-fetch.ts";
 import type { SessionEvent } from "../src/session-event.ts";
 import { createSessionSlot } from "../src/session-slot.ts";
 import type { SessionSnapshot, SessionSnapshotOfSession } from "../src/session-snapshot.ts";
-import { initializeResult, type TestMcpServer } from "./mcp-server.ts";
+import { initializeResult, startMcpServer, type TestMcpServer } from "./mcp-server.ts";
 import { createRpcClient } from "./rpc-client.ts";
 
 /** A step on a server: a slot, a session fetch on it, a client, and the events so far. */
@@ -45,4 +47,25 @@ export function sessionSnapshot(
     clientCapabilities: {},
     ...fields,
   };
+}
+
+/** A resumed step whose requests the server holds until they are answered by hand. */
+export async function startHeldStep(options: Parameters<typeof startStep>[1] = {}) {
+  const server = await startMcpServer();
+  const step = startStep(server, { snapshot: await saveSession(server), ...options });
+  const held: { message: any; response: ServerResponse }[] = [];
+  server.use(({ message }, response, next) => {
+    if (message?.method !== "tools/call") return next();
+    held.push({ message, response });
+  });
+  const arrived = (count: number) => expect.poll(() => held.length).toBe(count);
+  return { ...step, server, held, arrived };
+}
+
+/** A resumed step on a server that has forgotten the session. */
+export async function startLostStep(options: Parameters<typeof startStep>[1] = {}) {
+  const server = await startMcpServer();
+  const snapshot = await saveSession(server);
+  server.forgetSessions();
+  return { ...startStep(server, { snapshot, ...options }), server, snapshot };
 }

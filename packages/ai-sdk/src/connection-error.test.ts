@@ -1,0 +1,74 @@
+import { McpSessionError } from "@durable-mcp/core";
+import { describe, expect, test } from "vitest";
+import { connectionUnavailable, restoreSessionError } from "./connection-error.ts";
+
+const origin = "http://127.0.0.1";
+
+/** As a client hands on a JSON-RPC error that the session fetch delivered. */
+const delivered = (code: unknown) =>
+  Object.assign(new Error("The answer was lost."), {
+    code: -32000,
+    data: { code, method: "tools/call", origin },
+  });
+
+describe("restoreSessionError", () => {
+  test.each(["OUTCOME_UNKNOWN", "SESSION_LOST"] as const)("restores %s", (code) => {
+    const error = delivered(code);
+    const restored = restoreSessionError(error, "notes");
+    expect(McpSessionError.isInstance(restored)).toBe(true);
+    expect(restored).toMatchObject({
+      code,
+      message: "The answer was lost.",
+      data: { method: "tools/call", origin, connection: "notes" },
+      cause: error,
+    });
+  });
+
+  test.each([
+    ["another code", delivered("CONNECTION_INVALID")],
+    ["no code", delivered(undefined)],
+    ["no data", new Error("x")],
+    ["data that is null", Object.assign(new Error("x"), { data: null })],
+    ["no message", { data: { code: "SESSION_LOST" } }],
+    ["undefined", undefined],
+    ["null", null],
+    ["a string", "SESSION_LOST"],
+  ])("leaves an error with %s as it is", (_, error) => {
+    expect(restoreSessionError(error, "notes")).toBe(error);
+  });
+
+  test("adds the connection to an error of ours, once", () => {
+    const error = new McpSessionError("REDIRECT_REFUSED", "No.", { data: { origin } });
+    const named = restoreSessionError(error, "notes");
+    expect(named).toMatchObject({
+      code: "REDIRECT_REFUSED",
+      message: "No.",
+      data: { origin, connection: "notes" },
+      cause: error,
+    });
+    expect(restoreSessionError(named, "other")).toBe(named);
+  });
+});
+
+describe("connectionUnavailable", () => {
+  test("keeps an error of ours", () => {
+    const error = new McpSessionError("FETCH_REQUIRED", "No.", { data: { connection: "notes" } });
+    expect(connectionUnavailable(error, "notes", origin)).toBe(error);
+  });
+
+  test("says where, with which status, and why in the cause", () => {
+    const cause = Object.assign(new Error("x"), { statusCode: 503 });
+    const error = connectionUnavailable(cause, "notes", origin);
+    expect(error).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { connection: "notes", origin, status: 503 },
+      cause,
+    });
+    expect(error.message).toContain(`${origin} could not be reached or refused with HTTP 503`);
+  });
+
+  test.each([undefined, null, "x", {}])("takes anything that was thrown: %j", (thrown) => {
+    const error = connectionUnavailable(thrown, "notes", origin);
+    expect(error.data).toEqual({ connection: "notes", origin });
+  });
+});

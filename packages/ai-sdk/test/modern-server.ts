@@ -1,0 +1,41 @@
+import { sendJson, startHttpServer, type TestHttpServer } from "./http-server.ts";
+import { answer } from "./notebook-server.ts";
+
+const version = "2026-07-28";
+
+/** A server of the revision without sessions and of no other: it refuses `initialize`. */
+export async function startModernServer(): Promise<TestHttpServer & { readonly url: string }> {
+  const server = await startHttpServer(({ method, headers, message }, response) => {
+    if (method !== "POST") return void response.writeHead(405).end();
+    const { id, params } = message;
+    const succeed = (result: object) =>
+      sendJson(response, 200, {
+        jsonrpc: "2.0",
+        id,
+        result: { resultType: "complete", ...result },
+      });
+    const fail = (status: number, code: number, text: string, data?: object) =>
+      sendJson(response, status, { jsonrpc: "2.0", id, error: { code, message: text, data } });
+    if (
+      headers["mcp-protocol-version"] !== version ||
+      params?._meta?.["io.modelcontextprotocol/protocolVersion"] !== version
+    ) {
+      return fail(400, -32022, "Unsupported protocol version", { supported: [version] });
+    }
+    switch (message.method) {
+      case "server/discover":
+        return succeed({
+          supportedVersions: [version],
+          capabilities: { tools: {} },
+          instructions: "Be modern.",
+        });
+      case "tools/list":
+        return succeed({ tools: [{ name: "greet", inputSchema: { type: "object" } }] });
+      case "tools/call":
+        return succeed(answer(`hello from ${params.name}`));
+      default:
+        return fail(404, -32601, "Method not found");
+    }
+  });
+  return Object.assign(server, { url: `${server.origin}/mcp` });
+}

@@ -1,0 +1,69 @@
+// What the session fetch could do instead: print the answers again. For comparison only.
+import { createParser } from "eventsource-parser";
+
+type RestoreAnswer = (response: Response, wireId: string, id: unknown) => Promise<Response>;
+
+/** Gives each request an id of its own, and lets `restore` put the client's back. */
+function withWireIds(
+  fetch: typeof globalThis.fetch,
+  restore: RestoreAnswer,
+): typeof globalThis.fetch {
+  let count = 0;
+  return async (input, init) => {
+    const { id, ...message } = JSON.parse(String(init?.body)) as { id: unknown };
+    count += 1;
+    const wireId = `5f1c9d0e2b7a4c6d8e9f0a1b.${count}`;
+    const body = JSON.stringify({ ...message, id: wireId });
+    return restore(await fetch(input, { ...init, body }), wireId, id);
+  };
+}
+
+const parseAndPrint = (message: string, id: unknown) =>
+  JSON.stringify({ ...(JSON.parse(message) as object), id });
+
+/** JSON answers, parsed and printed. */
+export function createJsonPrintingFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return withWireIds(fetch, async (response, _, id) => {
+    const { headers } = response;
+    return new Response(parseAndPrint(await response.text(), id), { headers });
+  });
+}
+
+/** SSE answers, read with eventsource-parser and printed again; each message parsed and printed. */
+export function createEventPrintingFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return printEvents(fetch, (data, _, id) => parseAndPrint(data, id));
+}
+
+/** The same, but the id replaced in the message's text. */
+export function createEventReplacingFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return printEvents(fetch, (data, wireId, id) => {
+    const printed = `"id":"${wireId}"`;
+    const at = data.lastIndexOf(printed);
+    return `${data.slice(0, at)}"id":${JSON.stringify(id)}${data.slice(at + printed.length)}`;
+  });
+}
+
+function printEvents(
+  fetch: typeof globalThis.fetch,
+  restore: (data: string, wireId: string, id: unknown) => string,
+): typeof globalThis.fetch {
+  return withWireIds(fetch, async ({ body, headers }, wireId, id) => {
+    const decoder = new TextDecoder();
+    const encoder = new TextEncoder();
+    let feed: (text: string) => void;
+    const transform = new TransformStream<Uint8Array, Uint8Array>({
+      start(controller) {
+        ({ feed } = createParser({
+          onEvent(event) {
+            const type = event.event === undefined ? "" : `event: ${event.event}\n`;
+            const eventId = event.id === undefined ? "" : `id: ${event.id}\n`;
+            const data = restore(event.data, wireId, id);
+            controller.enqueue(encoder.encode(`${type}${eventId}data: ${data}\n\n`));
+          },
+        }));
+      },
+      transform: (chunk) => feed(decoder.decode(chunk, { stream: true })),
+    });
+    return new Response(body?.pipeThrough(transform), { headers });
+  });
+}
