@@ -27,10 +27,11 @@ async function restore(text: string, sizes: number[], ids: RequestIds, owner: Pe
     body: chunks(new TextEncoder().encode(text), sizes),
     restorer: createAnswerRestorer({
       ids,
-      pending: owner,
+      // Several requests share the stream here; that of one request would keep the others back.
+      pending: undefined,
       observe: () => {},
       reads: () => false,
-      scrub: String,
+      sessionId: undefined,
     }),
     signal: undefined,
     answered: () => ids.find(owner.wireId) === undefined,

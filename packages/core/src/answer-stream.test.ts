@@ -206,7 +206,7 @@ describe("streaming", () => {
         pending,
         observe: () => {},
         reads: () => false,
-        scrub: String,
+        sessionId: undefined,
       }),
       signal: undefined,
       answered: () => false,

@@ -1,4 +1,5 @@
 import { isRecord, type JsonRpcId } from "./json-rpc.ts";
+import { isSessionLost } from "./lost-session.ts";
 import { scrubSessionId } from "./scrub-session-id.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./session-slot.ts";
@@ -9,22 +10,22 @@ export interface BufferedAnswer {
   readonly headers: Headers;
   /** The text, scrubbed of the session id. */
   readonly body: string;
+  /** Whether it says that the server does not know the session that the request was sent on. */
+  readonly isLoss: boolean;
 }
 
 export async function bufferAnswer(
   response: Response,
   session?: LiveSession,
 ): Promise<BufferedAnswer> {
+  const { status } = response;
+  const body = await response.text();
   return {
-    status: response.status,
+    status,
     headers: headersForClient(response.headers),
-    body: scrubForClient(await response.text(), session),
+    body: session?.kind === "session" ? scrubSessionId(body, session.sessionId) : body,
+    isLoss: session?.kind === "session" && isSessionLost({ status, body }),
   };
-}
-
-/** An error's text without the id of the session that it is about. */
-export function scrubForClient(text: string, session: LiveSession | undefined): string {
-  return session?.kind === "session" ? scrubSessionId(text, session.sessionId) : text;
 }
 
 export function toResponse({ status, headers, body }: BufferedAnswer): Response {

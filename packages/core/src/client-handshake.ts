@@ -1,5 +1,5 @@
 import { isAuthOrOutage, toResponse, toResponseFor } from "./buffered-answer.ts";
-import { type Handshake, sessionLost } from "./handshake.ts";
+import { type Handshake, sessionLost, sessionRefused } from "./handshake.ts";
 import { isRecord, isRequest, type JsonRpcId, type JsonRpcMessage } from "./json-rpc.ts";
 import { emptyAnswer, methodNotFoundAnswer, resultAnswer } from "./local-answer.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
@@ -27,19 +27,19 @@ export function createClientHandshake({
   handshake: Handshake;
   emit: EmitSessionEvent;
 }): (message: JsonRpcMessage, request: OutgoingRequest) => Promise<Response | "pass" | undefined> {
-  const discover = async (id: JsonRpcId, { headers, signal }: OutgoingRequest) => {
+  const discover = async (id: JsonRpcId, request: OutgoingRequest) => {
     if (state.live !== undefined || state.opened !== undefined) return methodNotFoundAnswer(id);
-    const opening = await handshake.open(headers, signal);
+    const opening = await handshake.open(request, request.signal);
     if ("opened" in opening) return methodNotFoundAnswer(id);
     // A refused login or an outage says nothing about the server's revisions; anything else may.
     return isAuthOrOutage(opening.refused) ? toResponseFor(id, opening.refused) : ("pass" as const);
   };
 
-  const initialize = async (id: JsonRpcId, { headers, signal }: OutgoingRequest) => {
+  const initialize = async (id: JsonRpcId, request: OutgoingRequest) => {
     discardNewerSnapshot(state, emit);
     const current = state.live ?? state.opened;
     if (current !== undefined) return resultAnswer(id, current.initializeResult);
-    const opening = await handshake.open(headers, signal);
+    const opening = await handshake.open(request, request.signal);
     if ("opened" in opening) return resultAnswer(id, opening.opened.initializeResult);
     if (opening.stateless) throw eraUnsupported(url);
     // A client would take this for an old server and fall back to HTTP+SSE.
@@ -49,12 +49,12 @@ export function createClientHandshake({
     return toResponseFor(id, opening.refused);
   };
 
-  const initialized = async ({ headers, signal }: OutgoingRequest) => {
+  const initialized = async (request: OutgoingRequest) => {
     if (state.live !== undefined) return emptyAnswer(202);
-    const confirmation = await handshake.ensure(headers, signal);
+    const confirmation = await handshake.ensure(request, request.signal);
     if ("live" in confirmation) return emptyAnswer(202);
     if (isAuthOrOutage(confirmation.refused)) return toResponse(confirmation.refused);
-    throw initializedRefused(url, confirmation.refused.status);
+    throw sessionRefused(state, "notifications/initialized", url, confirmation.refused.status);
   };
 
   return async (message, request) => {
@@ -82,15 +82,6 @@ function discardNewerSnapshot(state: SlotState, emit: EmitSessionEvent): void {
   state.live = undefined;
   saveSnapshot(state, undefined);
   emit({ type: "discarded", reason: "protocol-version" });
-}
-
-function initializedRefused(url: URL, status: number): McpSessionError {
-  const method = "notifications/initialized";
-  return new McpSessionError(
-    "CONNECTION_UNAVAILABLE",
-    `${method} at ${url.origin} was refused with HTTP ${status}, so the new session cannot be used. Connect again.`,
-    { data: { method, origin: url.origin, status } },
-  );
 }
 
 function eraUnsupported(url: URL): McpSessionError {

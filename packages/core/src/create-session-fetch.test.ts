@@ -78,6 +78,51 @@ test("never uses a snapshot for another URL", async () => {
   ).toBe(true);
 });
 
+test("refuses a slot that is in use for another URL, so that no id goes there", async () => {
+  const server = await startMcpServer();
+  const { slot } = startStep(server);
+  startStep(server);
+  createSessionFetch({ url: server.url, slot });
+  expect(() => createSessionFetch({ url: `${server.url}/other`, slot })).toThrow(
+    expect.objectContaining({ code: "CONNECTION_INVALID" }),
+  );
+});
+
+test("sends its own messages with what the client passes to fetch beside the request", async () => {
+  const server = await startMcpServer();
+  const seen: [string, RequestInit | undefined][] = [];
+  const { client } = startStep(server, {
+    snapshot: await saveSession(server),
+    fetch: (input, init) => {
+      seen.push([JSON.parse(String(init?.body)).method, init]);
+      return fetch(input, init);
+    },
+  });
+  server.forgetSessions();
+  await client.request("tools/call", {}, { credentials: "include", keepalive: false });
+  expect(seen.map(([method, init]) => [method, init?.credentials, init?.keepalive])).toEqual(
+    ["tools/call", "initialize", "notifications/initialized", "tools/call"].map((method) => [
+      method,
+      "include",
+      false,
+    ]),
+  );
+});
+
+test("takes a 404 with another meaning as no loss, also when scrubbing would garble its code", async () => {
+  const server = await startMcpServer(({ message }, response) =>
+    sendJson(response, 404, {
+      jsonrpc: "2.0",
+      id: message.id,
+      error: { code: -32601, message: "Method not found" },
+    }),
+  );
+  const snapshot = sessionSnapshot(server.url, { sessionId: "1" });
+  const { client, slot } = startStep(server, { snapshot });
+  expect(await client.request("nope")).toMatchObject({ error: { code: -32601 } });
+  expect(slot.changed).toBe(false);
+});
+
 describe("request inputs", () => {
   const message = { jsonrpc: "2.0", id: "a", method: "tools/call", params: { arguments: "ä" } };
   const text = JSON.stringify(message);

@@ -9,12 +9,19 @@ import { emptyAnswer, resultAnswer } from "./local-answer.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
 import { createFetchForOtherUrls } from "./other-urls.ts";
 import { bodyText, readOutgoingRequest, requestUrl } from "./outgoing-request.ts";
+import { createSendOwnMessage } from "./own-message.ts";
 import { relistTools } from "./relist-tools.ts";
 import { createRequestIds } from "./request-ids.ts";
 import { createSendToEndpoint } from "./server-endpoint.ts";
 import { createEmit, type EmitSessionEvent } from "./session-event.ts";
 import { headersForClient, headersForSession } from "./session-headers.ts";
-import { saveSnapshot, type SessionSlot, slotState, type SlotState } from "./session-slot.ts";
+import {
+  type LiveSession,
+  saveSnapshot,
+  type SessionSlot,
+  slotState,
+  type SlotState,
+} from "./session-slot.ts";
 import { createToolListKeeper, type ToolListOptions } from "./tool-list.ts";
 
 export interface SessionFetchOptions {
@@ -90,7 +97,7 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
   const baseFetch: typeof globalThis.fetch = (input, init) =>
     (options.fetch ?? globalThis.fetch)(input, init);
 
-  discardForeignSnapshot(state, url, emit);
+  bindToUrl(state, url, emit);
   const ids = createRequestIds();
   const send = createSendToEndpoint({
     url,
@@ -103,21 +110,23 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     allowOtherOrigins: options.allowOtherOrigins ?? options.fetch !== undefined,
   });
   const tools = createToolListKeeper({ state, emit, now, options: options.toolList ?? {} });
+  const sendOwn = createSendOwnMessage(send);
   const handshake = createHandshake({
     state,
     url,
-    send,
+    sendOwn,
     ids,
     emit,
     onSession: options.onSession,
-    afterRecovery: (lost, headers, signal) =>
-      relistTools({ state, lost, send, ids, tools, emit, headers, signal }),
+    afterRecovery: (lost, template, signal) =>
+      relistTools({ state, lost, sendOwn, ids, tools, emit, template, signal }),
     now,
   });
   const exchange = createExchange({
     state,
     url,
     send,
+    sendOwn,
     ids,
     tools,
     handshake,
@@ -145,10 +154,14 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     if (!isSameEndpoint(requestUrl(input), url)) return await fetchOther(input, init);
     const request = await readOutgoingRequest(input, init);
     request.signal?.throwIfAborted();
-    const passThrough = async () => {
-      const { live } = state;
-      const response = await send({ ...request, headers: headersForSession(request.headers, live) });
-      if (!response.ok && live !== undefined) return toResponse(await bufferAnswer(response, live));
+    const passThrough = async (live: LiveSession | undefined) => {
+      const response = await send({
+        ...request,
+        headers: headersForSession(request.headers, live),
+      });
+      if (!response.ok && live !== undefined) {
+        return toResponse(await bufferAnswer(response, live));
+      }
       return new Response(response.body, {
         status: response.status,
         statusText: response.statusText,
@@ -156,16 +169,16 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
       });
     };
 
-    if (isStateless()) return await passThrough();
+    if (isStateless()) return await passThrough(undefined);
     if (request.method === "DELETE") return emptyAnswer(204);
     if (request.method === "GET") return await inbound(request);
 
     const message = parseMessage(bodyText(request) ?? "");
-    if (message === undefined) return await passThrough();
+    if (message === undefined) return await passThrough(state.live);
     const answered = await clientHandshake(message, request);
     announceResumption();
-    if (answered === "pass" || (answered === undefined && isOfStatelessEra(message))) return await passThrough();
-    if (answered !== undefined) return answered;
+    if (answered instanceof Response) return answered;
+    if (answered === "pass" || isOfStatelessEra(message)) return await passThrough(undefined);
     const list = isRequest(message) ? tools.answer(message) : undefined;
     if (list !== undefined && isRequest(message)) return resultAnswer(message.id, list);
     return await abortable(exchange(message, request), request.signal);
@@ -190,8 +203,16 @@ function isSameEndpoint(a: URL, b: URL): boolean {
   return a.origin === b.origin && a.pathname === b.pathname && a.search === b.search;
 }
 
-/** A snapshot belongs to one URL; for another it is as if it were not there. */
-function discardForeignSnapshot(state: SlotState, url: URL, emit: EmitSessionEvent): void {
+/** A slot and its snapshot belong to one URL; a snapshot for another is as if it were not there. */
+function bindToUrl(state: SlotState, url: URL, emit: EmitSessionEvent): void {
+  if (state.url !== undefined && state.url !== url.href) {
+    throw new McpSessionError(
+      "CONNECTION_INVALID",
+      `slot is already in use for another URL than the given one at ${url.origin}. Create a slot for each connection.`,
+      { data: { field: "slot", origin: url.origin } },
+    );
+  }
+  state.url = url.href;
   if (state.snapshot === undefined || state.snapshot.url === url.href) return;
   state.live = undefined;
   saveSnapshot(state, undefined);

@@ -3,23 +3,17 @@ import {
   createEventAnswerStream,
   createJsonAnswerStream,
 } from "./answer-stream.ts";
-import {
-  bufferAnswer,
-  isAuthOrOutage,
-  scrubForClient,
-  toResponse,
-  toResponseFor,
-} from "./buffered-answer.ts";
-import { type Handshake, sessionLost } from "./handshake.ts";
+import { bufferAnswer, isAuthOrOutage, toResponse, toResponseFor } from "./buffered-answer.ts";
+import { type Handshake, sessionLost, sessionRefused } from "./handshake.ts";
 import { isNotification, isRequest, type JsonRpcMessage } from "./json-rpc.ts";
 import { emptyAnswer, errorMessageText } from "./local-answer.ts";
-import { isSessionLost } from "./lost-session.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import { hasContentType } from "./read-answer.ts";
 import type { PendingRequest, RequestIds } from "./request-ids.ts";
 import { createAnswerRestorer } from "./restore-answer.ts";
 import { createStreamResumption } from "./resume-stream.ts";
+import type { SendOwnMessage } from "./own-message.ts";
 import type { SendToEndpoint } from "./server-endpoint.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
 import { headersForClient, headersForMessage, headersForSession } from "./session-headers.ts";
@@ -34,6 +28,7 @@ export function createExchange({
   state,
   url,
   send,
+  sendOwn,
   ids,
   tools,
   handshake,
@@ -43,6 +38,7 @@ export function createExchange({
   state: SlotState;
   url: URL;
   send: SendToEndpoint;
+  sendOwn: SendOwnMessage;
   ids: RequestIds;
   tools: ToolListKeeper;
   handshake: Handshake;
@@ -65,9 +61,7 @@ export function createExchange({
     });
     if (!response.ok) {
       const answer = await bufferAnswer(response, session);
-      if (session.kind === "sessionless" || !isSessionLost(answer)) {
-        return toResponse(answer);
-      }
+      if (!answer.isLoss) return toResponse(answer);
       // It was about the lost session; the next request makes a new one.
       lose(session, "method" in message ? message.method : "response", answer.status);
       return emptyAnswer(202);
@@ -82,11 +76,11 @@ export function createExchange({
     isSecondAttempt = false,
   ): Promise<Response> => {
     const { method } = message;
-    const ensured = await handshake.ensure(request.headers, request.signal);
+    const ensured = await handshake.ensure(request, request.signal);
     if ("refused" in ensured) {
       // Anything else a client would take for the answer of an old server.
       if (isAuthOrOutage(ensured.refused)) return toResponseFor(message.id, ensured.refused);
-      throw sessionLost(method, url, ensured.refused.status);
+      throw sessionRefused(state, method, url, ensured.refused.status);
     }
     const session = ensured.live;
     const sent = ids.send(message);
@@ -104,9 +98,7 @@ export function createExchange({
       if (response.ok) return openAnswer(response, sent.pending, session, request, settle);
       const answer = await bufferAnswer(response, session);
       settle();
-      if (session.kind === "sessionless" || !isSessionLost(answer)) {
-        return toResponseFor(message.id, answer);
-      }
+      if (!answer.isLoss) return toResponseFor(message.id, answer);
       lose(session, method, answer.status);
       if (isSecondAttempt) throw sessionLost(method, url, answer.status);
     } catch (error) {
@@ -144,7 +136,7 @@ export function createExchange({
           if (state.live && sameSession(state.live, session)) tools.observe(message, of);
         },
         reads: ({ request: { method } }) => method === "tools/list",
-        scrub: (text) => scrubForClient(text, session),
+        sessionId: session.kind === "session" ? session.sessionId : undefined,
       }),
       signal: request.signal,
       answered: () => ids.find(pending.wireId) === undefined,
@@ -160,13 +152,16 @@ export function createExchange({
       headers.set("content-type", "application/json");
       return new Response(createJsonAnswerStream(options), { status: 200, headers });
     }
-    const resume = createStreamResumption((lastEventId, signal) => {
-      const resumeHeaders = headersForMessage(request.headers, session);
-      resumeHeaders.delete("content-type");
-      resumeHeaders.set("accept", "text/event-stream");
-      resumeHeaders.set("last-event-id", lastEventId);
-      return send({ method: "GET", headers: resumeHeaders, signal });
-    }, [over.signal, ...(request.signal ? [request.signal] : [])]);
+    const resume = createStreamResumption(
+      (lastEventId, signal) => {
+        const resumeHeaders = headersForMessage(request.headers, session);
+        resumeHeaders.delete("content-type");
+        resumeHeaders.set("accept", "text/event-stream");
+        resumeHeaders.set("last-event-id", lastEventId);
+        return send({ method: "GET", headers: resumeHeaders, signal, init: request.init });
+      },
+      [over.signal, ...(request.signal ? [request.signal] : [])],
+    );
     return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
   };
 
@@ -181,21 +176,18 @@ export function createExchange({
   const cancelWhenAborted = (
     { wireId }: PendingRequest,
     session: LiveSession,
-    { headers, signal }: OutgoingRequest,
+    template: OutgoingRequest,
   ): (() => void) => {
+    const { signal } = template;
     const cancel = () => {
       // A stream may stay open after its answer.
       if (ids.find(wireId) === undefined) return;
       const isOn = typeof cancelOnAbort === "function" ? cancelOnAbort() : cancelOnAbort;
       if (!isOn) return;
       const params = { requestId: wireId, reason: "The request was aborted." };
-      const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params };
-      void send({
-        method: "POST",
-        headers: headersForMessage(headers, session),
-        body: JSON.stringify(cancelled),
-        signal: AbortSignal.timeout(cancelTimeoutMs),
-      })
+      const cancelled = { method: "notifications/cancelled", params };
+      const timeout = AbortSignal.timeout(cancelTimeoutMs);
+      void sendOwn(cancelled, { template, session, signal: timeout })
         .then((response) => response.body?.cancel())
         .catch(() => undefined);
     };

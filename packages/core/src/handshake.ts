@@ -1,11 +1,11 @@
 import { bufferAnswer } from "./buffered-answer.ts";
 import { isRecord, type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
+import type { RequestTemplate, SendOwnMessage } from "./own-message.ts";
 import { readAnswer } from "./read-answer.ts";
 import type { RequestIds } from "./request-ids.ts";
-import type { SendToEndpoint } from "./server-endpoint.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
-import { headersForMessage, receivedSessionId } from "./session-headers.ts";
+import { receivedSessionId } from "./session-headers.ts";
 import {
   type ClientParams,
   type Confirmation,
@@ -36,17 +36,17 @@ export type OnSession = (
  */
 export interface Handshake {
   /** Sends `initialize`, without an id. */
-  open(headers: Headers, signal: AbortSignal | undefined): Promise<Opening>;
+  open(template: RequestTemplate, signal: AbortSignal | undefined): Promise<Opening>;
   /** Sends `notifications/initialized` for the opened session and saves it. */
-  confirm(headers: Headers, signal: AbortSignal | undefined): Promise<Confirmation>;
+  confirm(template: RequestTemplate, signal: AbortSignal | undefined): Promise<Confirmation>;
   /** The session in use; makes one when there is none. */
-  ensure(headers: Headers, signal: AbortSignal | undefined): Promise<Confirmation>;
+  ensure(template: RequestTemplate, signal: AbortSignal | undefined): Promise<Confirmation>;
 }
 
 export function createHandshake({
   state,
   url,
-  send,
+  sendOwn,
   ids,
   emit,
   onSession,
@@ -55,28 +55,24 @@ export function createHandshake({
 }: {
   state: SlotState;
   url: URL;
-  send: SendToEndpoint;
+  sendOwn: SendOwnMessage;
   ids: RequestIds;
   emit: EmitSessionEvent;
   onSession: OnSession | undefined;
   /** Runs when a session took the place of `lost`, before the requests that wait for it go on. */
   afterRecovery: (
     lost: SessionSnapshotOfSession,
-    headers: Headers,
+    template: RequestTemplate,
     signal: AbortSignal,
   ) => Promise<void>;
   now: () => number;
 }): Handshake {
-  const open: Handshake["open"] = (headers, callerSignal) =>
+  const open: Handshake["open"] = (template, callerSignal) =>
     state.opening(async (signal): Promise<Opening> => {
       const id = ids.next();
       const params = state.clientParams ?? paramsOf(state.lost);
-      const response = await send({
-        method: "POST",
-        headers: headersForMessage(headers, undefined),
-        body: JSON.stringify({ jsonrpc: "2.0", id, method: "initialize", params }),
-        signal,
-      });
+      const request = { id, method: "initialize", params };
+      const response = await sendOwn(request, { template, session: undefined, signal });
       if (!response.ok) {
         const refused = await bufferAnswer(response);
         return { refused, stateless: recordVerdict(parseMessage(refused.body)) };
@@ -88,6 +84,7 @@ export function createHandshake({
           status: 200,
           headers: new Headers({ "content-type": "application/json" }),
           body: JSON.stringify(answer ?? noAnswer(id)),
+          isLoss: false,
         };
         return { refused, stateless: recordVerdict(answer) };
       }
@@ -123,19 +120,15 @@ export function createHandshake({
     return { kind: "session", sessionId, initializeResult, clientCapabilities };
   };
 
-  const confirm: Handshake["confirm"] = (headers, callerSignal) =>
+  const confirm: Handshake["confirm"] = (template, callerSignal) =>
     state.confirming(async (signal): Promise<Confirmation> => {
       const { opened } = state;
       if (opened === undefined) {
         if (state.live !== undefined) return { live: state.live };
         throw sessionLost("notifications/initialized", url);
       }
-      const response = await send({
-        method: "POST",
-        headers: headersForMessage(headers, opened),
-        body: JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }),
-        signal,
-      });
+      const initialized = { method: "notifications/initialized" };
+      const response = await sendOwn(initialized, { template, session: opened, signal });
       if (!response.ok) {
         state.opened = undefined;
         return { refused: await bufferAnswer(response, opened) };
@@ -148,7 +141,7 @@ export function createHandshake({
       }
       const { lost } = state;
       state.lost = undefined;
-      if (lost !== undefined) await afterRecovery(lost, headers, signal);
+      if (lost !== undefined) await afterRecovery(lost, template, signal);
       const live = state.live ?? opened;
       announce(live, lost);
       return { live };
@@ -182,14 +175,14 @@ export function createHandshake({
     else emit({ type: "recovered", protocolVersion, changed: differs(live, lost) });
   };
 
-  const ensure: Handshake["ensure"] = async (headers, callerSignal) => {
+  const ensure: Handshake["ensure"] = async (template, callerSignal) => {
     if (state.live !== undefined) return { live: state.live };
     return await state.ensuring(async (signal) => {
       if (state.opened === undefined) {
-        const opening = await open(headers, signal);
+        const opening = await open(template, signal);
         if ("refused" in opening) return opening;
       }
-      return await confirm(headers, signal);
+      return await confirm(template, signal);
     }, callerSignal);
   };
 
@@ -200,6 +193,21 @@ export function sessionLost(method: string, url: URL, status?: number): McpSessi
   return new McpSessionError(
     "SESSION_LOST",
     `${method} at ${url.origin}: the server no longer knows the session and a new one could not take its place. What the server held for the session is gone; the next request tries to start a new session.`,
+    { data: { method, origin: url.origin, status } },
+  );
+}
+
+/** A new session could not be made, be it the first or one in a lost one's place. */
+export function sessionRefused(
+  state: SlotState,
+  method: string,
+  url: URL,
+  status: number,
+): McpSessionError {
+  if (state.lost !== undefined) return sessionLost(method, url, status);
+  return new McpSessionError(
+    "CONNECTION_UNAVAILABLE",
+    `${method} at ${url.origin}: the server refused a new session with HTTP ${status}. The next request tries again.`,
     { data: { method, origin: url.origin, status } },
   );
 }

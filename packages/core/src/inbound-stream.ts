@@ -1,5 +1,5 @@
 import { createEventAnswerStream } from "./answer-stream.ts";
-import { bufferAnswer, scrubForClient, toResponse } from "./buffered-answer.ts";
+import { bufferAnswer, toResponse } from "./buffered-answer.ts";
 import { emptyAnswer } from "./local-answer.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import { hasContentType } from "./read-answer.ts";
@@ -51,7 +51,7 @@ export function createInboundStream({
         pending: undefined,
         observe: tools.observe,
         reads: (pending) => pending.request.method === "tools/list",
-        scrub: (text) => scrubForClient(text, live),
+        sessionId: live.kind === "session" ? live.sessionId : undefined,
       }),
       signal: request.signal,
       isOpenEnded: true,

@@ -4,7 +4,7 @@ export interface OutgoingRequest {
   readonly headers: Headers;
   readonly body: BodyInit | null | undefined;
   readonly signal: AbortSignal | undefined;
-  /** Fields of `init` that are passed on as they are (`credentials`, undici's `dispatcher`). */
+  /** The other fields of `init`, passed on as they are (`credentials`, undici's `dispatcher`). */
   readonly init: RequestInit;
 }
 
@@ -18,12 +18,13 @@ export async function readOutgoingRequest(
   init: RequestInit = {},
 ): Promise<OutgoingRequest> {
   const request = input instanceof Request ? input : undefined;
+  const { method: _, headers: __, body: ___, signal: ____, ...rest } = init;
   return {
     method: (init.method ?? request?.method ?? "GET").toUpperCase(),
     headers: new Headers(init.headers ?? request?.headers),
     body: init.body ?? (request?.body ? await request.clone().text() : undefined),
     signal: init.signal ?? request?.signal ?? undefined,
-    init,
+    init: rest,
   };
 }
 

@@ -1,9 +1,8 @@
 import type { JsonRpcRequest } from "./json-rpc.ts";
+import type { RequestTemplate, SendOwnMessage } from "./own-message.ts";
 import { readAnswer } from "./read-answer.ts";
 import type { RequestIds } from "./request-ids.ts";
-import type { SendToEndpoint } from "./server-endpoint.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
-import { headersForMessage } from "./session-headers.ts";
 import type { SlotState } from "./session-slot.ts";
 import type { SessionSnapshotOfSession } from "./session-snapshot.ts";
 import type { ToolListKeeper } from "./tool-list.ts";
@@ -19,36 +18,33 @@ const timeoutMs = 10_000;
 export async function relistTools({
   state,
   lost,
-  send,
+  sendOwn,
   ids,
   tools,
   emit,
-  headers,
+  template,
   signal,
 }: {
   state: SlotState;
   lost: SessionSnapshotOfSession;
-  send: SendToEndpoint;
+  sendOwn: SendOwnMessage;
   ids: RequestIds;
   tools: ToolListKeeper;
   emit: EmitSessionEvent;
-  headers: Headers;
+  template: RequestTemplate;
   signal: AbortSignal;
 }): Promise<void> {
   const request: JsonRpcRequest = { jsonrpc: "2.0", id: "", method: "tools/list" };
   if (lost.toolList === undefined || tools.answer(request) !== undefined) return;
   const session = state.live;
+  const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
     let cursor: unknown;
     for (let page = 0; page < maxPages; page += 1) {
       const id = ids.next();
-      const message = cursor === undefined ? { ...request, id } : { ...request, id, params: { cursor } };
-      const response = await send({
-        method: "POST",
-        headers: headersForMessage(headers, session),
-        body: JSON.stringify(message),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-      });
+      const message =
+        cursor === undefined ? { ...request, id } : { ...request, id, params: { cursor } };
+      const response = await sendOwn(message, { template, session, signal: bounded });
       const answer = response.ok ? await readAnswer(response, id) : undefined;
       if (answer?.result === undefined) return;
       tools.observe(answer, { wireId: id, request: message, progressToken: undefined });

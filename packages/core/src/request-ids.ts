@@ -89,7 +89,7 @@ export function createRequestIds(): RequestIds {
  */
 export function restoreMessage(
   message: JsonRpcMessage,
-  ids: RequestIds,
+  ids: Pick<RequestIds, "find">,
 ): JsonRpcMessage | undefined {
   if (!("method" in message)) {
     const pending = ids.find(message.id);

@@ -17,7 +17,7 @@ function setUp({ id = 7, method = "tools/call" }: { id?: JsonRpcId; method?: str
     pending,
     observe: (message, of) => observed.push({ message, request: of }),
     reads: (of) => of.request.method === "tools/list",
-    scrub: (text) => text.replaceAll("secret", "[scrubbed]"),
+    sessionId: "secret",
   });
   /** What the client gets of a message, in text; `undefined` when it is kept back. */
   const restore = (text: string, cuts: number[] = []) => {
@@ -136,7 +136,7 @@ test("passes the bulk of a large message on without a copy", () => {
       throw new Error("was parsed");
     },
     reads: () => false,
-    scrub: (text) => text,
+    sessionId: undefined,
   });
   const message = { jsonrpc: "2.0", id: pending.wireId, result: { text: large } };
   const bytes = new TextEncoder().encode(JSON.stringify(message));
@@ -159,7 +159,7 @@ test("restores a message in the middle of other bytes, at any chunk boundary", (
         pending,
         observe: () => undefined,
         reads: () => false,
-        scrub: (text) => text,
+        sessionId: undefined,
       });
       const text = isLarge ? large : "😀";
       const bytes = new TextEncoder().encode(`data: ${answerText(pending.wireId, text)}\n\n`);
@@ -186,12 +186,12 @@ test("restores a message in the middle of other bytes, at any chunk boundary", (
 const answer = (id: unknown) => ({ jsonrpc: "2.0", id, result: {} });
 
 describe("in a batch, as revision 2025-03-26 knows it", () => {
-  test("restores each id, and leaves the messages of others", () => {
+  test("restores the request's own id, and keeps back what is for another request", () => {
     const { ids, wireId, restore } = setUp();
     const second = ids.send({ jsonrpc: "2.0", id: "b", method: "ping" }).pending.wireId;
     const note = { jsonrpc: "2.0", method: "notifications/message" };
     const received = restore(JSON.stringify([answer(second), note, answer(wireId), answer(3)]));
-    expect(JSON.parse(received ?? "")).toEqual([answer("b"), note, answer(7), answer(3)]);
+    expect(JSON.parse(received ?? "")).toEqual([note, answer(7), answer(3)]);
   });
 
   test("keeps late answers back, and the whole batch when it has no others", () => {
@@ -200,6 +200,28 @@ describe("in a batch, as revision 2025-03-26 knows it", () => {
     expect(restore(JSON.stringify([answer(wireId)]))).toBeUndefined();
     expect(restore(JSON.stringify([answer(wireId), answer(3)]))).toBe(JSON.stringify([answer(3)]));
   });
+});
+
+test.each(["small", large])("keeps the answer to another request back, %#", (text) => {
+  const { ids, restore, isSettled } = setUp();
+  const other = ids.send({ jsonrpc: "2.0", id: 7, method: "tools/call" }).pending;
+  expect(restore(JSON.stringify({ jsonrpc: "2.0", id: other.wireId, result: { text } }))).toBe(
+    undefined,
+  );
+  expect([isSettled(), ids.find(other.wireId)]).toEqual([false, other]);
+});
+
+test("leaves another request's progress under its token on the wire", () => {
+  const { ids, restore } = setUp();
+  const params = { _meta: { progressToken: 7 } };
+  const { wireId } = ids.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params }).pending;
+  const progress = { progressToken: wireId, progress: 1 };
+  const text = JSON.stringify({
+    jsonrpc: "2.0",
+    method: "notifications/progress",
+    params: progress,
+  });
+  expect(restore(text)).toBe(text);
 });
 
 test("gives an error without an id to the request whose answer it came in", () => {

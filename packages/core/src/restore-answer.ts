@@ -1,6 +1,7 @@
 import { type ByteParts, partsText } from "./byte-parts.ts";
-import { isRecord, type JsonRpcMessage, parseMessage, parseMessages } from "./json-rpc.ts";
+import { isRecord, type JsonRpcMessage, parseMessages } from "./json-rpc.ts";
 import { type PendingRequest, type RequestIds, restoreMessage } from "./request-ids.ts";
+import { scrubError } from "./scrub-session-id.ts";
 
 /** What to do with a message from the server: leave it, replace a part of it, or keep it back. */
 export type MessageEdit =
@@ -29,7 +30,9 @@ const versionMember = `"jsonrpc"${space}:${space}"2\\.0"`;
  * a large message a look at its two ends is enough and the rest passes as it came: an unescaped
  * `"id":"…"` there can only be the message's own member. Everything else is parsed.
  *
- * @param options.pending the request that the HTTP answer belongs to
+ * @param options.pending the request that the HTTP answer belongs to: what it holds for another is
+ *   kept back. `undefined` for a stream of no request
+ * @param options.sessionId is taken out of errors
  * @param options.observe sees each message that was parsed, and the request it answers
  * @param options.reads whether `observe` needs the answer to this request, however large
  */
@@ -38,14 +41,19 @@ export function createAnswerRestorer({
   pending: owner,
   observe,
   reads,
-  scrub,
+  sessionId,
 }: {
   ids: RequestIds;
   pending: PendingRequest | undefined;
   observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
   reads: (pending: PendingRequest) => boolean;
-  scrub: (text: string) => string;
+  sessionId: string | undefined;
 }): AnswerRestorer {
+  const find: RequestIds["find"] = (wireId) => {
+    const pending = ids.find(wireId);
+    return owner === undefined || pending === owner ? pending : undefined;
+  };
+
   const restoreEnds = (parts: ByteParts, start: number, end: number): MessageEdit => {
     const id = idMember(ids.prefix);
     const first = new RegExp(`^${space}\\{${space}(?:${versionMember}${space},${space})?${id}`);
@@ -56,7 +64,7 @@ export function createAnswerRestorer({
     if (head.includes('"error"') || !tail.trimEnd().endsWith("}")) return undefined;
     const atHead = first.exec(head);
     const match = atHead ?? last.exec(tail);
-    const pending = ids.find(match?.[1]);
+    const pending = find(match?.[1]);
     if (match === null || pending === undefined || reads(pending)) return undefined;
     ids.settle(pending);
     // What stands between the id and the near end is ASCII, so characters there count as bytes.
@@ -73,17 +81,19 @@ export function createAnswerRestorer({
   const restoreOne = (message: JsonRpcMessage): JsonRpcMessage | undefined => {
     if ("method" in message) {
       observe(message, undefined);
-      return restoreMessage(message, ids) ?? message;
+      return restoreMessage(message, { find }) ?? message;
     }
     const isError = isRecord(message.error);
     const unnamed = message.id === null || message.id === undefined;
     // A server that could not read the request reports so without its id.
-    const pending = ids.find(unnamed && isError ? owner?.wireId : message.id);
+    const pending = find(unnamed && isError ? owner?.wireId : message.id);
     if (pending === undefined) return isOurs(message.id, ids) ? undefined : message;
     observe(message, pending);
     ids.settle(pending);
     const restored = { ...message, id: pending.request.id };
-    return isError ? (parseMessage(scrub(JSON.stringify(restored))) ?? restored) : restored;
+    return message.error !== undefined && sessionId !== undefined
+      ? { ...restored, error: scrubError(message.error, sessionId) }
+      : restored;
   };
 
   const restoreParsed = (parts: ByteParts, start: number, end: number): MessageEdit => {

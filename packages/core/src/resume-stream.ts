@@ -3,13 +3,15 @@ import { hasContentType } from "./read-answer.ts";
 
 /** How long to wait before the first `retry` field says otherwise, in milliseconds. */
 const defaultRetryMs = 1000;
-const maxRetryMs = 30_000;
+/** A server that asks for a longer wait is taken to be gone: reconnecting earlier is forbidden. */
+const maxRetryMs = 300_000;
 /** How often in a row a stream may be resumed without any new event. */
 const maxAttempts = 10;
 
 /**
  * Continues an interrupted answer stream: GET with `Last-Event-ID`, after `retry` milliseconds.
- * Returns `undefined` when the server does not offer it or after ten attempts without news.
+ * Returns `undefined` when the server does not offer it, asks to wait for more than five minutes,
+ * or after ten attempts without news.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
@@ -28,9 +30,10 @@ export function createStreamResumption(
     resumedFrom = lastEventId;
     // Made here, not for each answer: few are interrupted, and combining signals is costly.
     const signal = AbortSignal.any([...signals]);
+    if (retryMs > maxRetryMs) return undefined;
     while (attempts < maxAttempts) {
       attempts += 1;
-      await wait(Math.min(retryMs, maxRetryMs), signal);
+      await wait(retryMs, signal);
       const response = await get(lastEventId, signal).catch(() => undefined);
       signal.throwIfAborted();
       if (response === undefined || response.status >= 500) {

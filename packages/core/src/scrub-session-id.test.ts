@@ -15,6 +15,28 @@ test("takes an id with pattern characters literally", () => {
   expect(scrubSessionId("axb a.b $&", "a.b")).toBe("axb [session id] $&");
 });
 
-test("leaves a text alone when there is no id", () => {
-  expect(scrubSessionId("text", undefined)).toBe("text");
+test("leaves the protocol and numbers of a JSON-RPC error intact, however short the id", () => {
+  const error = { code: -32601, message: "no method for session 1", data: { session: "1", at: 1 } };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, error });
+  expect(JSON.parse(scrubSessionId(body, "1"))).toEqual({
+    jsonrpc: "2.0",
+    id: 1,
+    error: {
+      code: -32601,
+      message: "no method for session [session id]",
+      data: { session: "[session id]", at: 1 },
+    },
+  });
+});
+
+test("takes the id out of other JSON, keys included", () => {
+  const body = JSON.stringify({ sessions: [{ "s-1": "unknown" }, "s-1 is gone", 7, null] });
+  expect(JSON.parse(scrubSessionId(body, "s-1"))).toEqual({
+    sessions: [{ "[session id]": "unknown" }, "[session id] is gone", 7, null],
+  });
+});
+
+test("leaves a body without the id as it is, to the byte", () => {
+  const body = '{ "error": { "code": 1.0, "message": "x" } }';
+  expect(scrubSessionId(body, "s-1")).toBe(body);
 });

@@ -30,6 +30,8 @@ export type LiveSession =
 
 /** A slot as the session fetch sees it. Shared by all fetches on the slot in this process. */
 export interface SlotState {
+  /** The one URL that the slot's session may be used for; set by the first fetch on the slot. */
+  url: string | undefined;
   /** What is saved. Set through `saveSnapshot`. */
   snapshot: SessionSnapshot | undefined;
   changed: boolean;
@@ -69,6 +71,7 @@ const states = new WeakMap<SessionSlot, SlotState>();
  */
 export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
   const state: SlotState = {
+    url: undefined,
     snapshot,
     changed: false,
     live: snapshot?.kind === "session" ? snapshot : undefined,

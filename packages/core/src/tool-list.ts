@@ -57,20 +57,24 @@ export function createToolListKeeper({
     state.localTools = { session, list };
     const { snapshot } = state;
     if (snapshot?.kind !== "session" || session.kind !== "session") return;
-    if (snapshot.sessionId !== session.sessionId || JSON.stringify(tools).length > maxLength)
-      return;
+    if (snapshot.sessionId !== session.sessionId) return;
     const extended = { ...snapshot, toolList: list };
-    if (isLoadable(extended)) saveSnapshot(state, extended);
+    const isSaved = JSON.stringify(tools).length <= maxLength && isLoadable(extended);
+    if (isSaved) saveSnapshot(state, extended);
+    else removeSavedList();
+  };
+
+  const removeSavedList = () => {
+    if (state.snapshot?.kind !== "session" || state.snapshot.toolList === undefined) return;
+    const { toolList: _, ...snapshot } = state.snapshot;
+    saveSnapshot(state, snapshot);
   };
 
   const drop = (reason: "list-changed" | "unknown-tool") => {
     const hadList = kept() !== undefined;
     state.localTools = undefined;
     partialLists.clear();
-    if (state.snapshot?.kind === "session" && state.snapshot.toolList !== undefined) {
-      const { toolList: _, ...snapshot } = state.snapshot;
-      saveSnapshot(state, snapshot);
-    }
+    removeSavedList();
     if (hadList || reason === "list-changed") emit({ type: "tools-changed", reason });
   };
 
