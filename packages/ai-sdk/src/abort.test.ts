@@ -39,7 +39,7 @@ describe("aborting a call", () => {
     const other = callForText(tools, "notes__wait");
     await vi.waitFor(() => expect(server.waits).toHaveLength(2));
     controller.abort();
-    await expect(aborted).rejects.toThrow();
+    await expect(aborted).rejects.toThrow(/abort/i);
     await vi.waitFor(() => expect(server.waits).toContain("aborted"));
     server.release();
     expect(await other).toBe("finished");
@@ -62,7 +62,7 @@ describe("aborting a call", () => {
     const { server, registry } = await startRegistry();
     const tools = await registry.tools();
     server.requests.length = 0;
-    await expect(callTool(tools, "notes__wait", {}, AbortSignal.abort())).rejects.toThrow();
+    await expect(callTool(tools, "notes__wait", {}, AbortSignal.abort())).rejects.toThrow(/abort/i);
     expect(server.requests).toEqual([]);
     await registry.dispose();
   });
@@ -73,7 +73,7 @@ describe("aborting a call", () => {
     const call = callTool(await registry.tools(), "notes__wait", {}, controller.signal);
     await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
     controller.abort();
-    await expect(call).rejects.toThrow();
+    await expect(call).rejects.toThrow(/abort/i);
     server.release();
     await vi.waitFor(() => expect(server.waits).toEqual(["started", "finished"]));
     expect(server.log).not.toContain("POST notifications/cancelled");
@@ -83,7 +83,7 @@ describe("aborting a call", () => {
 
 describe("timeouts", () => {
   test("callMs ends a call and cancels it, but not one that is quick enough", async () => {
-    const { server, registry } = await startRegistry({ timeouts: { callMs: 300 } });
+    const { server, registry } = await startRegistry({ timeouts: { callMs: 1_000 } });
     const tools = await registry.tools();
     expect(await callForText(tools, "notes__list_notes")).toBe("");
     const error: any = await callTool(tools, "notes__wait").catch((reason: unknown) => reason);
@@ -108,7 +108,7 @@ describe("timeouts", () => {
     async (session) => {
       const { server, registry, events } = await startRegistry({
         session,
-        timeouts: { connectMs: 200 },
+        timeouts: { connectMs: 1_000 },
       });
       server.intercept(on("POST", () => undefined));
       expect(await registry.tools()).toEqual({});
@@ -122,8 +122,8 @@ describe("timeouts", () => {
   );
 
   test("connectMs ends a getToken that hangs", async () => {
-    const getToken = () => new Promise<never>(() => undefined);
-    const { registry } = await startRegistry({ auth: { getToken }, timeouts: { connectMs: 200 } });
+    const auth = { getToken: () => new Promise<never>(() => undefined) };
+    const { registry } = await startRegistry({ auth, timeouts: { connectMs: 1_000 } });
     await expect(registry.client("notes")).rejects.toMatchObject({
       code: "CONNECTION_UNAVAILABLE",
     });

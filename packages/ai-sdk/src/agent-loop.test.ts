@@ -113,7 +113,9 @@ describe("an agent's run", () => {
       );
       const { results, errors } = await run(tools, [add("a")], [add("b")], [list], "Done.");
       expect(results).toEqual([
-        expect.stringMatching(/^error-text: McpSessionError: tools\/call .* no longer knows the session/),
+        expect.stringMatching(
+          /^error-text: McpSessionError: tools\/call .* no longer knows the session/,
+        ),
         "1 notes",
         "b",
       ]);
@@ -139,7 +141,10 @@ describe("an agent's run", () => {
         }),
       );
       const { results, errors } = await run(tools, [add("a")], [list], "Done.");
-      expect(results).toEqual([expect.stringMatching(/^error-text: McpSessionError: .*is unknown; check/), ""]);
+      expect(results).toEqual([
+        expect.stringMatching(/^error-text: McpSessionError: .*is unknown; check/),
+        "",
+      ]);
       expect(errors).toMatchObject([
         {
           code: "OUTCOME_UNKNOWN",
@@ -168,7 +173,11 @@ describe("a call that is approved", () => {
       let messages: ModelMessage[] = [{ role: "user", content: "Add a note." }];
       const ask = async (tools: ToolSet, ...turns: Turn[]) => {
         const model = scriptedModel(...turns);
-        const agent = new ToolLoopAgent({ model, tools, toolApproval: { [name]: "user-approval" } });
+        const agent = new ToolLoopAgent({
+          model,
+          tools,
+          toolApproval: { [name]: "user-approval" },
+        });
         const result = await agent.generate({ messages });
         return { result, results: toolResults(model) };
       };

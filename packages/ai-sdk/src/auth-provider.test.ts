@@ -72,8 +72,9 @@ describe("authProvider", () => {
 
   test("that cannot be had makes the connection unavailable", async () => {
     const server = await startNotebookServer();
-    const authProvider = () => Promise.reject(new Error("no such user"));
-    const application = startApplication({ notes: define(server, { authProvider }) });
+    const application = startApplication({
+      notes: define(server, { authProvider: () => Promise.reject(new Error("no such user")) }),
+    });
     await application.step({}, (registry) => registry.tools());
     expect(application.takeEvents()).toEqual(["unavailable"]);
     expect(server.requests).toEqual([]);
@@ -91,6 +92,21 @@ describe("authProvider", () => {
       data: { origin: elsewhere.origin, connection: "notes" },
     });
     expect(elsewhere.requests).toEqual([]);
+  });
+
+  test("of a stateless connection is left to the guard of @ai-sdk/mcp", async () => {
+    const [server, elsewhere] = [await startNotebookServer(), await startNotebookServer()];
+    demandLogin(server, elsewhere.origin);
+    elsewhere.intercept((_, response) => sendText(response, 404));
+    const { provider } = startApplication({
+      notes: define(server, { authProvider: loggedIn("token-1"), session: "stateless" }),
+    });
+    await using registry = provider.create({});
+    await expect(registry.client("notes")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+    });
+    // It lets a server on this machine name another one on this machine.
+    expect(elsewhere.requests.length).toBeGreaterThan(0);
   });
 
   test("reaches another origin with a fetch of the application's, and takes no token there", async () => {

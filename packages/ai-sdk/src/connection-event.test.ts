@@ -89,8 +89,7 @@ describe("the events of a connection", () => {
     });
   });
 
-  // The loaded list has its keys in another order than the server's (core: parseSessionSnapshot).
-  test.fails("say nothing of tools when the new session has the same", async () => {
+  test("say nothing of tools when the new session has the same", async () => {
     const server = await startNotebookServer();
     const application = startApplication({ notes: notebook(server) });
     const session = await application.step({}, list);

@@ -1,5 +1,9 @@
 import { McpSessionError } from "@durable-mcp/core";
-import type { ConnectionContext, ConnectionToken, McpClientConnection } from "./define-connection.ts";
+import type {
+  ConnectionContext,
+  ConnectionToken,
+  McpClientConnection,
+} from "./define-connection.ts";
 import { isHeaderValue } from "./header-value.ts";
 import { scrubSecrets } from "./scrub-secrets.ts";
 
@@ -73,7 +77,7 @@ export function createConnectionFetch({
     (isForServer: (target: URL) => boolean): Fetch =>
     async (input, init = {}) => {
       const request = input instanceof Request ? input : undefined;
-      const target = new URL(request ? request.url : String(input));
+      const target = new URL(request?.url ?? (input as string | URL));
       if (target.origin !== url.origin) {
         if (options.fetch !== undefined) return await send(input, init);
         throw fetchRequired(context.connection, target.origin);
@@ -84,7 +88,9 @@ export function createConnectionFetch({
     };
 
   return {
-    fetch: createFetch(({ pathname, search }) => pathname === url.pathname && search === url.search),
+    fetch: createFetch(
+      ({ pathname, search }) => pathname === url.pathname && search === url.search,
+    ),
     fetchForOrigin: createFetch(() => true),
     headers: resolveHeaders,
     get initializeStatus() {

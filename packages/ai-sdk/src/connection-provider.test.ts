@@ -7,6 +7,14 @@ import { defineMcpClientConnection } from "./define-connection.ts";
 const notebook = (url: string) =>
   defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" });
 
+const list = async (registry: { tools: () => Promise<any> }) => {
+  await callForText(await registry.tools(), "notes__list_notes");
+};
+
+const add = (text: string) => async (registry: { tools: () => Promise<any> }) => {
+  await callForText(await registry.tools(), "notes__add_note", { text });
+};
+
 describe("one session over three steps", () => {
   test("keeps what the first step wrote, with one request for one call", async () => {
     const server = await startNotebookServer();
@@ -60,9 +68,7 @@ describe("one session over three steps", () => {
   test("sends the session's id and version with every request that has a session", async () => {
     const server = await startNotebookServer();
     const application = startApplication({ notes: notebook(server.url) });
-    const useTools = async (registry: { tools(): Promise<any> }) =>
-      void (await callForText(await registry.tools(), "notes__list_notes"));
-    await application.step(await application.step({}, useTools), useTools);
+    await application.step(await application.step({}, list), list);
 
     const [initialize, ...others] = server.requests;
     expect(initialize?.headers).not.toHaveProperty("mcp-session-id");
@@ -114,9 +120,6 @@ describe("principals", () => {
   test("never share a slot, in one state", async () => {
     const server = await startNotebookServer();
     const application = startApplication({ notes: notebook(server.url) });
-    const add = (text: string) => async (registry: { tools(): Promise<any> }) =>
-      void (await callForText(await registry.tools(), "notes__add_note", { text }));
-
     let session = await application.step({}, add("of alice"), alice);
     session = await application.step(session, add("of bob"), bob);
     session = await application.step(session, add("of everybody"), { type: "app" });

@@ -1,7 +1,8 @@
 import { type Principal, sessionKey } from "@durable-mcp/core";
 import { type ConnectionRegistry, createConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
-import { checkConnections, isStateful, type McpClientConnection } from "./define-connection.ts";
+import { checkConnections } from "./check-connections.ts";
+import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { createRegistryConnection } from "./registry-connection.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "./session-state.ts";
 

@@ -118,7 +118,7 @@ describe("fetch", () => {
     const client = new Client({ name: "other", version: "1" });
     const fetch = registry.fetch("notes");
     const transport = new StreamableHTTPClientTransport(new URL(server.url), { fetch });
-    await client.connect(transport as Parameters<Client["connect"]>[0]);
+    await client.connect(transport);
     const listed = await client.callTool({ name: "list_notes" });
     expect(listed).toMatchObject({ content: [{ text: "milk" }] });
     expect(server.log).toEqual(["POST tools/call"]);
@@ -133,7 +133,7 @@ describe("fetch", () => {
     const client = new Client({ name: "other", version: "1" });
     const fetch = registry.fetch("notes");
     const transport = new StreamableHTTPClientTransport(new URL(server.url), { fetch });
-    await client.connect(transport as Parameters<Client["connect"]>[0]);
+    await client.connect(transport);
     await client.callTool({ name: "add_note", arguments: { text: "bread" } });
     expect(await callForText(await registry.tools(), "notes__list_notes")).toBe("bread");
     expect(server.sessionIds).toHaveLength(1);

@@ -27,9 +27,7 @@ export interface ConnectionRegistry<
    * @throws {McpSessionError} with `"throw"`: `CONNECTION_UNAVAILABLE`, or the code that says why.
    *   The signal's reason when the step is aborted or disposed of meanwhile
    */
-  tools(options?: {
-    onUnavailable?: "omit" | "throw";
-  }): Promise<ConnectionToolSet<CONNECTIONS>>;
+  tools(options?: { onUnavailable?: "omit" | "throw" }): Promise<ConnectionToolSet<CONNECTIONS>>;
   /**
    * The live `@ai-sdk/mcp` client of a connection, for resources, prompts and direct calls.
    *

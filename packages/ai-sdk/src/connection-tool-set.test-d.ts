@@ -32,12 +32,18 @@ const text = defineMcpClientConnection({
   schemas: { upper: { inputSchema: z.object({ text: z.string() }) } },
 });
 
+type ToolsOf<REGISTRY extends { tools: () => Promise<unknown> }> = Awaited<
+  ReturnType<REGISTRY["tools"]>
+>;
+
 const registryOf = <C extends Record<string, McpClientConnection>>(connections: C) =>
   createConnectionProvider({ connections }).create({ principal: { type: "app" } });
 
 describe("the tools of a registry", () => {
   const registry = registryOf({ math, text, plain });
-  type Tools = Awaited<ReturnType<typeof registry.tools>>;
+  type Tools = ToolsOf<typeof registry>;
+  const run = (tools: Tools) =>
+    generateText({ model: new MockLanguageModelV4(), tools, prompt: "" });
 
   test("are a ToolSet for every function of the AI SDK", () => {
     expectTypeOf<Tools>().toExtend<ToolSet>();
@@ -62,8 +68,7 @@ describe("the tools of a registry", () => {
     expectTypeOf<keyof Tools>().toEqualTypeOf<"math__add" | "math__clear" | "text__upper">();
   });
 
-  test("are known to the calls of a run", async () => {
-    const run = (tools: Tools) => generateText({ model: new MockLanguageModelV4(), tools, prompt: "" });
+  test("are known to the calls of a run", () => {
     type Call = Awaited<ReturnType<typeof run>>["staticToolCalls"][number];
     type Upper = Extract<Call, { toolName: "text__upper" }>;
     expectTypeOf<Upper["input"]>().toEqualTypeOf<{ text: string }>();
@@ -71,20 +76,23 @@ describe("the tools of a registry", () => {
 
   test("are a plain ToolSet when no connection has schemas, or none is known", () => {
     const none = registryOf({ plain });
-    expectTypeOf(none.tools).returns.resolves.toEqualTypeOf<ToolSet>();
-    const wide = registryOf({ plain: plain as McpClientConnection });
-    expectTypeOf(wide.tools).returns.resolves.toEqualTypeOf<ToolSet>();
-    const some = registryOf({} as Record<string, McpClientConnection>);
-    expectTypeOf(some.tools).returns.resolves.toEqualTypeOf<ToolSet>();
+    expectTypeOf<ToolsOf<typeof none>>().toEqualTypeOf<ToolSet>();
+    const unknownSchemas: McpClientConnection = plain;
+    const wide = registryOf({ plain: unknownSchemas });
+    expectTypeOf<ToolsOf<typeof wide>>().toEqualTypeOf<ToolSet>();
+    const unknownNames: Record<string, McpClientConnection> = {};
+    const some = registryOf(unknownNames);
+    expectTypeOf<ToolsOf<typeof some>>().toEqualTypeOf<ToolSet>();
   });
 });
 
 describe("the names of a registry", () => {
   test("are those of its connections", () => {
     const registry = registryOf({ math, plain });
-    expectTypeOf(registry.client).parameter(0).toEqualTypeOf<"math" | "plain">();
-    expectTypeOf(registry.fetch).parameter(0).toEqualTypeOf<"math" | "plain">();
-    expectTypeOf(registry.fetch).returns.toEqualTypeOf<typeof fetch>();
+    type Registry = typeof registry;
+    expectTypeOf<Parameters<Registry["client"]>>().toEqualTypeOf<["math" | "plain"]>();
+    expectTypeOf<Parameters<Registry["fetch"]>>().toEqualTypeOf<["math" | "plain"]>();
+    expectTypeOf<ReturnType<Registry["fetch"]>>().toEqualTypeOf<typeof fetch>();
   });
 });
 
@@ -95,6 +103,8 @@ describe("a definition", () => {
   });
 
   test("has no unknown keys", () => {
+    type Options = Parameters<typeof defineMcpClientConnection>[0];
+    expectTypeOf<Options>().not.toHaveProperty("header");
     // @ts-expect-error header is a typo of headers
     defineMcpClientConnection({ url, description: "x", header: {} });
     // @ts-expect-error not a mode of sessions

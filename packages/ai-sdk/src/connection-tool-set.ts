@@ -13,14 +13,16 @@ export type ConnectionToolSet<CONNECTIONS extends Record<string, McpClientConnec
 // An index signature beside the names would take their types away: `Tool<any>` & `Tool<INPUT>`.
 type NamedTools<TOOLS> = [keyof TOOLS] extends [never] ? ToolSet : Partial<TOOLS>;
 
-type KnownTools<CONNECTIONS> = UnionToIntersection<ToolsOf<CONNECTIONS>[keyof ToolsOf<CONNECTIONS>]>;
+type KnownTools<CONNECTIONS> = UnionToIntersection<
+  ToolsOf<CONNECTIONS>[keyof ToolsOf<CONNECTIONS>]
+>;
 
 type ToolsOf<CONNECTIONS> = {
   [NAME in keyof CONNECTIONS & string]: CONNECTIONS[NAME] extends McpClientConnection<infer SCHEMAS>
     ? HasNames<SCHEMAS> extends true
       ? { [TOOL in keyof SCHEMAS & string as `${NAME}__${TOOL}`]: TypedTool<SCHEMAS[TOOL]> }
-      : NoTools
-    : NoTools;
+      : never
+    : never;
 };
 
 /** Whether the schemas are known, and not just that there may be some. */
@@ -30,9 +32,6 @@ type HasNames<SCHEMAS> =
       ? false
       : true
     : false;
-
-// Not `unknown`, which would swallow the others in a union.
-type NoTools = Record<never, never>;
 
 type TypedTool<SCHEMA> = SCHEMA extends {
   inputSchema: FlexibleSchema<infer INPUT>;

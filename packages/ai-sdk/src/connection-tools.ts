@@ -1,5 +1,5 @@
 import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
-import type { Tool, ToolSet } from "ai";
+import type { ToolSet } from "ai";
 import { restoreSessionError } from "./connection-error.ts";
 import { connectTimeoutMs, type McpClientConnection } from "./define-connection.ts";
 import { toolName } from "./tool-name.ts";
@@ -27,7 +27,7 @@ export async function connectionTools({
   );
   const entries = Object.entries(tools).map(async ([name, tool]) => {
     const execute = withCallOptions(tool.execute as Execute, connection, options.timeouts?.callMs);
-    return [await toolName(connection, name), { ...tool, execute } as Tool] as const;
+    return [await toolName(connection, name), { ...tool, execute }] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }

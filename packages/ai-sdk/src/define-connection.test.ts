@@ -1,6 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { createConnectionProvider } from "./connection-provider.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
 
 const valid = { url: "https://mcp.test/mcp", description: "A notebook." };
@@ -15,6 +14,8 @@ function errorOf(work: () => unknown): McpSessionError {
   }
   throw new Error("nothing was thrown");
 }
+
+const messageOf = (options: object) => errorOf(() => define({ ...valid, ...options })).message;
 
 describe("accepts", () => {
   test.each<[string, object]>([
@@ -113,59 +114,10 @@ describe("refuses, and names the field", () => {
   });
 
   test("says how to fix what is often wrong", () => {
-    const messageOf = (options: object) => errorOf(() => define({ ...valid, ...options })).message;
     expect(messageOf({ url: "/mcp" })).toContain("absolute http(s) URL");
     expect(messageOf({ header: {} })).toContain("not a known option");
     expect(messageOf({ session: "statefull" })).toContain('"stateful"');
     expect(messageOf({ headers: { "x y": "" } })).toContain("HTTP header name");
     expect(messageOf({ auth: { getToken() {} }, authProvider() {} })).toContain("authProvider");
-  });
-});
-
-describe("names of connections", () => {
-  const provider = (connections: object) => createConnectionProvider(connections as never);
-  const named = (name: string) => ({ connections: { [name]: define(valid) } });
-
-  test.each(["a", "notes", "my_notes", "my-notes-2", "a1_b2"])("accepts %s", (name) => {
-    expect(() => provider(named(name))).not.toThrow();
-  });
-
-  test.each([
-    "",
-    "Notes",
-    "myNotes",
-    "my__notes",
-    "my--notes",
-    "_notes",
-    "notes_",
-    "2notes",
-    "my notes",
-    "nötes",
-    "my.notes",
-    "__proto__",
-    "notes\n",
-  ])("refuses %j", (name) => {
-    expect(errorOf(() => provider(named(name)))).toMatchObject({
-      code: "CONNECTION_INVALID",
-      data: { field: `connections.${name}` },
-    });
-  });
-
-  test.each([
-    ["no record", undefined],
-    ["a list", [define(valid)]],
-    ["a map", new Map([["notes", define(valid)]])],
-    ["a promise", Promise.resolve({ notes: define(valid) })],
-  ])("refuses %s of connections", (_, connections) => {
-    expect(errorOf(() => provider({ connections }))).toMatchObject({
-      code: "CONNECTION_INVALID",
-    });
-  });
-
-  test("refuses a connection that was not defined", () => {
-    expect(errorOf(() => provider({ connections: { notes: valid } }))).toMatchObject({
-      code: "CONNECTION_INVALID",
-      data: { field: "connections.notes" },
-    });
   });
 });

@@ -65,7 +65,10 @@ export interface McpClientConnectionOptions<
   /** Headers for every request to the server. Functions are called once a step. */
   readonly headers?: Readonly<Record<string, HeaderValue>> | undefined;
   /** Which of the server's tools are offered, by the server's names. @default all */
-  readonly tools?: { readonly allow: readonly string[] } | { readonly block: readonly string[] } | undefined;
+  readonly tools?:
+    | { readonly allow: readonly string[] }
+    | { readonly block: readonly string[] }
+    | undefined;
   /** Typed and validated tools; only these are offered then. Otherwise the server's JSON Schema is used. */
   readonly schemas?: SCHEMAS;
   /** Client capabilities to declare. Sampling, elicitation and roots need, and get, an open stream. */
@@ -161,9 +164,7 @@ const optionsSchema = z
     timeouts: z.optional(
       z.strictObject({ connectMs: z.optional(timeout), callMs: z.optional(timeout) }),
     ),
-    redirect: z.optional(
-      z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"'),
-    ),
+    redirect: z.optional(z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"')),
     fetch: z.optional(someFunction),
   })
   .check(
@@ -224,39 +225,4 @@ export function isStateful({ options }: McpClientConnection): boolean {
 /** For the handshake, and for listing tools. */
 export function connectTimeoutMs({ options }: McpClientConnection): number {
   return options.timeouts?.connectMs ?? 30_000;
-}
-
-const namePattern = /^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/;
-
-/**
- * Checks a record of connections as an application hands it over.
- *
- * @throws {McpSessionError} `CONNECTION_INVALID`
- */
-export function checkConnections(connections: unknown): void {
-  // Not a promise or a map either: those would pass for a record of nothing.
-  if (Object.prototype.toString.call(connections) !== "[object Object]") {
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      "connections must be a record of connections, or a function of the principal that returns one.",
-      { data: { field: "connections" } },
-    );
-  }
-  for (const [name, connection] of Object.entries(connections as object)) {
-    const field = `connections.${name}`;
-    if (!namePattern.test(name)) {
-      throw new McpSessionError(
-        "CONNECTION_INVALID",
-        `${field}: a connection's name must be lower-case letters and digits, in parts joined by single "_" or "-", starting with a letter.`,
-        { data: { field } },
-      );
-    }
-    if ((connection as McpClientConnection | undefined)?.type !== "mcp-client") {
-      throw new McpSessionError(
-        "CONNECTION_INVALID",
-        `${field} must be made by defineMcpClientConnection.`,
-        { data: { field } },
-      );
-    }
-  }
 }

@@ -54,8 +54,8 @@ describe("dispose", () => {
     await expect(registry.client("notes")).rejects.toMatchObject(disposedOf);
     await expect(registry.instructions()).rejects.toMatchObject(disposedOf);
     expect(() => registry.fetch("notes")).toThrow(expect.objectContaining(disposedOf));
-    await expect(callTool(tools, "notes__list_notes")).rejects.toThrow();
-    await expect(client.listTools()).rejects.toThrow();
+    await expect(callTool(tools, "notes__list_notes")).rejects.toThrow(/closed/);
+    await expect(client.listTools()).rejects.toThrow(/closed/);
     expect(server.requests).toEqual([]);
   });
 
@@ -96,7 +96,7 @@ describe("dispose", () => {
     running.catch(() => undefined);
     await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
     await registry.dispose();
-    await expect(running).rejects.toThrow();
+    await expect(running).rejects.toThrow(/closed|abort/i);
     const session = provider.commit(registry, {});
 
     await wait(50);

@@ -24,6 +24,8 @@ const define = (url: string, options: Partial<McpClientConnectionOptions> = {}) 
     ...options,
   });
 
+const decline = () => Promise.resolve({ action: "decline" } as const);
+
 describe("onElicitation", () => {
   test("answers the server in each step, over one stream opened after the acknowledgement", async () => {
     const server = await startNotebookServer({ setUp: registerGreeting });
@@ -55,11 +57,10 @@ describe("onElicitation", () => {
   });
 
   // The stream belonged to the lost session, and none is opened for the new one (core: inbound stream).
-  test.fails("answers the server after the session was lost and recovered", async () => {
+  test("answers the server after the session was lost and recovered", async () => {
     const server = await startNotebookServer({ setUp: registerGreeting });
-    const onElicitation = () => ({ action: "decline" }) as const;
-    const timeouts = { callMs: 500 };
-    const application = startApplication({ hello: define(server.url, { onElicitation, timeouts }) });
+    const hello = define(server.url, { onElicitation: decline, timeouts: { callMs: 500 } });
+    const application = startApplication({ hello });
     await application.step({}, async (registry) => {
       const tools = await registry.tools();
       await vi.waitFor(() => expect(server.log).toContain("GET"));
@@ -70,8 +71,7 @@ describe("onElicitation", () => {
 
   test("may decline", async () => {
     const server = await startNotebookServer({ setUp: registerGreeting });
-    const onElicitation = () => Promise.resolve({ action: "decline" } as const);
-    const application = startApplication({ hello: define(server.url, { onElicitation }) });
+    const application = startApplication({ hello: define(server.url, { onElicitation: decline }) });
     await application.step({}, async (registry) => {
       const tools = await registry.tools();
       await vi.waitFor(() => expect(server.log).toContain("GET"));
@@ -81,8 +81,10 @@ describe("onElicitation", () => {
 
   test("that fails is an error for the server, and the tool's to handle", async () => {
     const server = await startNotebookServer({ setUp: registerGreeting });
-    const onElicitation = () => Promise.reject(new Error("Nobody is there."));
-    const application = startApplication({ hello: define(server.url, { onElicitation }) });
+    const hello = define(server.url, {
+      onElicitation: () => Promise.reject(new Error("Nobody is there.")),
+    });
+    const application = startApplication({ hello });
     await application.step({}, async (registry) => {
       const tools = await registry.tools();
       await vi.waitFor(() => expect(server.log).toContain("GET"));

@@ -12,17 +12,22 @@ const sessions = ["stateful", "stateless"] as const;
 const define = ({ url }: { url: string }, options: Partial<McpClientConnectionOptions> = {}) =>
   defineMcpClientConnection({ url, description: "A server.", session: "stateful", ...options });
 
+async function useModern(registry: any) {
+  const tools = await registry.tools();
+  expect(await callForText(tools, "modern__greet")).toBe("hello from greet");
+  expect(await registry.instructions()).toEqual({ modern: "Be modern." });
+}
+
+async function usePlain(registry: any) {
+  expect(await callForText(await registry.tools(), "plain__list_notes")).toBe("");
+}
+
 describe("a server that only knows revisions without sessions", () => {
   test("is used without a session, and the next step does not try initialize", async () => {
     const server = await startModernServer();
     let now = 1_000_000;
     const application = startApplication({ modern: define(server) }, { now: () => now });
-    const use = async (registry: any) => {
-      const tools = await registry.tools();
-      expect(await callForText(tools, "modern__greet")).toBe("hello from greet");
-      expect(await registry.instructions()).toEqual({ modern: "Be modern." });
-    };
-    let session = await application.step({}, use);
+    let session = await application.step({}, useModern);
     const pass = ["POST server/discover", "POST tools/list", "POST tools/call"];
     expect(server.log).toEqual(["POST initialize", ...pass]);
     expect(application.events).toEqual([{ type: "stateless", connection: "modern" }]);
@@ -39,12 +44,12 @@ describe("a server that only knows revisions without sessions", () => {
 
     server.requests.length = 0;
     now += day;
-    expect(await application.step(session, use)).toEqual(session);
+    expect(await application.step(session, useModern)).toEqual(session);
     expect(server.log).toEqual(pass);
 
     server.requests.length = 0;
     now += 1;
-    session = await application.step(session, use);
+    session = await application.step(session, useModern);
     expect(server.log).toEqual(["POST initialize", ...pass]);
     expect(JSON.stringify(session)).toContain(String(now));
   });
@@ -152,28 +157,35 @@ describe("a server that only knows HTTP+SSE", () => {
     ]);
   });
 
-  test.each([400, 404, 405])("is not looked for when a session was being resumed: %i", async (status) => {
-    const server = await startNotebookServer();
-    const application = startApplication({ old: define(server) });
-    const session = await application.step({}, (registry) => registry.tools());
-    application.takeEvents();
-    server.requests.length = 0;
-    server.intercept((_, response) => sendText(response, status, "not here"));
-    await application.step(session, async (registry) => {
-      const tools = await registry.tools();
-      await expect(callTool(tools, "old__list_notes")).rejects.toThrow();
-      await registry.client("old");
-    });
-    expect(server.requests.length).toBeGreaterThan(0);
-    expect(server.log).not.toContain("GET");
-    expect(application.takeEvents()).not.toContain("sse-fallback");
-  });
+  test.each([400, 404, 405])(
+    "is not looked for when a session was being resumed: %i",
+    async (status) => {
+      const server = await startNotebookServer();
+      const application = startApplication({ old: define(server) });
+      const session = await application.step({}, (registry) => registry.tools());
+      application.takeEvents();
+      server.requests.length = 0;
+      server.intercept((_, response) => sendText(response, status, "not here"));
+      await application.step(session, async (registry) => {
+        const tools = await registry.tools();
+        await expect(callTool(tools, "old__list_notes")).rejects.toThrow(
+          /not here|no longer knows/,
+        );
+        await registry.client("old");
+      });
+      expect(server.requests.length).toBeGreaterThan(0);
+      expect(server.log).not.toContain("GET");
+      expect(application.takeEvents()).not.toContain("sse-fallback");
+    },
+  );
 
-  test("is not looked for when the server is of the later era", async () => {
-    const server = await startModernServer();
+  test("is not looked for when the server is of the later era, and broken", async () => {
+    const server = await startModernServer({ isBroken: true });
     const application = startApplication({ modern: define(server) });
     await application.step({}, (registry) => registry.tools());
-    expect(server.log).not.toContain("GET");
+    expect(application.takeEvents()).toEqual(["stateless", "unavailable"]);
+    // The one that `@ai-sdk/mcp` opens before `initialize` when the probe fails.
+    expect(server.log.filter((line) => line === "GET")).toHaveLength(1);
   });
 });
 
@@ -181,10 +193,7 @@ describe("a server that names no session", () => {
   test("is greeted in each step, and nothing is resumed", async () => {
     const server = await startNotebookServer({ isSessionless: true });
     const application = startApplication({ plain: define(server) });
-    const use = async (registry: any) => {
-      expect(await callForText(await registry.tools(), "plain__list_notes")).toBe("");
-    };
-    const session = await application.step({}, use);
+    const session = await application.step({}, usePlain);
     const requests = [
       "POST initialize",
       "POST notifications/initialized",
@@ -195,7 +204,7 @@ describe("a server that names no session", () => {
     expect(application.takeEvents()).toEqual(["sessionless"]);
 
     server.requests.length = 0;
-    expect(await application.step(session, use)).toEqual(session);
+    expect(await application.step(session, usePlain)).toEqual(session);
     expect(server.log).toEqual(requests);
     expect(JSON.stringify(server.requests.map(({ headers }) => headers))).not.toContain(
       "mcp-session-id",

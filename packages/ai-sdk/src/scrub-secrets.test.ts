@@ -3,7 +3,12 @@ import { scrubSecrets } from "./scrub-secrets.ts";
 
 describe("scrubSecrets", () => {
   test.each([
-    ["a token", "Bearer abcdefgh was refused", ["Bearer abcdefgh"], "Bearer [redacted] was refused"],
+    [
+      "a token",
+      "Bearer abcdefgh was refused",
+      ["Bearer abcdefgh"],
+      "Bearer [redacted] was refused",
+    ],
     ["a token alone", "bad token: abcdefgh", ["Bearer abcdefgh"], "bad token: [redacted]"],
     ["a key", "abcdefgh, abcdefgh", ["abcdefgh"], "[redacted], [redacted]"],
     ["a key with quotes in JSON", '{"a":"abc\\"efgh"}', ['abc"efgh'], '{"a":"[redacted]"}'],

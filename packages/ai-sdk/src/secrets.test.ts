@@ -9,6 +9,12 @@ const principal = { type: "user", issuer: "https://canary-issuer", id: "canary-u
 const auth = { getToken: () => ({ token: "canary-token" }) };
 const headers = { "x-api-key": () => "canary-api-key" };
 
+const fail = () => Promise.reject(new Error("The vault is sealed."));
+
+const list = async (registry: { tools: () => Promise<any> }) => {
+  await callTool(await registry.tools(), "notes__list_notes");
+};
+
 const output: unknown[] = [];
 beforeEach(() => {
   output.length = 0;
@@ -32,7 +38,7 @@ function printed(seen: readonly unknown[]): string {
 /** Uses a connection until nothing more can go wrong; gives all that was seen of it. */
 async function useEverything(
   options: McpClientConnectionOptions,
-  interceptor?: { intercept(handler: Interceptor): void; handler: Interceptor },
+  interceptor?: { intercept: (handler: Interceptor) => void; handler: Interceptor },
 ): Promise<unknown[]> {
   const application = startApplication({ notes: defineMcpClientConnection(options) });
   const errors: unknown[] = [];
@@ -101,20 +107,22 @@ describe("no session id, token or principal is in what an observer sees", () => 
     expect(printed(seen)).not.toMatch(/canary|secret-session/);
   });
 
-  test.each(echoes)("when the server of a stateless connection repeats them in a %s", async (_, handler) => {
-    const server = await startNotebookServer({ isSessionless: true });
-    const { url, intercept } = server;
-    const seen = await useEverything(
-      { url, description: "Echoes.", auth, headers },
-      { intercept, handler },
-    );
-    expect(seen).not.toEqual([]);
-    expect(printed(seen)).not.toMatch(/canary/);
-  });
+  test.each(echoes)(
+    "when the server of a stateless connection repeats them in a %s",
+    async (_, handler) => {
+      const server = await startNotebookServer({ isSessionless: true });
+      const { url, intercept } = server;
+      const seen = await useEverything(
+        { url, description: "Echoes.", auth, headers },
+        { intercept, handler },
+      );
+      expect(seen).not.toEqual([]);
+      expect(printed(seen)).not.toMatch(/canary/);
+    },
+  );
 
   test("when getToken or a header's function fails", async () => {
     const { url } = await startNotebookServer();
-    const fail = () => Promise.reject(new Error("The vault is sealed."));
     const seen = [
       ...(await useEverything({
         url,
@@ -157,15 +165,12 @@ describe("no session id, token or principal is in what an observer sees", () => 
         headers,
       }),
     });
-    const use = async (registry: any) => {
-      await callTool(await registry.tools(), "notes__list_notes");
-    };
-    const session = await application.step({}, use, principal);
-    await application.step(session, use, principal);
+    const session = await application.step({}, list, principal);
+    await application.step(session, list, principal);
     server.forgetSessions();
-    await application.step(session, use, principal);
+    await application.step(session, list, principal);
     const text = JSON.stringify(session).replace(/"version":1/, '"version":9');
-    await application.step(JSON.parse(text) as object, use, principal);
+    await application.step(JSON.parse(text) as object, list, principal);
 
     const types = application.events.map(({ type }) => type);
     expect(types).toEqual(expect.arrayContaining(["started", "resumed", "lost", "recovered"]));

@@ -6,7 +6,7 @@ import {
 } from "@durable-mcp/core";
 
 /** The one key of `session.state` that is ours: a record of snapshots under their session keys. */
-export const stateKey = "mcpSessions";
+const stateKey = "mcpSessions";
 
 /** A slot of a registry, with what became of the state it was seeded from. */
 export interface SeededSlot {

@@ -58,7 +58,9 @@ describe("a stateless connection", () => {
   test("neither reads nor writes the state", async () => {
     const server = await startNotebookServer();
     const { provider } = startApplication({ plain: define(server) });
-    const session = { state: { mcpSessions: { '["plain","user","https://idp.test","alice"]': 1 } } };
+    const session = {
+      state: { mcpSessions: { '["plain","user","https://idp.test","alice"]': 1 } },
+    };
     const registry = provider.create({ state: session.state, principal: alice });
     await registry.tools();
     await registry.dispose();

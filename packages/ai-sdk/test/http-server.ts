@@ -35,16 +35,16 @@ export async function startHttpServer(
 ): Promise<TestHttpServer> {
   const requests: ReceivedRequest[] = [];
   const server = createServer((raw, response) => {
-    void text(raw).then(
-      async (body) => {
-        const { method = "", url = "", headers } = raw;
-        const request = { method, path: url, headers, message: parseJson(body), raw };
-        requests.push(request);
-        await handler(request, response);
-      },
-      () => undefined, // The client went away while it sent the request.
-    );
+    void receive(raw, response);
   });
+  const receive = async (raw: IncomingMessage, response: ServerResponse) => {
+    const body = await text(raw).catch(() => undefined);
+    if (body === undefined) return; // The client went away while it sent the request.
+    const { method = "", url = "", headers } = raw;
+    const request = { method, path: url, headers, message: parseJson(body), raw };
+    requests.push(request);
+    await handler(request, response);
+  };
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });

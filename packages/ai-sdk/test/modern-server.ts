@@ -3,11 +3,17 @@ import { answer } from "./notebook-server.ts";
 
 const version = "2026-07-28";
 
-/** A server of the revision without sessions and of no other: it refuses `initialize`. */
-export async function startModernServer(): Promise<TestHttpServer & { readonly url: string }> {
+/**
+ * A server of the revision without sessions and of no other: it refuses `initialize`. Broken, it
+ * answers its own methods with 500.
+ */
+export async function startModernServer({ isBroken = false } = {}): Promise<
+  TestHttpServer & { readonly url: string }
+> {
   const server = await startHttpServer(({ method, headers, message }, response) => {
     if (method !== "POST") return void response.writeHead(405).end();
     const { id, params } = message;
+    const meta: unknown = params?.["_meta"];
     const succeed = (result: object) =>
       sendJson(response, 200, {
         jsonrpc: "2.0",
@@ -18,10 +24,11 @@ export async function startModernServer(): Promise<TestHttpServer & { readonly u
       sendJson(response, status, { jsonrpc: "2.0", id, error: { code, message: text, data } });
     if (
       headers["mcp-protocol-version"] !== version ||
-      params?._meta?.["io.modelcontextprotocol/protocolVersion"] !== version
+      (meta as Record<string, unknown>)["io.modelcontextprotocol/protocolVersion"] !== version
     ) {
       return fail(400, -32022, "Unsupported protocol version", { supported: [version] });
     }
+    if (isBroken) return void response.writeHead(500).end();
     switch (message.method) {
       case "server/discover":
         return succeed({

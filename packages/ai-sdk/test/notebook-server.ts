@@ -23,11 +23,11 @@ export interface NotebookServer extends TestHttpServer {
   /** How calls of the tool `wait` went: "started", then "finished" or "aborted". */
   readonly waits: string[];
   /** Forgets all sessions, as a restart does. */
-  forgetSessions(): void;
+  readonly forgetSessions: () => void;
   /** Ends the calls of `wait` that are under way. */
-  release(): void;
+  readonly release: () => void;
   /** Changes how requests are answered from now on. */
-  intercept(interceptor: Interceptor): void;
+  readonly intercept: (interceptor: Interceptor) => void;
 }
 
 export interface NotebookServerOptions {
@@ -48,7 +48,7 @@ export async function startNotebookServer({
   const sessionIds: string[] = [];
   const waits: string[] = [];
   let released = Promise.withResolvers<void>();
-  let interceptor: Interceptor = () => "next";
+  let interceptor = leaveToServer;
 
   const openSession = async () => {
     const transport = new StreamableHTTPServerTransport({
@@ -65,16 +65,14 @@ export async function startNotebookServer({
     );
     if (setUp) setUp(mcp);
     else registerNotebook(mcp, { waits, released: () => released.promise });
-    // The SDK's own types are not made for exactOptionalPropertyTypes.
-    await mcp.connect(transport as Parameters<McpServer["connect"]>[0]);
+    await mcp.connect(transport);
     return transport;
   };
 
   const server = await startHttpServer(async (request, response) => {
     if ((await interceptor(request, response)) !== "next") return;
     const id = request.headers["mcp-session-id"]?.toString();
-    const transport =
-      id === undefined || isSessionless ? await openSession() : transports.get(id);
+    const transport = id === undefined || isSessionless ? await openSession() : transports.get(id);
     if (transport) return await transport.handleRequest(request.raw, response, request.message);
     const error = { code: -32001, message: "Session not found" };
     sendJson(response, 404, { jsonrpc: "2.0", id: null, error });
@@ -94,6 +92,8 @@ export async function startNotebookServer({
     },
   });
 }
+
+const leaveToServer: Interceptor = () => "next";
 
 function registerNotebook(
   mcp: McpServer,

@@ -32,11 +32,11 @@ export function startApplication<CONNECTIONS extends Record<string, McpClientCon
     /** The types of the events since the last look. */
     takeEvents: () => events.splice(0).map(({ type }) => type),
     /** One step as a process takes it: the agent session comes and goes as JSON. */
-    async step(
+    step: async (
       session: AgentSession,
       use: (registry: ConnectionRegistry<CONNECTIONS>) => unknown,
       principal: Principal | undefined = alice,
-    ): Promise<AgentSession> {
+    ): Promise<AgentSession> => {
       const loaded = JSON.parse(JSON.stringify(session)) as AgentSession;
       const registry = provider.create({ state: loaded.state, principal });
       try {

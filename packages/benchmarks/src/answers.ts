@@ -3,12 +3,12 @@ import { type ToolResultName, toolResults } from "./tool-results.ts";
 export type Framing = "json" | "sse";
 export const framings: readonly Framing[] = ["json", "sse"];
 
-export const contentTypes = { json: "application/json", sse: "text/event-stream" } as const;
+const contentTypes = { json: "application/json", sse: "text/event-stream" } as const;
 
 /** An answer of `size` bytes, whole but for the id. */
 export interface AnswerTemplate {
   readonly contentType: string;
-  withId(id: unknown): Buffer;
+  readonly withId: (id: unknown) => Buffer;
 }
 
 /** An answer as the official TypeScript SDK's servers print it: the id comes last. */

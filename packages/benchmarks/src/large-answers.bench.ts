@@ -3,10 +3,10 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { framings } from "./answers.ts";
 import { callerNames, createCaller } from "./callers.ts";
-import { printTable } from "./print-table.ts";
 import { createResumedFetch } from "./session.ts";
 import { measureSideBySide } from "./side-by-side.ts";
 import { startMcpServer } from "./start-mcp-server.ts";
+import { createTable } from "./table.ts";
 import { toolResultNames } from "./tool-results.ts";
 
 const bytes = 1_000_000;
@@ -15,51 +15,40 @@ const maxExtraMs = 0.5;
 const maxRatio = 1.15;
 
 const origin = await startMcpServer();
-const rows: string[][] = [];
+const table = createTable(
+  `Answers of ${bytes} bytes over HTTP: medians of ${rounds} rounds`,
+  ["caller", "answer", "content"],
+  ["plain ms", "session ms", "extra ms", "ratio"],
+);
+afterAll(() => table.print());
 
 describe.each(callerNames)("%s", (caller) => {
   describe.each(framings)("%s", (framing) => {
-    test.each(toolResultNames)("%s", async (result) => {
-      const url = `${origin}/${framing}/${encodeURI(result)}/${bytes}`;
-      const plain = await createCaller[caller](url, fetch);
-      const session = await createCaller[caller](url, createResumedFetch(url));
-      expect(withoutId(await session()) === withoutId(await plain())).toBe(true);
+    test.each(toolResultNames)("%s", async (content) => {
+      const url = `${origin}/${framing}/${encodeURI(content)}/${bytes}`;
+      const plainCall = await createCaller[caller](url, fetch);
+      const sessionCall = await createCaller[caller](url, createResumedFetch(url));
+      expect(withoutId(await sessionCall()) === withoutId(await plainCall())).toBe(true);
 
-      const [baseline, measured] = await measureSideBySide(
-        [
-          { name: "plain", run: plain },
-          { name: "session", run: session },
-        ],
+      const { plain, session } = await measureSideBySide(
+        { plain: plainCall, session: sessionCall },
         rounds,
       );
-      if (!baseline || !measured) throw new Error("Nothing was measured.");
-      const { medianMs, extraMs, ratio } = measured;
-      rows.push([
-        caller,
-        framing,
-        result,
-        baseline.medianMs.toFixed(2),
-        medianMs.toFixed(2),
-        extraMs.toFixed(2),
-        ratio.toFixed(2),
-      ]);
+      const figures = [plain.medianMs, session.medianMs, session.extraMs, session.ratio];
+      table.add(
+        [caller, framing, content],
+        figures.map((figure) => figure.toFixed(2)),
+      );
       expect(
-        extraMs <= maxExtraMs || ratio <= maxRatio,
-        `${extraMs.toFixed(2)} ms more, ${ratio.toFixed(2)} times the time`,
+        session.extraMs <= maxExtraMs || session.ratio <= maxRatio,
+        `${session.extraMs.toFixed(2)} ms more, ${session.ratio.toFixed(2)} times the time`,
       ).toBe(true);
     });
   });
 });
 
-/** The two calls have ids of their own, of one length or two. */
+/** What two calls have in common: their ids differ. */
 function withoutId(answer: unknown): string {
-  return (typeof answer === "string" ? answer : JSON.stringify(answer)).replace(
-    /"id":\d+\}\s*$/,
-    "",
-  );
+  const text = typeof answer === "string" ? answer : JSON.stringify(answer);
+  return text.replace(/"id":\d+\}\s*$/, "");
 }
-
-afterAll(() => {
-  const columns = ["caller", "answer", "content", "plain ms", "session ms", "extra ms", "ratio"];
-  printTable(`Answers of ${bytes} bytes, medians of ${rounds} rounds`, columns, rows);
-});

@@ -1,25 +1,24 @@
 // What the session fetch could do instead: print the answers again. For comparison only.
 import { createParser } from "eventsource-parser";
 
-type RestoreAnswer = (response: Response, wireId: string, id: unknown) => Promise<Response>;
-
 /** Gives each request an id of its own, and lets `restore` put the client's back. */
 function withWireIds(
   fetch: typeof globalThis.fetch,
-  restore: RestoreAnswer,
+  restore: (response: Response, wireId: string, id: unknown) => Promise<Response>,
 ): typeof globalThis.fetch {
   let count = 0;
   return async (input, init) => {
-    const { id, ...message } = JSON.parse(String(init?.body)) as { id: unknown };
+    const { id, ...message } = JSON.parse(init?.body as string) as { id: unknown };
     count += 1;
     const wireId = `5f1c9d0e2b7a4c6d8e9f0a1b.${count}`;
     const body = JSON.stringify({ ...message, id: wireId });
-    return restore(await fetch(input, { ...init, body }), wireId, id);
+    return await restore(await fetch(input, { ...init, body }), wireId, id);
   };
 }
 
-const parseAndPrint = (message: string, id: unknown) =>
-  JSON.stringify({ ...(JSON.parse(message) as object), id });
+function parseAndPrint(message: string, id: unknown): string {
+  return JSON.stringify({ ...(JSON.parse(message) as object), id });
+}
 
 /** JSON answers, parsed and printed. */
 export function createJsonPrintingFetch(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
@@ -50,19 +49,20 @@ function printEvents(
   return withWireIds(fetch, async ({ body, headers }, wireId, id) => {
     const decoder = new TextDecoder();
     const encoder = new TextEncoder();
-    let feed: (text: string) => void;
-    const transform = new TransformStream<Uint8Array, Uint8Array>({
-      start(controller) {
-        ({ feed } = createParser({
-          onEvent(event) {
-            const type = event.event === undefined ? "" : `event: ${event.event}\n`;
-            const eventId = event.id === undefined ? "" : `id: ${event.id}\n`;
-            const data = restore(event.data, wireId, id);
-            controller.enqueue(encoder.encode(`${type}${eventId}data: ${data}\n\n`));
-          },
-        }));
+    const printed: Uint8Array[] = [];
+    const parser = createParser({
+      onEvent(event) {
+        const type = event.event === undefined ? "" : `event: ${event.event}\n`;
+        const eventId = event.id === undefined ? "" : `id: ${event.id}\n`;
+        const data = restore(event.data, wireId, id);
+        printed.push(encoder.encode(`${type}${eventId}data: ${data}\n\n`));
       },
-      transform: (chunk) => feed(decoder.decode(chunk, { stream: true })),
+    });
+    const transform = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        parser.feed(decoder.decode(chunk, { stream: true }));
+        for (const event of printed.splice(0)) controller.enqueue(event);
+      },
     });
     return new Response(body?.pipeThrough(transform), { headers });
   });

@@ -1,11 +1,4 @@
-/** One of several ways to do the same thing. */
-export interface Candidate {
-  readonly name: string;
-  run(): Promise<unknown>;
-}
-
 export interface Measurement {
-  readonly name: string;
   readonly medianMs: number;
   /** How much longer than the first candidate it takes. */
   readonly extraMs: number;
@@ -14,15 +7,20 @@ export interface Measurement {
 }
 
 /**
- * Times candidates against the first of them: medians of many rounds. Each round runs every
- * candidate once, in an order that changes from round to round, so that whatever else the machine
- * does meets all of them alike. (Vitest's `bench` runs one to the end before the next.)
+ * Times several ways to do the same thing against the first of them: medians of many rounds. Each
+ * round runs every candidate once, in an order that changes from round to round, so that whatever
+ * else the machine does meets all of them alike. (Vitest's `bench` runs one candidate to the end
+ * before the next.)
  */
-export async function measureSideBySide(
-  candidates: readonly Candidate[],
+export async function measureSideBySide<Name extends string>(
+  candidates: Readonly<Record<Name, () => Promise<unknown>>>,
   rounds: number,
-): Promise<Measurement[]> {
-  const timed = candidates.map((candidate) => ({ ...candidate, timesMs: [] as number[] }));
+): Promise<Record<Name, Measurement>> {
+  const timed = Object.entries<() => Promise<unknown>>(candidates).map(([name, run]) => ({
+    name,
+    run,
+    timesMs: [] as number[],
+  }));
   const warmUpRounds = Math.ceil(rounds / 4);
   for (let round = 0; round < warmUpRounds + rounds; round += 1) {
     const first = round % timed.length;
@@ -32,14 +30,12 @@ export async function measureSideBySide(
       if (round >= warmUpRounds) timesMs.push(performance.now() - start);
     }
   }
-  const medians = timed.map(({ name, timesMs }) => ({ name, medianMs: median(timesMs) }));
-  const baseline = medians[0]?.medianMs ?? Number.NaN;
-  return medians.map(({ name, medianMs }) => ({
-    name,
-    medianMs,
-    extraMs: medianMs - baseline,
-    ratio: medianMs / baseline,
-  }));
+  const baselineMs = median(timed[0]?.timesMs ?? []);
+  const measurements = timed.map(({ name, timesMs }) => {
+    const medianMs = median(timesMs);
+    return [name, { medianMs, extraMs: medianMs - baselineMs, ratio: medianMs / baselineMs }];
+  });
+  return Object.fromEntries(measurements) as Record<Name, Measurement>;
 }
 
 function median(values: readonly number[]): number {

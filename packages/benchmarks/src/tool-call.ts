@@ -1,7 +1,13 @@
 let id = 0;
 
+export interface ToolCall {
+  readonly method: "POST";
+  readonly headers: Record<string, string>;
+  readonly body: string;
+}
+
 /** An MCP client's POST of a tool call. */
-export function createToolCall(): RequestInit {
+export function createToolCall(): ToolCall {
   id += 1;
   return {
     method: "POST",

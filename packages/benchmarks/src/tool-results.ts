@@ -27,7 +27,7 @@ export type ToolResultName = keyof typeof toolResults;
 export const toolResultNames = Object.keys(toolResults) as ToolResultName[];
 
 const base64 =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg";
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg";
 const sourceCode =
   'function greet(name) {\n\tif (name === "") throw new Error("a name is \\"needed\\"");\n\tconsole.log("Hello, " + name);\n}\n\n';
 const scripts = "Привет, мир. 今日は世界、良い天気ですね。 Καλημέρα κόσμε! 🌍🚀 مرحبا بالعالم. ";

@@ -66,6 +66,12 @@ export function createEventAnswerStream(
       }
       options.signal?.throwIfAborted();
       if (isOpenEnded) {
+        splitter.finish();
+        const continued = await resume("", undefined);
+        if (continued !== undefined) {
+          reader = continued.getReader();
+          return false;
+        }
         if (chunk.failed) throw chunk.cause;
         return true;
       }

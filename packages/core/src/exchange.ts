@@ -1,3 +1,4 @@
+import { abortable } from "./abortable.ts";
 import {
   type AnswerStreamOptions,
   createEventAnswerStream,
@@ -83,6 +84,7 @@ export function createExchange({
       throw sessionRefused(state, method, url, ensured.refused.status);
     }
     const session = ensured.live;
+    if (state.listenOpening) await abortable(state.listenOpening, request.signal);
     const sent = ids.send(message);
     const stopCancelling = cancelWhenAborted(sent.pending, session, request);
     const settle = () => {

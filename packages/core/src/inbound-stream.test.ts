@@ -134,12 +134,59 @@ describe("with listen", () => {
     await third.body?.cancel();
   });
 
-  test.each([404, 405, 409])("answers 405 where the server answers %i", async (status) => {
+  test.each([404, 405])("answers 405 where the server answers %i", async (status) => {
     const { fetch, server } = await startStreamingStep({ listen: true });
     server.use((_, response) => sendText(response, status, "no"));
     expect((await fetch(server.url, get)).status).toBe(405);
     expect((await fetch(server.url, get)).status).toBe(405);
     expect(server.log).toEqual(["GET", "GET"]);
+  });
+
+  test("waits for the stream of the step before to close, and then gives up", async () => {
+    const { fetch, server, streams } = await startStreamingStep({ listen: true });
+    let conflicts = 2;
+    server.use((_, response) => {
+      if (conflicts-- > 0) return sendText(response, 409, "Conflict");
+      streams.push(response);
+      startEvents(response);
+    });
+    const response = await fetch(server.url, get);
+    expect([response.status, server.log.length]).toEqual([200, 3]);
+    await response.body?.cancel();
+    conflicts = Number.POSITIVE_INFINITY;
+    expect((await fetch(server.url, get)).status).toBe(405);
+  });
+
+  test("holds requests until the stream is open, or refused", async () => {
+    const { client, fetch, server, streams } = await startStreamingStep({ listen: true });
+    const opening = Promise.withResolvers<void>();
+    server.use(async ({ method }, response, next) => {
+      if (method !== "GET") return next();
+      await opening.promise;
+      streams.push(response);
+      startEvents(response);
+    });
+    const opened = fetch(server.url, get);
+    const call = client.request("tools/call");
+    await expect.poll(() => server.log).toEqual(["GET"]);
+    opening.resolve();
+    await Promise.all([opened, call]);
+    expect(server.log).toEqual(["GET", "POST tools/call"]);
+    await (await opened).body?.cancel();
+  });
+
+  test("goes on with the session that takes a lost one's place, before the call does", async () => {
+    const { client, fetch, server, streams } = await startStreamingStep({ listen: true });
+    const response = await fetch(server.url, get);
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    await reader.read();
+    server.forgetSessions();
+    await client.request("tools/call");
+    expect(server.log.slice(-2)).toEqual(["GET", "POST tools/call"]);
+    expect(server.requests.at(-2)?.headers["mcp-session-id"]).toBe(server.sessionIds.at(-1));
+    expect(eventMessages((await reader.read()).value ?? "")).toEqual([note]);
+    expect(streams).toHaveLength(2);
+    await reader.cancel();
   });
 
   test.each([401, 503])("shows the client a %i", async (status) => {

@@ -1,5 +1,5 @@
-import { abortable } from "./abortable.ts";
 import { hasContentType } from "./read-answer.ts";
+import { wait } from "./wait.ts";
 
 /** How long to wait before the first `retry` field says otherwise, in milliseconds. */
 const defaultRetryMs = 1000;
@@ -48,16 +48,4 @@ export function createStreamResumption(
     }
     return undefined;
   };
-}
-
-async function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const elapsed = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  try {
-    await abortable(elapsed, signal);
-  } finally {
-    clearTimeout(timer);
-  }
 }

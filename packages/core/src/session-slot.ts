@@ -47,7 +47,9 @@ export interface SlotState {
   clientParams: ClientParams | undefined;
   /** Whether a stream of server messages is open. There is never a second one. */
   listening: boolean;
-  /** Called when a session comes into use. */
+  /** Settles when the stream of server messages that is being opened is open, or refused. */
+  listenOpening: Promise<void> | undefined;
+  /** Called once, when the next session comes into use. */
   readonly liveListeners: Set<(live: LiveSession) => void>;
   readonly opening: SharedTask<Opening>;
   readonly confirming: SharedTask<Confirmation>;
@@ -80,6 +82,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     localTools: undefined,
     clientParams: undefined,
     listening: false,
+    listenOpening: undefined,
     liveListeners: new Set(),
     opening: createSharedTask(),
     confirming: createSharedTask(),
@@ -115,8 +118,9 @@ export function saveSnapshot(state: SlotState, snapshot: SessionSnapshot | undef
 /** Puts a session into use, for all requests from now on. */
 export function setLive(state: SlotState, live: LiveSession): void {
   state.live = live;
-  for (const listener of state.liveListeners) listener(live);
+  const listeners = [...state.liveListeners];
   state.liveListeners.clear();
+  for (const listener of listeners) listener(live);
 }
 
 /** The session in use, as soon as there is one. Makes none. */

@@ -113,8 +113,7 @@ export function isSessionId(value: string): boolean {
 
 /** The result of an `initialize` if it is one of a revision that has sessions. */
 export function asInitializeResult(value: unknown): InitializeResult | undefined {
-  const parsed = z.safeParse(initializeResult, value);
-  return parsed.success ? parsed.data : undefined;
+  return z.safeParse(initializeResult, value).success ? (value as InitializeResult) : undefined;
 }
 
 /**
@@ -124,8 +123,10 @@ export function asInitializeResult(value: unknown): InitializeResult | undefined
  * @throws {McpSessionError} `STATE_INVALID`, naming the first field that is wrong and no value.
  */
 export function parseSessionSnapshot(value: unknown): SessionSnapshot {
-  const parsed = z.safeParse(snapshotSchema, ownJson(value));
-  if (parsed.success) return parsed.data;
+  const copy = ownJson(value);
+  const parsed = z.safeParse(snapshotSchema, copy);
+  // Not the parser's own copy: it has the keys in another order, and lists are compared as text.
+  if (parsed.success) return copy as SessionSnapshot;
   throw stateInvalid(parsed.error.issues[0]?.path.join(".") || "the snapshot");
 }
 
