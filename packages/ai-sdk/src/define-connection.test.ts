@@ -100,6 +100,7 @@ describe("refuses, and names the field", () => {
     ["a time-out that is text", { timeouts: { connectMs: "5s" } }, "timeouts.connectMs"],
     ["an unknown time-out", { timeouts: { totalMs: 1 } }, "timeouts.totalMs"],
     ["a redirect that is unknown", { redirect: "follow" }, "redirect"],
+    ["a redirect on a stateless connection", { redirect: "same-origin" }, "redirect"],
     ["a fetch that is no function", { fetch: {} }, "fetch"],
   ])("%s", (_, options, field) => {
     const error = errorOf(() => define({ ...valid, ...options }));

@@ -83,7 +83,7 @@ export interface McpClientConnectionOptions<
         readonly callMs?: number | undefined;
       }
     | undefined;
-  /** Whether redirects within the server's origin are followed. @default "refuse" */
+  /** Whether a stateful connection follows redirects within the server's origin. @default "refuse" */
   readonly redirect?: "refuse" | "same-origin" | undefined;
   /**
    * The fetch that requests go out with. Passing one also vouches for where OAuth requests may go:
@@ -171,6 +171,10 @@ const optionsSchema = z
     z.refine(({ auth, authProvider }) => auth === undefined || authProvider === undefined, {
       path: ["auth"],
       message: "cannot be combined with authProvider; keep the one that applies",
+    }),
+    z.refine(({ redirect, session = "stateless" }) => !redirect || session !== "stateless", {
+      path: ["redirect"],
+      message: "is for stateful connections; a stateless one refuses redirects",
     }),
     z.refine(({ url }) => !hasCredentials(parseUrl(url)), {
       path: ["url"],

@@ -56,7 +56,18 @@ describe("onElicitation", () => {
     expect(server.sessionIds).toHaveLength(1);
   });
 
-  // The stream belonged to the lost session, and none is opened for the new one (core: inbound stream).
+  test("answers the server's question in the first call of each of ten steps in a row", async () => {
+    const server = await startNotebookServer({ setUp: registerGreeting });
+    const application = startApplication({ hello: define(server.url, { onElicitation: decline }) });
+    let session: Parameters<typeof application.step>[0] = {};
+    for (let step = 1; step <= 10; step += 1) {
+      session = await application.step(session, async (registry) => {
+        expect(await callForText(await registry.tools(), "hello__greet")).toContain("decline");
+      });
+    }
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
   test("answers the server after the session was lost and recovered", async () => {
     const server = await startNotebookServer({ setUp: registerGreeting });
     const hello = define(server.url, { onElicitation: decline, timeouts: { callMs: 500 } });

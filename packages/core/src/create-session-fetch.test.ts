@@ -94,7 +94,7 @@ test("sends its own messages with what the client passes to fetch beside the req
   const { client } = startStep(server, {
     snapshot: await saveSession(server),
     fetch: (input, init) => {
-      seen.push([JSON.parse(String(init?.body)).method, init]);
+      seen.push([JSON.parse(init?.body as string).method, init]);
       return fetch(input, init);
     },
   });

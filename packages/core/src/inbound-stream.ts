@@ -127,14 +127,15 @@ export function createInboundStream({
       const { live } = state;
       if (live === undefined) return emptyAnswer(405);
       const response = await get(request, live);
-      const none = async () => undefined;
-      return await toAnswer(response, live, request.signal, none, () => undefined);
+      return await toAnswer(response, live, request.signal, endsThere, () => undefined);
     }
     if (!listen || state.listening) return emptyAnswer(405);
     const response = await listenForMessages(request);
     return isNoStream(response.status) ? emptyAnswer(405) : response;
   };
 }
+
+const endsThere = () => Promise.resolve(undefined);
 
 /** A server's ways to say that there is no such stream, or one already. */
 function isNoStream(status: number): boolean {
@@ -156,12 +157,9 @@ async function withoutConflict(
 }
 
 function holdRequests(state: SlotState, opening: Promise<Response>): void {
-  const settled = opening.then(
-    () => undefined,
-    () => undefined,
-  );
-  state.listenOpening = settled;
-  void settled.then(() => {
+  const settle = () => {
     if (state.listenOpening === settled) state.listenOpening = undefined;
-  });
+  };
+  const settled: Promise<void> = opening.then(settle, settle);
+  state.listenOpening = settled;
 }

@@ -4,7 +4,7 @@ import { type PendingRequest, type RequestIds, restoreMessage } from "./request-
 import { scrubError } from "./scrub-session-id.ts";
 
 /** What to do with a message from the server: leave it, replace a part of it, or keep it back. */
-export type MessageEdit =
+type MessageEdit =
   | { readonly start: number; readonly end: number; readonly text: string }
   | "drop"
   | undefined;

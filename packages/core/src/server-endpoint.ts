@@ -1,6 +1,6 @@
 import { McpSessionError } from "./mcp-session-error.ts";
 
-export interface EndpointRequest {
+interface EndpointRequest {
   readonly method: "GET" | "POST" | "DELETE" | (string & {});
   readonly headers: Headers;
   readonly body?: BodyInit | null | undefined;

@@ -7,7 +7,7 @@ export const FIRST_STATELESS_VERSION = "2026-07-28";
 export const LATEST_SESSION_VERSION = "2025-11-25";
 
 /** Larger snapshots are refused, as are deeper ones. Counted in UTF-16 units of the JSON text. */
-export const MAX_SNAPSHOT_LENGTH = 1_000_000;
+const MAX_SNAPSHOT_LENGTH = 1_000_000;
 const MAX_DEPTH = 64;
 
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management */
