@@ -206,7 +206,7 @@ describe("streaming", () => {
         pending,
         observe: () => {},
         reads: () => false,
-        sessionId: undefined,
+        toClient: (message) => message,
       }),
       signal: undefined,
       answered: () => false,

@@ -67,7 +67,8 @@ export function createEventAnswerStream(
       options.signal?.throwIfAborted();
       if (isOpenEnded) {
         splitter.finish();
-        const continued = await resume("", undefined);
+        const { lastEventId = "", retryMs } = splitter;
+        const continued = await resume(lastEventId, retryMs);
         if (continued !== undefined) {
           reader = continued.getReader();
           return false;

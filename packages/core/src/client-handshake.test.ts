@@ -99,6 +99,16 @@ describe("a resumed handshake", () => {
     ).toBe(false);
   });
 
+  test("does not take a session from the client that uses it when an older one comes", async () => {
+    const server = await startMcpServer();
+    const { client, fetch, slot } = startStep(server, { snapshot: await saveSession(server) });
+    await client.handshake();
+    const older = createRpcClient(fetch, server.url);
+    const result = await older.handshake({ protocolVersion: "2025-03-26" });
+    expect(result.protocolVersion).toBe("2025-11-25");
+    expect([server.requests, slot.changed]).toEqual([[], false]);
+  });
+
   test.each(["2025-11-25", "2026-07-28"])(
     "keeps a session for a client of %s",
     async (protocolVersion) => {

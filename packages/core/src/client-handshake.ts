@@ -38,6 +38,7 @@ export function createClientHandshake({
   const initialize = async (id: JsonRpcId, request: OutgoingRequest) => {
     discardNewerSnapshot(state, emit);
     const current = state.live ?? state.opened;
+    state.isInUse ||= current !== undefined;
     if (current !== undefined) return resultAnswer(id, current.initializeResult);
     const opening = await handshake.open(request, request.signal);
     if ("opened" in opening) return resultAnswer(id, opening.opened.initializeResult);
@@ -73,11 +74,11 @@ export function createClientHandshake({
 
 /**
  * A client that is older than the saved session could not speak its revision; it would refuse
- * the result for good, so the session is given up.
+ * the result for good, so the session is given up, unless another client is using it.
  */
 function discardNewerSnapshot(state: SlotState, emit: EmitSessionEvent): void {
   const { snapshot, clientParams } = state;
-  if (snapshot?.kind !== "session" || clientParams === undefined) return;
+  if (snapshot?.kind !== "session" || clientParams === undefined || state.isInUse) return;
   if (clientParams.protocolVersion >= snapshot.initializeResult.protocolVersion) return;
   state.live = undefined;
   saveSnapshot(state, undefined);

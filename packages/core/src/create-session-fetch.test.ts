@@ -5,11 +5,14 @@ import { saveSession, sessionSnapshot, startStep } from "../test/step.ts";
 import { createSessionFetch } from "./create-session-fetch.ts";
 import { createSessionSlot } from "./session-slot.ts";
 
-test.each(["/mcp", "", "ftp://host/mcp", "file:///mcp", "mcp"])("refuses %j for a url", (url) => {
-  expect(() => createSessionFetch({ url, slot: createSessionSlot() })).toThrow(
-    expect.objectContaining({ code: "CONNECTION_INVALID", data: { field: "url" } }),
-  );
-});
+test.each(["/mcp", "", "ftp://host/mcp", "file:///mcp", "mcp", "http://u:p@host/mcp"])(
+  "refuses %j for a url",
+  (url) => {
+    expect(() => createSessionFetch({ url, slot: createSessionSlot() })).toThrow(
+      expect.objectContaining({ code: "CONNECTION_INVALID", data: { field: "url" } }),
+    );
+  },
+);
 
 test("resumes with one request for one call, and says so once", async () => {
   const server = await startMcpServer();

@@ -1,6 +1,7 @@
 import { abortable } from "./abortable.ts";
 import { bufferAnswer, toResponse } from "./buffered-answer.ts";
 import { createClientHandshake } from "./client-handshake.ts";
+import { parseEndpointUrl } from "./endpoint-url.ts";
 import { createExchange } from "./exchange.ts";
 import { createHandshake, type OnSession } from "./handshake.ts";
 import { createInboundStream } from "./inbound-stream.ts";
@@ -12,6 +13,7 @@ import { bodyText, readOutgoingRequest, requestUrl } from "./outgoing-request.ts
 import { createSendOwnMessage } from "./own-message.ts";
 import { relistTools } from "./relist-tools.ts";
 import { createRequestIds } from "./request-ids.ts";
+import { createServerRequests } from "./server-requests.ts";
 import { createSendToEndpoint } from "./server-endpoint.ts";
 import { createEmit, type EmitSessionEvent } from "./session-event.ts";
 import { headersForClient, headersForSession } from "./session-headers.ts";
@@ -122,6 +124,7 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
       relistTools({ state, lost, sendOwn, ids, tools, emit, template, signal }),
     now,
   });
+  const serverRequests = createServerRequests(ids);
   const exchange = createExchange({
     state,
     url,
@@ -129,6 +132,7 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     sendOwn,
     ids,
     tools,
+    serverRequests,
     handshake,
     emit,
     cancelOnAbort: options.cancelOnAbort ?? false,
@@ -139,6 +143,7 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     send,
     ids,
     tools,
+    serverRequests,
     listen: options.listen ?? false,
   });
   const announceResumption = createResumptionNotice(state, emit);
@@ -181,7 +186,14 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     if (answered === "pass" || isOfStatelessEra(message)) return await passThrough(undefined);
     const list = isRequest(message) ? tools.answer(message) : undefined;
     if (list !== undefined && isRequest(message)) return resultAnswer(message.id, list);
-    return await abortable(exchange(message, request), request.signal);
+    const answer = exchange(message, request);
+    try {
+      return await abortable(answer, request.signal);
+    } catch (error) {
+      // With a base fetch that does not heed the signal an answer comes all the same.
+      answer.then((late) => late.body?.cancel(error)).catch(() => undefined);
+      throw error;
+    }
   };
 }
 
@@ -189,14 +201,6 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
 function isOfStatelessEra(message: JsonRpcMessage): boolean {
   const meta = "params" in message ? message.params?.["_meta"] : undefined;
   return isRecord(meta) && Object.hasOwn(meta, "io.modelcontextprotocol/protocolVersion");
-}
-
-function parseEndpointUrl(value: string | URL): URL {
-  const url = URL.canParse(String(value)) ? new URL(String(value)) : undefined;
-  if (url !== undefined && (url.protocol === "https:" || url.protocol === "http:")) return url;
-  throw new McpSessionError("CONNECTION_INVALID", "url must be an absolute http(s) URL.", {
-    data: { field: "url" },
-  });
 }
 
 function isSameEndpoint(a: URL, b: URL): boolean {

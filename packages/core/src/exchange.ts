@@ -6,7 +6,7 @@ import {
 } from "./answer-stream.ts";
 import { bufferAnswer, isAuthOrOutage, toResponse, toResponseFor } from "./buffered-answer.ts";
 import { type Handshake, sessionLost, sessionRefused } from "./handshake.ts";
-import { isNotification, isRequest, type JsonRpcMessage } from "./json-rpc.ts";
+import { isRequest, type JsonRpcMessage } from "./json-rpc.ts";
 import { emptyAnswer, errorMessageText } from "./local-answer.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
@@ -14,8 +14,11 @@ import { hasContentType } from "./read-answer.ts";
 import type { PendingRequest, RequestIds } from "./request-ids.ts";
 import { createAnswerRestorer } from "./restore-answer.ts";
 import { createStreamResumption } from "./resume-stream.ts";
+import { keepFailure } from "./session-failure.ts";
+import { messageForClient } from "./message-for-client.ts";
 import type { SendOwnMessage } from "./own-message.ts";
 import type { SendToEndpoint } from "./server-endpoint.ts";
+import type { ServerRequests } from "./server-requests.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
 import { headersForClient, headersForMessage, headersForSession } from "./session-headers.ts";
 import { compareAndClear, type LiveSession, sameSession, type SlotState } from "./session-slot.ts";
@@ -32,6 +35,7 @@ export function createExchange({
   sendOwn,
   ids,
   tools,
+  serverRequests,
   handshake,
   emit,
   cancelOnAbort,
@@ -42,6 +46,7 @@ export function createExchange({
   sendOwn: SendOwnMessage;
   ids: RequestIds;
   tools: ToolListKeeper;
+  serverRequests: ServerRequests;
   handshake: Handshake;
   emit: EmitSessionEvent;
   cancelOnAbort: boolean | (() => boolean);
@@ -52,9 +57,11 @@ export function createExchange({
 
   /** A client's answer to the server, or a notification: nobody waits for what comes back. */
   const sendOneWay = async (message: JsonRpcMessage, request: OutgoingRequest) => {
-    const outgoing = isNotification(message) ? withWireIds(message, ids) : message;
-    if (outgoing === undefined || state.live === undefined) return emptyAnswer(202);
     const session = state.live;
+    if (session === undefined) return emptyAnswer(202);
+    const outgoing =
+      "method" in message ? withWireIds(message, ids) : serverRequests.answer(message, session);
+    if (outgoing === undefined) return emptyAnswer(202);
     const response = await send({
       ...request,
       headers: headersForSession(request.headers, session),
@@ -138,12 +145,14 @@ export function createExchange({
           if (state.live && sameSession(state.live, session)) tools.observe(message, of);
         },
         reads: ({ request: { method } }) => method === "tools/list",
-        sessionId: session.kind === "session" ? session.sessionId : undefined,
+        toClient: (message) => messageForClient(message, session, serverRequests),
       }),
       signal: request.signal,
       answered: () => ids.find(pending.wireId) === undefined,
-      failure: (cause) =>
-        errorMessageText(pending.request.id, outcomeUnknown(pending.request.method, cause)),
+      failure: (cause) => {
+        const error = outcomeUnknown(pending.request.method, cause);
+        return errorMessageText(pending.request.id, error, keepFailure(state, error));
+      },
       onEnd: () => {
         settle();
         // A reason of our own: the default is an exception with a stack, made for every answer.

@@ -259,3 +259,47 @@ test("makes one session for requests that need one at the same time", async () =
   expect(server.log.filter((entry) => entry === "POST initialize")).toHaveLength(1);
   expect(server.log.filter((entry) => entry === "POST notifications/initialized")).toHaveLength(1);
 });
+
+test("saves a session once, also when the client that made it leaves during the save", async () => {
+  const server = await startMcpServer();
+  const saving = Promise.withResolvers<void>();
+  let saves = 0;
+  const { client, slot, events } = startStep(server, {
+    onSession: async () => {
+      saves += 1;
+      await saving.promise;
+    },
+  });
+  await client.post(initialize);
+  const controller = new AbortController();
+  const leaving = client.post(initialized, { signal: controller.signal });
+  await expect.poll(() => saves).toBe(1);
+  controller.abort(new Error("left"));
+  await expect(leaving).rejects.toThrow("left");
+  const staying = client.post(initialized);
+  saving.resolve();
+  expect((await staying).status).toBe(202);
+  await slot.settle();
+  expect(saves).toBe(1);
+  expect(events).toEqual([{ type: "started", protocolVersion: "2025-11-25" }]);
+  expect(server.log).toEqual(["POST initialize", "POST notifications/initialized"]);
+});
+
+test("settles when no handshake is under way", async () => {
+  const server = await startMcpServer();
+  const { client, slot } = startStep(server);
+  const answering = Promise.withResolvers<void>();
+  server.use(async ({ message }, _response, next) => {
+    if (message?.method === "initialize") await answering.promise;
+    next();
+  });
+  await slot.settle();
+  const call = client.request("tools/call");
+  let isSettled = false;
+  const settled = slot.settle().then(() => (isSettled = true));
+  await expect.poll(() => server.log.length).toBe(1);
+  expect(isSettled).toBe(false);
+  answering.resolve();
+  await Promise.all([settled, call]);
+  expect(slot.snapshot).toMatchObject({ kind: "session" });
+});

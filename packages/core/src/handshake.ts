@@ -121,7 +121,7 @@ export function createHandshake({
   };
 
   const confirm: Handshake["confirm"] = (template, callerSignal) =>
-    state.confirming(async (signal): Promise<Confirmation> => {
+    state.confirming(async (signal, finish): Promise<Confirmation> => {
       const { opened } = state;
       if (opened === undefined) {
         if (state.live !== undefined) return { live: state.live };
@@ -133,6 +133,8 @@ export function createHandshake({
         state.opened = undefined;
         return { refused: await bufferAnswer(response, opened) };
       }
+      // Acknowledged: it is saved now, once, whoever still waits.
+      finish();
       await response.body?.cancel();
       try {
         setLive(state, opened.kind === "session" ? await save(opened) : saveSessionless(opened));
@@ -177,13 +179,16 @@ export function createHandshake({
 
   const ensure: Handshake["ensure"] = async (template, callerSignal) => {
     if (state.live !== undefined) return { live: state.live };
-    return await state.ensuring(async (signal) => {
+    const ensured = await state.ensuring(async (signal) => {
       if (state.opened === undefined) {
         const opening = await open(template, signal);
         if ("refused" in opening) return opening;
       }
       return await confirm(template, signal);
     }, callerSignal);
+    // It may have been lost again while others waited for it.
+    const isLost = "live" in ensured && state.live === undefined && state.lost !== undefined;
+    return isLost ? await ensure(template, callerSignal) : ensured;
   };
 
   return { open, confirm, ensure };

@@ -7,6 +7,7 @@ export {
 } from "./mcp-session-error.ts";
 export type { Principal } from "./principal.ts";
 export type { SessionEvent } from "./session-event.ts";
+export { sessionFailure } from "./session-failure.ts";
 export { sessionKey } from "./session-key.ts";
 export { createSessionSlot, type SessionSlot } from "./session-slot.ts";
 export {

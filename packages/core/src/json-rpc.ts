@@ -57,10 +57,6 @@ export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
   );
 }
 
-export function isNotification(message: JsonRpcMessage): message is JsonRpcNotification {
-  return "method" in message && !("id" in message);
-}
-
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

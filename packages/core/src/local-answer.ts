@@ -24,11 +24,11 @@ export function emptyAnswer(status: 202 | 204 | 405): Response {
 const connectionClosed = -32000;
 
 /** An error in the form a client can only take for the answer to its request. */
-export function errorMessageText(id: JsonRpcId, error: McpSessionError): string {
+export function errorMessageText(id: JsonRpcId, error: McpSessionError, receipt: string): string {
   const { code, message, data } = error;
   return JSON.stringify({
     jsonrpc: "2.0",
     id,
-    error: { code: connectionClosed, message, data: { ...data, code } },
+    error: { code: connectionClosed, message, data: { ...data, code, receipt } },
   });
 }

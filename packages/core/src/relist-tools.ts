@@ -35,7 +35,8 @@ export async function relistTools({
   signal: AbortSignal;
 }): Promise<void> {
   const request: JsonRpcRequest = { jsonrpc: "2.0", id: "", method: "tools/list" };
-  if (lost.toolList === undefined || tools.answer(request) !== undefined) return;
+  const before = lost.toolList ?? state.localTools?.list;
+  if (before === undefined || tools.answer(request) !== undefined) return;
   const session = state.live;
   const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   try {
@@ -55,7 +56,7 @@ export async function relistTools({
     return;
   }
   const listed = tools.answer(request)?.tools;
-  if (listed && JSON.stringify(listed) !== JSON.stringify(lost.toolList.tools)) {
+  if (listed && JSON.stringify(listed) !== JSON.stringify(before.tools)) {
     emit({ type: "tools-changed", reason: "new-session" });
   }
 }

@@ -1,3 +1,4 @@
+import { randomToken } from "./random-token.ts";
 import { isRecord, type JsonRpcId, type JsonRpcMessage, type JsonRpcRequest } from "./json-rpc.ts";
 
 /** A client's request that has gone out under an id of ours and has no answer yet. */
@@ -100,10 +101,4 @@ export function restoreMessage(
   return progressToken === undefined
     ? undefined
     : { ...message, params: { ...message.params, progressToken } };
-}
-
-/** 96 random bits as 24 hexadecimal digits. */
-function randomToken(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(12));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -17,7 +17,10 @@ function setUp({ id = 7, method = "tools/call" }: { id?: JsonRpcId; method?: str
     pending,
     observe: (message, of) => observed.push({ message, request: of }),
     reads: (of) => of.request.method === "tools/list",
-    sessionId: "secret",
+    toClient: (message) =>
+      "error" in message
+        ? JSON.parse(JSON.stringify(message).replaceAll("secret", "[session id]"))
+        : message,
   });
   /** What the client gets of a message, in text; `undefined` when it is kept back. */
   const restore = (text: string, cuts: number[] = []) => {
@@ -136,7 +139,7 @@ test("passes the bulk of a large message on without a copy", () => {
       throw new Error("was parsed");
     },
     reads: () => false,
-    sessionId: undefined,
+    toClient: (message) => message,
   });
   const message = { jsonrpc: "2.0", id: pending.wireId, result: { text: large } };
   const bytes = new TextEncoder().encode(JSON.stringify(message));
@@ -159,7 +162,7 @@ test("restores a message in the middle of other bytes, at any chunk boundary", (
         pending,
         observe: () => undefined,
         reads: () => false,
-        sessionId: undefined,
+        toClient: (message) => message,
       });
       const text = isLarge ? large : "😀";
       const bytes = new TextEncoder().encode(`data: ${answerText(pending.wireId, text)}\n\n`);

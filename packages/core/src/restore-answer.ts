@@ -1,7 +1,6 @@
 import { type ByteParts, partsText } from "./byte-parts.ts";
 import { isRecord, type JsonRpcMessage, parseMessages } from "./json-rpc.ts";
 import { type PendingRequest, type RequestIds, restoreMessage } from "./request-ids.ts";
-import { scrubError } from "./scrub-session-id.ts";
 
 /** What to do with a message from the server: leave it, replace a part of it, or keep it back. */
 type MessageEdit =
@@ -32,7 +31,7 @@ const versionMember = `"jsonrpc"${space}:${space}"2\\.0"`;
  *
  * @param options.pending the request that the HTTP answer belongs to: what it holds for another is
  *   kept back. `undefined` for a stream of no request
- * @param options.sessionId is taken out of errors
+ * @param options.toClient what else a message has to become before the client sees it
  * @param options.observe sees each message that was parsed, and the request it answers
  * @param options.reads whether `observe` needs the answer to this request, however large
  */
@@ -41,13 +40,13 @@ export function createAnswerRestorer({
   pending: owner,
   observe,
   reads,
-  sessionId,
+  toClient,
 }: {
   ids: RequestIds;
   pending: PendingRequest | undefined;
   observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
   reads: (pending: PendingRequest) => boolean;
-  sessionId: string | undefined;
+  toClient: (message: JsonRpcMessage) => JsonRpcMessage;
 }): AnswerRestorer {
   const find: RequestIds["find"] = (wireId) => {
     const pending = ids.find(wireId);
@@ -81,7 +80,7 @@ export function createAnswerRestorer({
   const restoreOne = (message: JsonRpcMessage): JsonRpcMessage | undefined => {
     if ("method" in message) {
       observe(message, undefined);
-      return restoreMessage(message, { find }) ?? message;
+      return restoreMessage(message, { find }) ?? toClient(message);
     }
     const isError = isRecord(message.error);
     const unnamed = message.id === null || message.id === undefined;
@@ -90,10 +89,7 @@ export function createAnswerRestorer({
     if (pending === undefined) return isOurs(message.id, ids) ? undefined : message;
     observe(message, pending);
     ids.settle(pending);
-    const restored = { ...message, id: pending.request.id };
-    return message.error !== undefined && sessionId !== undefined
-      ? { ...restored, error: scrubError(message.error, sessionId) }
-      : restored;
+    return toClient({ ...message, id: pending.request.id });
   };
 
   const restoreParsed = (parts: ByteParts, start: number, end: number): MessageEdit => {

@@ -19,8 +19,8 @@ test("starts with what was saved, unchanged", () => {
   expect(createSessionSlot(a)).toMatchObject({ snapshot: a, changed: false });
 });
 
-test("shows nothing but the snapshot and whether it changed", () => {
-  expect(Object.keys(createSessionSlot(a)).toSorted()).toEqual(["changed", "snapshot"]);
+test("shows the snapshot, whether it changed and whether it is settled, and nothing else", () => {
+  expect(Object.keys(createSessionSlot(a)).toSorted()).toEqual(["changed", "settle", "snapshot"]);
 });
 
 test("says that it changed when another snapshot is saved or the snapshot is dropped", () => {
@@ -32,7 +32,11 @@ test("says that it changed when another snapshot is saved or the snapshot is dro
 });
 
 test("refuses a slot that it did not make", () => {
-  const foreign: SessionSlot = { snapshot: undefined, changed: false };
+  const foreign: SessionSlot = {
+    snapshot: undefined,
+    changed: false,
+    settle: () => Promise.resolve(),
+  };
   expect(() => slotState(foreign)).toThrow(TypeError);
 });
 

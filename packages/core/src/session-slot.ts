@@ -1,4 +1,5 @@
 import { abortable } from "./abortable.ts";
+import type { McpSessionError } from "./mcp-session-error.ts";
 import type { BufferedAnswer } from "./buffered-answer.ts";
 import type {
   InitializeResult,
@@ -14,6 +15,8 @@ export interface SessionSlot {
   readonly snapshot: SessionSnapshot | undefined;
   /** Whether `snapshot` differs from the one the slot was created with. */
   readonly changed: boolean;
+  /** Waits until no handshake is under way, so that a session being made is not left behind. */
+  settle(): Promise<void>;
 }
 
 /** What a client said of itself in `initialize`. */
@@ -35,6 +38,8 @@ export interface SlotState {
   /** What is saved. Set through `saveSnapshot`. */
   snapshot: SessionSnapshot | undefined;
   changed: boolean;
+  /** Whether a client of this process has been told of the session. */
+  isInUse: boolean;
   /** The session in use: initialized, acknowledged and saved. */
   live: LiveSession | undefined;
   /** A session whose `notifications/initialized` is still to come. */
@@ -49,6 +54,8 @@ export interface SlotState {
   listening: boolean;
   /** Settles when the stream of server messages that is being opened is open, or refused. */
   listenOpening: Promise<void> | undefined;
+  /** Failures that were delivered as JSON-RPC errors, under the receipt in their `data`. */
+  readonly failures: Map<string, McpSessionError>;
   /** Called once, when the next session comes into use. */
   readonly liveListeners: Set<(live: LiveSession) => void>;
   readonly opening: SharedTask<Opening>;
@@ -76,6 +83,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     url: undefined,
     snapshot,
     changed: false,
+    isInUse: false,
     live: snapshot?.kind === "session" ? snapshot : undefined,
     opened: undefined,
     lost: undefined,
@@ -84,6 +92,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     listening: false,
     listenOpening: undefined,
     liveListeners: new Set(),
+    failures: new Map(),
     opening: createSharedTask(),
     confirming: createSharedTask(),
     ensuring: createSharedTask(),
@@ -94,6 +103,14 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     },
     get changed() {
       return state.changed;
+    },
+    async settle() {
+      const { opening, confirming, ensuring } = state;
+      for (;;) {
+        const underWay = [opening, confirming, ensuring].flatMap(({ current }) => current ?? []);
+        if (underWay.length === 0) return;
+        await Promise.allSettled(underWay);
+      }
     },
   };
   states.set(slot, state);
@@ -117,6 +134,7 @@ export function saveSnapshot(state: SlotState, snapshot: SessionSnapshot | undef
 
 /** Puts a session into use, for all requests from now on. */
 export function setLive(state: SlotState, live: LiveSession): void {
+  state.isInUse = true;
   state.live = live;
   const listeners = [...state.liveListeners];
   state.liveListeners.clear();

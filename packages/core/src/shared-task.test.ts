@@ -69,3 +69,25 @@ test("does not start for one whose signal is already aborted", async () => {
   await expect(run(AbortSignal.abort(new Error("before")))).rejects.toThrow("before");
   expect(runs).toHaveLength(0);
 });
+
+test("runs to its end once it is finishing, and who asks meanwhile gets its result", async () => {
+  const task = createSharedTask<string>();
+  const done = Promise.withResolvers<string>();
+  let starts = 0;
+  let aborted = false;
+  const start = (signal: AbortSignal, finish: () => void) => {
+    starts += 1;
+    signal.addEventListener("abort", () => (aborted = true));
+    finish();
+    return done.promise;
+  };
+  const controller = new AbortController();
+  const first = task(start, controller.signal);
+  controller.abort(new Error("left"));
+  await expect(first).rejects.toThrow("left");
+  const second = task(start, undefined);
+  done.resolve("saved");
+  expect([await second, starts, aborted]).toEqual(["saved", 1, false]);
+  await task.current;
+  expect(task.current).toBeUndefined();
+});

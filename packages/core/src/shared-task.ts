@@ -2,21 +2,40 @@ import { abortable } from "./abortable.ts";
 
 /**
  * Runs one task for all who ask while it is under way. A caller whose signal aborts leaves
- * without disturbing the others; when the last one leaves, the task itself is aborted.
+ * without disturbing the others; when the last one leaves, the task itself is aborted, unless it
+ * has called `finish`: then it runs to its end, and who asks meanwhile gets its result.
  */
-export type SharedTask<T> = (
-  start: (signal: AbortSignal) => Promise<T>,
-  signal: AbortSignal | undefined,
-) => Promise<T>;
+export interface SharedTask<T> {
+  (
+    start: (signal: AbortSignal, finish: () => void) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T>;
+  /** The task under way. */
+  readonly current: Promise<unknown> | undefined;
+}
 
 export function createSharedTask<T>(): SharedTask<T> {
-  let current: { promise: Promise<T>; waiting: number; controller: AbortController } | undefined;
+  let current:
+    | { promise: Promise<T>; waiting: number; abort: (reason: unknown) => void }
+    | undefined;
 
-  return async (start, signal) => {
+  const run = async (
+    start: (signal: AbortSignal, finish: () => void) => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> => {
     signal?.throwIfAborted();
     if (current === undefined) {
       const controller = new AbortController();
-      const task = { promise: start(controller.signal), waiting: 0, controller };
+      let isFinishing = false;
+      const promise = start(controller.signal, () => {
+        isFinishing = true;
+      });
+      const abort = (reason: unknown) => {
+        if (isFinishing) return;
+        if (current === task) current = undefined;
+        controller.abort(reason);
+      };
+      const task = { promise, waiting: 0, abort };
       current = task;
       const clear = () => {
         if (current === task) current = undefined;
@@ -29,10 +48,9 @@ export function createSharedTask<T>(): SharedTask<T> {
       return await abortable(task.promise, signal);
     } finally {
       task.waiting -= 1;
-      if (task.waiting === 0 && signal?.aborted) {
-        if (current === task) current = undefined;
-        task.controller.abort(signal.reason);
-      }
+      if (task.waiting === 0 && signal?.aborted) task.abort(signal.reason);
     }
   };
+
+  return Object.defineProperty(run, "current", { get: () => current?.promise }) as SharedTask<T>;
 }

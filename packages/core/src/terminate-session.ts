@@ -1,4 +1,5 @@
 import { abortable } from "./abortable.ts";
+import { parseEndpointUrl } from "./endpoint-url.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
 import { createSendToEndpoint } from "./server-endpoint.ts";
 import { headersForSession } from "./session-headers.ts";
@@ -32,7 +33,7 @@ export interface TerminateSessionResult {
  * Ends a session on the server with DELETE. The only thing that does: clients' own DELETEs are
  * answered locally by the session fetch.
  *
- * @throws {McpSessionError} `STATE_INVALID` when the snapshot is for another URL
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a URL that is none, `STATE_INVALID` when the snapshot is for another URL
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 export async function terminateSession({
@@ -42,7 +43,7 @@ export async function terminateSession({
   fetch = globalThis.fetch,
   timeoutMs = 5_000,
 }: TerminateSessionOptions): Promise<TerminateSessionResult> {
-  const endpoint = new URL(url);
+  const endpoint = parseEndpointUrl(url);
   if (snapshot.url !== endpoint.href) {
     throw new McpSessionError(
       "STATE_INVALID",
