@@ -31,7 +31,7 @@ async function restore(text: string, sizes: number[], ids: RequestIds, owner: Pe
       pending: undefined,
       observe: () => {},
       reads: () => false,
-      toClient: (message) => message,
+      toClient: (received) => received,
     }),
     signal: undefined,
     answered: () => ids.find(owner.wireId) === undefined,

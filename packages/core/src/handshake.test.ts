@@ -295,9 +295,12 @@ test("settles when no handshake is under way", async () => {
   });
   await slot.settle();
   const call = client.request("tools/call");
+  await expect.poll(() => server.log.length).toBe(1);
   let isSettled = false;
   const settled = slot.settle().then(() => (isSettled = true));
-  await expect.poll(() => server.log.length).toBe(1);
+  await new Promise((resolve) => {
+    setTimeout(resolve, 20);
+  });
   expect(isSettled).toBe(false);
   answering.resolve();
   await Promise.all([settled, call]);

@@ -72,9 +72,7 @@ export function createInboundStream({
     const headers = headersForSession(request.headers, live);
     const response = await send({ ...request, headers });
     if (!isStream(response)) return toResponse(await bufferAnswer(response, live));
-    const end = () => undefined;
-    const none = () => Promise.resolve(undefined);
-    const body = toStream(response.body, () => live, request.signal, none, end);
+    const body = toStream(response.body, () => live, request.signal, endsThere, nothing);
     return new Response(body, { headers: headersForClient(response.headers) });
   };
 
@@ -117,6 +115,9 @@ export function createInboundStream({
     return await abortable(listenForMessages(request), request.signal);
   };
 }
+
+const endsThere = () => Promise.resolve(undefined);
+const nothing = () => undefined;
 
 function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });

@@ -47,13 +47,14 @@ test("tells the questions of two sessions under one id apart", () => {
   expect(requests.answer(answer("ours.1"), two)).toEqual(answer(0));
 });
 
+const cancelled = (requestId: unknown) => ({
+  jsonrpc: "2.0" as const,
+  method: "notifications/cancelled",
+  params: { requestId },
+});
+
 test("names a cancelled question by the id that the client knows", () => {
   const requests = setUp();
-  const cancelled = (requestId: unknown) => ({
-    jsonrpc: "2.0" as const,
-    method: "notifications/cancelled",
-    params: { requestId },
-  });
   requests.receive(question(0), one);
   requests.receive(question(0), two);
   expect(requests.receive(cancelled(0), one)).toEqual(cancelled(0));

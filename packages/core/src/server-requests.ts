@@ -31,9 +31,7 @@ export function createServerRequests(ids: Pick<RequestIds, "next">): ServerReque
     for (const [key, { id, session: asking }] of waiting) {
       if (id !== params?.["requestId"] || !sameSession(asking, session)) continue;
       const requestId: unknown = JSON.parse(key);
-      return requestId === id
-        ? message
-        : ({ ...message, params: { ...params, requestId } } as JsonRpcMessage);
+      return requestId === id ? message : { ...message, params: { ...params, requestId } };
     }
     return message;
   };

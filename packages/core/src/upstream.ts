@@ -19,9 +19,12 @@ export interface Upstream {
   /** The session that the stream belongs to now. */
   readonly session: () => LiveSession;
   /** The answer to the first GET that was not overtaken by another session. */
-  first(): Promise<Response>;
+  readonly first: () => Promise<Response>;
   /** The next stream when one is over; waits for one as long as the client's stream lasts. */
-  next(lastEventId: string, retryMs: number | undefined): Promise<ReadableStream<Uint8Array>>;
+  readonly next: (
+    lastEventId: string,
+    retryMs: number | undefined,
+  ) => Promise<ReadableStream<Uint8Array>>;
 }
 
 export function createUpstream({
