@@ -6,6 +6,7 @@
 //   the text around it stands in an HTML comment before the block, `<!-- given` … `-->`, and is compiled with it.
 // - Every `json` block parses, and every snapshot and every `session.state` in one loads.
 // - Links and anchors lead somewhere, also those to files of this repository on GitHub.
+// - No placeholder (two at signs, a word, two at signs) is left.
 // - Every error code, event, export and option is documented, and no page documents a code that is gone.
 //
 // Needs Node 22.18 (it imports the sources) and the installed dependencies, nothing else.
@@ -48,6 +49,7 @@ const counts = {
   "ts blocks": checkTypes(),
   "json blocks": checkJson(),
   links: checkLinks(),
+  placeholders: checkPlaceholders(),
   "error codes": checkErrorPages(),
   "documented names": checkReference(),
 };
@@ -165,6 +167,19 @@ function checkLinks() {
     }
   }
   return count;
+}
+
+/** Places that something generated was to be put into, and was not. */
+function checkPlaceholders() {
+  const found = [...pages.keys()].flatMap((file) =>
+    read(file)
+      .split("\n")
+      .flatMap((text, index) =>
+        [...text.matchAll(/@@\w+@@/g)].map(([name]) => ({ file, line: index + 1, name })),
+      ),
+  );
+  for (const { file, line, name } of found) problem(file, line, `${name} is not filled in.`);
+  return found.length;
 }
 
 function checkErrorPages() {

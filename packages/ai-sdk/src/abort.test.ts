@@ -86,9 +86,24 @@ describe("timeouts", () => {
     const { server, registry } = await startRegistry({ timeouts: { callMs: 1_000 } });
     const tools = await registry.tools();
     expect(await callForText(tools, "notes__list_notes")).toBe("");
-    const error: any = await callTool(tools, "notes__wait").catch((reason: unknown) => reason);
-    expect(error.cause).toMatchObject({ name: "TimeoutError" });
+    const call = callTool(tools, "notes__wait", {}, new AbortController().signal);
+    await expect(call).rejects.toMatchObject({
+      name: "McpSessionError",
+      code: "OUTCOME_UNKNOWN",
+      message: `tools/call at ${server.origin}: no answer within 1000 ms; whether it was carried out is unknown. Check before you send it again.`,
+      data: { method: "tools/call", origin: server.origin, connection: "notes" },
+      cause: { cause: { name: "TimeoutError" } },
+    });
     await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]));
+    await registry.dispose();
+  });
+
+  test("callMs says that the outcome is unknown, of a stateless connection as well", async () => {
+    const { registry } = await startRegistry({ session: "stateless", timeouts: { callMs: 500 } });
+    await expect(callTool(await registry.tools(), "notes__wait")).rejects.toMatchObject({
+      code: "OUTCOME_UNKNOWN",
+      data: { connection: "notes" },
+    });
     await registry.dispose();
   });
 
@@ -98,7 +113,10 @@ describe("timeouts", () => {
     const call = callTool(await registry.tools(), "notes__wait", {}, controller.signal);
     await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
     controller.abort(new Error("enough"));
-    await expect(call).rejects.toMatchObject({ cause: { message: "enough" } });
+    await expect(call).rejects.toMatchObject({
+      name: "MCPClientError",
+      cause: { message: "enough" },
+    });
     await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]));
     await registry.dispose();
   });

@@ -70,6 +70,57 @@ describe("authProvider", () => {
     expect([...new Set(authorizations)]).toEqual(["Bearer token-alice", "Bearer token-bob"]);
   });
 
+  test.each(["stateful", "stateless"] as const)(
+    "gives its tokens to the registry's fetch, from one provider a step: %s",
+    async (session) => {
+      const server = await startNotebookServer();
+      server.intercept((_, response) => void response.writeHead(202).end());
+      const contexts: ConnectionContext[] = [];
+      let token = "token-1";
+      const authProvider = (context: ConnectionContext) => {
+        contexts.push(context);
+        return { ...loggedIn(""), tokens: () => ({ access_token: token, token_type: "Bearer" }) };
+      };
+      const { provider } = startApplication({ notes: define(server, { authProvider, session }) });
+      await using registry = provider.create({ principal: alice });
+      const fetch = registry.fetch("notes");
+      const init = { method: "POST", body: "[]" };
+      await fetch(server.url, init);
+      token = "token-2";
+      await fetch(server.url, init);
+      await fetch(server.url, { ...init, headers: { Authorization: "Bearer own" } });
+      await fetch(`${server.origin}/token`, init);
+      expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([
+        "Bearer token-1",
+        "Bearer token-2",
+        "Bearer own",
+        undefined,
+      ]);
+      server.intercept(() => "next");
+      await registry.client("notes");
+      expect(contexts).toHaveLength(1);
+      expect(server.requests.at(-1)?.headers.authorization).toBe("Bearer token-2");
+    },
+  );
+
+  test("without tokens leaves the registry's fetch without any, or with those of headers", async () => {
+    const server = await startNotebookServer();
+    server.intercept((_, response) => void response.writeHead(202).end());
+    const authProvider = { ...loggedIn(""), tokens: () => undefined };
+    const { provider } = startApplication({
+      anonymous: define(server, { authProvider }),
+      basic: define(server, {
+        authProvider: loggedIn("token-1"),
+        headers: { Authorization: "Basic abc" },
+      }),
+    });
+    await using registry = provider.create({ principal: alice });
+    await registry.fetch("anonymous")(server.url, { method: "POST", body: "[]" });
+    await registry.fetch("basic")(server.url, { method: "POST", body: "[]" });
+    const authorizations = server.requests.map(({ headers }) => headers.authorization);
+    expect(authorizations).toEqual([undefined, "Basic abc"]);
+  });
+
   test("that cannot be had makes the connection unavailable", async () => {
     const server = await startNotebookServer();
     const application = startApplication({

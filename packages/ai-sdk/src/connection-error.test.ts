@@ -1,6 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { connectionUnavailable, restoreSessionError } from "./connection-error.ts";
+import { connectionUnavailable, restoreSessionError, withoutCause } from "./connection-error.ts";
 
 const origin = "http://127.0.0.1";
 
@@ -67,8 +67,43 @@ describe("connectionUnavailable", () => {
     expect(error.message).toContain(`${origin} could not be reached or refused with HTTP 503`);
   });
 
+  test.each([
+    ["itself", Object.assign(new Error("x"), { code: "ECONNREFUSED" }), "ECONNREFUSED"],
+    [
+      "a cause of its cause",
+      new Error("x", {
+        cause: new Error("y", { cause: { code: "UND_ERR_CONNECT_TIMEOUT" } }),
+      }),
+      "UND_ERR_CONNECT_TIMEOUT",
+    ],
+  ])("names the code of a system error: %s", (_, cause, code) => {
+    const { message } = connectionUnavailable(cause, "notes", origin);
+    expect(message).toContain(`could not be reached or refused (${code}). The connection`);
+  });
+
+  test.each(["access_token=secret", "secret", -32000, ""])("names no other code: %j", (code) => {
+    const error = Object.assign(new Error("x"), { code });
+    const { message } = connectionUnavailable(error, "notes", origin);
+    expect(message).toContain("refused; the cause of the thrown error says why. The connection");
+  });
+
+  test("ends at causes that go round in a circle", () => {
+    const error = new Error("x");
+    error.cause = error;
+    expect(connectionUnavailable(error, "notes", origin).cause).toBe(error);
+  });
+
   test.each([undefined, null, "x", {}])("takes anything that was thrown: %j", (thrown) => {
     const error = connectionUnavailable(thrown, "notes", origin);
     expect(error.data).toEqual({ connection: "notes", origin });
   });
+});
+
+test("withoutCause leaves code, message and data", () => {
+  const error = connectionUnavailable(new Error("secret"), "notes", origin);
+  const copy = withoutCause(error);
+  expect(McpSessionError.isInstance(copy)).toBe(true);
+  const { code, message, data } = error;
+  expect(copy).toMatchObject({ code, message, data });
+  expect(copy).not.toHaveProperty("cause");
 });

@@ -31,12 +31,54 @@ export function connectionUnavailable(
   const status = (error as { statusCode?: unknown } | null)?.statusCode;
   return new McpSessionError(
     "CONNECTION_UNAVAILABLE",
-    `Connection ${connection}: the server at ${origin} could not be reached or refused${typeof status === "number" ? ` with HTTP ${status}` : ""}; see the cause. The connection is tried again when it is next used.`,
+    `Connection ${connection}: the server at ${origin} could not be reached or refused${reason(status, systemCode(error))}. The connection is tried again when it is next used.`,
     {
       data: { connection, origin, ...(typeof status === "number" ? { status } : {}) },
       cause: error,
     },
   );
+}
+
+/**
+ * The error as an event may carry it: without its cause, which can be anything that an application
+ * or a server threw, tokens included.
+ */
+export function withoutCause({ code, message, data }: McpSessionError): McpSessionError {
+  return new McpSessionError(code, message, { data });
+}
+
+/** A tool call that `timeouts.callMs` ended. */
+export function callTimedOut(
+  error: unknown,
+  { connection, origin, callMs }: { connection: string; origin: string; callMs: number },
+): McpSessionError {
+  const method = "tools/call";
+  return new McpSessionError(
+    "OUTCOME_UNKNOWN",
+    `${method} at ${origin}: no answer within ${callMs} ms; whether it was carried out is unknown. Check before you send it again.`,
+    { data: { method, origin, connection }, cause: error },
+  );
+}
+
+function reason(status: unknown, code: string | undefined): string {
+  if (typeof status === "number") return ` with HTTP ${status}`;
+  if (code !== undefined) return ` (${code})`;
+  return "; the cause of the thrown error says why";
+}
+
+/** Further down there is no cause worth naming, or the chain is a circle. */
+const maxCauses = 10;
+
+/** The first code of a system error in a chain of causes, such as `ECONNREFUSED`. */
+function systemCode(error: unknown): string | undefined {
+  let current = error;
+  for (let depth = 0; depth < maxCauses; depth += 1) {
+    if (typeof current !== "object" || current === null) return undefined;
+    const { code, cause } = current as { code?: unknown; cause?: unknown };
+    if (typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code)) return code;
+    current = cause;
+  }
+  return undefined;
 }
 
 function withConnection(error: McpSessionError, connection: string): McpSessionError {

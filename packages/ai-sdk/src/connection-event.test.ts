@@ -114,41 +114,13 @@ describe("the events of a connection", () => {
   });
 });
 
-describe("peer-version", () => {
-  const tested = ">=2.0.99 <3";
-
-  test.each(["1.0.101", "2.0.98", "3.0.0"])("is reported once a step: %s", async (version) => {
-    const server = await startNotebookServer();
-    const { provider, events } = startApplication({ notes: notebook(server) });
-    server.intercept(on("POST", (_, response) => void response.writeHead(202).end()));
-    const fetch = provider.create({ principal: alice }).fetch("notes");
-    for (let count = 0; count < 3; count += 1) {
-      const headers = { "user-agent": `my-app/1.0 ai-sdk/${version} runtime/node.js/24` };
-      await fetch(server.url, { method: "POST", body: "[]", headers });
-    }
-    expect(events).toEqual([
-      { type: "peer-version", connection, package: "@ai-sdk/mcp", version, tested },
-    ]);
-  });
-
-  test.each(["ai-sdk/2.0.99", "ai-sdk/2.1.0", "node", "other-sdk/3.0.0", "ai-sdk/next"])(
-    "is not reported for %s",
-    async (userAgent) => {
-      const server = await startNotebookServer();
-      const { provider, events } = startApplication({ notes: notebook(server) });
-      server.intercept(on("POST", (_, response) => void response.writeHead(202).end()));
-      const fetch = provider.create({ principal: alice }).fetch("notes");
-      await fetch(server.url, { method: "POST", body: "[]", headers: { "user-agent": userAgent } });
-      expect(server.requests).toHaveLength(1);
-      expect(events).toEqual([]);
-    },
-  );
-
-  test("is not reported for the version that is installed", async () => {
-    const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
-    await application.step({}, list);
-    expect(server.requests[0]?.headers["user-agent"]).toMatch(/ai-sdk\/2\.\d+\.\d+/);
-    expect(application.takeEvents()).toEqual(["started"]);
-  });
+test("no event is about the version of a client that uses the registry's fetch", async () => {
+  const server = await startNotebookServer();
+  const { provider, events } = startApplication({ notes: notebook(server) });
+  server.intercept(on("POST", (_, response) => void response.writeHead(202).end()));
+  const fetch = provider.create({ principal: alice }).fetch("notes");
+  const headers = { "user-agent": "ai-sdk/1.0.101 runtime/node.js/24" };
+  await fetch(server.url, { method: "POST", body: "[]", headers });
+  expect(server.requests).toHaveLength(1);
+  expect(events).toEqual([]);
 });

@@ -6,6 +6,7 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  *
  * - `discarded` with reason `"invalid"`: the saved state of the connection did not parse.
  * - `unavailable`: the server could not be reached or refused; the connection's tools are missing.
+ *   The error is without its `cause`, which only the thrown one has.
  * - `sse-fallback`: the server only knows the old HTTP+SSE transport, which keeps no session.
  * - `peer-version`: `@ai-sdk/mcp` is of a version outside the tested range.
  *

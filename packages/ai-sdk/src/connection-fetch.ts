@@ -1,3 +1,4 @@
+import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import type {
   ConnectionContext,
@@ -5,9 +6,17 @@ import type {
   McpClientConnection,
 } from "./define-connection.ts";
 import { isHeaderValue } from "./header-value.ts";
+import { once } from "./once.ts";
 import { scrubSecrets } from "./scrub-secrets.ts";
 
 type Fetch = typeof globalThis.fetch;
+
+/** Sends a request to the server, with these headers instead of its own. */
+type SendToServer = (
+  input: RequestInfo | URL,
+  init: RequestInit,
+  headers: Headers,
+) => Promise<Response>;
 
 /** The fetches of one connection in one step: with its headers and its token. */
 export interface ConnectionFetch {
@@ -28,24 +37,23 @@ export interface ConnectionFetch {
 export function createConnectionFetch({
   definition: { options },
   context,
-  onClientVersion,
+  authProvider,
   now,
 }: {
   definition: McpClientConnection;
   context: ConnectionContext;
-  /** Told once which version of `@ai-sdk/mcp` requests come from, as its user agent says. */
-  onClientVersion: (version: string) => void;
+  /** Whose tokens go with requests that have no `Authorization` of their own. */
+  authProvider: () => Promise<OAuthClientProvider | undefined>;
   now: () => number;
 }): ConnectionFetch {
   const url = new URL(options.url);
   const resolveHeaders = once(() => resolveAll(options.headers ?? {}, context));
   const tokens = options.auth && createTokenCache(options.auth.getToken, context, now);
-  const reportVersion = createVersionReport(onClientVersion);
   let initializeStatus: number | undefined;
 
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
 
-  const sendToServer = async (input: RequestInfo | URL, init: RequestInit, headers: Headers) => {
+  const sendToServer: SendToServer = async (input, init, headers) => {
     const ownHeaders = await resolveHeaders();
     for (const [name, value] of Object.entries(ownHeaders)) headers.set(name, value);
     const attempt = async (token: string | undefined) => {
@@ -74,7 +82,7 @@ export function createConnectionFetch({
   };
 
   const createFetch =
-    (isForServer: (target: URL) => boolean): Fetch =>
+    (isForServer: (target: URL) => boolean, sendSigned: SendToServer): Fetch =>
     async (input, init = {}) => {
       const request = input instanceof Request ? input : undefined;
       const target = new URL(request?.url ?? (input as string | URL));
@@ -83,15 +91,24 @@ export function createConnectionFetch({
         throw fetchRequired(context.connection, target.origin);
       }
       const headers = new Headers(init.headers ?? request?.headers);
-      reportVersion(headers);
-      return await (isForServer(target) ? sendToServer(input, init, headers) : send(input, init));
+      return await (isForServer(target) ? sendSigned(input, init, headers) : send(input, init));
     };
+
+  const sendWithTokens: SendToServer = async (input, init, headers) => {
+    const isSigned = headers.has("authorization") || hasHeader(options.headers, "authorization");
+    const issued = isSigned ? undefined : await (await authProvider())?.tokens();
+    if (issued?.access_token) headers.set("authorization", `Bearer ${issued.access_token}`);
+    return await sendToServer(input, init, headers);
+  };
 
   return {
     fetch: createFetch(
       ({ pathname, search }) => pathname === url.pathname && search === url.search,
+      sendWithTokens,
     ),
-    fetchForOrigin: createFetch(() => true),
+    // The client sets its tokens itself, and its OAuth requests, which may go to the same origin,
+    // are to have none.
+    fetchForOrigin: createFetch(() => true, sendToServer),
     headers: resolveHeaders,
     get initializeStatus() {
       return initializeStatus;
@@ -163,26 +180,8 @@ function isToken(value: unknown): value is ConnectionToken {
   return isHeaderValue(token) && token !== "";
 }
 
-/** Runs `load` once; a failure is not kept. */
-function once<T>(load: () => Promise<T>): () => Promise<T> {
-  let loading: Promise<T> | undefined;
-  return () => {
-    loading ??= load().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
-}
-
-function createVersionReport(onClientVersion: (version: string) => void) {
-  let isDone = false;
-  return (headers: Headers) => {
-    const version = /\bai-sdk\/(\d+\.\d+\.\d+)/.exec(headers.get("user-agent") ?? "")?.[1];
-    if (isDone || version === undefined) return;
-    isDone = true;
-    onClientVersion(version);
-  };
+function hasHeader(headers: object | undefined, name: string): boolean {
+  return Object.keys(headers ?? {}).some((key) => key.toLowerCase() === name);
 }
 
 function isInitialize({ body }: RequestInit): boolean {

@@ -1,7 +1,7 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ToolSet } from "ai";
-import { connectionUnavailable } from "./connection-error.ts";
+import { connectionUnavailable, withoutCause } from "./connection-error.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { connectionTools } from "./connection-tools.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
@@ -36,7 +36,8 @@ export interface ConnectionRegistry<
   client(name: keyof CONNECTIONS & string): Promise<MCPClient>;
   /**
    * A fetch for any other MCP client, with the connection's headers and token and, for a stateful
-   * connection, its session.
+   * connection, its session. The tokens of an `authProvider` are added to requests without an
+   * `Authorization` of their own; they are not renewed, and nobody is asked to log in.
    *
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name
    */
@@ -98,7 +99,7 @@ export function createConnectionRegistry({
         const { origin } = new URL(connection.definition.options.url);
         const error = connectionUnavailable(cause, name, origin);
         if (onUnavailable === "throw") throw error;
-        emit({ type: "unavailable", connection: name, error });
+        emit({ type: "unavailable", connection: name, error: withoutCause(error) });
         return [];
       }
     });

@@ -1,6 +1,7 @@
 import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
 import type { ToolSet } from "ai";
-import { restoreSessionError } from "./connection-error.ts";
+import { McpSessionError } from "@durable-mcp/core";
+import { callTimedOut, restoreSessionError } from "./connection-error.ts";
 import { connectTimeoutMs, type McpClientConnection } from "./define-connection.ts";
 import { toolName } from "./tool-name.ts";
 
@@ -26,7 +27,7 @@ export async function connectionTools({
     options.schemas === undefined ? {} : { schemas: options.schemas },
   );
   const entries = Object.entries(tools).map(async ([name, tool]) => {
-    const execute = withCallOptions(tool.execute as Execute, connection, options.timeouts?.callMs);
+    const execute = withCallOptions(tool.execute as Execute, connection, options);
     return [await toolName(connection, name), { ...tool, execute }] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
@@ -57,17 +58,20 @@ type Execute = (input: unknown, options?: { abortSignal?: AbortSignal }) => Prom
 function withCallOptions(
   execute: Execute,
   connection: string,
-  callMs: number | undefined,
+  { url, timeouts: { callMs } = {} }: McpClientConnection["options"],
 ): Execute {
   return async (input, options) => {
-    const signals = [options?.abortSignal, callMs && AbortSignal.timeout(callMs)].filter(
-      (signal) => signal instanceof AbortSignal,
-    );
+    const timeout = callMs === undefined ? undefined : AbortSignal.timeout(callMs);
+    const signals = [options?.abortSignal, timeout].filter((signal) => signal !== undefined);
     const [abortSignal] = signals.length > 1 ? [AbortSignal.any(signals)] : signals;
     try {
       return await execute(input, { ...options, ...(abortSignal && { abortSignal }) });
     } catch (error) {
-      throw restoreSessionError(error, connection);
+      const restored = restoreSessionError(error, connection);
+      const isTimeout = timeout?.aborted && !options?.abortSignal?.aborted;
+      // An error of ours knows more about what became of the call.
+      if (!isTimeout || McpSessionError.isInstance(restored)) throw restored;
+      throw callTimedOut(error, { connection, origin: new URL(url).origin, callMs: callMs! });
     }
   };
 }

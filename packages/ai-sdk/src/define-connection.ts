@@ -57,7 +57,10 @@ export interface McpClientConnectionOptions<
   readonly auth?:
     | { readonly getToken: (context: ConnectionContext) => Awaitable<ConnectionToken> }
     | undefined;
-  /** OAuth as `@ai-sdk/mcp` does it; a function when each principal has tokens of its own. */
+  /**
+   * OAuth as `@ai-sdk/mcp` does it; a function, called once a step, when each principal has tokens
+   * of its own.
+   */
   readonly authProvider?:
     | OAuthClientProvider
     | ((context: ConnectionContext) => Awaitable<OAuthClientProvider>)
@@ -74,12 +77,17 @@ export interface McpClientConnectionOptions<
   /** Client capabilities to declare. Sampling, elicitation and roots need, and get, an open stream. */
   readonly capabilities?: MCPClientCapabilities | undefined;
   /** Answers the server's elicitation requests; declares the capability. */
-  readonly onElicitation?: ((request: ElicitationRequest) => Awaitable<ElicitResult>) | undefined;
+  readonly onElicitation?:
+    | ((request: ElicitationRequest, context: ConnectionContext) => Awaitable<ElicitResult>)
+    | undefined;
   readonly timeouts?:
     | {
-        /** For the handshake and for listing tools, in milliseconds. @default 30000 */
+        /**
+         * For the handshake and for listing tools, in milliseconds. A server that does not answer
+         * delays `tools()`, of all connections, by that much. @default 10000
+         */
         readonly connectMs?: number | undefined;
-        /** For each tool call, in milliseconds. @default none */
+        /** For each tool call, in milliseconds; it fails with `OUTCOME_UNKNOWN`. @default none */
         readonly callMs?: number | undefined;
       }
     | undefined;
@@ -228,5 +236,5 @@ export function isStateful({ options }: McpClientConnection): boolean {
 
 /** For the handshake, and for listing tools. */
 export function connectTimeoutMs({ options }: McpClientConnection): number {
-  return options.timeouts?.connectMs ?? 30_000;
+  return options.timeouts?.connectMs ?? 10_000;
 }

@@ -1,8 +1,12 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { describe, expect, test, vi } from "vitest";
 import { answer, startNotebookServer } from "../test/notebook-server.ts";
-import { callForText, startApplication } from "../test/step.ts";
-import { defineMcpClientConnection, type McpClientConnectionOptions } from "./define-connection.ts";
+import { alice, bob, callForText, startApplication } from "../test/step.ts";
+import {
+  type ConnectionContext,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+} from "./define-connection.ts";
 
 /** A tool that asks for a name, on the stream of the session rather than on that of the call. */
 function registerGreeting(mcp: McpServer): void {
@@ -78,6 +82,32 @@ describe("onElicitation", () => {
       server.forgetSessions();
       expect(await callForText(tools, "hello__greet")).toBe("decline: undefined");
     });
+  });
+
+  test("is told on whose behalf it answers", async () => {
+    const server = await startNotebookServer({ setUp: registerGreeting });
+    const contexts: ConnectionContext[] = [];
+    const onElicitation: McpClientConnectionOptions["onElicitation"] = (_, context) => {
+      contexts.push(context);
+      const name = context.principal?.type === "user" ? context.principal.id : "nobody";
+      return { action: "accept", content: { name } };
+    };
+    const application = startApplication({ hello: define(server.url, { onElicitation }) });
+    for (const principal of [alice, bob]) {
+      await application.step(
+        {},
+        async (registry) => {
+          const answered = await callForText(await registry.tools(), "hello__greet");
+          expect(answered).toBe(`accept: ${principal.type === "user" ? principal.id : ""}`);
+        },
+        principal,
+      );
+    }
+    const abortSignal = expect.any(AbortSignal);
+    expect(contexts).toEqual([
+      { principal: alice, connection: "hello", abortSignal },
+      { principal: bob, connection: "hello", abortSignal },
+    ]);
   });
 
   test("may decline", async () => {

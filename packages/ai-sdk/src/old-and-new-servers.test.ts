@@ -146,16 +146,33 @@ describe("a server that only knows HTTP+SSE", () => {
     const { provider, events } = startApplication({ old: define(server) });
     await using registry = provider.create({ principal: alice });
     await registry.tools();
-    expect(events).toMatchObject([
-      {
-        type: "unavailable",
-        error: {
-          data: { status: 404 },
-          cause: expect.objectContaining({ message: expect.stringContaining("first") }),
-        },
-      },
-    ]);
+    expect(events).toMatchObject([{ type: "unavailable", error: { data: { status: 404 } } }]);
+    await expect(registry.client("old")).rejects.toMatchObject({
+      data: { status: 404 },
+      cause: { message: expect.stringContaining("first") },
+    });
   });
+
+  test.each(sessions)(
+    "is not looked for when only notifications/initialized is refused: %s",
+    async (session) => {
+      const server = await startNotebookServer({ isSessionless: true });
+      server.intercept(
+        on("notifications/initialized", (_, response) => sendText(response, 404, "not here")),
+      );
+      const { provider, events } = startApplication({ old: define(server, { session }) });
+      await using registry = provider.create({ principal: alice });
+      expect(await registry.tools()).toEqual({});
+      expect(events.at(-1)).toMatchObject({
+        type: "unavailable",
+        error: { data: { status: 404 } },
+      });
+      expect(server.log.filter((line) => line === "POST initialize")).toHaveLength(1);
+      const gets = server.requests.filter(({ method }) => method === "GET");
+      // The streams that `@ai-sdk/mcp` opens over Streamable HTTP, where nothing keeps it from it.
+      expect(gets.length).toBe(session === "stateless" ? 1 : 0);
+    },
+  );
 
   test.each([400, 404, 405])(
     "is not looked for when a session was being resumed: %i",

@@ -3,6 +3,7 @@ import {
   ElicitationRequestSchema,
   type MCPClient,
   type MCPClientConfig,
+  type OAuthClientProvider,
 } from "@ai-sdk/mcp";
 import {
   type ConnectionContext,
@@ -20,6 +21,7 @@ export interface ConnectionTransport {
   readonly sseFetch: typeof globalThis.fetch | undefined;
   /** Headers for the client to set, where no fetch of ours sets them. */
   readonly headers: () => Promise<Record<string, string> | undefined>;
+  readonly authProvider: () => Promise<OAuthClientProvider | undefined>;
   /** Whether a failed connect may mean that the server only knows HTTP+SSE. */
   readonly isOldServer: (error: unknown) => boolean;
   readonly onSseFallback: () => void;
@@ -29,11 +31,9 @@ export interface ConnectionTransport {
 export async function openClient(transport: ConnectionTransport): Promise<MCPClient> {
   const { definition, context, isOldServer, onSseFallback } = transport;
   const { options } = definition;
+  const { onElicitation } = options;
   const headers = await transport.headers();
-  const authProvider =
-    typeof options.authProvider === "function"
-      ? await options.authProvider(context)
-      : options.authProvider;
+  const authProvider = await transport.authProvider();
 
   const connect = async (
     type: "http" | "sse",
@@ -55,8 +55,10 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
       capabilities: clientCapabilities(definition),
     };
     const client = await createMCPClient(config);
-    if (options.onElicitation) {
-      client.onElicitationRequest(ElicitationRequestSchema, options.onElicitation);
+    if (onElicitation) {
+      client.onElicitationRequest(ElicitationRequestSchema, (request) =>
+        onElicitation(request, context),
+      );
     }
     return client;
   };

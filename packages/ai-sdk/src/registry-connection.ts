@@ -5,7 +5,8 @@ import type { ConnectionEvent } from "./connection-event.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import { type ConnectionContext, type McpClientConnection } from "./define-connection.ts";
 import { isOldServerStatus, needsListening, openClient } from "./open-client.ts";
-import { checkClientVersion } from "./peer-version.ts";
+import { once } from "./once.ts";
+import { watchClientVersion } from "./peer-version.ts";
 
 /** One connection in one step. */
 export interface RegistryConnection {
@@ -40,12 +41,12 @@ export function createRegistryConnection({
   const { options } = definition;
   const name = context.connection;
   const url = new URL(options.url);
-  const connectionFetch = createConnectionFetch({
-    definition,
-    context,
-    onClientVersion: (version) => checkClientVersion(version, name, emit),
-    now,
-  });
+  const authProvider = once(async () =>
+    typeof options.authProvider === "function"
+      ? await options.authProvider(context)
+      : options.authProvider,
+  );
+  const connectionFetch = createConnectionFetch({ definition, context, authProvider, now });
   const session = typeof options.session === "object" ? options.session : undefined;
   const sessionFetch =
     slot &&
@@ -62,16 +63,19 @@ export function createRegistryConnection({
       onEvent: (event) => emit({ ...event, connection: name }),
       now,
     });
+  const fetch = sessionFetch ?? connectionFetch.fetch;
   // Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself.
-  const needsOwnFetch = options.auth !== undefined || options.fetch !== undefined;
-  const clientFetch = sessionFetch ?? (needsOwnFetch ? connectionFetch.fetch : undefined);
+  const isLeftToClient =
+    slot === undefined && options.authProvider !== undefined && options.fetch === undefined;
+  const clientFetch = isLeftToClient ? undefined : watchClientVersion(fetch, name, emit);
   const isResuming = slot?.snapshot?.kind === "session";
   let opening: Promise<MCPClient> | undefined;
 
   const isOldServer = (error: unknown) => {
-    const status = (error as { statusCode?: unknown } | null)?.statusCode;
-    if (slot === undefined) return isOldServerStatus(connectionFetch.initializeStatus ?? status);
-    const known = slot.snapshot?.kind ?? "sessionless";
+    if (isLeftToClient) {
+      return isOldServerStatus((error as { statusCode?: unknown } | null)?.statusCode);
+    }
+    const known = slot?.snapshot?.kind ?? "sessionless";
     const { initializeStatus } = connectionFetch;
     return !isResuming && known === "sessionless" && isOldServerStatus(initializeStatus);
   };
@@ -85,6 +89,7 @@ export function createRegistryConnection({
         sseFetch: clientFetch && connectionFetch.fetchForOrigin,
         headers: async () =>
           clientFetch || !options.headers ? undefined : await connectionFetch.headers(),
+        authProvider,
         isOldServer,
         onSseFallback: () => emit({ type: "sse-fallback", connection: name }),
       });
@@ -98,7 +103,7 @@ export function createRegistryConnection({
     name,
     definition,
     abortSignal: context.abortSignal,
-    fetch: sessionFetch ?? connectionFetch.fetch,
+    fetch,
     get opening() {
       return opening;
     },

@@ -11,6 +11,11 @@ const headers = { "x-api-key": () => "canary-api-key" };
 
 const fail = () => Promise.reject(new Error("The vault is sealed."));
 
+const refused = {
+  getToken: () =>
+    Promise.reject(new Error("POST /token?refresh_token=canary-refresh", { cause: "canary" })),
+};
+
 const list = async (registry: { tools: () => Promise<any> }) => {
   await callTool(await registry.tools(), "notes__list_notes");
 };
@@ -134,6 +139,36 @@ describe("no session id, token or principal is in what an observer sees", () => 
       ...(await useEverything({ url, description: "Sealed.", auth, headers: { "x-a": fail } })),
     ];
     expect(printed(seen)).toContain("The vault is sealed.");
+    expect(printed(seen)).not.toMatch(/canary/);
+  });
+
+  test("when getToken fails with a secret in its error, in no event", async () => {
+    const { url } = await startNotebookServer();
+    for (const session of ["stateful", "stateless"] as const) {
+      const application = startApplication({
+        notes: defineMcpClientConnection({ url, description: "x", session, auth: refused }),
+      });
+      await application.step({}, (registry) => registry.tools(), principal);
+      await application.step({}, (registry) => registry.instructions(), principal);
+      expect(application.events.map(({ type }) => type)).toEqual(["unavailable", "unavailable"]);
+      expect(printed(application.events)).not.toMatch(/canary/);
+      await using registry = application.provider.create({ principal });
+      // Who asks for the error gets all of it.
+      for (const thrown of [registry.client("notes"), registry.tools({ onUnavailable: "throw" })]) {
+        await expect(thrown).rejects.toMatchObject({
+          cause: { message: expect.stringContaining("canary") },
+        });
+      }
+    }
+  });
+
+  test("when a stateless server without a token repeats a header", async () => {
+    const server = await startNotebookServer({ isSessionless: true });
+    server.intercept((request, response) => sendText(response, 500, echo(request)));
+    const { url } = server;
+    const seen = await useEverything({ url, description: "Echoes.", headers });
+    expect(seen).not.toEqual([]);
+    expect(printed(seen)).toContain("[redacted]");
     expect(printed(seen)).not.toMatch(/canary/);
   });
 
