@@ -1,23 +1,16 @@
-import { McpSessionError, type McpSessionErrorCode } from "@durable-mcp/core";
-
-const codesInAnswers: ReadonlySet<unknown> = new Set<McpSessionErrorCode>([
-  "OUTCOME_UNKNOWN",
-  "SESSION_LOST",
-]);
+import { McpSessionError, sessionFailure, type SessionSlot } from "@durable-mcp/core";
 
 /**
- * The `McpSessionError` behind a client's error. A failure after the response headers reaches a
- * client as a JSON-RPC error with our code in `data`; anything else is returned as it is.
+ * The `McpSessionError` behind a client's error: thrown by a fetch of ours, or delivered by the
+ * slot's session fetch as a JSON-RPC error. Anything else is returned as it is.
  */
-export function restoreSessionError(error: unknown, connection: string): unknown {
-  if (McpSessionError.isInstance(error)) return withConnection(error, connection);
-  const { data, message } = (error ?? {}) as { data?: unknown; message?: unknown };
-  const { code, method, origin } = (data ?? {}) as Record<string, unknown>;
-  if (!codesInAnswers.has(code) || typeof message !== "string") return error;
-  return new McpSessionError(code as McpSessionErrorCode, message, {
-    data: { method: String(method), origin: String(origin), connection },
-    cause: error,
-  });
+export function restoreSessionError(
+  error: unknown,
+  connection: string,
+  slot: SessionSlot | undefined,
+): unknown {
+  const own = McpSessionError.isInstance(error) ? error : slot && sessionFailure(slot, error);
+  return own === undefined ? error : withConnection(own, connection);
 }
 
 /** Why a connection's tools are missing. */
@@ -26,8 +19,7 @@ export function connectionUnavailable(
   connection: string,
   origin: string,
 ): McpSessionError {
-  const restored = restoreSessionError(error, connection);
-  if (McpSessionError.isInstance(restored)) return restored;
+  if (McpSessionError.isInstance(error)) return withConnection(error, connection);
   const status = (error as { statusCode?: unknown } | null)?.statusCode;
   return new McpSessionError(
     "CONNECTION_UNAVAILABLE",

@@ -109,7 +109,8 @@ export function createConnectionRegistry({
   const closeAll = async () => {
     endStep("closing");
     const openings = connections.flatMap(({ opening }) => (opening ? [opening] : []));
-    await within(disposeTimeoutMs, Promise.allSettled(openings));
+    const handshakes = connections.map((connection) => connection.settle());
+    await within(disposeTimeoutMs, Promise.allSettled([...openings, ...handshakes]));
     endStep("closed");
     const closings = openings.map(async (opening) => await (await opening).close());
     await within(disposeTimeoutMs, Promise.allSettled(closings));
@@ -123,9 +124,9 @@ export function createConnectionRegistry({
     })),
     async tools({ onUnavailable = "omit" } = {}) {
       const sets = await collect(async (connection) => {
-        const { name, definition, abortSignal } = connection;
+        const { name, definition, abortSignal, restoreError } = connection;
         const client = await connection.client();
-        return await connectionTools({ name, definition, client, abortSignal });
+        return await connectionTools({ name, definition, client, abortSignal, restoreError });
       }, onUnavailable);
       return Object.assign({}, ...sets) as ToolSet;
     },

@@ -1,7 +1,7 @@
 import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
 import type { ToolSet } from "ai";
 import { McpSessionError } from "@durable-mcp/core";
-import { callTimedOut, restoreSessionError } from "./connection-error.ts";
+import { callTimedOut } from "./connection-error.ts";
 import { connectTimeoutMs, type McpClientConnection } from "./define-connection.ts";
 import { toolName } from "./tool-name.ts";
 
@@ -11,11 +11,13 @@ export async function connectionTools({
   definition,
   client,
   abortSignal,
+  restoreError,
 }: {
   name: string;
   definition: McpClientConnection;
   client: MCPClient;
   abortSignal: AbortSignal;
+  restoreError: (error: unknown) => unknown;
 }): Promise<ToolSet> {
   if (client.initializeResult.capabilities.tools == null) return {};
   const { options } = definition;
@@ -27,7 +29,11 @@ export async function connectionTools({
     options.schemas === undefined ? {} : { schemas: options.schemas },
   );
   const entries = Object.entries(tools).map(async ([name, tool]) => {
-    const execute = withCallOptions(tool.execute as Execute, connection, options);
+    const execute = withCallOptions(tool.execute as Execute, {
+      connection,
+      options,
+      restoreError,
+    });
     return [await toolName(connection, name), { ...tool, execute }] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
@@ -57,8 +63,15 @@ type Execute = (input: unknown, options?: { abortSignal?: AbortSignal }) => Prom
 /** Bounds a call in time, and turns a client's error back into ours. */
 function withCallOptions(
   execute: Execute,
-  connection: string,
-  { url, timeouts: { callMs } = {} }: McpClientConnection["options"],
+  {
+    connection,
+    options: { url, timeouts: { callMs } = {} },
+    restoreError,
+  }: {
+    connection: string;
+    options: McpClientConnection["options"];
+    restoreError: (error: unknown) => unknown;
+  },
 ): Execute {
   return async (input, options) => {
     const timeout = callMs === undefined ? undefined : AbortSignal.timeout(callMs);
@@ -67,7 +80,7 @@ function withCallOptions(
     try {
       return await execute(input, { ...options, ...(abortSignal && { abortSignal }) });
     } catch (error) {
-      const restored = restoreSessionError(error, connection);
+      const restored = restoreError(error);
       const isTimeout = timeout?.aborted && !options?.abortSignal?.aborted;
       // An error of ours knows more about what became of the call.
       if (!isTimeout || McpSessionError.isInstance(restored)) throw restored;

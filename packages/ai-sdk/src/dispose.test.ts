@@ -79,6 +79,25 @@ describe("dispose", () => {
     expect(server.sessionIds).toHaveLength(1);
   });
 
+  test("waits for a recovery under way, and keeps the new session", async () => {
+    const { server, registry, provider } = await startRegistry();
+    const tools = await registry.tools();
+    server.forgetSessions();
+    server.intercept(
+      on("initialize", async () => {
+        await wait(200);
+        return "next" as const;
+      }),
+    );
+    const call = callTool(tools, "notes__list_notes");
+    call.catch(() => undefined);
+    await vi.waitFor(() => expect(server.log.at(-1)).toBe("POST initialize"));
+    await registry.dispose();
+    expect(provider.commit(registry, {})).toMatchObject({ state: { mcpSessions: {} } });
+    expect(server.sessionIds).toHaveLength(2);
+    await Promise.allSettled([call]);
+  });
+
   test("ends tools() under way, without calling the connection unavailable", async () => {
     const { server, registry, events } = await startRegistry();
     server.intercept(on("tools/list", () => undefined));

@@ -19,6 +19,10 @@ export interface RegistryConnection {
   client(): Promise<MCPClient>;
   /** The client that is connected or on its way, if any. */
   readonly opening: Promise<MCPClient> | undefined;
+  /** Waits until no handshake of the connection's session is under way. */
+  settle(): Promise<void>;
+  /** The `McpSessionError` behind an error of the client, or the error itself. */
+  readonly restoreError: (error: unknown) => unknown;
 }
 
 export function createRegistryConnection({
@@ -71,6 +75,8 @@ export function createRegistryConnection({
   const isResuming = slot?.snapshot?.kind === "session";
   let opening: Promise<MCPClient> | undefined;
 
+  const restoreError = (error: unknown) => restoreSessionError(error, name, slot);
+
   const isOldServer = (error: unknown) => {
     if (isLeftToClient) {
       return isOldServerStatus((error as { statusCode?: unknown } | null)?.statusCode);
@@ -93,9 +99,9 @@ export function createRegistryConnection({
         isOldServer,
         onSseFallback: () => emit({ type: "sse-fallback", connection: name }),
       });
-      return withSessionErrors(client, name);
+      return withSessionErrors(client, restoreError);
     } catch (error) {
-      throw connectionUnavailable(error, name, url.origin);
+      throw connectionUnavailable(restoreError(error), name, url.origin);
     }
   };
 
@@ -107,6 +113,8 @@ export function createRegistryConnection({
     get opening() {
       return opening;
     },
+    settle: async () => await slot?.settle(),
+    restoreError,
     client() {
       opening ??= open().catch((error: unknown) => {
         opening = undefined;
@@ -118,7 +126,10 @@ export function createRegistryConnection({
 }
 
 /** The client, with errors that come from the session fetch as `McpSessionError`. */
-function withSessionErrors(client: MCPClient, connection: string): MCPClient {
+function withSessionErrors(
+  client: MCPClient,
+  restoreError: (error: unknown) => unknown,
+): MCPClient {
   return new Proxy(client, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key, target);
@@ -127,7 +138,7 @@ function withSessionErrors(client: MCPClient, connection: string): MCPClient {
         const result: unknown = value.apply(target, args);
         if (!(result instanceof Promise)) return result;
         return result.catch((error: unknown) => {
-          throw restoreSessionError(error, connection);
+          throw restoreError(error);
         });
       };
     },
