@@ -1,38 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { type NotebookServer, startNotebookServer } from "../test/notebook-server.ts";
-import { type AgentSession, alice, callForText, startApplication } from "../test/step.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
-
-const aliceKey = '["notes","user","https://idp.test","alice"]';
-
-/** An application with one notebook, and a session of it that `alice` has. */
-async function startSaved() {
-  const server = await startNotebookServer();
-  const application = startApplication({ notes: notebook(server) });
-  const session = await application.step({}, list);
-  application.takeEvents();
-  server.requests.length = 0;
-  return { server, application, session, snapshot: slotsOf(session)[aliceKey] as object };
-}
-
-const notebook = ({ url }: NotebookServer) =>
-  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" });
-
-async function list(registry: { tools(): Promise<any> }) {
-  await callForText(await registry.tools(), "notes__list_notes");
-}
-
-function slotsOf({ state }: AgentSession): Record<string, unknown> {
-  return (state as { mcpSessions: Record<string, unknown> }).mcpSessions;
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null) {
-    for (const child of Object.values(value)) deepFreeze(child);
-    Object.freeze(value);
-  }
-  return value;
-}
+import { startNotebookServer } from "../test/notebook-server.ts";
+import {
+  aliceKey,
+  deepFreeze,
+  list,
+  notebook,
+  slotsOf,
+  startSaved,
+} from "../test/saved-session.ts";
+import { type AgentSession, alice, startApplication } from "../test/step.ts";
 
 describe("state from outside", () => {
   const garbage: [string, (snapshot: any, url: string) => unknown][] = [

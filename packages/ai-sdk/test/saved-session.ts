@@ -1,0 +1,34 @@
+import { defineMcpClientConnection } from "../src/define-connection.ts";
+import { type NotebookServer, startNotebookServer } from "./notebook-server.ts";
+import { type AgentSession, callForText, startApplication } from "./step.ts";
+
+export const aliceKey = '["notes","user","https://idp.test","alice"]';
+
+/** An application with one notebook, and a session of it that `alice` has. */
+export async function startSaved() {
+  const server = await startNotebookServer();
+  const application = startApplication({ notes: notebook(server) });
+  const session = await application.step({}, list);
+  application.takeEvents();
+  server.requests.length = 0;
+  return { server, application, session, snapshot: slotsOf(session)[aliceKey] as object };
+}
+
+export const notebook = ({ url }: NotebookServer) =>
+  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" });
+
+export async function list(registry: { tools(): Promise<any> }) {
+  await callForText(await registry.tools(), "notes__list_notes");
+}
+
+export function slotsOf({ state }: AgentSession): Record<string, unknown> {
+  return (state as { mcpSessions: Record<string, unknown> }).mcpSessions;
+}
+
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null) {
+    for (const child of Object.values(value)) deepFreeze(child);
+    Object.freeze(value);
+  }
+  return value;
+}
