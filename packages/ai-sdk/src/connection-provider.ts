@@ -1,10 +1,11 @@
-import { type Principal, sessionKey } from "@durable-mcp/core";
+import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
 import { type ConnectionRegistry, createConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { checkConnections } from "./check-connections.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { createRegistryConnection } from "./registry-connection.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "./session-state.ts";
+import { terminateConnections, type TerminateConnectionResult } from "./terminate-connections.ts";
 
 type Connections = Record<string, McpClientConnection>;
 
@@ -45,6 +46,28 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
     registry: ConnectionRegistry<CONNECTIONS>,
     session: SESSION,
   ): SESSION;
+  /**
+   * Ends the MCP sessions that the agent session's state holds for one principal, on their servers,
+   * with one DELETE each, all at once. The agent session comes back without them, and with those
+   * that could not be ended, to be tried again. Inputs are not mutated; the same object comes back
+   * when nothing changed.
+   *
+   * @param options.principal whose sessions; those of others are not touched
+   * @param options.connection the one connection to end the session of. @default all
+   * @param options.timeoutMs how long to wait for each, the token included, in milliseconds.
+   *   @default 5000
+   * @returns with `results`, one for each session that was to be ended on a server
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; nothing that a server
+   *   does is thrown
+   */
+  terminate<SESSION extends { state?: unknown }>(
+    session: SESSION,
+    options: {
+      principal: Principal;
+      connection?: (keyof CONNECTIONS & string) | undefined;
+      timeoutMs?: number | undefined;
+    },
+  ): Promise<{ session: SESSION; results: TerminateConnectionResult[] }>;
 }
 
 /**
@@ -76,11 +99,15 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       // An observer that throws must not change what happens to the session.
     }
   };
+  const declaredFor = (principal: Principal | undefined): CONNECTIONS => {
+    const declared = typeof connections === "function" ? connections(principal) : connections;
+    checkConnections(declared);
+    return declared;
+  };
 
   return {
     create({ state, principal, abortSignal }) {
-      const declared = typeof connections === "function" ? connections(principal) : connections;
-      checkConnections(declared);
+      const declared = declaredFor(principal);
       const slots = new Map<string, SeededSlot>();
       const closing = new AbortController();
       const signal = abortSignal ? AbortSignal.any([abortSignal, closing.signal]) : closing.signal;
@@ -121,6 +148,23 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
         throw new TypeError("commit: the registry was not made by this provider's create()");
       }
       return commitSlots(session, slots);
+    },
+
+    async terminate(session, { principal, connection, timeoutMs }) {
+      // Also when there is nothing to end: a forgotten principal is a mistake in the program.
+      sessionKey({ connection: "any", principal });
+      const declared = Object.entries(declaredFor(principal));
+      const definitions = declared.filter(
+        ([name]) => connection === undefined || name === connection,
+      );
+      if (connection !== undefined && definitions.length === 0) {
+        throw new McpSessionError(
+          "CONNECTION_INVALID",
+          `There is no connection ${JSON.stringify(connection)}. Declared: ${declared.map(([name]) => name).join(", ")}.`,
+          { data: { field: "connection" } },
+        );
+      }
+      return await terminateConnections({ session, definitions, principal, timeoutMs, emit, now });
     },
   };
 }

@@ -1,6 +1,11 @@
 import type { MCPClientCapabilities, OAuthClientProvider } from "@ai-sdk/mcp";
 import type { ElicitationRequest, ElicitResult, MCPClient } from "@ai-sdk/mcp";
-import { McpSessionError, type Principal, type ToolListOptions } from "@durable-mcp/core";
+import {
+  McpSessionError,
+  type Principal,
+  type ResendPolicy,
+  type ToolListOptions,
+} from "@durable-mcp/core";
 import * as z from "zod/mini";
 import { isHeaderValue } from "./header-value.ts";
 
@@ -34,6 +39,23 @@ export interface StatefulSessionOptions {
   readonly mode: "stateful";
   /** How long and how large a tool list may be to be kept in the state. */
   readonly toolList?: ToolListOptions | undefined;
+  /**
+   * What is sent again when the server has lost the session. `"safe"`: everything that the server
+   * refused unprocessed; where that is not certain, only lists, reads, pings, `safeTools` and, with
+   * `trustAnnotations`, tools that the server marks read-only or idempotent. `"always"`, `"never"`:
+   * whatever it is. What is not sent again fails with `SESSION_LOST` or `OUTCOME_UNKNOWN`.
+   * @default "safe"
+   */
+  readonly resend?: ResendPolicy | undefined;
+  /** Tools, by the server's names, that may run twice. @default none */
+  readonly safeTools?: readonly string[] | undefined;
+  /** Whether the server's word counts for which tools may run twice. @default false */
+  readonly trustAnnotations?: boolean | undefined;
+  /**
+   * Whether a lost session is replaced. Otherwise the loss is reported, for callers that open the
+   * next session elsewhere. @default true
+   */
+  readonly recover?: boolean | undefined;
   /**
    * How long the verdict that the server has no sessions holds, in milliseconds.
    * @default 86400000 (1 day)
@@ -139,9 +161,13 @@ const optionsSchema = z
               z.strictObject({ maxAgeMs: z.optional(positive), maxLength: z.optional(z.number()) }),
             ),
             statelessMaxAgeMs: z.optional(positive),
+            resend: z.optional(z.literal(["safe", "always", "never"])),
+            safeTools: z.optional(names),
+            trustAnnotations: z.optional(z.boolean()),
+            recover: z.optional(z.boolean()),
           }),
         ],
-        'must be "stateless", "stateful" or { mode: "stateful", toolList?, statelessMaxAgeMs? }',
+        'must be "stateless", "stateful" or { mode: "stateful", … } with known options',
       ),
     ),
     auth: z.optional(z.strictObject({ getToken: someFunction })),

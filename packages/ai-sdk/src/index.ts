@@ -15,4 +15,5 @@ export {
   type McpClientConnectionOptions,
   type StatefulSessionOptions,
 } from "./define-connection.ts";
+export type { TerminateConnectionResult } from "./terminate-connections.ts";
 export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";

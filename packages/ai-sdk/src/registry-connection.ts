@@ -4,6 +4,7 @@ import { connectionUnavailable, restoreSessionError } from "./connection-error.t
 import type { ConnectionEvent } from "./connection-event.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import { type ConnectionContext, type McpClientConnection } from "./define-connection.ts";
+import { mayRunTwice } from "./may-run-twice.ts";
 import { isOldServerStatus, needsListening, openClient } from "./open-client.ts";
 import { once } from "./once.ts";
 import { watchClientVersion } from "./peer-version.ts";
@@ -63,6 +64,9 @@ export function createRegistryConnection({
       listen: needsListening(definition),
       cancelOnAbort: isActive,
       toolList: session?.toolList,
+      resend: session?.resend,
+      recover: session?.recover,
+      isSafeToResend: (request) => mayRunTwice(request, session ?? {}, slot.snapshot),
       statelessMaxAgeMs: session?.statelessMaxAgeMs,
       onEvent: (event) => emit({ ...event, connection: name }),
       now,

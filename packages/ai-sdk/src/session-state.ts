@@ -34,15 +34,36 @@ export function commitSlots<SESSION extends { state?: unknown }>(
   session: SESSION,
   slots: ReadonlyMap<string, SeededSlot>,
 ): SESSION {
+  const changed = [...slots].filter(([, { slot, isDiscarded }]) => slot.changed || isDiscarded);
+  return replaceEntries(
+    session,
+    changed.map(([key, { slot }]) => [key, slot.snapshot]),
+  );
+}
+
+/** The agent session without the slots under these keys, on the same terms as `commitSlots`. */
+export function removeSlots<SESSION extends { state?: unknown }>(
+  session: SESSION,
+  keys: readonly string[],
+): SESSION {
+  return replaceEntries(
+    session,
+    keys.map((key) => [key, undefined]),
+  );
+}
+
+function replaceEntries<SESSION extends { state?: unknown }>(
+  session: SESSION,
+  entries: readonly (readonly [key: string, snapshot: SessionSnapshot | undefined])[],
+): SESSION {
   const sessions = ownValue(session.state, stateKey);
   const after = new Map(Object.entries(asRecord(sessions)));
   let isChanged = false;
-  for (const [key, { slot, isDiscarded }] of slots) {
-    if (!slot.changed && !isDiscarded) continue;
-    if (sameJson(ownValue(sessions, key), slot.snapshot)) continue;
+  for (const [key, snapshot] of entries) {
+    if (sameJson(ownValue(sessions, key), snapshot)) continue;
     isChanged = true;
-    if (slot.snapshot === undefined) after.delete(key);
-    else after.set(key, structuredClone<SessionSnapshot>(slot.snapshot));
+    if (snapshot === undefined) after.delete(key);
+    else after.set(key, structuredClone(snapshot));
   }
   if (!isChanged) return session;
   const { [stateKey]: _, ...otherKeys } = asRecord(session.state);

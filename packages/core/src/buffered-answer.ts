@@ -1,5 +1,5 @@
 import { isRecord, type JsonRpcId } from "./json-rpc.ts";
-import { isSessionLost } from "./lost-session.ts";
+import { classifyLoss, type SessionLoss } from "./lost-session.ts";
 import { scrubSessionId } from "./scrub-session-id.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./session-slot.ts";
@@ -10,8 +10,8 @@ export interface BufferedAnswer {
   readonly headers: Headers;
   /** The text, scrubbed of the session id. */
   readonly body: string;
-  /** Whether it says that the server does not know the session that the request was sent on. */
-  readonly isLoss: boolean;
+  /** What it says of the session that the request was sent on. */
+  readonly loss: SessionLoss;
 }
 
 export async function bufferAnswer(
@@ -24,7 +24,7 @@ export async function bufferAnswer(
     status,
     headers: headersForClient(response.headers),
     body: session?.kind === "session" ? scrubSessionId(body, session.sessionId) : body,
-    isLoss: session?.kind === "session" && isSessionLost({ status, body }),
+    loss: session?.kind === "session" ? classifyLoss({ status, body }) : "none",
   };
 }
 

@@ -5,13 +5,20 @@ import { parseEndpointUrl } from "./endpoint-url.ts";
 import { createExchange } from "./exchange.ts";
 import { createHandshake, type OnSession } from "./handshake.ts";
 import { createInboundStream } from "./inbound-stream.ts";
-import { isRecord, isRequest, type JsonRpcMessage, parseMessage } from "./json-rpc.ts";
+import {
+  isRecord,
+  isRequest,
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+  parseMessage,
+} from "./json-rpc.ts";
 import { emptyAnswer, resultAnswer } from "./local-answer.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
 import { createFetchForOtherUrls } from "./other-urls.ts";
 import { bodyText, readOutgoingRequest, requestUrl } from "./outgoing-request.ts";
 import { createSendOwnMessage } from "./own-message.ts";
 import { relistTools } from "./relist-tools.ts";
+import type { ResendPolicy } from "./resend-policy.ts";
 import { createRequestIds } from "./request-ids.ts";
 import { createServerRequests } from "./server-requests.ts";
 import { createSendToEndpoint } from "./server-endpoint.ts";
@@ -53,6 +60,19 @@ export interface SessionFetchOptions {
    * best effort). A function is asked at the time. @default false
    */
   cancelOnAbort?: boolean | (() => boolean) | undefined;
+  /**
+   * Whether a lost session is replaced. Without it a loss is reported (`SESSION_LOST`, or
+   * `OUTCOME_UNKNOWN` when it is only probable), for callers that open the next one elsewhere.
+   * @default true
+   */
+  recover?: boolean | undefined;
+  /** Whether a request that met a lost session is sent again on the new one. @default "safe" */
+  resend?: ResendPolicy | undefined;
+  /**
+   * With `resend: "safe"`: whether a request may run twice, asked for requests other than lists,
+   * reads and pings when it is not certain that the server refused it unprocessed. @default none may
+   */
+  isSafeToResend?: ((request: JsonRpcRequest) => boolean) | undefined;
   /** How long and how large a kept tool list may be. */
   toolList?: ToolListOptions | undefined;
   /**
@@ -136,6 +156,9 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     handshake,
     emit,
     cancelOnAbort: options.cancelOnAbort ?? false,
+    resend: options.resend ?? "safe",
+    isSafeToResend: options.isSafeToResend,
+    recover: options.recover ?? true,
   });
   const clientHandshake = createClientHandshake({ state, url, handshake, emit });
   const inbound = createInboundStream({

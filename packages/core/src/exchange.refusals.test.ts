@@ -89,10 +89,10 @@ describe("a failed recovery", () => {
   });
 });
 
-const error = (code: number) => ({
+const error = (code: number, message = "Session not found") => ({
   jsonrpc: "2.0",
   id: "x",
-  error: { code, message: "Session not found" },
+  error: { code, message },
 });
 
 describe("is no loss and reaches the client as it came", () => {
@@ -103,11 +103,11 @@ describe("is no loss and reaches the client as it came", () => {
     [404, error(-32021)],
     [404, error(-32022)],
     [404, { error: "Unsupported protocol version" }],
-    [400, error(-32000)],
+    [400, error(-32000, "Bad Request")],
     [401, error(-32000)],
     [403, error(-32000)],
-    [405, error(-32000)],
-    [409, error(-32000)],
+    [405, error(-32000, "Method Not Allowed")],
+    [409, error(-32000, "Conflict")],
     [429, error(-32000)],
     [500, error(-32000)],
     [502, error(-32000)],

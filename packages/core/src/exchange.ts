@@ -4,14 +4,21 @@ import {
   createEventAnswerStream,
   createJsonAnswerStream,
 } from "./answer-stream.ts";
-import { bufferAnswer, isAuthOrOutage, toResponse, toResponseFor } from "./buffered-answer.ts";
+import {
+  bufferAnswer,
+  type BufferedAnswer,
+  isAuthOrOutage,
+  toResponse,
+  toResponseFor,
+} from "./buffered-answer.ts";
 import { type Handshake, sessionLost, sessionRefused } from "./handshake.ts";
-import { isRequest, type JsonRpcMessage } from "./json-rpc.ts";
+import { isRequest, type JsonRpcMessage, type JsonRpcRequest } from "./json-rpc.ts";
 import { emptyAnswer, errorMessageText } from "./local-answer.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import { hasContentType } from "./read-answer.ts";
 import type { PendingRequest, RequestIds } from "./request-ids.ts";
+import { maySendAgain, type ResendPolicy } from "./resend-policy.ts";
 import { createAnswerRestorer } from "./restore-answer.ts";
 import { createStreamResumption } from "./resume-stream.ts";
 import { keepFailure } from "./session-failure.ts";
@@ -39,6 +46,9 @@ export function createExchange({
   handshake,
   emit,
   cancelOnAbort,
+  resend,
+  isSafeToResend,
+  recover,
 }: {
   state: SlotState;
   url: URL;
@@ -50,6 +60,9 @@ export function createExchange({
   handshake: Handshake;
   emit: EmitSessionEvent;
   cancelOnAbort: boolean | (() => boolean);
+  resend: ResendPolicy;
+  isSafeToResend: ((request: JsonRpcRequest) => boolean) | undefined;
+  recover: boolean;
 }): (message: JsonRpcMessage, request: OutgoingRequest) => Promise<Response> {
   const lose = (session: LiveSession, method: string, status: number) => {
     if (compareAndClear(state, session)) emit({ type: "lost", method, status });
@@ -69,7 +82,7 @@ export function createExchange({
     });
     if (!response.ok) {
       const answer = await bufferAnswer(response, session);
-      if (!answer.isLoss) return toResponse(answer);
+      if (answer.loss === "none") return toResponse(answer);
       // It was about the lost session; the next request makes a new one.
       lose(session, "method" in message ? message.method : "response", answer.status);
       return emptyAnswer(202);
@@ -79,7 +92,7 @@ export function createExchange({
   };
 
   const sendRequest = async (
-    message: JsonRpcMessage & { id: string | number; method: string },
+    message: JsonRpcRequest,
     request: OutgoingRequest,
     isSecondAttempt = false,
   ): Promise<Response> => {
@@ -107,9 +120,15 @@ export function createExchange({
       if (response.ok) return openAnswer(response, sent.pending, session, request, settle);
       const answer = await bufferAnswer(response, session);
       settle();
-      if (!answer.isLoss) return toResponseFor(message.id, answer);
+      if (answer.loss === "none") return toResponseFor(message.id, answer);
+      const isSentAgain = maySendAgain(message, answer.loss, resend, isSafeToResend);
       lose(session, method, answer.status);
       if (isSecondAttempt) throw sessionLost(method, url, answer.status);
+      if (!recover) throw notSentAgain(method, answer);
+      if (!isSentAgain) {
+        await handshake.ensure(request, request.signal).catch(() => undefined);
+        throw notSentAgain(method, answer);
+      }
     } catch (error) {
       settle();
       throw error;
@@ -175,6 +194,20 @@ export function createExchange({
     );
     return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
   };
+
+  /** The session is gone, and the application is to say what becomes of the request. */
+  const notSentAgain = (method: string, { status, loss }: BufferedAnswer) =>
+    loss === "definite"
+      ? new McpSessionError(
+          "SESSION_LOST",
+          `${method} at ${url.origin}: the server no longer knows the session, and what it held for it is gone. The request was not carried out and not sent again.`,
+          { data: { method, origin: url.origin, status } },
+        )
+      : new McpSessionError(
+          "OUTCOME_UNKNOWN",
+          `${method} at ${url.origin}: the server refused with HTTP ${status} as if it had lost the session, and what it held for it is gone. Whether the request was carried out is unknown, so it was not sent again; check first.`,
+          { data: { method, origin: url.origin, status } },
+        );
 
   const outcomeUnknown = (method: string, cause: unknown) =>
     new McpSessionError(

@@ -84,7 +84,7 @@ export function createHandshake({
           status: 200,
           headers: new Headers({ "content-type": "application/json" }),
           body: JSON.stringify(answer ?? noAnswer(id)),
-          isLoss: false,
+          loss: "none" as const,
         };
         return { refused, stateless: recordVerdict(answer) };
       }

@@ -5,7 +5,9 @@ export {
   type McpSessionErrorCode,
   type McpSessionErrorData,
 } from "./mcp-session-error.ts";
+export type { JsonRpcRequest } from "./json-rpc.ts";
 export type { Principal } from "./principal.ts";
+export type { ResendPolicy } from "./resend-policy.ts";
 export type { SessionEvent } from "./session-event.ts";
 export { sessionFailure } from "./session-failure.ts";
 export { sessionKey } from "./session-key.ts";

@@ -1,10 +1,11 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isSessionLost } from "./lost-session.ts";
+import { classifyLoss } from "./lost-session.ts";
 
 const error = (code: number, message: string, id: unknown = null) =>
   JSON.stringify({ jsonrpc: "2.0", id, error: { code, message } });
 
-describe("a 404 is a loss", () => {
+describe("a 404 is a definite loss", () => {
   test.each([
     ["as plain text", "Session not found\n"],
     ["with an empty body", ""],
@@ -16,27 +17,83 @@ describe("a 404 is a loss", () => {
     ["with a JSON-RPC body without error", '{"jsonrpc":"2.0","id":1,"result":{}}'],
     ["with an error that is no object", '{"jsonrpc":"2.0","id":1,"error":"gone"}'],
   ])("%s", (_, body) => {
-    expect(isSessionLost({ status: 404, body })).toBe(true);
+    expect(classifyLoss({ status: 404, body })).toBe("definite");
   });
 });
 
-describe("a 404 has another meaning", () => {
+// What the servers of WIRE send, to the letter.
+describe("a 400 of a session router is a definite loss", () => {
+  test.each([
+    ["server-everything", error(-32000, "Bad Request: No valid session ID provided")],
+    ["SDK v1 after a restart", error(-32000, "Bad Request: Server not initialized")],
+    ["SDK v1 after a DELETE", error(-32000, "Bad Request: Mcp-Session-Id header is required")],
+    ["plain text", "Bad Request: No valid session ID provided"],
+  ])("%s", (_, body) => {
+    expect(classifyLoss({ status: 400, body })).toBe("definite");
+  });
+});
+
+describe("another refusal that speaks of the session is a probable loss", () => {
+  test.each([
+    [400, "Invalid session ID"],
+    [400, error(-32000, "Unknown session", 7)],
+    [400, '{"message":"session id could not be decoded: invalid"}'],
+    [409, "The session has expired"],
+    [410, "session_id no longer valid"],
+    [422, "Missing or expired MCP session."],
+    [400, "There is no active session for this client"],
+    [400, "SESSION NOT FOUND"],
+  ])("%i %s", (status, body) => {
+    expect(classifyLoss({ status, body })).toBe("probable");
+  });
+});
+
+describe("a refusal has another meaning", () => {
   test.each([
     ["unknown method", error(-32601, "Method not found")],
-    ["invalid params", error(-32602, "Invalid params")],
+    ["invalid params", error(-32602, "Invalid params: session not found")],
     ["header mismatch", error(-32020, "Header mismatch")],
     ["missing capability", error(-32021, "Missing capability")],
     ["unsupported version by code", error(-32022, "Unsupported")],
-    ["unsupported version in words", "Unsupported protocol version"],
+    ["unsupported version in words", "Unsupported protocol version for this session: invalid"],
     ["unsupported version by header name", error(-32000, "Bad MCP-Protocol-Version header")],
+    ["one of a batch", `[${error(-32601, "Method not found")}]`],
   ])("%s", (_, body) => {
-    expect(isSessionLost({ status: 404, body })).toBe(false);
+    for (const status of [400, 404]) expect(classifyLoss({ status, body })).toBe("none");
+  });
+
+  test.each([
+    [400, "Bad Request"],
+    [400, error(-32000, "Bad Request: Unsupported content")],
+    [400, "Server already initialized"],
+    [409, "Conflict: Only one SSE stream is allowed per session"],
+    [406, "Not Acceptable: Client must accept text/event-stream"],
+    [413, "Payload too large"],
+    [400, `session${" ".repeat(200)}not found`],
+    [400, `${" ".repeat(5_000)}session not found`],
+  ])("%i %s", (status, body) => {
+    expect(classifyLoss({ status, body })).toBe("none");
   });
 });
 
-test.each([200, 400, 401, 403, 405, 409, 410, 429, 500, 502, 503])(
+test.each([200, 202, 301, 401, 403, 408, 429, 500, 502, 503])(
   "%i is no loss, whatever it says",
   (status) => {
-    expect(isSessionLost({ status, body: error(-32001, "Session not found") })).toBe(false);
+    expect(classifyLoss({ status, body: error(-32001, "Session not found") })).toBe("none");
   },
 );
+
+test("never takes an answer of the application for a loss, and never fails", () => {
+  const words = fc.constantFrom("session", "not found", "expired", "No valid session ID provided");
+  const body = fc.oneof(
+    fc.string(),
+    fc.json(),
+    fc.array(words).map((list) => list.join(" ")),
+  );
+  fc.assert(
+    fc.property(fc.integer({ min: 200, max: 399 }), body, (status, text) => {
+      expect(classifyLoss({ status, body: text })).toBe("none");
+      expect(["definite", "probable", "none"]).toContain(classifyLoss({ status: 400, body: text }));
+    }),
+  );
+});

@@ -1,0 +1,36 @@
+import type { JsonRpcRequest } from "./json-rpc.ts";
+import type { SessionLoss } from "./lost-session.ts";
+
+/**
+ * Whether a request that met a lost session is sent again on the one that takes its place.
+ *
+ * - `"safe"`: after a definite loss always, for the server refused it unprocessed; after a
+ *   probable one only what `isSafeToResend` allows.
+ * - `"always"`: after any loss.
+ * - `"never"`: not at all; the session is replaced, and the request fails.
+ */
+export type ResendPolicy = "safe" | "always" | "never";
+
+/** Requests that change nothing on the server. */
+const safeMethods: ReadonlySet<string> = new Set([
+  "ping",
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+]);
+
+export function maySendAgain(
+  request: JsonRpcRequest,
+  loss: SessionLoss,
+  policy: ResendPolicy,
+  isSafeToResend: ((request: JsonRpcRequest) => boolean) | undefined,
+): boolean {
+  if (policy !== "safe") return policy === "always";
+  return (
+    loss === "definite" || safeMethods.has(request.method) || isSafeToResend?.(request) === true
+  );
+}
