@@ -40,7 +40,7 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
  */
 export function createEventAnswerStream(
   options: AnswerStreamOptions & {
-    /** Whether the stream belongs to no request: it ends as the server's does. */
+    /** Whether the stream belongs to no request: it lasts as long as `resume` has another. */
     readonly isOpenEnded?: boolean;
     /** Continues an interrupted stream; `undefined` when it cannot be continued. */
     readonly resume: (

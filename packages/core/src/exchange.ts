@@ -94,18 +94,24 @@ export function createExchange({
   const sendRequest = async (
     message: JsonRpcRequest,
     request: OutgoingRequest,
-    isSecondAttempt = false,
+    /** How the first attempt ended, when this is the second. */
+    earlier?: BufferedAnswer,
   ): Promise<Response> => {
     const { method } = message;
+    if (!recover && state.live === undefined && state.lost !== undefined) {
+      throw notSentAgain(method, "definite");
+    }
     const ensured = await handshake.ensure(request, request.signal);
     if ("refused" in ensured) {
       // Anything else a client would take for the answer of an old server.
       if (isAuthOrOutage(ensured.refused)) return toResponseFor(message.id, ensured.refused);
+      if (earlier?.loss === "probable") throw notSentAgain(method, "probable", earlier.status);
       throw sessionRefused(state, method, url, ensured.refused.status);
     }
     const session = ensured.live;
     if (state.listenOpening) await abortable(state.listenOpening, request.signal);
     const sent = ids.send(message);
+    let refusal: BufferedAnswer;
     const stopCancelling = cancelWhenAborted(sent.pending, session, request);
     const settle = () => {
       ids.settle(sent.pending);
@@ -123,17 +129,22 @@ export function createExchange({
       if (answer.loss === "none") return toResponseFor(message.id, answer);
       const isSentAgain = maySendAgain(message, answer.loss, resend, isSafeToResend);
       lose(session, method, answer.status);
-      if (isSecondAttempt) throw sessionLost(method, url, answer.status);
-      if (!recover) throw notSentAgain(method, answer);
+      // One attempt that may have been processed makes the outcome unknown, whatever the other was.
+      const loss = earlier?.loss === "probable" ? "probable" : answer.loss;
+      if (earlier !== undefined && loss === "definite") {
+        throw sessionLost(method, url, answer.status);
+      }
+      if (earlier !== undefined || !recover) throw notSentAgain(method, loss, answer.status);
       if (!isSentAgain) {
         await handshake.ensure(request, request.signal).catch(() => undefined);
-        throw notSentAgain(method, answer);
+        throw notSentAgain(method, loss, answer.status);
       }
+      refusal = answer;
     } catch (error) {
       settle();
       throw error;
     }
-    return await sendRequest(message, request, true);
+    return await sendRequest(message, request, refusal);
   };
 
   const openAnswer = (
@@ -196,7 +207,7 @@ export function createExchange({
   };
 
   /** The session is gone, and the application is to say what becomes of the request. */
-  const notSentAgain = (method: string, { status, loss }: BufferedAnswer) =>
+  const notSentAgain = (method: string, loss: "definite" | "probable", status?: number) =>
     loss === "definite"
       ? new McpSessionError(
           "SESSION_LOST",
@@ -205,7 +216,7 @@ export function createExchange({
         )
       : new McpSessionError(
           "OUTCOME_UNKNOWN",
-          `${method} at ${url.origin}: the server refused with HTTP ${status} as if it had lost the session, and what it held for it is gone. Whether the request was carried out is unknown, so it was not sent again; check first.`,
+          `${method} at ${url.origin}: the server refused as if it had lost the session, and what it held for it is gone. Whether the request was carried out is unknown, so it was not sent again; check first.`,
           { data: { method, origin: url.origin, status } },
         );
 

@@ -94,6 +94,38 @@ test.each([
   expect(slot).toMatchObject({ snapshot: undefined, changed: true });
 });
 
+test("reports the loss to later requests too with recover: false, and opens nothing", async () => {
+  const { client, server } = await startRefusedStep(gateway, { recover: false });
+  await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+  await expect(client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
+  expect(server.log).toEqual(["POST tools/call"]);
+});
+
+// "SESSION_LOST" says that a call was not carried out; here one of the two attempts may have been.
+test.each([
+  ["probable, then definite", "invalid session id", "No valid session ID provided"],
+  ["definite, then probable", "No valid session ID provided", "invalid session id"],
+])("does not say that a call was not carried out after a loss that is %s", async (_, ...texts) => {
+  const server = await startMcpServer();
+  const snapshot = await saveSession(server);
+  server.use(({ message }, response, next) => {
+    const text = message?.method === "tools/call" ? texts.shift() : undefined;
+    return text === undefined ? next() : sendText(response, 400, text);
+  });
+  const { client } = startStep(server, { snapshot, resend: "always" });
+  await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+  expect(server.log.filter((line) => line === "POST tools/call")).toHaveLength(2);
+});
+
+test("does not say so either when the new session is refused after a probable loss", async () => {
+  const server = await startMcpServer();
+  const snapshot = await saveSession(server);
+  server.use((_, response) => sendText(response, 400, "invalid session id"));
+  const { client } = startStep(server, { snapshot, resend: "always" });
+  await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+  expect(server.log).toEqual(["POST tools/call", "POST initialize"]);
+});
+
 test("fails once, without a loop, on a server with one transport that refuses a fresh start", async () => {
   const server = await startMcpServer();
   const snapshot = await saveSession(server);
