@@ -22,6 +22,16 @@ export {
   type ToolDefinition,
   type ToolList,
 } from "./session-snapshot.ts";
+export type {
+  JsonValue,
+  SessionStore,
+  StoreConflict,
+  StoredRecord,
+  StoredValue,
+  StoreListQuery,
+  StorePage,
+  StorePutOptions,
+} from "./session-store.ts";
 export {
   terminateSession,
   type TerminateSessionOptions,

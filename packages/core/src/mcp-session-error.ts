@@ -12,6 +12,7 @@ const marker = Symbol.for("durable-mcp.McpSessionError");
  * - `REDIRECT_REFUSED`: the server answered with a redirect, which could carry the session id elsewhere.
  * - `SESSION_LOST`: the server no longer knows the session and a new one could not take its place.
  * - `STATE_INVALID`: a snapshot or state from outside does not parse.
+ * - `STORE_FAILED`: a store could not be reached or did not do what it was asked.
  */
 export type McpSessionErrorCode =
   | "CONNECTION_INVALID"
@@ -22,7 +23,8 @@ export type McpSessionErrorCode =
   | "PRINCIPAL_REQUIRED"
   | "REDIRECT_REFUSED"
   | "SESSION_LOST"
-  | "STATE_INVALID";
+  | "STATE_INVALID"
+  | "STORE_FAILED";
 
 /** What an error may say about the request that failed. Never an id, a token or a principal. */
 export interface McpSessionErrorData {
