@@ -7,7 +7,7 @@ describe("a hung server", () => {
   test.each(["initialize", "notifications/initialized"])(
     "fails the requests that wait for %s, and the next one tries again (S70)",
     async (method) => {
-      const { client, server } = await startLostStep({ timeouts: { initializeMs: 30 } });
+      const { client, server } = await startLostStep({ timeouts: { initializeMs: 500 } });
       server.use(({ message }, _response, next) =>
         message?.method === method ? undefined : next(),
       );
@@ -29,7 +29,7 @@ describe("a hung server", () => {
     const server = await startMcpServer();
     const { client, slot } = startStep(server, {
       snapshot: await saveSession(server),
-      timeouts: { answerMs: 30 },
+      timeouts: { answerMs: 500 },
     });
     server.use(({ message }, _response, next) =>
       message?.params?.name === "hang" ? undefined : next(),
@@ -40,7 +40,7 @@ describe("a hung server", () => {
     ]);
     expect(hung).toMatchObject({
       status: "rejected",
-      reason: { code: "OUTCOME_UNKNOWN", message: expect.stringContaining("silent for 30 ms") },
+      reason: { code: "OUTCOME_UNKNOWN", message: expect.stringContaining("silent for 500 ms") },
     });
     expect(quick).toMatchObject({ status: "fulfilled" });
     await expect.poll(() => server.log).toContain("POST notifications/cancelled");
@@ -73,12 +73,12 @@ describe("a hung server", () => {
     const server = await startMcpServer();
     const { client } = startStep(server, {
       snapshot: await saveSession(server),
-      timeouts: { answerMs: 400 },
+      timeouts: { answerMs: 2_000 },
     });
     server.use(async ({ message }, response) => {
       startEvents(response);
       for (let n = 0; n < 8; n += 1) {
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await new Promise((resolve) => setTimeout(resolve, 300));
         response.write(": alive\n\n");
       }
       response.end(eventText({ jsonrpc: "2.0", id: message.id, result: { done: true } }));
