@@ -15,6 +15,7 @@ import {
 import { type Handshake, sessionLost, sessionRefused } from "./handshake.ts";
 import { isRequest, type JsonRpcMessage, type JsonRpcRequest } from "./json-rpc.ts";
 import { emptyAnswer, errorMessageText } from "./local-answer.ts";
+import { mayHaveArrived } from "./connection-broke.ts";
 import { cancelWhenAborted } from "./cancel-when-aborted.ts";
 import { createExchangeErrors } from "./exchange-errors.ts";
 import type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
@@ -22,7 +23,7 @@ import type { Notify } from "./notify.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import { hasContentType } from "./read-answer.ts";
 import type { PendingRequest, RequestIds } from "./request-ids.ts";
-import { maySendAgain, type ResendPolicy } from "./resend-policy.ts";
+import { isSafeMethod, maySendAgain, type ResendPolicy } from "./resend-policy.ts";
 import { createAnswerRestorer } from "./restore-answer.ts";
 import { createStreamResumption } from "./resume-stream.ts";
 import { keepFailure } from "./session-failure.ts";
@@ -172,7 +173,8 @@ export function createExchange({
       settle();
     } catch (error) {
       settle();
-      throw timeout.expired ? outcomeUnknown(method, error, timeout) : error;
+      const isUnknown = timeout.expired || (!isSafeMethod(method) && mayHaveArrived(error));
+      throw isUnknown ? outcomeUnknown(method, error, timeout) : error;
     }
     if (refusal.loss === "none") return toResponseFor(message.id, refusal);
     return await afterLoss(message, request, session, refusal, attempts);
