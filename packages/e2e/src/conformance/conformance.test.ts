@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { findExpected } from "./expected-failures.ts";
+import { type Mode, modes } from "./modes.ts";
+import { type ScenarioResult, runScenario, runSuite } from "./run-scenario.ts";
+import { parseScenarioList, type Scenario, scenarios } from "./scenarios.ts";
+import { judge } from "./verdict.ts";
+
+// A share of `npm run conformance`, which runs every scenario in every mode, with more clients.
+const client = "ai-sdk-2";
+const inAllModes = new Set(["initialize", "tools_call"]);
+// Its checks look at times, so it runs alone.
+const sseRetry = scenarios.filter(({ name }) => name === "sse-retry");
+const others = scenarios.filter((scenario) => !sseRetry.includes(scenario));
+
+async function expectToConform(scenario: Scenario, mode: Mode): Promise<ScenarioResult> {
+  const result = await runScenario({ scenario, client, mode });
+  const { unexpected, stale } = judge(result, findExpected({ client, scenario: scenario.name }));
+  const printed = unexpected.length === 0 ? "" : result.printed;
+  expect({ unexpected, stale, printed }).toEqual({ unexpected: [], stale: [], printed: "" });
+  return result;
+}
+
+/** Those of a scenario's server that logs what it gets. */
+function requestsOf({ checks }: ScenarioResult): unknown[] {
+  return checks.flatMap(({ id, details }) =>
+    id === "incoming-request" ? [details?.["jsonrpcMethod"] ?? details?.["method"]] : [],
+  );
+}
+
+function byName(a: Scenario, b: Scenario): number {
+  return a.name.localeCompare(b.name);
+}
+
+test("every client scenario that the suite has for revisions with sessions is run", async () => {
+  const { printed } = await runSuite(["list", "--client"]);
+  const listed = parseScenarioList(printed);
+  expect(listed.length).toBeGreaterThan(20);
+  expect(scenarios.toSorted(byName)).toEqual(listed.toSorted(byName));
+});
+
+describe.concurrent.each(others)("$name ($revision)", (scenario) => {
+  test.each(inAllModes.has(scenario.name) ? modes : (["fresh"] as const))("%s", async (mode) => {
+    await expectToConform(scenario, mode);
+  });
+});
+
+describe.each(sseRetry)("$name ($revision)", (scenario) => {
+  test.each(modes)("%s, on one session", async (mode) => {
+    const result = await expectToConform(scenario, mode);
+    expect(requestsOf(result)).toEqual([
+      "initialize",
+      "notifications/initialized",
+      "tools/list",
+      "tools/call",
+      "GET",
+    ]);
+  });
+
+  test("does not pass without the session fetch", async () => {
+    const run = { scenario, client: "ai-sdk-2-bare", mode: "fresh", timeoutMs: 4_000 } as const;
+    const result = await runScenario(run);
+    expect(result.failed).toContain("client-timeout");
+    expect(judge(result, undefined).kind).toBe("failed");
+  });
+});
