@@ -11,7 +11,7 @@ export interface ConformanceClient {
   close: () => Promise<void>;
 }
 
-export interface ConformanceClientOptions {
+interface ConformanceClientOptions {
   url: string;
   /** @default the client's own */
   fetch: typeof globalThis.fetch | undefined;

@@ -1,4 +1,5 @@
 import { clientNames, type ClientName } from "./conformance-client.ts";
+import type { ExpectedFailure } from "./expected-failures.ts";
 import { modes } from "./modes.ts";
 import type { ScenarioResult, ScenarioRun } from "./run-scenario.ts";
 import { scenarios } from "./scenarios.ts";
@@ -47,8 +48,23 @@ function renderTable(outcomes: readonly Outcome[]): string {
 
 function renderCell({ result: { passed, failed }, verdict }: Outcome): string {
   if (verdict.kind === "passed") return `${passed} passed`;
-  const word = verdict.kind === "expected" ? "expected to fail" : "FAILED";
-  return `${passed} passed, ${word}: ${failed.join(", ") || "nothing did"}`;
+  if (verdict.kind === "expected") return `${passed} passed, as expected not ${failed.join(", ")}`;
+  const wrong = [...verdict.unexpected, ...verdict.stale.map((check) => `${check} passes now`)];
+  return `${passed} passed, FAILED: ${wrong.join(", ")}`;
+}
+
+/** What is expected to fail and why, as a Markdown list. */
+export function renderExpected(failures: readonly ExpectedFailure[]): string {
+  return [...Map.groupBy(failures, ({ reason }) => reason)]
+    .map(([reason, entries]) => {
+      const clients = entries.map(({ client }) => titles[client]).join(" and ");
+      const checks = new Set(
+        entries.flatMap((entry) => entry.checks.map((check) => `\`${check}\``)),
+      );
+      const names = new Set(entries.map(({ scenario }) => `\`${scenario}\``));
+      return `- ${[...names].join(", ")} (${[...checks].join(", ")}), ${clients}: ${reason}`;
+    })
+    .join("\n");
 }
 
 /** The counts in one line, and whether all is as it should be. */

@@ -24,7 +24,7 @@ export interface ScenarioResult {
 }
 
 /** One entry of the suite's `checks.json`. */
-export interface Check {
+interface Check {
   readonly id: string;
   readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "INFO" | "SKIPPED";
   readonly details?: Record<string, unknown>;

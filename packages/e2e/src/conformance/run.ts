@@ -4,16 +4,16 @@
  *
  *     npm run conformance -- --client ai-sdk-2 --mode process --scenario sse-retry
  *
- * Each option may be repeated. `--write` puts the tables into docs/conformance.md.
+ * Each option may be repeated. `--write` writes the results into docs/conformance.md.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type ClientName, clientNames } from "./conformance-client.ts";
-import { findExpected } from "./expected-failures.ts";
+import { expectedFailures, findExpected } from "./expected-failures.ts";
 import { type Mode, modes } from "./modes.ts";
-import { type Outcome, renderReport, summarize } from "./report.ts";
+import { type Outcome, renderExpected, renderReport, summarize } from "./report.ts";
 import { runScenario, type ScenarioRun } from "./run-scenario.ts";
 import { scenarios } from "./scenarios.ts";
 import { judge } from "./verdict.ts";
@@ -27,6 +27,9 @@ const { values } = parseArgs({
   },
 });
 
+if (values.write && (values.client ?? values.mode ?? values.scenario) !== undefined) {
+  throw new Error("--write is for a run of everything");
+}
 const runs = chooseRuns();
 const outcomes: Outcome[] = [];
 await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, work));
@@ -44,7 +47,7 @@ for (const { run, result, verdict } of outcomes) {
 }
 const summary = summarize(outcomes);
 console.log(summary.line);
-if (values.write) writeDocs(report);
+if (values.write) writeDocs();
 process.exitCode = summary.isGood ? 0 : 1;
 
 async function work(): Promise<void> {
@@ -80,12 +83,20 @@ function isNamed(names: string[] | undefined, name: string): boolean {
   return names?.includes(name) ?? true;
 }
 
-function writeDocs(tables: string): void {
+function writeDocs(): void {
+  const today = new Date().toISOString().slice(0, 10);
+  const text = [
+    "## The run on this page",
+    `\`npm run conformance -- --write\` on ${today}, Node ${process.versions.node}, ${process.platform} ${process.arch}, ${availableParallelism()} cores: **${summary.line}.** A cell counts the checks that passed.`,
+    report.trim(),
+    "## What is expected to fail",
+    renderExpected(expectedFailures),
+  ].join("\n\n");
   const path = fileURLToPath(new URL("../../../../docs/conformance.md", import.meta.url));
   const [before, after] = [/^[^]*<!-- tables -->\n/, /\n<!-- end of tables -->[^]*$/].map(
     (pattern) => pattern.exec(readFileSync(path, "utf8"))?.[0],
   );
   if (before === undefined || after === undefined)
     throw new Error("the page has no place for them");
-  writeFileSync(path, `${before}\n${tables}${after}`);
+  writeFileSync(path, `${before}\n${text}\n${after}`);
 }

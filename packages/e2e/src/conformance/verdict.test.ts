@@ -1,7 +1,8 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { expectedFailures, findExpected } from "./expected-failures.ts";
 import { modes } from "./modes.ts";
-import { summarize } from "./report.ts";
+import { renderExpected, summarize } from "./report.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 import { parseScenarioList, scenarios } from "./scenarios.ts";
 import { judge, type Verdict } from "./verdict.ts";
@@ -78,6 +79,11 @@ describe("a run is good", () => {
 });
 
 describe("what is expected to fail", () => {
+  test("is on the page, with its reasons", () => {
+    const page = readFileSync(new URL("../../../../docs/conformance.md", import.meta.url), "utf8");
+    expect(page).toContain(renderExpected(expectedFailures));
+  });
+
   test.each(expectedFailures)("$client $scenario has a reason, checks and a scenario", (entry) => {
     expect(entry.reason.length).toBeGreaterThan(20);
     expect(entry.checks).not.toEqual([]);
