@@ -4,7 +4,11 @@ import {
   createAuthorization,
   type ScenarioContext,
 } from "./authorization.ts";
-import type { ConformanceClient, ConformanceClientKind } from "./conformance-client.ts";
+import {
+  type ConformanceClient,
+  type ConformanceClientKind,
+  vouchingFetch,
+} from "./conformance-client.ts";
 import { needsElicitation, type ScenarioStep } from "./scenario-steps.ts";
 
 /** What one step leaves for the next: plain JSON. */
@@ -37,33 +41,27 @@ export function openClientSession({
   const elicitation = needsElicitation(scenario);
   const authorization = createAuthorization({ ...saved?.authorization }, context);
   const slot = createSessionSlot(
-    saved?.snapshot === undefined ? undefined : parseSessionSnapshot(saved.snapshot),
-  );
-  const options = {
-    url,
-    authProvider: authorization.provider,
-    elicitation,
-    fetch: kind.isBare
+    kind.hasOwnFetch || saved?.snapshot === undefined
       ? undefined
-      : createSessionFetch({
-          url,
-          slot,
-          // Vouches for the authorization server, which is another origin.
-          fetch: (input, init) => globalThis.fetch(input, init),
-          listen: elicitation,
-        }),
-  };
+      : parseSessionSnapshot(saved.snapshot),
+  );
+  const fetch = kind.hasOwnFetch
+    ? undefined
+    : createSessionFetch({ url, slot, fetch: vouchingFetch, listen: elicitation });
   let client: ConformanceClient | undefined;
+  let snapshot = saved?.snapshot;
 
   const attempt = async (step: ScenarioStep) => {
     if (client === undefined) {
-      client = kind.create(options);
+      const authProvider = authorization.provider;
+      client = kind.create({ url, authProvider, elicitation, fetch, saved: snapshot });
       await client.connect();
     }
     await step(client);
   };
   const close = async () => {
     await client?.close();
+    snapshot = client?.saved ? client.saved() : slot.snapshot;
     client = undefined;
   };
 
@@ -82,8 +80,7 @@ export function openClientSession({
     },
     async close() {
       await close();
-      const { snapshot } = slot;
-      return { ...(snapshot && { snapshot }), authorization: authorization.state };
+      return { snapshot, authorization: authorization.state };
     },
   };
 }

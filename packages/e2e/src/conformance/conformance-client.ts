@@ -9,12 +9,16 @@ export interface ConformanceClient {
   /** After a 401 or 403: exchanges the code in the callback URL's query for tokens. */
   finishAuthorization: (callback: URLSearchParams) => Promise<void>;
   close: () => Promise<void>;
+  /** What to save once it is closed, when the session is the client's own to keep. */
+  saved?: () => unknown;
 }
 
 interface ConformanceClientOptions {
   url: string;
   /** @default the client's own */
   fetch: typeof globalThis.fetch | undefined;
+  /** What a client that keeps the session itself left. */
+  saved: unknown;
   authProvider: OAuthClientProvider;
   /** Whether to declare elicitation and to answer it with the form as it is filled in advance. */
   elicitation: boolean;
@@ -22,19 +26,20 @@ interface ConformanceClientOptions {
 
 export interface ConformanceClientKind {
   create: (options: ConformanceClientOptions) => ConformanceClient;
-  /** Whether the client goes without the session fetch. */
-  isBare?: boolean;
+  /** Whether the client is not put on a session fetch: it brings its own, or shows what is missing. */
+  hasOwnFetch?: boolean;
 }
 
 /** Each is loaded when it is used: a step is a new process, and they are large. */
 const loaders = {
+  provider: async () => (await import("./provider-client.ts")).providerClient,
   "ai-sdk-2": async () => (await import("./ai-sdk-client.ts")).aiSdkClient,
   "sdk-1": async () => (await import("./sdk-1-client.ts")).sdk1Client,
   "client-2": async () => (await import("./client-2-client.ts")).client2Client,
   /** `@ai-sdk/mcp` 2 without the session fetch, to show that a scenario can fail. */
   "ai-sdk-2-bare": async () => ({
     ...(await import("./ai-sdk-client.ts")).aiSdkClient,
-    isBare: true,
+    hasOwnFetch: true,
   }),
 } satisfies Record<string, () => Promise<ConformanceClientKind>>;
 
@@ -47,6 +52,10 @@ export const clientNames = (Object.keys(loaders) as ClientName[]).filter(
 export function loadClient(name: ClientName): Promise<ConformanceClientKind> {
   return loaders[name]();
 }
+
+/** That the application gives one allows the authorization server, which is another origin. */
+export const vouchingFetch: typeof globalThis.fetch = (input, init) =>
+  globalThis.fetch(input, init);
 
 /** Reads a `tools/call` result, whichever client's type it has. */
 export function textOf(raw: unknown): string {

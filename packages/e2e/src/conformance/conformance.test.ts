@@ -1,18 +1,26 @@
 import { describe, expect, test } from "vitest";
+import type { ClientName } from "./conformance-client.ts";
 import { findExpected } from "./expected-failures.ts";
 import { type Mode, modes } from "./modes.ts";
 import { type ScenarioResult, runScenario, runSuite } from "./run-scenario.ts";
 import { parseScenarioList, type Scenario, scenarios } from "./scenarios.ts";
 import { judge } from "./verdict.ts";
 
-// A share of `npm run conformance`, which runs every scenario in every mode, with more clients.
-const client = "ai-sdk-2";
-const inAllModes = new Set(["initialize", "tools_call"]);
+// A share of `npm run conformance`, which runs every scenario in every mode, with two more clients.
+const clients = ["provider", "ai-sdk-2"] as const;
+const inAllModes = ["initialize", "tools_call"];
 // Its checks look at times, so it runs alone.
 const sseRetry = scenarios.filter(({ name }) => name === "sse-retry");
-const others = scenarios.filter((scenario) => !sseRetry.includes(scenario));
+const allModes = scenarios.filter(({ name }) => inAllModes.includes(name));
+const others = scenarios.filter(
+  (scenario) => !sseRetry.includes(scenario) && !allModes.includes(scenario),
+);
 
-async function expectToConform(scenario: Scenario, mode: Mode): Promise<ScenarioResult> {
+async function expectToConform(
+  scenario: Scenario,
+  client: ClientName,
+  mode: Mode,
+): Promise<ScenarioResult> {
   const result = await runScenario({ scenario, client, mode });
   const { unexpected, stale } = judge(result, findExpected({ client, scenario: scenario.name }));
   const printed = unexpected.length === 0 ? "" : result.printed;
@@ -39,21 +47,31 @@ test("every client scenario that the suite has for revisions with sessions is ru
 });
 
 describe.concurrent.each(others)("$name ($revision)", (scenario) => {
-  test.each(inAllModes.has(scenario.name) ? modes : (["fresh"] as const))("%s", async (mode) => {
-    await expectToConform(scenario, mode);
+  test("provider, fresh", async () => {
+    await expectToConform(scenario, "provider", "fresh");
+  });
+});
+
+describe.concurrent.each(allModes)("$name ($revision)", (scenario) => {
+  describe.each(clients)("%s", (client) => {
+    test.each(modes)("%s", async (mode) => {
+      await expectToConform(scenario, client, mode);
+    });
   });
 });
 
 describe.each(sseRetry)("$name ($revision)", (scenario) => {
-  test.each(modes)("%s, on one session", async (mode) => {
-    const result = await expectToConform(scenario, mode);
-    expect(requestsOf(result)).toEqual([
-      "initialize",
-      "notifications/initialized",
-      "tools/list",
-      "tools/call",
-      "GET",
-    ]);
+  describe.each(clients)("%s", (client) => {
+    test.each(modes)("%s, on one session", async (mode) => {
+      const result = await expectToConform(scenario, client, mode);
+      expect(requestsOf(result)).toEqual([
+        "initialize",
+        "notifications/initialized",
+        "tools/list",
+        "tools/call",
+        "GET",
+      ]);
+    });
   });
 
   test("does not pass without the session fetch", async () => {

@@ -13,6 +13,7 @@ export interface Outcome {
 }
 
 const titles: Record<ClientName, string> = {
+  provider: "`@durable-mcp/ai-sdk`",
   "ai-sdk-2": "`@ai-sdk/mcp` 2",
   "sdk-1": "`@modelcontextprotocol/sdk` 1",
   "client-2": "`@modelcontextprotocol/client` 2",

@@ -39,18 +39,20 @@ export interface ScenarioRun {
 }
 
 const program = fileURLToPath(new URL("./client-program.ts", import.meta.url));
-const lateCheck = "client-sse-retry-timing";
+const retryCheck = "client-sse-retry-timing";
 
 /**
- * Runs a client through a scenario. The suite warns of a client that reconnects more than 200 ms
- * late, which on a busy machine says nothing of the client; only such a run is repeated, twice at
- * most. Too early, or far too late, is a failure.
+ * Runs a client through a scenario. The suite minds when a client reconnects more than 200 ms late,
+ * which once, on a busy machine, says nothing of the client: a run with nothing else wrong is
+ * repeated, twice at most. One that is too early is not.
  */
 export async function runScenario(run: ScenarioRun): Promise<ScenarioResult> {
   for (let repeats = 2; ; repeats -= 1) {
     const result = await runOnce(run);
-    const isLate = result.checks.some(({ id, status }) => id === lateCheck && status === "WARNING");
-    if (repeats === 0 || !isLate || result.failed.length > 1) return result;
+    const isLate = result.checks.some(
+      ({ id, details }) => id === retryCheck && details?.["tooEarly"] === false,
+    );
+    if (repeats === 0 || !isLate || result.failed.join() !== retryCheck) return result;
   }
 }
 
