@@ -28,10 +28,10 @@ async function expectToConform(
   return result;
 }
 
-/** Those of a scenario's server that logs what it gets. */
+/** Those of a scenario's server that logs what it gets; without a JSON-RPC method that of HTTP. */
 function requestsOf({ checks }: ScenarioResult): unknown[] {
-  return checks.flatMap(({ id, details }) =>
-    id === "incoming-request" ? [details?.["jsonrpcMethod"] ?? details?.["method"]] : [],
+  return checks.flatMap(({ id, details: { jsonrpcMethod, mcpMethod, method } = {} }) =>
+    id === "incoming-request" ? [jsonrpcMethod ?? mcpMethod ?? method] : [],
   );
 }
 
@@ -58,6 +58,20 @@ describe.concurrent.each(allModes)("$name ($revision)", (scenario) => {
       await expectToConform(scenario, client, mode);
     });
   });
+});
+
+test.each(clients)("%s is asked on the same session by a process each", async (client) => {
+  const [scenario] = scenarios.filter(({ name }) => name.startsWith("elicitation-"));
+  const result = await expectToConform(scenario!, client, "process");
+  const requests = requestsOf(result).filter((request) => request !== "GET");
+  // The last POST is the answer to the server's question.
+  expect(requests).toEqual([
+    "initialize",
+    "notifications/initialized",
+    "tools/list",
+    "tools/call",
+    "POST",
+  ]);
 });
 
 describe.each(sseRetry)("$name ($revision)", (scenario) => {
