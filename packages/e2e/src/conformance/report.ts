@@ -58,7 +58,7 @@ function renderCell({ result: { passed, failed }, verdict }: Outcome): string {
 export function renderExpected(failures: readonly ExpectedFailure[]): string {
   return [...Map.groupBy(failures, ({ reason }) => reason)]
     .map(([reason, entries]) => {
-      const clients = entries.map(({ client }) => titles[client]).join(" and ");
+      const clients = entries.map(({ client }) => titles[client]).join(", ");
       const checks = new Set(
         entries.flatMap((entry) => entry.checks.map((check) => `\`${check}\``)),
       );
