@@ -20,7 +20,7 @@ export function eventText({ parts, data, multiline }: EventBytes): string {
 /**
  * Cuts an SSE stream into events without decoding them: the bulk of an answer is one `data` line
  * that is passed on as it came. (Parsing and printing each event with a library costs several
- * times as much; see docs/decisions.) Lines end with LF or CRLF.
+ * times as much; see docs/decisions.) Lines end with LF, CRLF or CR.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
@@ -51,8 +51,13 @@ export function createEventSplitter(): EventSplitter {
   let type = "";
   let eventId: string | undefined;
   let dataLines: { start: number; end: number }[] = [];
+  /** Whether the last byte so far is a CR, which ended a line: an LF would belong to it. */
+  let isAfterReturn = false;
+  let isFirstLine = true;
 
   const readLine = (bytes: ByteParts, end: number) => {
+    if (isFirstLine && partsText(bytes, 0, 3) === "\uFEFF") lineStart = 3;
+    isFirstLine = false;
     const head = partsText(bytes, lineStart, Math.min(lineStart + 6, end));
     if (head.startsWith("data:")) {
       dataLines.push({ start: lineStart + (head[5] === " " ? 6 : 5), end });
@@ -62,7 +67,11 @@ export function createEventSplitter(): EventSplitter {
       dataLines.push({ start: end, end });
       return;
     }
-    if (end - lineStart > maxFieldLength) return;
+    if (end - lineStart > maxFieldLength) {
+      // Whatever type that is, it is no message.
+      if (head === "event:") type = "other";
+      return;
+    }
     const [, name, value = ""] =
       /^(id|event|retry)(?:: ?(.*))?$/.exec(partsText(bytes, lineStart, end)) ?? [];
     if (name === "event") type = value;
@@ -81,7 +90,7 @@ export function createEventSplitter(): EventSplitter {
           ? {
               data: dataLines.map(({ start, end }) => partsText(all, start, end)).join("\n"),
               otherLines: partsText(all, 0, partsLength(all))
-                .split(/\r?\n/)
+                .split(/\r\n|\n|\r/)
                 .filter((line) => line !== "" && !/^data(:|$)/.test(line)),
             }
           : undefined,
@@ -106,22 +115,39 @@ export function createEventSplitter(): EventSplitter {
       const events: EventBytes[] = [];
       let eventStart = 0;
       let searchFrom = 0;
+      if (isAfterReturn && chunk[0] === lineFeed) {
+        searchFrom = 1;
+        lineStart = length + 1;
+        // Its event has gone on already; it follows by itself.
+        if (length === 0) {
+          events.push(take(chunk.subarray(0, 1)));
+          eventStart = 1;
+        }
+      }
+      if (chunk.length > 0) isAfterReturn = chunk.at(-1) === carriageReturn;
+      let newline = -2;
+      let carriage = -2;
       for (;;) {
-        const newline = indexOfByte(chunk, lineFeed, searchFrom);
-        if (newline === -1) break;
-        searchFrom = newline + 1;
-        const bytes = [...parts, chunk.subarray(eventStart)];
-        const lineEnd = length + newline - eventStart;
-        const before = newline > eventStart ? chunk[newline - 1] : parts.at(-1)?.at(-1);
-        const end = before === carriageReturn && lineEnd > lineStart ? lineEnd - 1 : lineEnd;
-        if (end > lineStart) {
-          readLine(bytes, end);
-          lineStart = lineEnd + 1;
+        // The search is what costs: one that found nothing, or something further on, still holds.
+        if (newline !== -1 && newline < searchFrom) {
+          newline = indexOfByte(chunk, lineFeed, searchFrom);
+        }
+        if (carriage !== -1 && carriage < searchFrom) {
+          carriage = indexOfByte(chunk, carriageReturn, searchFrom);
+        }
+        const hasReturn = carriage !== -1 && (newline === -1 || carriage < newline);
+        const end = hasReturn ? carriage : newline;
+        if (end === -1) break;
+        searchFrom = hasReturn && newline === end + 1 ? end + 2 : end + 1;
+        const lineEnd = length + end - eventStart;
+        if (lineEnd > lineStart) {
+          readLine([...parts, chunk.subarray(eventStart)], lineEnd);
+          lineStart = length + searchFrom - eventStart;
         } else {
           // An event that is cut off must come again, so its id counts only now.
           lastEventId = eventId ?? lastEventId;
-          events.push(take(chunk.subarray(eventStart, newline + 1)));
-          eventStart = newline + 1;
+          events.push(take(chunk.subarray(eventStart, searchFrom)));
+          eventStart = searchFrom;
         }
       }
       if (eventStart < chunk.length) {
