@@ -137,6 +137,14 @@ describe("a CRLF cut in two", () => {
   });
 });
 
+test("reads an event of very many lines in very many chunks, each line once", () => {
+  const splitter = createEventSplitter();
+  const comment = encode(": ping\n");
+  for (let line = 0; line < 100_000; line += 1) splitter.push(comment);
+  const [event] = splitter.push(encode("data: a\n\n"));
+  expect(event && dataOf(event)).toBe("a");
+});
+
 test("does not take an event of a type that is too long to read for a message", () => {
   const [event] = createEventSplitter().push(encode(`event: ${"x".repeat(5_000)}\ndata: a\n\n`));
   expect(event?.type).not.toBe("");

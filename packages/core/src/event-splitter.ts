@@ -55,10 +55,12 @@ export function createEventSplitter(): EventSplitter {
   let isAfterReturn = false;
   let isFirstLine = true;
 
-  const readLine = (bytes: ByteParts, end: number) => {
+  /** Reads the line that ends at `end`; `bytes` begin at `offset` of the event. */
+  const readLine = (bytes: ByteParts, offset: number, end: number) => {
     if (isFirstLine && partsText(bytes, 0, 3) === "\uFEFF") lineStart = 3;
     isFirstLine = false;
-    const head = partsText(bytes, lineStart, Math.min(lineStart + 6, end));
+    const from = lineStart - offset;
+    const head = partsText(bytes, from, Math.min(from + 6, end - offset));
     if (head.startsWith("data:")) {
       dataLines.push({ start: lineStart + (head[5] === " " ? 6 : 5), end });
       return;
@@ -73,7 +75,7 @@ export function createEventSplitter(): EventSplitter {
       return;
     }
     const [, name, value = ""] =
-      /^(id|event|retry)(?:: ?(.*))?$/.exec(partsText(bytes, lineStart, end)) ?? [];
+      /^(id|event|retry)(?:: ?(.*))?$/.exec(partsText(bytes, from, end - offset)) ?? [];
     if (name === "event") type = value;
     else if (name === "id" && !value.includes("\0")) eventId = value;
     else if (name === "retry" && /^\d+$/.test(value)) retryMs = Number(value);
@@ -141,7 +143,10 @@ export function createEventSplitter(): EventSplitter {
         searchFrom = hasReturn && newline === end + 1 ? end + 2 : end + 1;
         const lineEnd = length + end - eventStart;
         if (lineEnd > lineStart) {
-          readLine([...parts, chunk.subarray(eventStart)], lineEnd);
+          const rest = chunk.subarray(eventStart);
+          // Only the line that came in several chunks needs those before: there may be very many.
+          if (lineStart < length) readLine([...parts, rest], 0, lineEnd);
+          else readLine([rest], length, lineEnd);
           lineStart = length + searchFrom - eventStart;
         } else {
           // An event that is cut off must come again, so its id counts only now.
@@ -158,7 +163,7 @@ export function createEventSplitter(): EventSplitter {
     },
     finish() {
       if (length === 0) return undefined;
-      if (lineStart < length) readLine(parts, length);
+      if (lineStart < length) readLine(parts, 0, length);
       return take(new Uint8Array());
     },
   };
