@@ -32,6 +32,7 @@ export default defineConfig({
         ],
       },
       group("Reference", "reference"),
+      { text: "Requirements", link: "/requirements" },
       { ...group("Errors", "errors"), link: "/errors/", collapsed: true },
       { ...group("Decisions", "decisions"), link: "/decisions/", collapsed: true },
     ],

@@ -140,7 +140,7 @@ describe("a CRLF cut in two", () => {
 test("reads an event of very many lines in very many chunks, each line once", () => {
   const splitter = createEventSplitter();
   const comment = encode(": ping\n");
-  for (let line = 0; line < 100_000; line += 1) splitter.push(comment);
+  for (let count = 0; count < 100_000; count += 1) splitter.push(comment);
   const [event] = splitter.push(encode("data: a\n\n"));
   expect(event && dataOf(event)).toBe("a");
 });
