@@ -20,7 +20,8 @@ export function eventText({ parts, data, multiline }: EventBytes): string {
 /**
  * Cuts an SSE stream into events without decoding them: the bulk of an answer is one `data` line
  * that is passed on as it came. (Parsing and printing each event with a library costs several
- * times as much; see docs/decisions.) Lines end with LF, CRLF or CR.
+ * times as much; see docs/decisions.) Lines end with LF, CRLF or CR;
+ * an event that ends with a CR goes on with CRLF.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
@@ -119,12 +120,9 @@ export function createEventSplitter(): EventSplitter {
       let searchFrom = 0;
       if (isAfterReturn && chunk[0] === lineFeed) {
         searchFrom = 1;
-        lineStart = length + 1;
-        // Its event has gone on already; it follows by itself.
-        if (length === 0) {
-          events.push(take(chunk.subarray(0, 1)));
-          eventStart = 1;
-        }
+        // When the CR ended an event, that went on with an LF already.
+        if (length === 0) eventStart = 1;
+        else lineStart = length + 1;
       }
       if (chunk.length > 0) isAfterReturn = chunk.at(-1) === carriageReturn;
       let newline = -2;
@@ -151,7 +149,10 @@ export function createEventSplitter(): EventSplitter {
         } else {
           // An event that is cut off must come again, so its id counts only now.
           lastEventId = eventId ?? lastEventId;
-          events.push(take(chunk.subarray(eventStart, searchFrom)));
+          const event = take(chunk.subarray(eventStart, searchFrom));
+          // Many clients wait for what follows a CR before they take it for a line end.
+          if (chunk[searchFrom - 1] === carriageReturn) event.parts.push(Uint8Array.of(lineFeed));
+          events.push(event);
           eventStart = searchFrom;
         }
       }
