@@ -27,7 +27,7 @@ export interface Outcome {
 const call = { jsonrpc: "2.0", id: 0, method: "tools/call", params: { name: "buy" } };
 
 /** A resumed step on a server that answers the tool call with `answer` and everything else well. */
-export async function startHostileStep(
+async function startHostileStep(
   answer: HostileAnswer,
   options: Parameters<typeof startStep>[1] = {},
 ) {
