@@ -86,7 +86,8 @@ export function createAnswerRestorer({
     const unnamed = message.id === null || message.id === undefined;
     // A server that could not read the request reports so without its id.
     const pending = find(unnamed && isError ? owner?.wireId : message.id);
-    if (pending === undefined) return isOurs(message.id, ids) ? undefined : message;
+    // No request went out under an id of the client's own, which another's answer may well have.
+    if (pending === undefined) return unnamed ? message : undefined;
     observe(message, pending);
     ids.settle(pending);
     return toClient({ ...message, id: pending.request.id });
@@ -111,8 +112,4 @@ export function createAnswerRestorer({
       );
     },
   };
-}
-
-function isOurs(id: unknown, ids: RequestIds): boolean {
-  return typeof id === "string" && ids.prefix !== "" && id.startsWith(ids.prefix);
 }
