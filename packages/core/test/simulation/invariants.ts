@@ -1,0 +1,280 @@
+import type { ResendPolicy } from "../../src/resend-policy.ts";
+
+/** Every session id of the simulation contains this, so that a leaked one is found. */
+export const idMarker = "canary-";
+
+/** What must hold in every schedule, whatever happens in it. */
+export const invariants = {
+  "own-session":
+    "No session id is sent for another principal or URL, or anywhere but in its header.",
+  "own-answer": "No answer, and nothing else that belongs to one caller, is delivered to another.",
+  "one-initialize": "At most one new session is made for each loss and slot.",
+  "one-run": "No call runs twice unless the policy allows it.",
+  "slot-kept": "The slot holds what was captured, acknowledged and saved last, until it is lost.",
+  "one-outcome": "Every call ends, once, and nothing is rejected unseen.",
+  "id-secret": "No session id is in anything that clients, errors or events say.",
+  "honest-failure": "What is reported as not carried out was not carried out.",
+  "own-version": "Every request on a session carries the protocol version negotiated for it.",
+} as const;
+
+export type Invariant = keyof typeof invariants;
+
+export interface Violation {
+  readonly invariant: Invariant;
+  readonly message: string;
+}
+
+/** How often things happened, so that a reader sees what a run went through. */
+export type Counts = Record<string, number>;
+
+/** A request as it goes out on the network. */
+export interface WireRequest {
+  /** The process, and with it the slot, that it comes from. */
+  readonly slot: string;
+  readonly url: string;
+  readonly method: string;
+  /** On whose behalf, as the `authorization` header says. */
+  readonly owner: string | undefined;
+  readonly sessionId: string | undefined;
+  readonly version: string | undefined;
+  readonly lastEventId: string | undefined;
+  readonly body: string;
+  /** The body as JSON. */
+  readonly message: any;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What came back to the process for a request. */
+export type Delivery = "ok" | "refused" | "definite-loss" | "probable-loss" | "failed";
+
+/** A session as the server made it. */
+export interface IssuedSession {
+  readonly id: string;
+  readonly url: string;
+  readonly owner: string | undefined;
+  readonly version: string;
+}
+
+/** What a slot should hold, going by what its process was told. */
+interface SlotModel {
+  readonly heldId: () => string | undefined;
+  readonly hasSavePoint: boolean;
+  readonly resend: ResendPolicy;
+  current: string | undefined;
+  /** Sessions whose loss this process was told of. */
+  readonly lost: Set<string>;
+  readonly initializing: Set<WireRequest>;
+  /** Initialized and still to be acknowledged. */
+  opened: string | undefined;
+  readonly acknowledged: Set<string>;
+}
+
+interface CallRecord {
+  readonly slot: string;
+  readonly mayRunTwice: boolean;
+  sent: number;
+  runs: number;
+}
+
+const wireId = (sessionId: string | undefined, id: unknown) => JSON.stringify([sessionId, id]);
+
+/** Watches a schedule from all sides and says what must not have happened. */
+export function createInvariantChecks() {
+  const violations: Violation[] = [];
+  const counts: Counts = {};
+  const slots = new Map<string, SlotModel>();
+  const issued = new Map<string, IssuedSession>();
+  const calls = new Map<string, CallRecord>();
+  /** Which slot sent a request under this id on this session. */
+  const wireIds = new Map<string, string>();
+
+  const count = (name: string) => {
+    counts[name] = (counts[name] ?? 0) + 1;
+  };
+  const violate = (invariant: Invariant, message: string) => {
+    violations.push({ invariant, message });
+  };
+  const model = (slot: string) => slots.get(slot)!;
+
+  const checkSessionId = (request: WireRequest) => {
+    const { url, method, body, sessionId } = request;
+    if (url.includes(idMarker) || body.includes(idMarker)) {
+      violate("own-session", `${method} ${url} carried a session id outside its header`);
+    }
+    if (sessionId === undefined) return;
+    const session = issued.get(sessionId);
+    if (session?.url !== url) {
+      violate(
+        "own-session",
+        `${request.slot} sent the id of ${session?.url ?? "no server"} to ${url}`,
+      );
+    } else if (session.owner !== request.owner) {
+      violate(
+        "own-session",
+        `${request.slot} sent the id of ${session.owner} for ${request.owner}`,
+      );
+    } else if (request.message?.method === "initialize") {
+      violate("own-session", `${request.slot} sent initialize with an id`);
+    }
+    if (session && session.version !== request.version) {
+      violate(
+        "own-version",
+        `${request.slot} sent ${request.version} on a session of ${session.version}`,
+      );
+    }
+  };
+
+  const checkInitialize = (request: WireRequest) => {
+    const slot = model(request.slot);
+    const underWay = [...slot.initializing].filter(({ signal }) => !signal?.aborted);
+    if (underWay.length > 0) {
+      violate(
+        "one-initialize",
+        `${request.slot} sent a second initialize while the first was under way`,
+      );
+    }
+    if (slot.current !== undefined && !slot.lost.has(slot.current)) {
+      violate("one-initialize", `${request.slot} sent initialize although it has a session`);
+    }
+    if (slot.opened !== undefined) {
+      violate("one-initialize", `${request.slot} sent initialize although a session is being made`);
+    }
+    slot.initializing.add(request);
+    count(slot.lost.size > 0 ? "initialize after a loss" : "first initialize");
+  };
+
+  return {
+    violations,
+    counts,
+    count,
+    violate,
+
+    addSlot(name: string, options: Pick<SlotModel, "heldId" | "hasSavePoint" | "resend">) {
+      slots.set(name, {
+        ...options,
+        current: options.heldId(),
+        lost: new Set(),
+        initializing: new Set(),
+        opened: undefined,
+        acknowledged: new Set(),
+      });
+    },
+
+    issued(session: IssuedSession) {
+      issued.set(session.id, session);
+    },
+
+    sent(request: WireRequest) {
+      checkSessionId(request);
+      const { slot, message, sessionId } = request;
+      if (request.method !== "POST") return;
+      if (message?.method === "initialize") checkInitialize(request);
+      if (message?.method === "notifications/cancelled") {
+        const sender = wireIds.get(wireId(sessionId, message.params?.requestId));
+        if (sender !== undefined && sender !== slot) {
+          violate("own-answer", `${slot} cancelled a request of ${sender}`);
+        }
+      }
+      if (message?.method !== undefined && message.id !== undefined) {
+        wireIds.set(wireId(sessionId, message.id), slot);
+      }
+      const call = calls.get(message?.params?.arguments?.nonce);
+      if (call === undefined) return;
+      call.sent += 1;
+      if (call.sent === 2) count("call sent again");
+      const most = model(slot).resend === "never" ? 1 : 2;
+      if (call.sent > most)
+        violate("one-run", `${slot} sent ${message.params.arguments.nonce} ${call.sent} times`);
+    },
+
+    /** Something came back to the process that sent `request`. */
+    delivered(request: WireRequest, delivery: Delivery, openedId?: string) {
+      const slot = slots.get(request.slot);
+      if (slot === undefined) return;
+      const { sessionId, message } = request;
+      if (message?.method === "initialize") {
+        slot.initializing.delete(request);
+        if (delivery === "ok" && openedId && !request.signal?.aborted) slot.opened = openedId;
+        return;
+      }
+      if (message?.method === "notifications/initialized") {
+        if (delivery === "ok" && sessionId !== undefined) {
+          slot.acknowledged.add(sessionId);
+          if (!slot.hasSavePoint) this.saved(request.slot, sessionId);
+        } else if (delivery !== "failed" && slot.opened === sessionId) slot.opened = undefined;
+        return;
+      }
+      if (delivery === "definite-loss" || delivery === "probable-loss") {
+        count(delivery);
+        if (slot.current !== sessionId) count("loss reported late, of a session replaced since");
+        if (sessionId !== undefined) slot.lost.add(sessionId);
+      }
+    },
+
+    /** The save point was asked to save. */
+    captured(name: string, sessionId: string) {
+      if (model(name).acknowledged.has(sessionId)) return;
+      violate("slot-kept", `${name} saves a session that was not acknowledged`);
+    },
+
+    /** The save point answered with this session. */
+    saved(name: string, sessionId: string) {
+      const slot = model(name);
+      slot.current = sessionId;
+      slot.opened = undefined;
+      // Of a winner it is not known yet.
+      slot.lost.delete(sessionId);
+    },
+
+    saveFailed(name: string) {
+      model(name).opened = undefined;
+    },
+
+    /** To be called whenever everything rests. */
+    checkSlots() {
+      for (const [name, slot] of slots) {
+        const held = slot.heldId();
+        if (held === slot.current) continue;
+        if (held === undefined && slot.current !== undefined && slot.lost.has(slot.current)) {
+          slot.current = undefined;
+          continue;
+        }
+        const what = held === undefined ? "no session" : "another session";
+        violate(
+          "slot-kept",
+          `${name} holds ${what} instead of the one that was acknowledged and saved last`,
+        );
+        slot.current = held;
+      }
+    },
+
+    /** A client is about to call a tool. */
+    willCall(nonce: string, slot: string, isSafe: boolean) {
+      const mayRunTwice = isSafe || model(slot).resend === "always";
+      calls.set(nonce, { slot, mayRunTwice, sent: 0, runs: 0 });
+    },
+
+    ran(nonce: string) {
+      const call = calls.get(nonce);
+      if (call === undefined) return;
+      call.runs += 1;
+      count("tool run");
+      if (call.runs === 1) return;
+      count("tool run again, as allowed");
+      if (!call.mayRunTwice) violate("one-run", `${nonce} of ${call.slot} ran ${call.runs} times`);
+    },
+
+    /** A client was told that its call was not carried out. */
+    reportedNotCarriedOut(nonce: string) {
+      if ((calls.get(nonce)?.runs ?? 0) === 0) return;
+      violate("honest-failure", `${nonce} ran and was reported as not carried out`);
+    },
+
+    /** Looks for session ids in something that was said. */
+    checkSecret(where: string, text: string) {
+      if (text.includes(idMarker)) violate("id-secret", `${where} said a session id`);
+    },
+  };
+}
+
+export type InvariantChecks = ReturnType<typeof createInvariantChecks>;
