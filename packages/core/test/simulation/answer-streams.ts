@@ -72,7 +72,12 @@ export function createAnswerStreams({
     else out?.error(new TypeError("terminated"));
   };
 
-  const emit = async (stream: AnswerStream, message: object | undefined) => {
+  const emit = (stream: AnswerStream, message: object | undefined): Promise<void> => {
+    stream.writing = stream.writing.then(() => emitNow(stream, message));
+    return stream.writing;
+  };
+
+  const emitNow = async (stream: AnswerStream, message: object | undefined) => {
     await turn(`stream ${stream.name} event ${stream.events.length}`);
     const id = stream.isKept ? `id: ${stream.name}_${stream.events.length}\n` : "";
     const retry = message === undefined ? `retry: ${pick([0, 1, 30])}\n` : "";
@@ -119,10 +124,13 @@ export function createAnswerStreams({
     await emitPrelude(stream, request, session);
     const answer = await answered;
     if (answer !== undefined) {
+      const other = [...session.streams.values()].find((open) => open !== stream && open.out);
+      if (other && strikes("misroute")) await emit(other, answer);
       await emit(stream, answer);
       if (strikes("duplicate")) await emit(stream, answer);
       if (chance(0.2)) await turn(`stream ${stream.name} stays open`);
     } else await turn(`stream ${stream.name} is closed`);
+    await stream.writing;
     stream.isOver = true;
     const { out } = stream;
     stream.out = undefined;
@@ -144,6 +152,7 @@ export function createAnswerStreams({
         events: [],
         out: undefined,
         isOver: false,
+        writing: Promise.resolve(),
       };
       session.streams.set(stream.name, stream);
       const body = openBody(stream, request.signal);

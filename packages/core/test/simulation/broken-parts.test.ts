@@ -1,9 +1,7 @@
 import { describe, expect, test } from "vitest";
 import * as broken from "./broken-parts.ts";
-import { type Invariant, invariants, type Violation } from "./invariants.ts";
+import { type Invariant, invariants, notKeptYet, type Violation } from "./invariants.ts";
 import type { Parts } from "./parts.ts";
-import { createPlan } from "./plan.ts";
-import { runSchedule } from "./run-schedule.ts";
 import { describeFailure, runSchedules } from "./run-schedules.ts";
 
 /** Each invariant, parts of core without which it does not hold, and what breaks then. */
@@ -26,7 +24,7 @@ const needed: readonly [Invariant, string, () => Promise<Parts>, RegExp?][] = [
 
 test("every invariant is shown to break", () => {
   const shown = new Set(needed.map(([invariant]) => invariant));
-  expect([...shown].toSorted()).toEqual(Object.keys(invariants).toSorted());
+  expect(shown.union(notKeptYet)).toEqual(new Set(Object.keys(invariants)));
 });
 
 describe.each(needed)("%s", (invariant, part, breakPart, message = /./) => {
@@ -40,7 +38,8 @@ describe.each(needed)("%s", (invariant, part, breakPart, message = /./) => {
       `${invariant} broke ${part} in schedule ${schedules}: ${failure?.violation.message}`,
     );
     // It is the part that breaks it: core as it is gets through the same schedule.
-    expect((await runSchedule(createPlan(failure!.seed))).violations).toEqual([]);
+    const { failure: ownFailure } = await runSchedules(failure!.seed, 1);
+    expect(ownFailure).toBeUndefined();
   });
 });
 

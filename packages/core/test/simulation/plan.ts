@@ -34,6 +34,8 @@ export interface FaultRates {
   readonly duplicate: number;
   /** An answer to an id that nobody asked with. */
   readonly stray: number;
+  /** An answer comes on the stream of another request first. */
+  readonly misroute: number;
   /** `initialize` or `initialized` takes many turns. */
   readonly slowHandshake: number;
   /** The store fails at the save point. */
@@ -60,6 +62,8 @@ export interface ClientPlan {
   /** Whether the client has a session fetch of its own on the shared slot. */
   readonly hasOwnFetch: boolean;
   readonly handshake: "none" | "initialize" | "discover";
+  /** After how many turns the client aborts `initialize`, if it does. */
+  readonly abortsHandshakeAfter: number | undefined;
   readonly operations: readonly Operation[];
 }
 
@@ -117,6 +121,7 @@ export function createPlan(seed: number): Plan {
     name,
     hasOwnFetch: random.chance(0.25),
     handshake: random.pick(["none", "initialize", "initialize", "discover"] as const),
+    abortsHandshakeAfter: random.chance(0.15) ? random.below(10) : undefined,
     operations: Array.from({ length: 1 + random.below(4) }, operation),
   });
 
@@ -149,6 +154,7 @@ export function createPlan(seed: number): Plan {
       truncate: rate(0.3),
       duplicate: rate(0.5),
       stray: rate(0.5),
+      misroute: rate(1),
       slowHandshake: rate(1),
       store: rate(0.15),
     },

@@ -26,7 +26,9 @@ const exercised = [
   "told CONNECTION_UNAVAILABLE",
   "told REDIRECT_REFUSED",
   ...["network", "outage", "unauthorized", "redirect", "forget", "probableAfterwards"].map(fault),
-  ...["breakStream", "truncate", "duplicate", "stray", "slowHandshake", "store"].map(fault),
+  ...["breakStream", "truncate", "duplicate", "stray", "misroute", "slowHandshake", "store"].map(
+    fault,
+  ),
 ];
 
 function fault(name: string): string {

@@ -45,6 +45,8 @@ function* smallerProcesses(process: ProcessPlan): Generator<ProcessPlan> {
 function* smallerClients(client: ClientPlan): Generator<ClientPlan> {
   for (const operations of withoutOne(client.operations)) yield { ...client, operations };
   if (client.handshake !== "none") yield { ...client, handshake: "none" };
+  if (client.abortsHandshakeAfter !== undefined)
+    yield { ...client, abortsHandshakeAfter: undefined };
   if (client.hasOwnFetch) yield { ...client, hasOwnFetch: false };
 }
 

@@ -156,7 +156,7 @@ export function createSimulatedClient({
   const request = async (
     method: string,
     params: (nonce: string, id: number) => object,
-    { kind, givesUp }: Pick<Operation, "givesUp"> & { kind?: Operation["kind"] } = {},
+    { kind, givesUp }: Partial<Pick<Operation, "kind" | "givesUp">> = {},
   ): Promise<boolean> => {
     const id = nextId;
     nextId += 1;
@@ -210,7 +210,9 @@ export function createSimulatedClient({
     leave: AbortController,
   ) => {
     await turns(after);
-    if (requests.get(id)?.answers) return;
+    const waiting = requests.get(id);
+    if (waiting === undefined || waiting.answers > 0) return;
+    checks.gaveUp(waiting.nonce);
     if (by === "abort") return abort.abort(new DOMException("Enough.", "AbortError"));
     const cancelled = {
       jsonrpc: "2.0",
@@ -261,7 +263,9 @@ export function createSimulatedClient({
       await request("server/discover", () => ({ _meta: said }));
     }
     const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
-    const isInitialized = await request("initialize", () => params);
+    const after = plan.abortsHandshakeAfter;
+    const givesUp = after === undefined ? undefined : ({ by: "abort", after } as const);
+    const isInitialized = await request("initialize", () => params, { givesUp });
     if (!isInitialized) return;
     const message = { jsonrpc: "2.0", method: "notifications/initialized" };
     await post(message).then(readText, checkError);

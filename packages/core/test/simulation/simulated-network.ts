@@ -45,6 +45,9 @@ export function createSimulatedNetwork({
     delivery: Delivery,
     openedId?: string,
   ): Promise<Response> => {
+    if (request.sessionId !== undefined && servers.get(request.url)?.repeatsId) {
+      response.headers.set("mcp-session-id", request.sessionId);
+    }
     await turn(`${describe(request)} <- ${response.status}`);
     if (!(heedsSignals && request.signal?.aborted)) checks.delivered(request, delivery, openedId);
     return response;
@@ -248,7 +251,7 @@ function readRequest(slot: string, input: RequestInfo | URL, init: RequestInit =
 }
 
 /** A line for the trace: who, what and, for a call, which. */
-export function describe({ slot, method, message, sessionId }: WireRequest): string {
+function describe({ slot, method, message, sessionId }: WireRequest): string {
   const nonce = message?.params?.arguments?.nonce ?? message?.params?.["_meta"]?.nonce ?? "";
   const what = message === undefined ? method : (message.method ?? "answer to a question");
   return [slot, what, nonce, sessionId && `on ${sessionId}`].filter(Boolean).join(" ");

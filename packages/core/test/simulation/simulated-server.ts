@@ -11,10 +11,12 @@ export interface AnswerStream {
   /** Where new events go; `undefined` while the connection is broken. */
   out: ReadableStreamDefaultController<Uint8Array> | undefined;
   isOver: boolean;
+  /** The event that is being written; the next one waits for it. */
+  writing: Promise<void>;
 }
 
 /** What a request waits for: its answer, or the news that its connection was closed. */
-export interface Responder {
+interface Responder {
   answer(message: object): void;
   close(): void;
 }
@@ -88,6 +90,8 @@ export interface SimulatedServer {
   readonly hasEventStore: boolean;
   /** Whether a session that is used before it is ready is destroyed, as by rmcp. */
   readonly isStrict: boolean;
+  /** Whether every answer carries the session id, as with about half of the servers. */
+  readonly repeatsId: boolean;
   readonly sessions: Map<string, ServerSession>;
   /** Goes up with each restart: what was under way before it ends there. */
   readonly generation: () => number;
@@ -118,6 +122,7 @@ export function createSimulatedServer(url: string, random: Random): SimulatedSer
     answersAs: random.pick(["json", "events", "either"] as const),
     hasEventStore: random.chance(0.6),
     isStrict: random.chance(0.3),
+    repeatsId: random.chance(0.5),
     sessions,
     generation: () => generation,
     start(owner) {
