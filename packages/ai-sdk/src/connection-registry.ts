@@ -108,12 +108,13 @@ export function createConnectionRegistry({
 
   const closeAll = async () => {
     endStep("closing");
-    const openings = connections.flatMap(({ opening }) => (opening ? [opening] : []));
+    const openings = connections.flatMap((connection) => [...connection.openings]);
     const handshakes = connections.map((connection) => connection.settle());
     await within(disposeTimeoutMs, Promise.allSettled([...openings, ...handshakes]));
     endStep("closed");
     const closings = openings.map(async (opening) => await (await opening).close());
-    await within(disposeTimeoutMs, Promise.allSettled(closings));
+    const endings = connections.map((connection) => connection.endSideSession());
+    await within(disposeTimeoutMs, Promise.allSettled([...closings, ...endings]));
   };
 
   const registry: ConnectionRegistry = {
@@ -124,9 +125,7 @@ export function createConnectionRegistry({
     })),
     async tools({ onUnavailable = "omit" } = {}) {
       const sets = await collect(async (connection) => {
-        const { name, definition, abortSignal, restoreError } = connection;
-        const client = await connection.client();
-        return await connectionTools({ name, definition, client, abortSignal, restoreError });
+        return await connectionTools(connection);
       }, onUnavailable);
       return Object.assign({}, ...sets) as ToolSet;
     },

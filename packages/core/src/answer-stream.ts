@@ -7,6 +7,10 @@ export interface AnswerStreamOptions {
   readonly body: ReadableStream<Uint8Array>;
   readonly restorer: AnswerRestorer;
   readonly signal: AbortSignal | undefined;
+  /** Aborts when the answer is not waited for any longer; it then counts as lost on the way. */
+  readonly giveUp?: AbortSignal;
+  /** Called with each chunk that arrives. */
+  readonly onChunk?: () => void;
   /** Whether the request that the stream answers has its answer; `true` for a stream of none. */
   readonly answered: () => boolean;
   /** The JSON-RPC error, as text, to deliver when the answer will not come. */
@@ -21,7 +25,7 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
   const reader = body.getReader();
   const parts: Uint8Array[] = [];
   return createStream(options, reader, async (controller) => {
-    const chunk = await read(reader);
+    const chunk = await read(reader, options);
     if ("value" in chunk) {
       parts.push(chunk.value);
       return false;
@@ -59,7 +63,7 @@ export function createEventAnswerStream(
     options,
     { cancel: (reason) => reader.cancel(reason) },
     async (controller) => {
-      const chunk = await read(reader);
+      const chunk = await read(reader, options);
       if ("value" in chunk) {
         for (const event of splitter.push(chunk.value)) pass(controller, event);
         return false;
@@ -99,11 +103,19 @@ export function createEventAnswerStream(
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 
 function createStream(
-  { onEnd, signal }: AnswerStreamOptions,
+  { onEnd, signal, giveUp }: AnswerStreamOptions,
   source: { cancel(reason?: unknown): Promise<void> },
   /** Reads once and passes on what is complete; resolves to whether that was the end. */
   step: (controller: Controller) => Promise<boolean>,
 ): ReadableStream<Uint8Array> {
+  // Not every body ends when the signal of its request aborts.
+  giveUp?.addEventListener(
+    "abort",
+    () => void source.cancel(giveUp.reason).catch(() => undefined),
+    {
+      once: true,
+    },
+  );
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
@@ -151,10 +163,13 @@ function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
 
 async function read(
   reader: ReadableStreamDefaultReader<Uint8Array>,
+  { giveUp, onChunk }: AnswerStreamOptions,
 ): Promise<{ value: Uint8Array } | { failed: boolean; cause: unknown }> {
   try {
     const { done, value } = await reader.read();
-    return done ? { failed: false, cause: undefined } : { value };
+    if (done) return { failed: giveUp?.aborted === true, cause: giveUp?.reason };
+    onChunk?.();
+    return { value };
   } catch (cause) {
     return { failed: true, cause };
   }

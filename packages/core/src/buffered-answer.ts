@@ -1,15 +1,11 @@
 import { isRecord, type JsonRpcId } from "./json-rpc.ts";
-import { classifyLoss, type SessionLoss } from "./lost-session.ts";
+import { classifyLoss, type RefusedAnswer, type SessionLoss } from "./lost-session.ts";
 import { scrubSessionId } from "./scrub-session-id.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./session-slot.ts";
 
 /** An answer that was read whole, so that each waiting client can be given a copy. */
-export interface BufferedAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  /** The text, scrubbed of the session id. */
-  readonly body: string;
+export interface BufferedAnswer extends RefusedAnswer {
   /** What it says of the session that the request was sent on. */
   readonly loss: SessionLoss;
 }
@@ -17,15 +13,16 @@ export interface BufferedAnswer {
 export async function bufferAnswer(
   response: Response,
   session?: LiveSession,
+  /** The application's own judgement, where it has one. */
+  classify?: (answer: RefusedAnswer) => SessionLoss | undefined,
 ): Promise<BufferedAnswer> {
   const { status } = response;
-  const body = await response.text();
-  return {
-    status,
-    headers: headersForClient(response.headers),
-    body: session?.kind === "session" ? scrubSessionId(body, session.sessionId) : body,
-    loss: session?.kind === "session" ? classifyLoss({ status, body }) : "none",
-  };
+  const headers = headersForClient(response.headers);
+  const text = await response.text();
+  if (session?.kind !== "session") return { status, headers, body: text, loss: "none" };
+  const body = scrubSessionId(text, session.sessionId);
+  const loss = classify?.({ status, headers, body }) ?? classifyLoss({ status, body: text });
+  return { status, headers, body, loss };
 }
 
 export function toResponse({ status, headers, body }: BufferedAnswer): Response {

@@ -55,7 +55,7 @@ describe("capture of the session id", () => {
         clientCapabilities: {},
       },
     });
-    expect(events).toEqual([{ type: "started", protocolVersion: "2025-11-25" }]);
+    expect(events).toEqual([{ type: "started", protocolVersion: "2025-11-25", changed: false }]);
     expect(server.requests[1]?.headers).toMatchObject({
       "mcp-session-id": "secret-session-1",
       "mcp-protocol-version": "2025-11-25",
@@ -281,7 +281,7 @@ test("saves a session once, also when the client that made it leaves during the 
   expect((await staying).status).toBe(202);
   await slot.settle();
   expect(saves).toBe(1);
-  expect(events).toEqual([{ type: "started", protocolVersion: "2025-11-25" }]);
+  expect(events).toEqual([{ type: "started", protocolVersion: "2025-11-25", changed: false }]);
   expect(server.log).toEqual(["POST initialize", "POST notifications/initialized"]);
 });
 

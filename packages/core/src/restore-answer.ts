@@ -1,5 +1,11 @@
 import { type ByteParts, partsText } from "./byte-parts.ts";
-import { isRecord, type JsonRpcMessage, parseMessages } from "./json-rpc.ts";
+import {
+  isRecord,
+  isRequest,
+  type JsonRpcMessage,
+  type JsonRpcNotification,
+  parseMessages,
+} from "./json-rpc.ts";
 import { type PendingRequest, type RequestIds, restoreMessage } from "./request-ids.ts";
 
 /** What to do with a message from the server: leave it, replace a part of it, or keep it back. */
@@ -33,6 +39,7 @@ const versionMember = `"jsonrpc"${space}:${space}"2\\.0"`;
  *   kept back. `undefined` for a stream of no request
  * @param options.toClient what else a message has to become before the client sees it
  * @param options.observe sees each message that was parsed, and the request it answers
+ * @param options.notify told of each notification, as the client sees it
  * @param options.reads whether `observe` needs the answer to this request, however large
  */
 export function createAnswerRestorer({
@@ -41,12 +48,14 @@ export function createAnswerRestorer({
   observe,
   reads,
   toClient,
+  notify,
 }: {
   ids: RequestIds;
   pending: PendingRequest | undefined;
   observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
   reads: (pending: PendingRequest) => boolean;
   toClient: (message: JsonRpcMessage) => JsonRpcMessage;
+  notify?: ((message: JsonRpcNotification) => void) | undefined;
 }): AnswerRestorer {
   const find: RequestIds["find"] = (wireId) => {
     const pending = ids.find(wireId);
@@ -80,7 +89,9 @@ export function createAnswerRestorer({
   const restoreOne = (message: JsonRpcMessage): JsonRpcMessage | undefined => {
     if ("method" in message) {
       observe(message, undefined);
-      return restoreMessage(message, { find }) ?? toClient(message);
+      const forClient = restoreMessage(message, { find }) ?? toClient(message);
+      if ("method" in forClient && !isRequest(forClient)) notify?.(forClient);
+      return forClient;
     }
     const isError = isRecord(message.error);
     const unnamed = message.id === null || message.id === undefined;

@@ -30,7 +30,8 @@ export function scrubError<ERROR extends object>(error: ERROR, sessionId: string
   };
 }
 
-function scrubStrings(value: unknown, sessionId: string): unknown {
+/** The same for every string in a JSON value. */
+export function scrubStrings(value: unknown, sessionId: string): unknown {
   if (typeof value === "string") return scrubText(value, sessionId);
   if (Array.isArray(value)) return value.map((item) => scrubStrings(item, sessionId));
   if (!isRecord(value)) return value;
