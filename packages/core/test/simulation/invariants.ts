@@ -68,6 +68,11 @@ interface SlotModel {
   readonly heldId: () => string | undefined;
   readonly hasSavePoint: boolean;
   readonly resend: ResendPolicy;
+  readonly retrySameId: boolean;
+  /** Whether core itself gives up requests. */
+  readonly mayTimeOut: boolean;
+  /** Whether `onStart` runs: on a session that is acknowledged and not yet saved. */
+  isPreparing: boolean;
   current: string | undefined;
   /** Sessions whose loss this process was told of. */
   readonly lost: Set<string>;
@@ -143,7 +148,7 @@ export function createInvariantChecks() {
     if (cancelled === undefined) return;
     if (cancelled.slot !== slot) {
       violate("own-answer", `${slot} cancelled a request of ${cancelled.slot}`);
-    } else if (cancelled.nonce !== undefined && !givenUp.has(cancelled.nonce)) {
+    } else if (cancelled.nonce && !givenUp.has(cancelled.nonce) && !model(slot).mayTimeOut) {
       violate(
         "own-cancellation",
         `${slot} cancelled ${cancelled.nonce}, which its caller waits for`,
@@ -158,6 +163,7 @@ export function createInvariantChecks() {
       if (slot.opened === sessionId) return;
       violate("slot-kept", `${name} acknowledged a session that is not the one being made`);
     } else if (sessionId !== undefined && !slot.usable.has(sessionId)) {
+      if (slot.isPreparing && slot.acknowledged.has(sessionId)) return;
       violate("slot-kept", `${name} used a session that is not saved`);
     }
   };
@@ -187,10 +193,14 @@ export function createInvariantChecks() {
     count,
     violate,
 
-    addSlot(name: string, options: Pick<SlotModel, "heldId" | "hasSavePoint" | "resend">) {
+    addSlot(
+      name: string,
+      options: Pick<SlotModel, "heldId" | "hasSavePoint" | "resend" | "retrySameId" | "mayTimeOut">,
+    ) {
       const current = options.heldId();
       slots.set(name, {
         ...options,
+        isPreparing: false,
         current,
         lost: new Set(),
         initializing: new Set(),
@@ -220,7 +230,8 @@ export function createInvariantChecks() {
       if (call === undefined) return;
       call.sent += 1;
       if (call.sent === 2) count("call sent again");
-      const most = model(slot).resend === "never" ? 1 : 2;
+      const { resend, retrySameId } = model(slot);
+      const most = resend === "never" ? 1 : retrySameId ? 3 : 2;
       if (call.sent > most) violate("one-run", `${slot} sent ${nonce} ${call.sent} times`);
     },
 
@@ -235,6 +246,8 @@ export function createInvariantChecks() {
         return;
       }
       if (message?.method === "notifications/initialized") {
+        // It comes too late to count.
+        if (request.signal?.aborted) return;
         if (delivery === "ok" && sessionId !== undefined) {
           slot.acknowledged.add(sessionId);
           if (!slot.hasSavePoint) this.saved(request.slot, sessionId);
@@ -246,6 +259,14 @@ export function createInvariantChecks() {
         if (slot.current !== sessionId) count("loss reported late, of a session replaced since");
         if (sessionId !== undefined) slot.lost.add(sessionId);
       }
+    },
+
+    /** `onStart` begins or ends. */
+    preparing(name: string, isPreparing: boolean) {
+      const slot = model(name);
+      slot.isPreparing = isPreparing;
+      // A session that is lost while it is prepared is given up.
+      if (!isPreparing && slot.opened && slot.lost.has(slot.opened)) slot.opened = undefined;
     },
 
     /** The save point was asked to save. */

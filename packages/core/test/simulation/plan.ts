@@ -54,6 +54,11 @@ export interface ProcessPlan {
   readonly resend: ResendPolicy;
   readonly recover: boolean;
   readonly cancelOnAbort: boolean;
+  readonly retrySameId: boolean;
+  /** Whether new sessions are prepared by `onStart`. */
+  readonly hasStartHook: boolean;
+  /** A time-out for everything, in virtual milliseconds: short, so that it may strike at any turn. */
+  readonly timeoutMs: number | undefined;
   readonly clients: readonly ClientPlan[];
 }
 
@@ -134,6 +139,9 @@ export function createPlan(seed: number): Plan {
     resend: random.pick(["safe", "safe", "safe", "always", "never"] as const),
     recover: !random.chance(0.08),
     cancelOnAbort: random.chance(0.5),
+    retrySameId: random.chance(0.1),
+    hasStartHook: random.chance(0.25),
+    timeoutMs: random.chance(0.1) ? 500 : undefined,
     clients: Array.from({ length: 1 + random.below(2) }, (_, index) =>
       client(`${name}.${index + 1}`),
     ),

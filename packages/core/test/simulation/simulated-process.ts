@@ -1,8 +1,13 @@
 import type { Principal } from "../../src/principal.ts";
-import { type OnSession, parseSessionSnapshot, type SessionSlot } from "../../src/index.ts";
+import {
+  type OnSession,
+  type OnStart,
+  parseSessionSnapshot,
+  type SessionSlot,
+} from "../../src/index.ts";
 import type { InvariantChecks } from "./invariants.ts";
 import type { Parts } from "./parts.ts";
-import type { Plan, ProcessPlan } from "./plan.ts";
+import type { ClientPlan, Plan, ProcessPlan } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { createSimulatedClient, StoreFailure } from "./simulated-client.ts";
@@ -74,7 +79,39 @@ export async function runSimulatedProcess({
     return undefined;
   };
 
+  let startedSessions = 0;
+  const onStart: OnStart = async ({ reason, fetch: startFetch }) => {
+    checks.count(`start hook: ${reason}`);
+    startedSessions += 1;
+    checks.preparing(name, true);
+    try {
+      const hook: ClientPlan = {
+        name: `${name}.start${startedSessions}`,
+        hasOwnFetch: true,
+        handshake: "none",
+        abortsHandshakeAfter: undefined,
+        operations: [{ kind: random.pick(["write", "ping"]), startsAfter: 0 }],
+      };
+      await createClient(hook, startFetch).run();
+    } finally {
+      checks.preparing(name, false);
+    }
+  };
+
+  const createClient = (client: ClientPlan, clientFetch: typeof globalThis.fetch) =>
+    createSimulatedClient({
+      plan: client,
+      process: name,
+      url,
+      owner,
+      fetch: clientFetch,
+      random,
+      scheduler,
+      checks,
+    });
+
   const hasSavePoint = schedule.savePoint !== "none";
+  const { timeoutMs } = plan;
   const createFetch = () =>
     parts.createSessionFetch({
       url,
@@ -83,6 +120,7 @@ export async function runSimulatedProcess({
       resend: plan.resend,
       recover: plan.recover,
       cancelOnAbort: plan.cancelOnAbort,
+      retrySameId: plan.retrySameId,
       isSafeToResend: ({ params }) => params?.["name"] === "read",
       now: scheduler.now,
       onEvent: (event) => {
@@ -90,22 +128,21 @@ export async function runSimulatedProcess({
         checks.checkSecret("an event", JSON.stringify(event));
       },
       ...(hasSavePoint && { onSession }),
+      ...(timeoutMs && { timeouts: { initializeMs: timeoutMs, answerMs: timeoutMs } }),
+      ...(plan.hasStartHook && hasSavePoint && { onStart }),
     });
   const shared = createFetch();
   const heldId = () => (slot.snapshot?.kind === "session" ? slot.snapshot.sessionId : undefined);
-  checks.addSlot(name, { heldId, hasSavePoint, resend: plan.resend });
+  checks.addSlot(name, {
+    heldId,
+    hasSavePoint,
+    resend: plan.resend,
+    retrySameId: plan.retrySameId,
+    mayTimeOut: plan.timeoutMs !== undefined,
+  });
 
   const clients = plan.clients.map((client) =>
-    createSimulatedClient({
-      plan: client,
-      process: name,
-      url,
-      owner,
-      fetch: client.hasOwnFetch ? createFetch() : shared,
-      random,
-      scheduler,
-      checks,
-    }),
+    createClient(client, client.hasOwnFetch ? createFetch() : shared),
   );
   await Promise.all(clients.map((client) => client.run()));
   await slot.settle();
