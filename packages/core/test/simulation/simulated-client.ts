@@ -141,7 +141,7 @@ export function createSimulatedClient({
       if (end !== -1) {
         const whole = rest.slice(0, end + 2);
         rest = rest.slice(end + 2);
-        checks.checkSecret("an event", whole);
+        checks.checkSecret("an answer", whole);
         for (const { data } of parseEvents(whole).events) {
           const message = parse(data);
           if (isRecord(message)) receive(message);
