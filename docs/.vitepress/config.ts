@@ -32,6 +32,7 @@ export default defineConfig({
           { text: "Simulation", link: "/simulation" },
         ],
       },
+      group("Guides", "guides"),
       group("Reference", "reference"),
       { ...group("Errors", "errors"), link: "/errors/", collapsed: true },
       { ...group("Decisions", "decisions"), link: "/decisions/", collapsed: true },
