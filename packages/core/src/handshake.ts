@@ -164,7 +164,10 @@ export function createHandshake({
       const initialized = { method: "notifications/initialized" };
       const refused = await inTime(initialized.method, signal, async (bounded) => {
         const response = await sendOwn(initialized, { template, session: opened, signal: bounded });
-        if (!response.ok) return await bufferAnswer(response, opened);
+        const answer = response.ok ? undefined : await bufferAnswer(response, opened);
+        // Not every fetch heeds a signal: by now another attempt may have made or replaced it.
+        bounded.throwIfAborted();
+        if (answer !== undefined) return answer;
         // Acknowledged: it is saved now, once, whoever still waits.
         finish();
         await response.body?.cancel();
