@@ -26,8 +26,6 @@ export interface StatefulServer {
   independentCall: (tag: string, n: number) => ExpectedCall;
   /** The same, answered after about this time; needed to make answers overlap. */
   slowCall?: (tag: string, n: number, delayMs: number) => ExpectedCall;
-  /** HTTP status for a session id that the server does not know. */
-  unknownSession: 400 | 404;
 }
 
 const chromium = findChromium();
@@ -60,7 +58,6 @@ const everything: StatefulServer = {
       expected: `Duration: ${duration} seconds`,
     };
   },
-  unknownSession: 400,
 };
 
 const playwright: StatefulServer = {
@@ -87,7 +84,6 @@ const playwright: StatefulServer = {
     args: { function: `() => ["${tag}", ${n}].join("/")` },
     expected: `"${tag}/${n}"`,
   }),
-  unknownSession: 404,
 };
 
 const memoryItems = ["item-a", "item-b", "item-c", "item-d", "item-e", "item-f"];
@@ -105,7 +101,6 @@ const memory: StatefulServer = {
     const name = memoryItems[n % memoryItems.length] ?? "";
     return { tool: "open_nodes", args: { names: [name] }, expected: name };
   },
-  unknownSession: 404,
 };
 
 const sdkExample: StatefulServer = {
@@ -123,7 +118,6 @@ const sdkExample: StatefulServer = {
       expected: `every ${interval}ms`,
     };
   },
-  unknownSession: 404,
 };
 
 const sdkV2Routed = notebookLike("SDK v2 with isLegacyRequest", startSdkV2RoutedServer);
@@ -140,7 +134,7 @@ export const statefulServers = [
   notebookJson,
 ];
 
-function notebookLike(name: string, start: () => Promise<TestServer>): StatefulServer {
+export function notebookLike(name: string, start: () => Promise<TestServer>): StatefulServer {
   return {
     name,
     start,
@@ -159,7 +153,6 @@ function notebookLike(name: string, start: () => Promise<TestServer>): StatefulS
       args: { text: `slow ${tag}-${n}.`, delayMs },
       expected: `slow ${tag}-${n}.`,
     }),
-    unknownSession: 404,
   };
 }
 
