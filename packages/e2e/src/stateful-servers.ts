@@ -106,10 +106,7 @@ const memory: StatefulServer = {
 const sdkExample: StatefulServer = {
   name: "SDK v1 simpleStreamableHttp",
   start: startSdkExampleServer,
-  // It keeps no state but the session, which it looks up for every request.
-  makeState: (tag) => [greet(tag)],
-  seeState: (tag) => [greet(`${tag} 2`), greet(`${tag} 3`)],
-  independentCall: (tag, n) => greet(`${tag}-${n}.`),
+  ...onlyTheSession((tag, n) => greet(`${tag}-${n}.`)),
   slowCall: (tag, n, delayMs) => {
     const interval = Number(`${delayMs}.${digits(tag)}${String(n).padStart(3, "0")}1`);
     return {
@@ -134,6 +131,22 @@ export const statefulServers = [
   notebookJson,
 ];
 
+/** A call of the notebook servers that needs no state. */
+export function echoCall(text: string): ExpectedCall {
+  return { tool: "echo", args: { text }, expected: text };
+}
+
+/** For a server that keeps nothing in a session but the session, which it looks up for every request. */
+export function onlyTheSession(
+  call: StatefulServer["independentCall"],
+): Pick<StatefulServer, "makeState" | "seeState" | "independentCall"> {
+  return {
+    makeState: (tag) => [call(tag, 1)],
+    seeState: (tag) => [call(tag, 2), call(tag, 3)],
+    independentCall: call,
+  };
+}
+
 export function notebookLike(name: string, start: () => Promise<TestServer>): StatefulServer {
   return {
     name,
@@ -143,11 +156,7 @@ export function notebookLike(name: string, start: () => Promise<TestServer>): St
       { tool: "list_notes", args: {}, expected: tag },
       { tool: "add_note", args: { text: "more" }, expected: "2 notes" },
     ],
-    independentCall: (tag, n) => ({
-      tool: "echo",
-      args: { text: `${tag}-${n}.` },
-      expected: `${tag}-${n}.`,
-    }),
+    independentCall: (tag, n) => echoCall(`${tag}-${n}.`),
     slowCall: (tag, n, delayMs) => ({
       tool: "slow_echo",
       args: { text: `slow ${tag}-${n}.`, delayMs },
@@ -166,7 +175,7 @@ function createEntities(names: [string, ...string[]]): ExpectedCall {
 }
 
 /** A number that stands for the tag where only numbers come back. */
-function digits(tag: string): number {
+export function digits(tag: string): number {
   const hash = Array.from(tag, (character) => character.charCodeAt(0)).reduce(
     (sum, code) => (sum * 31 + code) % 9000,
     7,
