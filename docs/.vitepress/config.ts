@@ -29,6 +29,7 @@ export default defineConfig({
         items: [
           { text: "Getting started", link: "/getting-started" },
           { text: "Concepts", link: "/concepts" },
+          { text: "Compatibility", link: "/compatibility" },
         ],
       },
       group("Reference", "reference"),

@@ -132,7 +132,8 @@ async function withTimeout<T>(promise: Promise<T>, timeoutMs: number): Promise<T
 function describeError(thrown: unknown): StepError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = "code" in error ? error.code : undefined;
-  const ours = session.failure(thrown) ?? causesOf(thrown).find(McpSessionError.isInstance);
+  const ours =
+    session.failure(thrown) ?? causesOf(thrown).find((cause) => McpSessionError.isInstance(cause));
   return {
     name: error.name,
     message: error.message,

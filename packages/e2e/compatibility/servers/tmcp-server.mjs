@@ -16,4 +16,6 @@ for (const { name, description, inputSchema } of notebookTools([]))
     run(server.ctx.sessionId, name, args),
   );
 const transport = new HttpTransport(server, { path: "/mcp" });
-serveFetch(async (request) => (await transport.respond(request)) ?? new Response(null, { status: 404 }));
+serveFetch(
+  async (request) => (await transport.respond(request)) ?? new Response(null, { status: 404 }),
+);

@@ -9,10 +9,14 @@ export const extraPackages = new URL("node_modules/", folder);
 
 /** Installs them, without running any of their install scripts. */
 export function installExtraPackages(): void {
-  const { status, error } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
-    cwd: fileURLToPath(folder),
-    stdio: ["ignore", process.stderr, process.stderr],
-  });
+  const { status, error } = spawnSync(
+    "npm",
+    ["ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+    {
+      cwd: fileURLToPath(folder),
+      stdio: ["ignore", process.stderr, process.stderr],
+    },
+  );
   if (error) throw error;
   if (status !== 0) throw new Error(`npm ci in packages/e2e/compatibility ended with ${status}`);
 }

@@ -55,8 +55,6 @@ export function describeRefusal({ status, contentType, text }: Refusal): string 
 
 /** An id in the shape of this one, which the server never gave. */
 export function neverGiven(id: string): string {
-  const next = (characters: string) => (found: string) =>
-    characters[(characters.indexOf(found) + 1) % characters.length] ?? found;
   const tail = id
     .slice(-8)
     .replaceAll(/[0-9]/g, next("0123456789"))
@@ -64,6 +62,9 @@ export function neverGiven(id: string): string {
     .replaceAll(/[A-Z]/g, next("ABCDEFGHIJKLMNOPQRSTUVWXYZ"));
   return id.slice(0, -8) + tail;
 }
+
+const next = (characters: string) => (found: string) =>
+  characters[(characters.indexOf(found) + 1) % characters.length] ?? found;
 
 function post(url: string, message: object, id?: string): Promise<Response> {
   return fetch(url, {

@@ -56,7 +56,9 @@ export const scenarios: Record<ScenarioName, (visit: Visit) => Promise<Observati
     const input = { client, url: proxy.url, list: true, snapshot, overlapping: true };
     const runs = await runStepsAtOnce(plans.map((calls) => ({ ...input, calls })));
     const requests = proxy.takeRequests();
-    const outcomes = runs.map((run, index) => outcomeOf(run, plans[index] ?? [], snapshot, requests));
+    const outcomes = runs.map((run, index) =>
+      outcomeOf(run, plans[index] ?? [], snapshot, requests),
+    );
     const outcome = outcomes.find((each) => !each.startsWith("worked")) ?? outcomes[0] ?? "";
     return { outcome, requests: requests.length, calls: toolCalls(requests) };
   },

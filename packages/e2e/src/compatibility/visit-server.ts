@@ -110,12 +110,10 @@ export function surprisesIn(stateful: MatrixServer, report: ServerReport): strin
   };
   if (report.refusals) {
     for (const which of ["unknown", "ended", "restarted"] as const)
-      compare(
-        `${which} id`,
-        stateful.refusals?.[which],
-        describeRefusal(report.refusals[which]),
-      );
+      compare(`${which} id`, stateful.refusals?.[which], describeRefusal(report.refusals[which]));
   }
+  if (!report.refusals && stateful.refusals)
+    surprises.push(`${stateful.name}: its refusals were not asked`);
   for (const [client, scenariosSeen] of report.seen) {
     for (const [scenario, { outcome, requests }] of scenariosSeen) {
       compare(`${scenario}, ${client}`, expectedOutcome(stateful, scenario, client), outcome);

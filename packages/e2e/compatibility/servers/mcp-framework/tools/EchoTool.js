@@ -1,14 +1,6 @@
-import { createRequire } from "node:module";
-import { MCPTool } from "mcp-framework";
-import { notebookTools } from "../../../../src/fixtures/notebook-tools.ts";
+import { z } from "zod/v3";
+import { notebookToolClass } from "../notebook-tool.js";
 
-// It takes schemas of its own copy of zod only.
-const { z } = createRequire(import.meta.resolve("mcp-framework"))("zod");
-const tool = notebookTools([]).find(({ name }) => name === "echo");
-
-export default class EchoTool extends MCPTool {
-  name = "echo";
-  description = tool.description;
-  schema = z.object({ text: z.string().describe("The text.") });
-  execute = async (args) => (await tool.run(args)).content[0].text;
-}
+export default notebookToolClass("echo", {
+  text: { type: z.string(), description: "The text." },
+});
