@@ -32,6 +32,8 @@ export interface CountingProxy {
   url: string;
   /** The requests since the last call, in order. */
   takeRequests: () => SeenRequest[];
+  /** The same, which stay for `takeRequests`. */
+  seenRequests: () => readonly SeenRequest[];
   /** Resolves when the next request that matches is on its way to the server. */
   nextRequest: (matches: (request: SeenRequest) => boolean) => Promise<void>;
   /** Holds the answer to the next request that matches. */
@@ -108,6 +110,7 @@ export async function startCountingProxy(targetUrl: string): Promise<CountingPro
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     takeRequests: () => seen.splice(0),
+    seenRequests: () => seen,
     nextRequest: (matches) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       awaited.push({ matches, arrive: resolve });

@@ -62,7 +62,7 @@ describe("what the matrix makes of it", () => {
   test("puts what does not work on the page, in a sentence with the server's name", () => {
     const report = reportOf(server, { "id unknown": "loss not visible" });
     const page = renderPage([{ server, report, extra: false }], "2026-11-22");
-    expect(page).toContain("After *id unknown*, **server-everything**: goes on as if");
+    expect(page).toContain("In *id unknown*: **server-everything** takes the id");
   });
 });
 

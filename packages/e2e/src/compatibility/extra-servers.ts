@@ -75,7 +75,7 @@ export const extraServers: MatrixServer[] = [
     refusals: notFound,
     kind: "unreadable",
     packages: ["elysia-mcp", "@oven/bun-linux-x64"],
-    note: "runs on bun",
+    note: "runs on bun; the data of its events starts with `event: message` and is no JSON",
   },
   {
     name: "Go SDK (mcp-cron)",

@@ -1,32 +1,53 @@
 import type { ClientName } from "../clients/index.ts";
 import { type ScenarioName, scenarioNames } from "./matrix-server.ts";
 import type { MatrixRow } from "./page.ts";
+import type { Observation } from "./scenarios.ts";
 
-/** What an outcome means for whoever uses such a server, where not all is well. */
-const consequences: { seen: RegExp; says: string }[] = [
+interface Consequence {
+  seen: RegExp;
+  interrupted?: Observation["interrupted"];
+  says: string;
+}
+
+const notOurs =
+  "with the error of the platform's `fetch` or of the client, not with `OUTCOME_UNKNOWN`";
+
+/** What an outcome means for whoever uses such a server, where not all is well; only what was measured. */
+const consequences: Consequence[] = [
   {
     seen: /^loss not visible/,
-    says: "goes on as if the id were good, with nothing that the session held: the loss cannot be seen on the wire, and neither the session fetch nor the client reports it",
+    says: "takes the id and answers 200. Such a loss cannot be seen on the wire, and neither the session fetch nor the client reports it. What the server still held was not looked at",
   },
   {
     seen: /^SESSION_LOST/,
-    says: "refuses the new session as well, so the call fails once with `SESSION_LOST`; it takes no other session until it is started again",
+    says: "refused the new session as well, so the call failed with `SESSION_LOST`",
   },
   {
     seen: /^HTTP \d+/,
-    says: "answers with an HTTP status that says nothing of the session, so the client reports that status and no new session is started",
+    says: "answered with a status that says nothing of the session; the client reported it and no new session was started",
   },
   {
     seen: /^ERA_UNSUPPORTED/,
-    says: "has no sessions and no `initialize`, so a client that does not probe for the new revision fails with `ERA_UNSUPPORTED`",
+    says: "refused `initialize`; a client that does not probe for the new revision failed with `ERA_UNSUPPORTED`",
   },
   {
     seen: /^no usable answer to initialize/,
-    says: "answers `initialize` with an event stream that is not well-formed, so no client can connect",
+    says: "gave no answer to `initialize` that the session fetch could read; none of these clients connected",
   },
   {
     seen: /^network error, then/,
-    says: "had sent no response headers when it was killed, so the call fails with the error of the platform's `fetch`, not with `OUTCOME_UNKNOWN`; whether it was carried out is unknown all the same, and it is not sent again",
+    interrupted: "before its headers",
+    says: `had sent no response headers when it was killed, and the call failed ${notOurs}. Whether it was carried out is unknown; it was not sent again`,
+  },
+  {
+    seen: /^network error, then/,
+    interrupted: "after its headers",
+    says: `had sent its response headers when it was killed, and the call failed ${notOurs}. Whether it was carried out is unknown; it was not sent again`,
+  },
+  {
+    seen: /^network error, then/,
+    interrupted: "withheld by the proxy",
+    says: `has no slow tool here, so the proxy withheld the whole answer, headers included, until the server was dead. The call failed ${notOurs}, and was not sent again. How such a server's own answer would break was not seen`,
   },
   { seen: /^broken/, says: "gave what nobody expected" },
 ];
@@ -41,30 +62,38 @@ interface Finding {
 /** One sentence for each thing that does not work, with the servers, scenarios and clients that showed it. */
 export function describeLimits(rows: MatrixRow[]): string[] {
   const clientsOf = new Set(rows.flatMap(({ report }) => [...report.seen.keys()]));
-  return consequences.flatMap(({ seen, says }) => {
-    const byScenarios = Map.groupBy(rows, (row) => scenariosThatShow(row, seen).join(", "));
+  return consequences.flatMap(({ says, ...wanted }) => {
+    const byScenarios = Map.groupBy(rows, (row) => scenariosThatShow(row, wanted).join(", "));
     byScenarios.delete("");
     return [...byScenarios.values()].map((group) => {
-      const found = collect(group, seen);
+      const found = collect(group, wanted);
       const who = [...found.servers].map((name) => `**${name}**`).join(", ");
       const clients =
         found.clients.size < clientsOf.size ? ` (${[...found.clients].join(", ")})` : "";
-      const outcomes =
-        seen.source.startsWith("^broken") || seen.source.startsWith("^HTTP")
-          ? `: ${[...found.outcomes].join("; ")}`
-          : "";
-      return `After *${[...found.scenarios].join("*, *")}*${clients}, ${who}: ${says}${outcomes}.`;
+      const vague = ["^broken", "^HTTP"].some((start) => wanted.seen.source.startsWith(start));
+      const outcomes = vague ? `: ${[...found.outcomes].join("; ")}` : "";
+      return `In *${[...found.scenarios].join("*, *")}*${clients}: ${who} ${says}${outcomes}.`;
     });
   });
 }
 
-function scenariosThatShow({ report }: MatrixRow, outcome: RegExp): ScenarioName[] {
+type Wanted = Omit<Consequence, "says">;
+
+function shows({ outcome, interrupted }: Observation, wanted: Wanted): boolean {
+  if (wanted.interrupted !== undefined && wanted.interrupted !== interrupted) return false;
+  return wanted.seen.test(outcome);
+}
+
+function scenariosThatShow({ report }: MatrixRow, wanted: Wanted): ScenarioName[] {
   return scenarioNames.filter((scenario) =>
-    [...report.seen.values()].some((seen) => outcome.test(seen.get(scenario)?.outcome ?? "")),
+    [...report.seen.values()].some((seen) => {
+      const observation = seen.get(scenario);
+      return observation !== undefined && shows(observation, wanted);
+    }),
   );
 }
 
-function collect(rows: MatrixRow[], wanted: RegExp): Finding {
+function collect(rows: MatrixRow[], wanted: Wanted): Finding {
   const found: Finding = {
     servers: new Set(),
     scenarios: new Set(),
@@ -73,12 +102,12 @@ function collect(rows: MatrixRow[], wanted: RegExp): Finding {
   };
   for (const { server, report } of rows) {
     for (const [client, seen] of report.seen) {
-      for (const [scenario, { outcome }] of seen) {
-        if (!wanted.test(outcome)) continue;
+      for (const [scenario, observation] of seen) {
+        if (!shows(observation, wanted)) continue;
         found.servers.add(server.name);
         found.scenarios.add(scenario);
         found.clients.add(client);
-        found.outcomes.add(outcome);
+        found.outcomes.add(observation.outcome);
       }
     }
   }

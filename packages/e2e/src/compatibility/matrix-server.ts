@@ -4,7 +4,7 @@ import type { TestServer } from "../servers/server-process.ts";
 import type { StatefulServer } from "../stateful-servers.ts";
 
 /** How a server keeps sessions, which decides what it can do for a client. */
-export type ServerKind =
+type ServerKind =
   /** Many sessions, found by their id. */
   | "sessions"
   /** One session for the whole process; no second one until it starts again. */
@@ -89,7 +89,7 @@ function whyUnusable({ kind }: MatrixServer, client: ClientName): string | undef
 }
 
 function whenUsable({ kind, headersFirst }: MatrixServer, scenario: ScenarioName): string {
-  // A connection that breaks before the response headers fails as the platform's fetch says it.
+  // What is seen, not what is wanted: a call that is cut off before its headers should be OUTCOME_UNKNOWN too.
   const interrupted = headersFirst ? "OUTCOME_UNKNOWN" : "network error";
   const killed = scenario === "killed before the answer";
   if (kind === "sessions" || kind === "one session" || kind === "ids unchecked") {

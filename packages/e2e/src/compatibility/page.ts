@@ -41,12 +41,12 @@ export function renderPage(rows: MatrixRow[], date: string): string {
   return `${[
     "<!-- Written by `npm run compatibility`. Do not edit it: run the command again. -->",
     "# Compatibility",
-    `Real servers from npm, none of them changed, with the session fetch of \`@durable-mcp/core\` in four clients, one of them in two modes. Every step is an operating-system process of its own; a proxy counts the HTTP requests. \`npm run compatibility\` starts all servers, runs all scenarios, writes this page and fails when a server says anything else than is recorded of it; some of the servers run in CI too.`,
+    "Servers from npm as they are published, and small ones of ours on the SDKs' and frameworks' own transports, with the session fetch of `@durable-mcp/core` in four clients, one of them in two modes. Every step is an operating-system process of its own; a proxy counts the HTTP requests. `npm run compatibility` starts all servers, runs all scenarios, writes this page and fails when a server shows anything else than is recorded of it. What is recorded was taken from earlier runs: a pass says that nothing changed, not that all is well. Two of the servers run in CI.",
     environment(date),
     "## What was done",
     scenarioNames.map((name) => `- **${name}**: ${meaning[name]}`).join("\n"),
     "## What was seen",
-    "*worked*: every call got its own answer, in the session of the step before (in *fresh*, a first one). *recovered*: the same, in a new session, after one `initialize`. *no session*: the server gives none, and each step shakes hands. A code in capitals is [our error](./errors/index.md) for that call. *network error*: the connection broke before the response headers, and the client got the error of the platform's `fetch`; the call was not sent again. *loss not visible*: the server went on as if the id were good. Beside it stands the number of HTTP requests of the step.",
+    "*worked*: every call got its own answer, in the session of the step before (in *fresh*, a first one). *recovered*: the same, in a new session, after one `initialize`. *no session*: the server gives none, and each step shakes hands. A code in capitals is [our error](./errors/index.md) for that call. *network error*: the call failed with the error of the platform's `fetch` or of the client, not with a code of ours. *loss not visible*: the server took the id. *not reached*: the first step failed. Beside it stands the number of HTTP requests of the step.",
     summary(ran),
     "## What does not work",
     describeLimits(ran)
@@ -83,7 +83,7 @@ function summary(rows: MatrixRow[]): string {
   return table([
     ["server", ...scenarioNames],
     ...rows.map(({ server, report }) => [
-      `[${server.name}](#${anchor(server.name)})`,
+      server.name,
       ...scenarioNames.map((scenario) => {
         const cells = [...report.seen.values()].flatMap((seen) => seen.get(scenario) ?? []);
         const outcomes = countBy(cells.map(({ outcome }) => plainOutcome(outcome)));
@@ -145,8 +145,12 @@ function details({ server, report, extra }: MatrixRow): string {
 /** What was seen on the way, once where all clients agree. */
 function notes(report: ServerReport): string[] {
   const lines = scenarioNames.flatMap((scenario) => {
-    const said = [...report.seen.values()].flatMap((seen) => seen.get(scenario)?.detail ?? []);
-    return said.length === 0 ? [] : [`${scenario}: ${[...new Set(said)].join(" / ")}`];
+    const cells = [...report.seen.values()].flatMap((seen) => seen.get(scenario) ?? []);
+    const said = cells.flatMap(({ interrupted, detail }) => [
+      ...(interrupted === undefined ? [] : [`answer cut off: ${interrupted}`]),
+      ...(detail === undefined ? [] : [detail]),
+    ]);
+    return said.length === 0 ? [] : [`${scenario}: ${[...new Set(said)].join("; ")}`];
   });
   return lines.length === 0 ? [] : [`${lines.join(". ")}.`];
 }
@@ -172,10 +176,3 @@ function table([head = [], ...rows]: string[][]): string {
 }
 
 const tableRow = (cells: string[]) => `| ${cells.join(" | ")} |`;
-
-/** As GitHub and VitePress make it from a heading. */
-const anchor = (heading: string) =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
-    .replaceAll(" ", "-");

@@ -19,6 +19,8 @@ export interface Observation {
   requests: number;
   /** The tool calls among all those requests, and those that were to be made. */
   calls: number;
+  /** How far the answer had come when the server was killed. */
+  interrupted?: "before its headers" | "after its headers" | "withheld by the proxy";
   /** What was seen on the way, where it is worth a word. */
   detail?: string;
 }
@@ -98,6 +100,8 @@ export const scenarios: Record<ScenarioName, (visit: Visit) => Promise<Observati
     // A step that fails before its call ends by itself.
     await Promise.race([sent, running.finished]);
     if (!held) await new Promise((resolve) => setTimeout(resolve, waitForToolMs));
+    const answered = proxy.seenRequests().find(isCall)?.status !== undefined;
+    const interrupted = answered ? "after its headers" : "before its headers";
     await server.kill();
     held?.drop();
     await server.restart();
@@ -108,14 +112,13 @@ export const scenarios: Record<ScenarioName, (visit: Visit) => Promise<Observati
     const runs = "runs" in server && stateful.slowCall ? server.runs(text) : undefined;
     const next = await step(visit, run.snapshot, [oneCall(visit)]);
     const twice = calls > 1 ? `, sent ${calls} times` : "";
+    const ran = runs === undefined || runs === 1 ? "" : `, ran ${runs} times`;
     return {
-      outcome: `${first}${twice}${runs === undefined || runs === 1 ? "" : `, ran ${runs} times`}, then ${next.outcome}`,
+      outcome: `${first}${twice}${ran}, then ${next.outcome}`,
       requests: requests.length,
       calls,
-      detail: [
-        held ? "answer held back, then lost" : "killed while the tool ran",
-        ...(runs === undefined ? [] : [`the server counted ${runs} run`]),
-      ].join("; "),
+      interrupted: held ? "withheld by the proxy" : interrupted,
+      ...(runs !== undefined && { detail: `runs of the tool that the server counted: ${runs}` }),
     };
   },
 };
