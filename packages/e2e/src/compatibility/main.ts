@@ -15,6 +15,9 @@ import { visitServer } from "./visit-server.ts";
 /** Some servers wait more than they work; two at a time keep two cores busy. */
 const serversAtOnce = 2;
 
+// Servers are stopped when this process exits, which a signal alone would not let it do.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
 const [wanted] = process.argv.slice(2);
 installExtraPackages();
 
