@@ -77,6 +77,7 @@ export async function startCountingProxy(targetUrl: string): Promise<CountingPro
     record.status = answer.statusCode ?? 0;
     await holdIfAsked(record);
     response.writeHead(record.status, withoutHopByHop(answer.rawHeaders));
+    response.flushHeaders(); // Node keeps them until the first byte of the body
     answer.on("error", () => response.destroy());
     answer.pipe(response);
   }

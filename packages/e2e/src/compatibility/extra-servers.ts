@@ -32,6 +32,7 @@ export const extraServers: MatrixServer[] = [
   {
     ...notebookLike("supergateway --stateful", startSupergateway),
     refusals: notFound,
+    headersFirst: true,
     kind: "sessions",
     packages: ["supergateway"],
     note: "our notebook over stdio behind it, a process per session",
@@ -44,6 +45,7 @@ export const extraServers: MatrixServer[] = [
       restarted: '400, application/json: "Bad Request: Server not initialized"',
     },
     exceptions: { "ended by someone else": { "*": "HTTP 500" } },
+    headersFirst: true,
     kind: "one session",
     packages: ["@hono/mcp"],
   },
@@ -51,6 +53,7 @@ export const extraServers: MatrixServer[] = [
     ...program("mcp-framework", "mcp-framework-server.mjs"),
     ...onlyTheSession((tag, n) => echoCall(`${tag}-${n}.`)),
     refusals: same('404, none: "Session not found"'),
+    headersFirst: true,
     kind: "sessions",
     packages: ["mcp-framework"],
     note: "its tools are not told their session",

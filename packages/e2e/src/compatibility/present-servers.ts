@@ -39,7 +39,7 @@ const known: Record<string, MatrixPart> = {
     refusals: notFound,
     note: "ours: both eras, a transport per session for the old one",
   },
-  "notebook (SSE)": notebook,
+  "notebook (SSE)": { ...notebook, headersFirst: true },
   "notebook (JSON)": notebook,
 };
 
@@ -57,6 +57,7 @@ export const presentServers: MatrixServer[] = [
     ...notebookLike("SDK v1, one transport", startSdkV1SingleTransportServer),
     kind: "one session",
     packages: sdkV1,
+    headersFirst: true,
     note: "ours: one transport for the whole process",
     refusals: {
       ...notFound,
