@@ -29,12 +29,20 @@ export default defineConfig({
         items: [
           { text: "Getting started", link: "/getting-started" },
           { text: "Concepts", link: "/concepts" },
-          { text: "Simulation", link: "/simulation" },
         ],
       },
       group("Guides", "guides"),
       group("Reference", "reference"),
-      { text: "Requirements", link: "/requirements" },
+      {
+        text: "Evidence",
+        items: [
+          { text: "Compatibility", link: "/compatibility" },
+          { text: "Conformance", link: "/conformance" },
+          { text: "Requirements", link: "/requirements" },
+          { text: "Simulation", link: "/simulation" },
+          { text: "Benchmarks", link: "/benchmarks" },
+        ],
+      },
       { ...group("Errors", "errors"), link: "/errors/", collapsed: true },
       { ...group("Decisions", "decisions"), link: "/decisions/", collapsed: true },
     ],

@@ -174,11 +174,13 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
       });
     };
 
-    if (isStateless()) return await passThrough(undefined);
+    const message = request.method === "POST" ? parseMessage(bodyText(request) ?? "") : undefined;
+    // A client that did not probe is told what is wrong: by a new attempt, which may also succeed.
+    const neverProbed = message !== undefined && isRequest(message) && message.method === "initialize";
+    if (isStateless() && !neverProbed) return await passThrough(undefined);
     if (request.method === "DELETE") return emptyAnswer(204);
     if (request.method === "GET") return await inbound(request);
 
-    const message = parseMessage(bodyText(request) ?? "");
     if (message === undefined) return await passThrough(state.live);
     if (aside !== undefined) {
       const isAside = isRequest(message) ? aside.matches(message) : aside.owns(message);
