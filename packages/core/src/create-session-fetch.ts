@@ -176,7 +176,8 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
 
     const message = request.method === "POST" ? parseMessage(bodyText(request) ?? "") : undefined;
     // A client that did not probe is told what is wrong: by a new attempt, which may also succeed.
-    const neverProbed = message !== undefined && isRequest(message) && message.method === "initialize";
+    const neverProbed =
+      message !== undefined && isRequest(message) && message.method === "initialize";
     if (isStateless() && !neverProbed) return await passThrough(undefined);
     if (request.method === "DELETE") return emptyAnswer(204);
     if (request.method === "GET") return await inbound(request);

@@ -26,8 +26,6 @@ export interface MatrixServer extends StatefulServer {
   packages: string[];
   /** What it is, where the name does not say so. */
   note?: string;
-  /** It sends its response headers before the answer is there, so that a crash breaks a stream. */
-  headersFirst?: boolean;
   /** What it answers to an id that it does not know, that was ended, or that is from before its restart. */
   refusals?: ExpectedRefusals;
   /** What is seen with this server where it differs from others of its kind; `*` for all clients. */
@@ -88,9 +86,9 @@ function whyUnusable({ kind }: MatrixServer, client: ClientName): string | undef
   return kind === "modern only" && !probes(client) ? "ERA_UNSUPPORTED" : undefined;
 }
 
-function whenUsable({ kind, headersFirst }: MatrixServer, scenario: ScenarioName): string {
-  // What is seen, not what is wanted: a call that is cut off before its headers should be OUTCOME_UNKNOWN too.
-  const interrupted = headersFirst ? "OUTCOME_UNKNOWN" : "network error";
+function whenUsable({ kind }: MatrixServer, scenario: ScenarioName): string {
+  // Without sessions in the revision requests pass through, and so do the platform's errors.
+  const interrupted = kind === "modern only" ? "network error" : "OUTCOME_UNKNOWN";
   const killed = scenario === "killed before the answer";
   if (kind === "sessions" || kind === "one session" || kind === "ids unchecked") {
     if (killed) return `${interrupted}, then ${kind === "ids unchecked" ? "worked" : "recovered"}`;

@@ -3,7 +3,7 @@ import { startSdkV2ModernOnlyServer, startSdkV2StatelessServer } from "../server
 import { echoCall, notebookLike, onlyTheSession, statefulServers } from "../stateful-servers.ts";
 import { type MatrixServer, notFound, same } from "./matrix-server.ts";
 
-type MatrixPart = Pick<MatrixServer, "packages" | "refusals" | "note" | "headersFirst">;
+type MatrixPart = Pick<MatrixServer, "packages" | "refusals" | "note">;
 
 const sdkV1 = ["@modelcontextprotocol/sdk"];
 const sdkV2 = ["@modelcontextprotocol/server", "@modelcontextprotocol/node"];
@@ -18,7 +18,6 @@ const known: Record<string, MatrixPart> = {
   "server-everything": {
     packages: ["@modelcontextprotocol/server-everything"],
     refusals: same('400, application/json: "Bad Request: No valid session ID provided"'),
-    headersFirst: true,
   },
   "@playwright/mcp": {
     packages: ["@playwright/mcp"],
@@ -32,14 +31,13 @@ const known: Record<string, MatrixPart> = {
     packages: sdkV1,
     refusals: notFound,
     note: "the SDK's own example",
-    headersFirst: true,
   },
   "SDK v2 with isLegacyRequest": {
     packages: sdkV2,
     refusals: notFound,
     note: "ours: both eras, a transport per session for the old one",
   },
-  "notebook (SSE)": { ...notebook, headersFirst: true },
+  "notebook (SSE)": notebook,
   "notebook (JSON)": notebook,
 };
 
@@ -57,7 +55,6 @@ export const presentServers: MatrixServer[] = [
     ...notebookLike("SDK v1, one transport", startSdkV1SingleTransportServer),
     kind: "one session",
     packages: sdkV1,
-    headersFirst: true,
     note: "ours: one transport for the whole process",
     refusals: {
       ...notFound,
