@@ -25,6 +25,8 @@ export interface BenchedStore {
   /** Before and after many puts that are not measured. */
   readonly beginFilling?: () => void;
   readonly endFilling?: () => Promise<void>;
+  /** After what was done to make ready. */
+  readonly beginMeasuring?: () => Promise<void>;
   /** How the database finds what these listings and the writes ask for. */
   readonly plans?: (listings: Readonly<Record<string, StoreSelection>>) => Promise<string>;
   remove(): Promise<void>;
@@ -137,9 +139,9 @@ async function openRedis(now: () => number): Promise<BenchedStore> {
     name: "Redis",
     store,
     concurrency: 50,
+    beginMeasuring: async () => void (await client.configResetStat()),
     async plans() {
       const stats = await client.info("commandstats");
-      await client.configResetStat();
       const shown =
         /^cmdstat_(zrangebylex|hmget|get|set|hset|zadd|zrem):.*?calls=(\d+).*?usec_per_call=([\d.]+)/gm;
       return [...stats.matchAll(shown)]

@@ -1,5 +1,11 @@
 import { testSessionStore } from "@durable-mcp/core/testing";
-import { createClient, createClientPool, type RedisClientType, RESP_TYPES } from "redis";
+import {
+  createClient,
+  createClientPool,
+  createCluster,
+  type RedisClientType,
+  RESP_TYPES,
+} from "redis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import openRedis from "../test/open-redis.ts";
 import { redisUnavailable, startRedis } from "../test/redis-server.ts";
@@ -188,6 +194,34 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
       .poll(() => store.get("late").catch(() => "down"), { timeout: 20_000 })
       .toBe(undefined);
     client.destroy();
+  });
+});
+
+describe.skipIf(redisUnavailable !== undefined)("in a cluster", () => {
+  test("finds all keys of a store on one shard", async () => {
+    const server = await startRedis("--cluster-enabled", "yes");
+    const url = `redis://127.0.0.1:${server.port}`;
+    const node = createClient({ url });
+    await node.connect();
+    await node.sendCommand(["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    await expect
+      .poll(() => node.sendCommand(["CLUSTER", "INFO"]), { timeout: 20_000 })
+      .toContain("cluster_state:ok");
+    const cluster = createCluster({ rootNodes: [{ url }] });
+    try {
+      await cluster.connect();
+      const store = createRedisStore({ client: cluster });
+      // Braces in a key do not take it elsewhere.
+      for (const key of ["k", "}{x}", "{y}"]) {
+        expect((await store.put(key, 1, null, { owner: "o", expiresAt: 1e15 })).ok).toBe(true);
+        expect(await store.get(key)).toMatchObject({ value: 1 });
+      }
+      expect((await store.list({ owner: "o", limit: 10 })).records).toHaveLength(3);
+    } finally {
+      cluster.destroy();
+      node.destroy();
+      await server.remove();
+    }
   });
 });
 
