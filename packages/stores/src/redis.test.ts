@@ -6,6 +6,7 @@ import {
   type RedisClientType,
   RESP_TYPES,
 } from "redis";
+import { createClient as createClientOfRedis5 } from "redis-5";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import openRedis from "../test/open-redis.ts";
 import { redisUnavailable, startRedis } from "../test/redis-server.ts";
@@ -123,7 +124,7 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
     });
   });
 
-  test("takes pools, clients that map replies, and clients of the older protocol", async () => {
+  test("takes pools, clients that map replies, the older protocol and the older package", async () => {
     const url = `redis://127.0.0.1:${server.port}`;
     const pool = createClientPool({ url });
     const mapped = createClient({
@@ -132,8 +133,9 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
       commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
     });
     const older = createClient({ url, RESP: 2 });
-    await Promise.all([pool.connect(), mapped.connect(), older.connect()]);
-    for (const client of [pool, mapped, older]) {
+    const redis5 = createClientOfRedis5({ url });
+    await Promise.all([pool.connect(), mapped.connect(), older.connect(), redis5.connect()]);
+    for (const client of [pool, mapped, older, redis5]) {
       const store = createRedisStore({ client, prefix: crypto.randomUUID() });
       const answer = await store.put("k", "é", null, { owner: "o", expiresAt: Date.now() + 1e6 });
       expect(await store.get("k")).toEqual({ value: "é", revision: answer.ok && answer.revision });
@@ -142,6 +144,7 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
     pool.destroy();
     mapped.destroy();
     older.destroy();
+    redis5.destroy();
   });
 
   test("finds what matches among many that do not", async () => {
