@@ -83,7 +83,7 @@ async function runOnce({
   scenario,
   client,
   mode,
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
 }: ScenarioRun): Promise<ScenarioResult> {
   // Outside of the repository, and gone at the end: the suite's logs hold ids and tokens.
   const directory = await mkdtemp(join(tmpdir(), "durable-mcp-conformance-"));
