@@ -14,13 +14,19 @@ export const killPoints = [
 
 export type KillPoint = (typeof killPoints)[number];
 
-/** Points of a step that starts the session; the others are of one that goes on in it. */
+/** Points of a step that starts the session. */
 export const pointsOfFirstStep: ReadonlySet<KillPoint> = new Set<KillPoint>([
   "initialize sent",
   "id received",
   "before save",
   "during save",
   "saved",
+]);
+
+/** Points after the save of a step that starts the session, and of one that goes on in it as well. */
+export const pointsOfAnyStep: ReadonlySet<KillPoint> = new Set<KillPoint>([
+  "call sent",
+  "answer half read",
 ]);
 
 /** Points at which the server has a session that nobody has saved: all that a crash may lose. */
