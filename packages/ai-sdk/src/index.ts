@@ -16,5 +16,20 @@ export {
   type McpClientConnectionOptions,
   type StatefulSessionOptions,
 } from "./define-connection.ts";
+export {
+  encryptStore,
+  type EncryptStoreOptions,
+  type UnreadableValueReason,
+} from "./encrypted-store.ts";
+export {
+  sealState,
+  type SealStateOptions,
+  type SealStateResult,
+  type SealedStateOptions,
+  unsealState,
+  type UnsealStateReason,
+  type UnsealStateResult,
+} from "./sealed-state.ts";
+export type { SealingKey, SealingKeys } from "./sealing-keys.ts";
 export type { TerminateConnectionResult } from "./terminate-connections.ts";
 export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";
