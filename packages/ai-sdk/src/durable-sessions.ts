@@ -1,0 +1,251 @@
+import type { Principal, SessionStore } from "@durable-mcp/core";
+import type { ConnectionProvider } from "./connection-provider.ts";
+import type { ConnectionRegistry } from "./connection-registry.ts";
+import type { ConnectionToolSet } from "./connection-tool-set.ts";
+import type { McpClientConnection } from "./define-connection.ts";
+import type { DurableSessionEvent } from "./durable-session-event.ts";
+import type { SessionLease } from "./session-lease.ts";
+
+type Connections = Record<string, McpClientConnection>;
+
+export interface DurableSessionsOptions<CONNECTIONS extends Connections> {
+  /** The application's connections, from `createConnectionProvider`. */
+  provider: ConnectionProvider<CONNECTIONS>;
+  /** Where the sessions are kept. */
+  store: SessionStore;
+  /**
+   * Which agent the sessions belong to, when several use one store: they do not see each other's.
+   * @default "default"
+   */
+  agent?: string | undefined;
+  /** Whether all agents that say so share the sessions of one principal. Without `agent`. @default false */
+  share?: boolean | undefined;
+  /**
+   * How often, at most, a session in use is marked as used, in milliseconds. What is to count as
+   * idle has to be at least three times as long. @default 60000
+   */
+  touchIntervalMs?: number | undefined;
+  /** Told what happens between the sessions and their store. @default warns of store failures on the console */
+  onEvent?: ((event: DurableSessionEvent) => void) | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  now?: (() => number) | undefined;
+}
+
+/** On whose behalf an agent session is used. */
+export interface SessionUse {
+  readonly principal: Principal;
+  /** Ends handshakes and listings of the step, and what holds an attached lease. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Which of an agent session's connections, of one principal. */
+export interface SessionSelection<CONNECTIONS extends Connections = Connections> {
+  readonly principal: Principal;
+  /** The one connection. @default all */
+  readonly connection?: (keyof CONNECTIONS & string) | undefined;
+}
+
+/** What is stored for one connection of an agent session. Without the MCP session's id. */
+export interface StoredSession {
+  /** The agent session's id. */
+  readonly sessionId: string;
+  readonly connection: string;
+  /**
+   * - `session`: there is an MCP session.
+   * - `lost`: the server lost it or it was ended; the next use starts another.
+   * - `sessionless`, `stateless`: the server has no sessions.
+   * - `invalid`: it does not parse; the next use starts another.
+   */
+  readonly kind: "session" | "lost" | "sessionless" | "stateless" | "invalid";
+  /** When it was last used or written, in milliseconds since 1970-01-01 UTC. */
+  readonly lastUsedAt: number;
+  /** When the MCP session was saved, in milliseconds since 1970-01-01 UTC. */
+  readonly startedAt?: number | undefined;
+  readonly protocolVersion?: string | undefined;
+  /** What the server calls itself. */
+  readonly server?: { readonly name: string; readonly version: string } | undefined;
+  /** The kept tool list: how many, and when they were listed. */
+  readonly tools?: { readonly count: number; readonly listedAt: number } | undefined;
+}
+
+/** What a server says of a stored session. */
+export interface SessionStatus {
+  readonly connection: string;
+  /** Whether the server answered on the session just now. */
+  readonly alive: boolean;
+  /**
+   * Why not: nothing is stored that could be asked for (`no-session`), the server no longer knows
+   * it, refused for another reason, did not answer in time or could not be reached.
+   */
+  readonly reason?: "no-session" | "lost" | "refused" | "timeout" | "unreachable" | undefined;
+  /** The HTTP status, when it says why. */
+  readonly status?: number | undefined;
+}
+
+/** How the attempt to end one MCP session went, and what became of its record. */
+export interface EndedSession {
+  readonly sessionId: string;
+  readonly connection: string;
+  /** Whether no MCP session of it is left: ended, 404 (it was over), 405 (the server ends it), or there was none. */
+  readonly ended: boolean;
+  /** Whether the store holds nothing of it any more. */
+  readonly removed: boolean;
+  /** Why it was not ended. `undeclared`: there is no such connection (at that URL) any more. */
+  readonly reason?: "refused" | "timeout" | "unreachable" | "undeclared" | undefined;
+  readonly status?: number | undefined;
+}
+
+/** A page of a list; `cursor` is for the next one and missing on the last. */
+export interface SessionPage<ENTRY> {
+  readonly sessions: readonly ENTRY[];
+  readonly cursor?: string | undefined;
+}
+
+/** What a step is given. */
+export interface SessionTools<CONNECTIONS extends Connections> {
+  readonly tools: ConnectionToolSet<CONNECTIONS>;
+  readonly registry: ConnectionRegistry<CONNECTIONS>;
+}
+
+/**
+ * The sessions of an agent, kept in a store. Everything takes the principal and sees only its
+ * sessions. What the store cannot do rejects with `STORE_FAILED`.
+ */
+export interface DurableSessions<CONNECTIONS extends Connections = Connections> {
+  /**
+   * Loads the agent session's MCP sessions of one principal and connects their tools. A session
+   * that has to be made is saved before anything is called on it; of several processes that make
+   * one at once, all go on in the one that was saved first.
+   *
+   * @param sessionId the agent session, such as a chat or a run: your id, of at most a few hundred characters
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`, `STORE_FAILED`; the
+   *   signal's reason when it is aborted
+   */
+  open(sessionId: string, use: SessionUse): Promise<SessionLease<CONNECTIONS>>;
+  /**
+   * Opens, runs, and releases, whatever happens. For what is done when the callback's promise is;
+   * a stream needs `open` and `attach`.
+   *
+   * @returns what the callback returned, also when the store failed afterwards (event `store-failed`)
+   */
+  run<T>(
+    sessionId: string,
+    use: SessionUse,
+    step: (session: SessionTools<CONNECTIONS>) => T | PromiseLike<T>,
+  ): Promise<T>;
+  /** What is stored for an agent session, one entry a connection. */
+  info(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<StoredSession[]>;
+  /**
+   * Asks the servers, with a ping on each stored session, at most `timeoutMs` long. Makes no session
+   * and changes nothing in the store.
+   *
+   * @param selection.timeoutMs in milliseconds. @default 5000
+   */
+  status(
+    sessionId: string,
+    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+  ): Promise<SessionStatus[]>;
+  /**
+   * Ends MCP sessions, so that the next use starts new ones, whether or not their servers could be
+   * reached.
+   */
+  restart(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
+  /** Forgets the kept tool lists, so that the next step lists the tools anew. */
+  clearTools(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<void>;
+  /**
+   * Ends MCP sessions on their servers, then removes them from the store. What could not be ended
+   * is kept, to be tried again.
+   */
+  end(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
+  /**
+   * The principal's stored sessions of this agent, in an order of the store's own.
+   *
+   * @param query.limit how many at most, 1 to 1000. @default 100
+   */
+  list(query: {
+    readonly principal: Principal;
+    readonly cursor?: string | undefined;
+    readonly limit?: number | undefined;
+  }): Promise<SessionPage<StoredSession>>;
+  /**
+   * Ends all MCP sessions of a principal, of all agents and agent sessions in the store, and removes
+   * all that is stored for it, whether or not the servers could be reached.
+   *
+   * @returns one entry for each that was there
+   */
+  deleteAll(query: { readonly principal: Principal }): Promise<EndedSession[]>;
+  /** Across principals: for the operator's own programs, never for a user's request. */
+  readonly admin: DurableSessionsAdmin;
+}
+
+/** Whose a stored session is, as the store has it. */
+export interface SessionOwner {
+  /** The principal; `undefined` if the store keeps only a fingerprint of it. */
+  readonly principal: Principal | undefined;
+  /** The store's own name for the principal. */
+  readonly owner: string;
+  readonly sessionId: string;
+  readonly connection: string;
+}
+
+/** What a sweep may end a session with. */
+export interface SweepAuthorization {
+  /** Whose session it is. Checked against the record. */
+  readonly principal: Principal;
+  /**
+   * For the DELETE, over the connection's own headers. With an `authorization` the connection's
+   * `auth` is not asked. @default those of the connection
+   */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A sweep's record of one session. */
+export interface SweptSession extends EndedSession {
+  readonly owner: string;
+}
+
+/**
+ * Sees the sessions of all principals. Separate, so that code for users is not handed it by accident.
+ */
+export interface DurableSessionsAdmin {
+  /** All stored sessions of this agent. */
+  list(query?: {
+    readonly cursor?: string | undefined;
+    /** How many at most, 1 to 1000. @default 100 */
+    readonly limit?: number | undefined;
+  }): Promise<SessionPage<StoredSession & Pick<SessionOwner, "owner" | "principal">>>;
+  /**
+   * Removes sessions that nobody used for `idleForMs`. At most one sweeper works on a session, and
+   * none on one in use. Those that `authorize` gives a principal for are ended on their servers
+   * first; one that could not be is kept for a later sweep, once. Of the others only the record
+   * goes, and the server ends its session when its own time is up.
+   *
+   * @param options.idleForMs at least three times `touchIntervalMs`
+   * @param options.limit how many at most, 1 to 1000. @default 100
+   * @returns one entry for each session it worked on, and whether there may be more
+   * @throws {McpSessionError} `CONNECTION_INVALID`, `STORE_FAILED`; what `authorize` throws
+   */
+  sweep(options: {
+    readonly idleForMs: number;
+    readonly limit?: number | undefined;
+    readonly authorize?:
+      | ((
+          owner: SessionOwner,
+        ) => SweepAuthorization | undefined | Promise<SweepAuthorization | undefined>)
+      | undefined;
+  }): Promise<{ readonly sessions: readonly SweptSession[]; readonly more: boolean }>;
+}
+
+/**
+ * Creates the sessions of an agent, kept in a store. Call it once, at start.
+ *
+ * @example
+ * const sessions = createDurableSessions({ provider, store });
+ * await sessions.run(chatId, { principal }, ({ tools }) =>
+ *   generateText({ model, tools, prompt, stopWhen: stepCountIs(10) }));
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+export declare function createDurableSessions<CONNECTIONS extends Connections>(
+  options: DurableSessionsOptions<CONNECTIONS>,
+): DurableSessions<CONNECTIONS>;
