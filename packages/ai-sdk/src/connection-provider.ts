@@ -4,6 +4,7 @@ import type { ConnectionEvent } from "./connection-event.ts";
 import { checkConnections } from "./check-connections.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { createRegistryConnection } from "./registry-connection.ts";
+import { registerInternals, type StepSlot } from "./provider-internals.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "./session-state.ts";
 import { terminateConnections, type TerminateConnectionResult } from "./terminate-connections.ts";
 
@@ -105,39 +106,52 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
     return declared;
   };
 
-  return {
+  const createRegistry = ({
+    declared,
+    principal,
+    abortSignal,
+    slotFor,
+  }: {
+    declared: CONNECTIONS;
+    principal: Principal | undefined;
+    abortSignal: AbortSignal | undefined;
+    /** The slot of a stateful connection. */
+    slotFor: (connection: string) => StepSlot;
+  }): ConnectionRegistry<CONNECTIONS> => {
+    const closing = new AbortController();
+    const signal = abortSignal ? AbortSignal.any([abortSignal, closing.signal]) : closing.signal;
+    let isActive = true;
+    return createConnectionRegistry({
+      connections: Object.entries(declared).map(([connection, definition]) =>
+        createRegistryConnection({
+          definition,
+          context: { principal, connection, abortSignal: signal },
+          ...(isStateful(definition) ? slotFor(connection) : { slot: undefined }),
+          isActive: () => isActive,
+          emit,
+          now,
+        }),
+      ),
+      emit,
+      endStep(phase) {
+        isActive = false;
+        if (phase === "closed") closing.abort();
+      },
+    }) as unknown as ConnectionRegistry<CONNECTIONS>;
+  };
+
+  const provider: ConnectionProvider<CONNECTIONS> = {
     create({ state, principal, abortSignal }) {
       const declared = declaredFor(principal);
       const slots = new Map<string, SeededSlot>();
-      const closing = new AbortController();
-      const signal = abortSignal ? AbortSignal.any([abortSignal, closing.signal]) : closing.signal;
-      let isActive = true;
-
-      const seed = (connection: string) => {
+      const slotFor = (connection: string) => {
         const key = sessionKey({ connection, principal: principal as Principal });
         const seeded = seedSlot(state, key);
         if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
         slots.set(key, seeded);
-        return seeded.slot;
+        return { slot: seeded.slot };
       };
-
-      const registry = createConnectionRegistry({
-        connections: Object.entries(declared).map(([connection, definition]) =>
-          createRegistryConnection({
-            definition,
-            context: { principal, connection, abortSignal: signal },
-            slot: isStateful(definition) ? seed(connection) : undefined,
-            isActive: () => isActive,
-            emit,
-            now,
-          }),
-        ),
-        emit,
-        endStep(phase) {
-          isActive = false;
-          if (phase === "closed") closing.abort();
-        },
-      }) as unknown as ConnectionRegistry<CONNECTIONS>;
+      const registry = createRegistry({ declared, principal, abortSignal, slotFor });
       slotsOf.set(registry, slots);
       return registry;
     },
@@ -167,4 +181,6 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       return await terminateConnections({ session, definitions, principal, timeoutMs, emit, now });
     },
   };
+  registerInternals(provider, { declaredFor, createRegistry });
+  return provider;
 }

@@ -5,6 +5,8 @@ import type { ConnectionToolSet } from "./connection-tool-set.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import type { SessionLease } from "./session-lease.ts";
+import type { DurableSessionsAdmin } from "./sessions-admin.ts";
+import type { EndedSession, SessionPage, SessionStatus, StoredSession } from "./stored-session.ts";
 
 type Connections = Record<string, McpClientConnection>;
 
@@ -43,62 +45,6 @@ export interface SessionSelection<CONNECTIONS extends Connections = Connections>
   readonly principal: Principal;
   /** The one connection. @default all */
   readonly connection?: (keyof CONNECTIONS & string) | undefined;
-}
-
-/** What is stored for one connection of an agent session. Without the MCP session's id. */
-export interface StoredSession {
-  /** The agent session's id. */
-  readonly sessionId: string;
-  readonly connection: string;
-  /**
-   * - `session`: there is an MCP session.
-   * - `lost`: the server lost it or it was ended; the next use starts another.
-   * - `sessionless`, `stateless`: the server has no sessions.
-   * - `invalid`: it does not parse; the next use starts another.
-   */
-  readonly kind: "session" | "lost" | "sessionless" | "stateless" | "invalid";
-  /** When it was last used or written, in milliseconds since 1970-01-01 UTC. */
-  readonly lastUsedAt: number;
-  /** When the MCP session was saved, in milliseconds since 1970-01-01 UTC. */
-  readonly startedAt?: number | undefined;
-  readonly protocolVersion?: string | undefined;
-  /** What the server calls itself. */
-  readonly server?: { readonly name: string; readonly version: string } | undefined;
-  /** The kept tool list: how many, and when they were listed. */
-  readonly tools?: { readonly count: number; readonly listedAt: number } | undefined;
-}
-
-/** What a server says of a stored session. */
-export interface SessionStatus {
-  readonly connection: string;
-  /** Whether the server answered on the session just now. */
-  readonly alive: boolean;
-  /**
-   * Why not: nothing is stored that could be asked for (`no-session`), the server no longer knows
-   * it, refused for another reason, did not answer in time or could not be reached.
-   */
-  readonly reason?: "no-session" | "lost" | "refused" | "timeout" | "unreachable" | undefined;
-  /** The HTTP status, when it says why. */
-  readonly status?: number | undefined;
-}
-
-/** How the attempt to end one MCP session went, and what became of its record. */
-export interface EndedSession {
-  readonly sessionId: string;
-  readonly connection: string;
-  /** Whether no MCP session of it is left: ended, 404 (it was over), 405 (the server ends it), or there was none. */
-  readonly ended: boolean;
-  /** Whether the store holds nothing of it any more. */
-  readonly removed: boolean;
-  /** Why it was not ended. `undeclared`: there is no such connection (at that URL) any more. */
-  readonly reason?: "refused" | "timeout" | "unreachable" | "undeclared" | undefined;
-  readonly status?: number | undefined;
-}
-
-/** A page of a list; `cursor` is for the next one and missing on the last. */
-export interface SessionPage<ENTRY> {
-  readonly sessions: readonly ENTRY[];
-  readonly cursor?: string | undefined;
 }
 
 /** What a step is given. */
@@ -177,75 +123,3 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   /** Across principals: for the operator's own programs, never for a user's request. */
   readonly admin: DurableSessionsAdmin;
 }
-
-/** Whose a stored session is, as the store has it. */
-export interface SessionOwner {
-  /** The principal; `undefined` if the store keeps only a fingerprint of it. */
-  readonly principal: Principal | undefined;
-  /** The store's own name for the principal. */
-  readonly owner: string;
-  readonly sessionId: string;
-  readonly connection: string;
-}
-
-/** What a sweep may end a session with. */
-export interface SweepAuthorization {
-  /** Whose session it is. Checked against the record. */
-  readonly principal: Principal;
-  /**
-   * For the DELETE, over the connection's own headers. With an `authorization` the connection's
-   * `auth` is not asked. @default those of the connection
-   */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-}
-
-/** A sweep's record of one session. */
-export interface SweptSession extends EndedSession {
-  readonly owner: string;
-}
-
-/**
- * Sees the sessions of all principals. Separate, so that code for users is not handed it by accident.
- */
-export interface DurableSessionsAdmin {
-  /** All stored sessions of this agent. */
-  list(query?: {
-    readonly cursor?: string | undefined;
-    /** How many at most, 1 to 1000. @default 100 */
-    readonly limit?: number | undefined;
-  }): Promise<SessionPage<StoredSession & Pick<SessionOwner, "owner" | "principal">>>;
-  /**
-   * Removes sessions that nobody used for `idleForMs`. At most one sweeper works on a session, and
-   * none on one in use. Those that `authorize` gives a principal for are ended on their servers
-   * first; one that could not be is kept for a later sweep, once. Of the others only the record
-   * goes, and the server ends its session when its own time is up.
-   *
-   * @param options.idleForMs at least three times `touchIntervalMs`
-   * @param options.limit how many at most, 1 to 1000. @default 100
-   * @returns one entry for each session it worked on, and whether there may be more
-   * @throws {McpSessionError} `CONNECTION_INVALID`, `STORE_FAILED`; what `authorize` throws
-   */
-  sweep(options: {
-    readonly idleForMs: number;
-    readonly limit?: number | undefined;
-    readonly authorize?:
-      | ((
-          owner: SessionOwner,
-        ) => SweepAuthorization | undefined | Promise<SweepAuthorization | undefined>)
-      | undefined;
-  }): Promise<{ readonly sessions: readonly SweptSession[]; readonly more: boolean }>;
-}
-
-/**
- * Creates the sessions of an agent, kept in a store. Call it once, at start.
- *
- * @example
- * const sessions = createDurableSessions({ provider, store });
- * await sessions.run(chatId, { principal }, ({ tools }) =>
- *   generateText({ model, tools, prompt, stopWhen: stepCountIs(10) }));
- *
- * @throws {McpSessionError} `CONNECTION_INVALID`
- */
-export declare function createDurableSessions<CONNECTIONS extends Connections>(
-  options: DurableSessionsOptions<CONNECTIONS>,
-): DurableSessions<CONNECTIONS>;

@@ -1,4 +1,21 @@
 export type { ConnectionEvent } from "./connection-event.ts";
+export { createDurableSessions } from "./create-durable-sessions.ts";
+export type { DurableSessionEvent } from "./durable-session-event.ts";
+export type {
+  DurableSessions,
+  DurableSessionsOptions,
+  SessionSelection,
+  SessionTools,
+  SessionUse,
+} from "./durable-sessions.ts";
+export type { AttachableResult, SessionLease } from "./session-lease.ts";
+export type {
+  DurableSessionsAdmin,
+  SessionOwner,
+  SweepAuthorization,
+  SweptSession,
+} from "./sessions-admin.ts";
+export type { EndedSession, SessionPage, SessionStatus, StoredSession } from "./stored-session.ts";
 export {
   type ConnectionProvider,
   type ConnectionProviderOptions,

@@ -2,6 +2,7 @@ import type { MCPClient } from "@ai-sdk/mcp";
 import {
   createSessionFetch,
   createSessionSlot,
+  type OnSession,
   type SessionEvent,
   type SessionSlot,
   type SessionStart,
@@ -51,6 +52,7 @@ export function createRegistryConnection({
   definition,
   context,
   slot,
+  onSession,
   isActive,
   emit,
   now,
@@ -59,6 +61,8 @@ export function createRegistryConnection({
   context: ConnectionContext;
   /** The slot of a stateful connection. */
   slot: SessionSlot | undefined;
+  /** The save point of the slot. */
+  onSession?: OnSession | undefined;
   /** Whether the step goes on: aborted calls are cancelled then, and not when clients close. */
   isActive: () => boolean;
   emit: (event: ConnectionEvent) => void;
@@ -98,6 +102,7 @@ export function createRegistryConnection({
           method === "tools/call" && except.some((tool) => tool === params?.["name"]),
       },
       onStart: onStart && ((start) => prepare(start)),
+      onSession,
       statelessMaxAgeMs: session.statelessMaxAgeMs,
       timeouts: {
         initializeMs: connectTimeoutMs(definition),

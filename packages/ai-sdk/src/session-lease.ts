@@ -5,6 +5,8 @@ import type { McpClientConnection } from "./define-connection.ts";
 /** What a run of AI SDK has, such as the result of `streamText`, that can be read to its end. */
 export interface AttachableResult {
   consumeStream(options?: { onError?: (error: unknown) => void }): PromiseLike<void>;
+  /** Rejects when the run is aborted. */
+  readonly finishReason?: PromiseLike<unknown>;
 }
 
 /**
@@ -42,4 +44,61 @@ export interface SessionLease<
   dispose(): Promise<void>;
   /** Resolves when the lease is released and all is written, for a platform's `waitUntil`. */
   readonly closed: Promise<void>;
+}
+
+/**
+ * @param options.close closes the clients and writes what changed; does not reject
+ */
+export function createSessionLease<CONNECTIONS extends Record<string, McpClientConnection>>({
+  sessionId,
+  registry,
+  tools,
+  abortSignal,
+  close,
+}: Pick<SessionLease<CONNECTIONS>, "sessionId" | "registry" | "tools"> & {
+  abortSignal: AbortSignal | undefined;
+  close: () => Promise<void>;
+}): SessionLease<CONNECTIONS> {
+  const closed = Promise.withResolvers<void>();
+  let holds = 0;
+
+  const hold = () => {
+    let isHeld = true;
+    holds += 1;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      holds -= 1;
+      if (holds === 0) closed.resolve(close());
+    };
+  };
+  const releaseOwn = hold();
+
+  const lease: SessionLease<CONNECTIONS> = {
+    sessionId,
+    registry,
+    tools,
+    closed: closed.promise,
+    attach(result) {
+      if (holds === 0) {
+        throw new TypeError(
+          "attach: the lease was released already. Attach before disposing of it.",
+        );
+      }
+      const release = hold();
+      // Reading to the end is what ends a stream, whoever else reads it and stops. Results fail at
+      // once when the run is aborted, the stream only after its callbacks.
+      result.consumeStream({ onError: () => undefined }).then(release, release);
+      result.finishReason?.then(undefined, release);
+      if (abortSignal?.aborted) release();
+      abortSignal?.addEventListener("abort", release, { once: true });
+      return result;
+    },
+    async dispose() {
+      releaseOwn();
+      if (holds === 0) await closed.promise;
+    },
+    [Symbol.asyncDispose]: () => lease.dispose(),
+  };
+  return lease;
 }

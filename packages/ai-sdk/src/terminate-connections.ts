@@ -1,7 +1,7 @@
-import { type Principal, sessionKey, terminateSession } from "@durable-mcp/core";
+import { type Principal, sessionKey } from "@durable-mcp/core";
 import type { ConnectionEvent } from "./connection-event.ts";
-import { createConnectionFetch } from "./connection-fetch.ts";
-import type { ConnectionContext, McpClientConnection } from "./define-connection.ts";
+import type { McpClientConnection } from "./define-connection.ts";
+import { endMcpSession } from "./end-mcp-session.ts";
 import { removeSlots, seedSlot } from "./session-state.ts";
 
 /** How the attempt to end one connection's session went. Holds no id, token or principal. */
@@ -49,27 +49,21 @@ export async function terminateConnections<SESSION extends { state?: unknown }>(
     if (isElsewhere) emit({ type: "discarded", connection, reason: "url" });
     if (snapshot?.kind !== "session" || isElsewhere) return { key };
 
-    const closing = new AbortController();
-    const context: ConnectionContext = { principal, connection, abortSignal: closing.signal };
-    const fetch = connectionFetch(definition, context, now);
-    try {
-      const { terminated, status, reason } = await terminateSession({
-        url,
-        snapshot,
-        fetch,
-        timeoutMs,
-      });
-      const result = {
-        connection,
-        terminated,
-        ...(status !== undefined && { status }),
-        ...(reason !== undefined && reason !== "no-session" && { reason }),
-      };
-      return { key, result };
-    } finally {
-      // A `getToken` that did not come back in time learns that nobody waits for it.
-      closing.abort();
-    }
+    const { terminated, status, reason } = await endMcpSession({
+      definition,
+      connection,
+      principal,
+      snapshot,
+      timeoutMs,
+      now,
+    });
+    const result = {
+      connection,
+      terminated,
+      ...(status !== undefined && { status }),
+      ...(reason !== undefined && { reason }),
+    };
+    return { key, result };
   });
   const outcomes = await Promise.all(attempts);
   const isOver = ({ result }: (typeof outcomes)[number]) => result?.terminated ?? true;
@@ -80,19 +74,4 @@ export async function terminateConnections<SESSION extends { state?: unknown }>(
     ),
     results: outcomes.flatMap(({ result }) => result ?? []),
   };
-}
-
-function connectionFetch(
-  definition: McpClientConnection,
-  context: ConnectionContext,
-  now: () => number,
-): typeof globalThis.fetch {
-  const { authProvider } = definition.options;
-  return createConnectionFetch({
-    definition,
-    context,
-    authProvider: async () =>
-      typeof authProvider === "function" ? await authProvider(context) : authProvider,
-    now,
-  }).fetch;
 }

@@ -8,7 +8,7 @@ export {
 } from "./mcp-session-error.ts";
 export type { JsonRpcRequest } from "./json-rpc.ts";
 export { createMemoryStore, type MemoryStoreOptions } from "./memory-store.ts";
-export type { Principal } from "./principal.ts";
+export { type Principal, principalParts } from "./principal.ts";
 export type { ResendPolicy } from "./resend-policy.ts";
 export type { SessionEvent } from "./session-event.ts";
 export type { SessionFetchOptions } from "./session-fetch-options.ts";

@@ -1,0 +1,216 @@
+import { McpSessionError, type Principal, type StoredRecord } from "@durable-mcp/core";
+import type { McpClientConnection } from "./define-connection.ts";
+import { describeRecord } from "./describe-record.ts";
+import type { DurableSessionEvent } from "./durable-session-event.ts";
+import type {
+  DurableSessions,
+  DurableSessionsOptions,
+  SessionSelection,
+} from "./durable-sessions.ts";
+import { endRecord, type EndMode } from "./end-record.ts";
+import { inParallel } from "./in-parallel.ts";
+import { pingSession } from "./ping-session.ts";
+import { internalsOf } from "./provider-internals.ts";
+import { createSessionLease } from "./session-lease.ts";
+import {
+  checkSessionId,
+  parseRecord,
+  parseRecordKey,
+  recordOwner,
+  recordPrefix,
+  recordValue,
+} from "./session-record.ts";
+import { createSessionsAdmin } from "./sessions-admin.ts";
+import { loadStepSlots } from "./step-slots.ts";
+
+/** More than an agent has connections; and how many records of a principal are read at a time. */
+const pageSize = 1_000;
+/** How many sessions of a principal are ended at a time. */
+const endedAtOnce = 10;
+
+/**
+ * Creates the sessions of an agent, kept in a store. Call it once, at start.
+ *
+ * @example
+ * const sessions = createDurableSessions({ provider, store });
+ * await sessions.run(chatId, { principal }, ({ tools }) =>
+ *   generateText({ model, tools, prompt, stopWhen: stepCountIs(10) }));
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+export function createDurableSessions<CONNECTIONS extends Record<string, McpClientConnection>>({
+  provider,
+  store,
+  agent: ownAgent,
+  share = false,
+  touchIntervalMs = 60_000,
+  onEvent = warnOfStoreFailures,
+  now = Date.now,
+}: DurableSessionsOptions<CONNECTIONS>): DurableSessions<CONNECTIONS> {
+  checkOptions({ agent: ownAgent, share, touchIntervalMs });
+  const { declaredFor, createRegistry } = internalsOf<CONNECTIONS>(provider);
+  const agent = share ? null : (ownAgent ?? "default");
+  const emit = (event: DurableSessionEvent) => {
+    try {
+      onEvent(event);
+    } catch {
+      // An observer that throws must not change what happens to the session.
+    }
+  };
+
+  /** The records of an agent session that a principal has. */
+  const recordsOf = async (
+    sessionId: string,
+    { principal, connection }: SessionSelection<CONNECTIONS>,
+  ): Promise<StoredRecord[]> => {
+    checkSessionId(sessionId);
+    const owner = recordOwner(principal);
+    const prefix = recordPrefix(agent, sessionId);
+    const { records } = await store.list({ prefix, owner, limit: pageSize });
+    const selected = records.filter(({ key }) => {
+      const name = parseRecordKey(key);
+      return name && (connection === undefined || name.connection === connection);
+    });
+    if (connection !== undefined && selected.length === 0) {
+      checkDeclared(declaredFor(principal), connection);
+    }
+    return selected;
+  };
+
+  const endAll = async (records: readonly StoredRecord[], principal: Principal, mode: EndMode) => {
+    const declared: Record<string, McpClientConnection> = declaredFor(principal);
+    const ended = await inParallel(records, endedAtOnce, async (stored) => {
+      const { connection } = parseRecordKey(stored.key)!;
+      const definition = Object.hasOwn(declared, connection) ? declared[connection] : undefined;
+      return await endRecord({ store, stored, definition, principal, mode, now });
+    });
+    return ended.filter((result) => result !== undefined);
+  };
+
+  const sessions: DurableSessions<CONNECTIONS> = {
+    async open(sessionId, { principal, abortSignal }) {
+      checkSessionId(sessionId);
+      recordOwner(principal);
+      abortSignal?.throwIfAborted();
+      const declared = declaredFor(principal);
+      const shared = { store, agent, sessionId, principal, declared, touchIntervalMs, emit, now };
+      const slots = await loadStepSlots(shared);
+      const registry = createRegistry({ declared, principal, abortSignal, slotFor: slots.of });
+      const close = async () => {
+        await registry.dispose();
+        await slots.close();
+      };
+      try {
+        const tools = await registry.tools();
+        slots.throwIfNotSaved();
+        return createSessionLease({ sessionId, registry, tools, abortSignal, close });
+      } catch (error) {
+        await close();
+        throw error;
+      }
+    },
+
+    async run(sessionId, use, step) {
+      await using lease = await sessions.open(sessionId, use);
+      const { tools, registry } = lease;
+      return await step({ tools, registry });
+    },
+
+    async info(sessionId, selection) {
+      return (await recordsOf(sessionId, selection)).flatMap(describeRecord);
+    },
+
+    async status(sessionId, { timeoutMs = 5_000, ...selection }) {
+      const { principal } = selection;
+      const records = await recordsOf(sessionId, selection);
+      const declared: Record<string, McpClientConnection> = declaredFor(principal);
+      const pings = records.map(async ({ key, value }) => {
+        const { connection } = parseRecordKey(key)!;
+        const definition = Object.hasOwn(declared, connection) ? declared[connection] : undefined;
+        const snapshot = parseRecord(value)?.snapshot;
+        return await pingSession({ definition, connection, principal, snapshot, timeoutMs, now });
+      });
+      return await Promise.all(pings);
+    },
+
+    async restart(sessionId, selection) {
+      return await endAll(await recordsOf(sessionId, selection), selection.principal, "restart");
+    },
+
+    async clearTools(sessionId, selection) {
+      const clear = async ({ key, owner, ...stored }: StoredRecord): Promise<void> => {
+        const record = parseRecord(stored.value);
+        if (record?.snapshot.kind !== "session" || !record.snapshot.toolList) return;
+        const { toolList: _, ...snapshot } = record.snapshot;
+        const next = recordValue({ ...record, snapshot, savedAt: now() });
+        const result = await store.put(key, next, stored.revision, { owner });
+        if (result.ok || result.current === undefined) return;
+        await clear({ ...result.current, key, owner, lastUsedAt: 0 });
+      };
+      await Promise.all((await recordsOf(sessionId, selection)).map(clear));
+    },
+
+    async end(sessionId, selection) {
+      return await endAll(await recordsOf(sessionId, selection), selection.principal, "end");
+    },
+
+    async list({ principal, cursor, limit = 100 }) {
+      const query = { owner: recordOwner(principal), prefix: recordPrefix(agent), cursor, limit };
+      const page = await store.list(query);
+      return { sessions: page.records.flatMap(describeRecord), cursor: page.cursor };
+    },
+
+    async deleteAll({ principal }) {
+      const owner = recordOwner(principal);
+      const results = [];
+      let cursor: string | undefined;
+      do {
+        const page = await store.list({ owner, cursor, limit: pageSize });
+        const own = page.records.filter(({ key }) => parseRecordKey(key) !== undefined);
+        results.push(...(await endAll(own, principal, "delete")));
+        ({ cursor } = page);
+      } while (cursor !== undefined);
+      return results;
+    },
+
+    admin: createSessionsAdmin({ store, agent, declaredFor, touchIntervalMs, now }),
+  };
+  return sessions;
+}
+
+function checkOptions({
+  agent,
+  share,
+  touchIntervalMs,
+}: {
+  agent: string | undefined;
+  share: boolean;
+  touchIntervalMs: number;
+}): void {
+  if (agent === "") throw invalid("agent", "must be a non-empty string");
+  if (agent !== undefined && share) {
+    throw invalid("agent", "cannot be combined with share: shared sessions are of no agent");
+  }
+  const isTime = Number.isInteger(touchIntervalMs) && touchIntervalMs > 0;
+  if (!isTime || touchIntervalMs > 2_147_483_647) {
+    throw invalid("touchIntervalMs", "must be a whole number of milliseconds, 1 to 2147483647");
+  }
+}
+
+function invalid(field: string, fix: string): McpSessionError {
+  return new McpSessionError("CONNECTION_INVALID", `${field} ${fix}.`, { data: { field } });
+}
+
+function checkDeclared(declared: object, connection: string): void {
+  if (Object.hasOwn(declared, connection)) return;
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `There is no connection ${JSON.stringify(connection)}. Declared: ${Object.keys(declared).join(", ")}.`,
+    { data: { field: "connection" } },
+  );
+}
+
+function warnOfStoreFailures(event: DurableSessionEvent): void {
+  if (event.type !== "store-failed") return;
+  console.warn(`Connection ${event.connection}: ${event.error.message}`);
+}

@@ -1,0 +1,41 @@
+import type { OnSession, Principal, SessionSlot } from "@durable-mcp/core";
+import type { ConnectionRegistry } from "./connection-registry.ts";
+import type { McpClientConnection } from "./define-connection.ts";
+
+/** The slot of a stateful connection in one step, and where its sessions are saved. */
+export interface StepSlot {
+  readonly slot: SessionSlot;
+  readonly onSession?: OnSession | undefined;
+}
+
+/** What durable sessions need of a provider beyond its interface. */
+export interface ProviderInternals<CONNECTIONS extends Record<string, McpClientConnection>> {
+  /** @throws {McpSessionError} `CONNECTION_INVALID` */
+  readonly declaredFor: (principal: Principal | undefined) => CONNECTIONS;
+  /** A registry on slots that come from elsewhere than an agent session's state. */
+  readonly createRegistry: (options: {
+    declared: CONNECTIONS;
+    principal: Principal | undefined;
+    abortSignal: AbortSignal | undefined;
+    slotFor: (connection: string) => StepSlot;
+  }) => ConnectionRegistry<CONNECTIONS>;
+}
+
+const internals = new WeakMap<object, ProviderInternals<any>>();
+
+export function registerInternals<CONNECTIONS extends Record<string, McpClientConnection>>(
+  provider: object,
+  ofProvider: ProviderInternals<CONNECTIONS>,
+): void {
+  internals.set(provider, ofProvider);
+}
+
+export function internalsOf<CONNECTIONS extends Record<string, McpClientConnection>>(
+  provider: object,
+): ProviderInternals<CONNECTIONS> {
+  const found = internals.get(provider);
+  if (found !== undefined) return found;
+  throw new TypeError(
+    "provider was not made by createConnectionProvider of this copy of @durable-mcp/ai-sdk",
+  );
+}

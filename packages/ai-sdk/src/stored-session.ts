@@ -1,0 +1,55 @@
+/** What is stored for one connection of an agent session. Without the MCP session's id. */
+export interface StoredSession {
+  /** The agent session's id. */
+  readonly sessionId: string;
+  readonly connection: string;
+  /**
+   * - `session`: there is an MCP session.
+   * - `lost`: the server lost it or it was ended; the next use starts another.
+   * - `sessionless`, `stateless`: the server has no sessions.
+   * - `invalid`: it does not parse; the next use starts another.
+   */
+  readonly kind: "session" | "lost" | "sessionless" | "stateless" | "invalid";
+  /** When it was last used or written, in milliseconds since 1970-01-01 UTC. */
+  readonly lastUsedAt: number;
+  /** When the MCP session was saved, in milliseconds since 1970-01-01 UTC. */
+  readonly startedAt?: number | undefined;
+  readonly protocolVersion?: string | undefined;
+  /** What the server calls itself. */
+  readonly server?: { readonly name: string; readonly version: string } | undefined;
+  /** The kept tool list: how many, and when they were listed. */
+  readonly tools?: { readonly count: number; readonly listedAt: number } | undefined;
+}
+
+/** What a server says of a stored session. */
+export interface SessionStatus {
+  readonly connection: string;
+  /** Whether the server answered on the session just now. */
+  readonly alive: boolean;
+  /**
+   * Why not: nothing is stored that could be asked for (`no-session`), the server no longer knows
+   * it, refused for another reason, did not answer in time or could not be reached.
+   */
+  readonly reason?: "no-session" | "lost" | "refused" | "timeout" | "unreachable" | undefined;
+  /** The HTTP status, when it says why. */
+  readonly status?: number | undefined;
+}
+
+/** How the attempt to end one MCP session went, and what became of its record. */
+export interface EndedSession {
+  readonly sessionId: string;
+  readonly connection: string;
+  /** Whether no MCP session of it is left: ended, 404 (it was over), 405 (the server ends it), or there was none. */
+  readonly ended: boolean;
+  /** Whether the store holds nothing of it any more. */
+  readonly removed: boolean;
+  /** Why it was not ended. `undeclared`: there is no such connection (at that URL) any more. */
+  readonly reason?: "refused" | "timeout" | "unreachable" | "undeclared" | undefined;
+  readonly status?: number | undefined;
+}
+
+/** A page of a list; `cursor` is for the next one and missing on the last. */
+export interface SessionPage<ENTRY> {
+  readonly sessions: readonly ENTRY[];
+  readonly cursor?: string | undefined;
+}

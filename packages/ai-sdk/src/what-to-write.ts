@@ -1,0 +1,53 @@
+import type { SessionSnapshot, SessionSnapshotOfSession } from "@durable-mcp/core";
+
+/**
+ * What a step that ends has to write. Another process may have written meanwhile: what it wrote
+ * stays, unless both can be kept.
+ *
+ * @param base what the step's slot started from, or saved
+ * @param final what the slot holds now
+ * @param stored what the store holds
+ * @returns `snapshot: undefined` to delete; `"conflict"` when the step's session is no longer the
+ *   one that counts
+ */
+export function whatToWrite({
+  base,
+  final,
+  stored,
+}: {
+  base: SessionSnapshot | undefined;
+  final: SessionSnapshot | undefined;
+  stored: SessionSnapshot | undefined;
+}): { readonly snapshot: SessionSnapshot | undefined } | "nothing" | "conflict" {
+  if (sameJson(stored, final) && final !== undefined) return "nothing";
+  if (sameJson(stored, base)) return { snapshot: final };
+  if (isSession(base) && isSession(stored) && base.sessionId === stored.sessionId) {
+    if (!isSession(final) || final.sessionId !== base.sessionId) return { snapshot: final };
+    const snapshot = mergeChanges(base, final, stored);
+    return sameJson(snapshot, stored) ? "nothing" : { snapshot };
+  }
+  // That a session was lost, or that the server has none, is no news where there is a newer one.
+  const isOutdated = isSession(base) || isSession(stored);
+  return isOutdated ? "conflict" : { snapshot: final };
+}
+
+/** Of each part of one session the change that was made here, and otherwise what is stored. */
+function mergeChanges(
+  base: SessionSnapshotOfSession,
+  own: SessionSnapshotOfSession,
+  stored: SessionSnapshotOfSession,
+): SessionSnapshotOfSession {
+  const { toolList: storedList, replacesLost: storedNotice, ...rest } = stored;
+  const toolList = sameJson(own.toolList, base.toolList) ? storedList : own.toolList;
+  // Told once is told.
+  const replacesLost = own.replacesLost && storedNotice;
+  return { ...rest, ...(toolList && { toolList }), ...(replacesLost && { replacesLost }) };
+}
+
+function isSession(snapshot: SessionSnapshot | undefined): snapshot is SessionSnapshotOfSession {
+  return snapshot?.kind === "session";
+}
+
+export function sameJson(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
