@@ -76,5 +76,5 @@ export async function createDurableAgentUIStreamResponse<
     ...response,
     agent: open,
     ...(Object.keys(own).length > 0 && { options: own as CALL_OPTIONS }),
-  } as ResponseOptions<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT, UI_MESSAGE>);
+  });
 }

@@ -135,12 +135,15 @@ export function createDurableAgent<
     } as unknown as ToolLoopAgentSettings<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>);
   };
   /** The call as the loop agent takes it, and what `open` needs of it. */
-  const split = <CALL extends { abortSignal?: AbortSignal }>(call: CALL) => {
-    const { options, ...others } = call as CALL & { options: CallOptions };
+  const split = (parameters: object) => {
+    const { options, ...others } = parameters as {
+      options: CallOptions;
+      abortSignal?: AbortSignal;
+    };
     const { sessionId, principal, ...own } = options ?? {};
     const isBare = Object.keys(own).length === 0 && settings.callOptionsSchema === undefined;
     return {
-      session: { sessionId, principal, abortSignal: call.abortSignal },
+      session: { sessionId, principal, abortSignal: others.abortSignal },
       call: (isBare ? others : { ...others, options: own }) as never,
     };
   };

@@ -93,6 +93,14 @@ describe("an encrypted store", () => {
     expect(records[0]).toMatchObject({ owner: ownerOf(app), value: { value: "notes" } });
   });
 
+  test("knows the sessions that agents share", async () => {
+    const key = JSON.stringify([null, "s1", "notes", ...alice]);
+    await put(key, "secret-session", alice);
+    expect(JSON.stringify(await inner.list({ limit: 10 }))).not.toContain("alice");
+    expect(await keysOf({ prefix: '[null,"s1",', owner: ownerOf(alice) })).toEqual([key]);
+    expect(await store.get(key)).toMatchObject({ value: { value: "secret-session" } });
+  });
+
   test("lists by a prefix that names a part of the principal", async () => {
     await fill();
     for (const limit of [1, 2, 100]) {

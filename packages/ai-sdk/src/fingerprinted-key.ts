@@ -1,10 +1,10 @@
 import { type Fingerprint, isFingerprint } from "./fingerprint.ts";
 
-/** How many parts of a key stay readable: the agent, the agent session and the connection. */
+/** How many parts of a key stay readable: the agent (`null` if shared), the agent session and the connection. */
 const readableParts = 3;
 
 /** The readable parts of a key and the comma after them. */
-const readableStart = /^\[(?:"(?:[^"\\]|\\.)*",){3}/;
+const readableStart = /^\[(?:null,|"(?:[^"\\]|\\.)*",)(?:"(?:[^"\\]|\\.)*",){2}/;
 
 /**
  * The key that a store of fingerprints knows: for `[agent, session, connection, ...principal]` as
@@ -26,13 +26,13 @@ export function fingerprintedPrefix(prefix: string): string {
 }
 
 /** The parts, when the key is a JSON array of texts, printed as `JSON.stringify` does, that names a principal. */
-function parseKey(key: string): readonly string[] | undefined {
+function parseKey(key: string): readonly unknown[] | undefined {
   if (!readableStart.test(key)) return undefined;
   try {
-    const parts = JSON.parse(key) as readonly string[];
+    const parts = JSON.parse(key) as readonly unknown[];
     const isOurs =
       parts.length > readableParts &&
-      parts.every((part) => typeof part === "string") &&
+      parts.slice(1).every((part) => typeof part === "string") &&
       JSON.stringify(parts) === key;
     return isOurs ? parts : undefined;
   } catch {

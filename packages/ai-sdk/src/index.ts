@@ -1,5 +1,15 @@
 export type { ConnectionEvent } from "./connection-event.ts";
 export { createDurableSessions } from "./create-durable-sessions.ts";
+export {
+  createDurableAgent,
+  type DurableAgent,
+  type DurableAgentCallOptions,
+  type DurableAgentSession,
+  type DurableAgentSettings,
+  type DurableAgentTools,
+} from "./durable-agent.ts";
+export { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";
+export type { OpenDurableAgent } from "./open-durable-agent.ts";
 export type { DurableSessionEvent } from "./durable-session-event.ts";
 export type {
   DurableSessions,
