@@ -20,6 +20,8 @@ export interface NotebookServer extends TestHttpServer {
   readonly url: string;
   /** The ids given out so far. */
   readonly sessionIds: string[];
+  /** How many sessions are alive. */
+  readonly liveSessions: () => number;
   /** How calls of the tool `wait` went: "started", then "finished" or "aborted". */
   readonly waits: string[];
   /** Forgets all sessions, as a restart does. */
@@ -80,6 +82,7 @@ export async function startNotebookServer({
 
   return Object.assign(server, {
     sessionIds,
+    liveSessions: () => transports.size,
     waits,
     url: `${server.origin}/mcp`,
     forgetSessions: () => transports.clear(),

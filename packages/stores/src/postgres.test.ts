@@ -157,7 +157,7 @@ describe.skipIf(postgresUnavailable !== undefined)("on a real server", () => {
         [{ ...none, prefix: "key 1", after: [0, "key 10"] }, "plans_key"],
         [{ ...none, owner: "3" }, "plans_owner"],
         [{ ...none, owner: "3", after, prefix: "key" }, "plans_owner"],
-        [{ ...none, owner: "3", idleSince: 9 }, "plans_owner"],
+        [{ ...none, owner: "3", idleSince: 4_000 }, "plans_owner"],
         [{ ...none, idleSince: 50 }, "plans_last_used_at"],
         [{ ...none, idleSince: 50, after }, "plans_last_used_at"],
         [{ ...none, idleSince: 50, prefix: "key" }, "plans_last_used_at"],

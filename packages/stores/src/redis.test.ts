@@ -1,5 +1,12 @@
 import { testSessionStore } from "@durable-mcp/core/testing";
-import { createClient, createClientPool, type RedisClientType, RESP_TYPES } from "redis";
+import {
+  createClient,
+  createClientPool,
+  createCluster,
+  type RedisClientType,
+  RESP_TYPES,
+} from "redis";
+import { createClient as createClientOfRedis5 } from "redis-5";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import openRedis from "../test/open-redis.ts";
 import { redisUnavailable, startRedis } from "../test/redis-server.ts";
@@ -117,7 +124,7 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
     });
   });
 
-  test("takes pools, clients that map replies, and clients of the older protocol", async () => {
+  test("takes pools, clients that map replies, the older protocol and the older package", async () => {
     const url = `redis://127.0.0.1:${server.port}`;
     const pool = createClientPool({ url });
     const mapped = createClient({
@@ -126,8 +133,9 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
       commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
     });
     const older = createClient({ url, RESP: 2 });
-    await Promise.all([pool.connect(), mapped.connect(), older.connect()]);
-    for (const client of [pool, mapped, older]) {
+    const redis5 = createClientOfRedis5({ url });
+    await Promise.all([pool.connect(), mapped.connect(), older.connect(), redis5.connect()]);
+    for (const client of [pool, mapped, older, redis5]) {
       const store = createRedisStore({ client, prefix: crypto.randomUUID() });
       const answer = await store.put("k", "é", null, { owner: "o", expiresAt: Date.now() + 1e6 });
       expect(await store.get("k")).toEqual({ value: "é", revision: answer.ok && answer.revision });
@@ -136,6 +144,7 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
     pool.destroy();
     mapped.destroy();
     older.destroy();
+    redis5.destroy();
   });
 
   test("finds what matches among many that do not", async () => {
@@ -188,6 +197,34 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
       .poll(() => store.get("late").catch(() => "down"), { timeout: 20_000 })
       .toBe(undefined);
     client.destroy();
+  });
+});
+
+describe.skipIf(redisUnavailable !== undefined)("in a cluster", () => {
+  test("finds all keys of a store on one shard", async () => {
+    const server = await startRedis("--cluster-enabled", "yes");
+    const url = `redis://127.0.0.1:${server.port}`;
+    const node = createClient({ url });
+    await node.connect();
+    await node.sendCommand(["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+    await expect
+      .poll(() => node.sendCommand(["CLUSTER", "INFO"]), { timeout: 20_000 })
+      .toContain("cluster_state:ok");
+    const cluster = createCluster({ rootNodes: [{ url }] });
+    try {
+      await cluster.connect();
+      const store = createRedisStore({ client: cluster });
+      // Braces in a key do not take it elsewhere.
+      for (const key of ["k", "}{x}", "{y}"]) {
+        expect((await store.put(key, 1, null, { owner: "o", expiresAt: 1e15 })).ok).toBe(true);
+        expect(await store.get(key)).toMatchObject({ value: 1 });
+      }
+      expect((await store.list({ owner: "o", limit: 10 })).records).toHaveLength(3);
+    } finally {
+      cluster.destroy();
+      node.destroy();
+      await server.remove();
+    }
   });
 });
 

@@ -1,0 +1,172 @@
+import { createMemoryStore } from "@durable-mcp/core";
+import { describe, expect, test } from "vitest";
+import { startProcess } from "../test/durable-process.ts";
+import { on, startNotebookServer } from "../test/notebook-server.ts";
+import { alice, bob, callForText } from "../test/step.ts";
+
+const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
+const aliceOwner = '["user","https://idp.test","alice"]';
+const hour = 3_600_000;
+
+async function startIdle(options: Parameters<typeof startProcess>[2] = {}) {
+  const server = await startNotebookServer();
+  let time = Date.now();
+  const now = () => time;
+  const store = createMemoryStore({ now });
+  const process = startProcess(server, store, { now, ...options });
+  await process.sessions.run("chat", { principal: alice }, ({ tools }) => addNote(tools, "a"));
+  await process.sessions.run("chat", { principal: bob }, ({ tools }) => addNote(tools, "b"));
+  server.requests.length = 0;
+  return {
+    server,
+    store,
+    now,
+    pass: (ms: number) => {
+      time += ms;
+    },
+    ...process,
+  };
+}
+
+const getToken = () => Promise.reject(new Error("nobody is there to log in"));
+
+const asOwner = ({ principal }: { principal: typeof alice | undefined }) =>
+  principal && { principal };
+
+test("the operator sees the sessions of all principals, without their ids", async () => {
+  const { sessions, server } = await startIdle();
+  const page = await sessions.admin.list();
+  expect(page.sessions).toHaveLength(2);
+  expect(page.sessions[0]).toMatchObject({
+    sessionId: "chat",
+    connection: "notes",
+    owner: aliceOwner,
+    principal: alice,
+  });
+  for (const id of server.sessionIds) expect(JSON.stringify(page)).not.toContain(id);
+});
+
+describe("a sweep", () => {
+  test("ends what was idle, as its owner, and leaves the rest", async () => {
+    const { sessions, server, pass } = await startIdle();
+    pass(hour);
+    await sessions.run("chat", { principal: bob }, () => undefined);
+    pass(hour / 2);
+    const { sessions: swept, more } = await sessions.admin.sweep({
+      idleForMs: hour,
+      authorize: asOwner,
+    });
+    expect(more).toBe(false);
+    expect(swept).toEqual([
+      { sessionId: "chat", connection: "notes", owner: aliceOwner, ended: true, removed: true },
+    ]);
+    expect(server.log).toEqual(["DELETE"]);
+    expect(server.liveSessions()).toBe(1);
+    expect((await sessions.admin.list()).sessions).toHaveLength(1);
+  });
+
+  test("without authorization only removes the records", async () => {
+    const { sessions, server, pass } = await startIdle();
+    pass(hour);
+    const { sessions: swept } = await sessions.admin.sweep({ idleForMs: hour });
+    expect(swept).toMatchObject([
+      { ended: false, removed: true },
+      { ended: false, removed: true },
+    ]);
+    expect(server.log).toEqual([]);
+    expect((await sessions.admin.list()).sessions).toEqual([]);
+  });
+
+  test("works on each session once, however many sweep", async () => {
+    const { sessions, server, store, now, pass } = await startIdle();
+    pass(hour);
+    const others = [1, 2, 3].map(() => startProcess(server, store, { now }).sessions);
+    const sweeps = [sessions, ...others].map(({ admin }) =>
+      admin.sweep({ idleForMs: hour, authorize: asOwner }),
+    );
+    const swept = (await Promise.all(sweeps)).flatMap((sweep) => sweep.sessions);
+    expect(swept).toHaveLength(2);
+    expect(server.log).toEqual(["DELETE", "DELETE"]);
+  });
+
+  test("leaves a session alone that is opened between its look and its claim", async () => {
+    const { sessions, server, pass } = await startIdle();
+    pass(hour);
+    const leases: AsyncDisposable[] = [];
+    const { sessions: swept } = await sessions.admin.sweep({
+      idleForMs: hour,
+      authorize: async ({ principal }) => {
+        leases.push(await sessions.open("chat", { principal: principal! }));
+        return { principal: principal! };
+      },
+    });
+    expect(swept).toEqual([]);
+    expect(server.liveSessions()).toBe(2);
+    for (const lease of leases) await lease[Symbol.asyncDispose]();
+  });
+
+  test("keeps what could not be ended once, and then removes it", async () => {
+    const { sessions, server, pass } = await startIdle();
+    server.intercept(on("DELETE", (_, response) => void response.writeHead(503).end()));
+    const options = { idleForMs: hour, authorize: asOwner };
+    pass(hour);
+    const kept = { ended: false, removed: false, reason: "refused", status: 503 };
+    expect((await sessions.admin.sweep(options)).sessions).toMatchObject([kept, kept]);
+    expect((await sessions.admin.sweep(options)).sessions).toEqual([]);
+    pass(hour);
+    const removed = { ...kept, removed: true };
+    expect((await sessions.admin.sweep(options)).sessions).toMatchObject([removed, removed]);
+  });
+
+  test("takes at most `limit`, and says that there is more", async () => {
+    const { sessions, pass } = await startIdle();
+    pass(hour);
+    const first = await sessions.admin.sweep({ idleForMs: hour, limit: 1 });
+    expect(first).toMatchObject({ more: true, sessions: [{ removed: true }] });
+    const second = await sessions.admin.sweep({ idleForMs: hour, limit: 1 });
+    expect(second).toMatchObject({ more: false, sessions: [{ removed: true }] });
+  });
+
+  test("sends the headers it is given, over those of the connection", async () => {
+    const { server, pass, store, now } = await startIdle();
+    pass(hour);
+    const sweeper = startProcess(server, store, {
+      now,
+      connection: { auth: { getToken }, headers: { "X-Tenant": "a", "X-Kept": "b" } },
+    });
+    const { sessions: swept } = await sweeper.sessions.admin.sweep({
+      idleForMs: hour,
+      limit: 1,
+      authorize: ({ principal }) => ({
+        principal: principal!,
+        headers: { authorization: "Bearer sweeper", "x-tenant": "c" },
+      }),
+    });
+    expect(swept).toMatchObject([{ ended: true }]);
+    expect(server.requests.at(-1)?.headers).toMatchObject({
+      authorization: "Bearer sweeper",
+      "x-tenant": "c",
+      "x-kept": "b",
+    });
+  });
+
+  test("refuses the principal of somebody else", async () => {
+    const { sessions, server, pass } = await startIdle();
+    pass(hour);
+    const eve = { type: "user", issuer: "https://idp.test", id: "eve" } as const;
+    const sweep = sessions.admin.sweep({ idleForMs: hour, authorize: () => ({ principal: eve }) });
+    await expect(sweep).rejects.toMatchObject({ code: "CONNECTION_INVALID" });
+    expect(server.log).toEqual([]);
+  });
+
+  test("refuses a time that is too short for what is in use", async () => {
+    const { sessions } = await startIdle({ touchIntervalMs: 1_000 });
+    for (const idleForMs of [2_999, Number.NaN]) {
+      await expect(sessions.admin.sweep({ idleForMs })).rejects.toMatchObject({
+        code: "CONNECTION_INVALID",
+        data: { field: "idleForMs" },
+      });
+    }
+    expect((await sessions.admin.sweep({ idleForMs: 3_000 })).sessions).toEqual([]);
+  });
+});
