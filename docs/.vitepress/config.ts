@@ -33,6 +33,7 @@ export default defineConfig({
       },
       group("Guides", "guides"),
       group("Reference", "reference"),
+      { text: "Requirements", link: "/requirements" },
       { ...group("Errors", "errors"), link: "/errors/", collapsed: true },
       { ...group("Decisions", "decisions"), link: "/decisions/", collapsed: true },
     ],

@@ -1,6 +1,6 @@
 import { isRecord, type JsonRpcId } from "./json-rpc.ts";
 import { classifyLoss, type RefusedAnswer, type SessionLoss } from "./lost-session.ts";
-import { scrubSessionId } from "./scrub-session-id.ts";
+import { scrubHeaders, scrubSessionId } from "./scrub-session-id.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./session-slot.ts";
 
@@ -17,9 +17,12 @@ export async function bufferAnswer(
   classify?: (answer: RefusedAnswer) => SessionLoss | undefined,
 ): Promise<BufferedAnswer> {
   const { status } = response;
-  const headers = headersForClient(response.headers);
+  const received = headersForClient(response.headers);
   const text = await response.text();
-  if (session?.kind !== "session") return { status, headers, body: text, loss: "none" };
+  if (session?.kind !== "session") {
+    return { status, headers: received, body: text, loss: "none" };
+  }
+  const headers = scrubHeaders(received, session.sessionId);
   const body = scrubSessionId(text, session.sessionId);
   const loss = classify?.({ status, headers, body }) ?? classifyLoss({ status, body: text });
   return { status, headers, body, loss };

@@ -273,8 +273,9 @@ export function createExchange({
         over.abort("over");
       },
     };
+    // Clients compare it letter by letter.
+    headers.set("content-type", isEvents ? "text/event-stream" : "application/json");
     if (!isEvents) {
-      headers.set("content-type", "application/json");
       return new Response(createJsonAnswerStream(options), { status: 200, headers });
     }
     const resumption = createStreamResumption(

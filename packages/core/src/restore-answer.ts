@@ -86,7 +86,10 @@ export function createAnswerRestorer({
   };
 
   /** The message for the client; itself when nothing in it is ours, `undefined` to keep it back. */
-  const restoreOne = (message: JsonRpcMessage): JsonRpcMessage | undefined => {
+  const restoreOne = (
+    message: JsonRpcMessage,
+    answered: Set<PendingRequest>,
+  ): JsonRpcMessage | undefined => {
     if ("method" in message) {
       observe(message, undefined);
       const forClient = restoreMessage(message, { find }) ?? toClient(message);
@@ -97,9 +100,12 @@ export function createAnswerRestorer({
     const unnamed = message.id === null || message.id === undefined;
     // A server that could not read the request reports so without its id.
     const pending = find(unnamed && isError ? owner?.wireId : message.id);
-    if (pending === undefined) return isOurs(message.id, ids) ? undefined : message;
+    if (pending === undefined || answered.has(pending)) {
+      // A request's own stream brings no answer to another, whatever id it has.
+      return owner !== undefined || isOurs(message.id, ids) ? undefined : message;
+    }
     observe(message, pending);
-    ids.settle(pending);
+    answered.add(pending);
     return toClient({ ...message, id: pending.request.id });
   };
 
@@ -107,19 +113,28 @@ export function createAnswerRestorer({
     // Clients forgive a byte order mark, as `Response.json()` does.
     const parsed = parseMessages(partsText(parts, start, end).replace(/^\uFEFF/, ""));
     if (parsed === undefined) return undefined;
-    const restored = parsed.messages.map(restoreOne);
+    const answered = new Set<PendingRequest>();
+    const restored = parsed.messages.map((message) => restoreOne(message, answered));
     if (restored.every((message, index) => message === parsed.messages[index])) return undefined;
     const kept = restored.filter((message) => message !== undefined);
-    if (kept.length === 0) return "drop";
-    return { start, end, text: JSON.stringify(parsed.isBatch ? kept : kept[0]) };
+    const text = JSON.stringify(parsed.isBatch ? kept : kept[0]);
+    // Not before it is printed: that fails for what is nested deeper than the stack.
+    for (const pending of answered) ids.settle(pending);
+    return kept.length === 0 ? "drop" : { start, end, text };
   };
 
   return {
     restore(parts, start, end) {
-      return (
-        (end - start > parsedUpTo ? restoreEnds(parts, start, end) : undefined) ??
-        restoreParsed(parts, start, end)
-      );
+      try {
+        return (
+          (end - start > parsedUpTo ? restoreEnds(parts, start, end) : undefined) ??
+          restoreParsed(parts, start, end)
+        );
+      } catch (error) {
+        // Nested deeper than the stack: nobody can use it, and it answers nothing.
+        if (error instanceof RangeError) return "drop";
+        throw error;
+      }
     },
   };
 }

@@ -2,8 +2,14 @@ import { startFixtureServer } from "./fixture-server.ts";
 import type { TestServer } from "./server-process.ts";
 
 export interface NotebookServer extends TestServer {
-  /** HTTP requests by method since this process started, and the sessions that live. */
-  stats: () => Promise<{ requests: Record<string, number>; sessions: number }>;
+  /** Since this process started: HTTP requests by method, sessions that live, calls by note. */
+  stats: () => Promise<{
+    requests: Record<string, number>;
+    sessions: number;
+    notesAdded: Record<string, number>;
+  }>;
+  /** Forgets all sessions, as a restart does. */
+  forget: () => Promise<void>;
 }
 
 /** Our server on SDK v1: notes per session, 404 to an unknown id, SSE answers unless `json`. */
@@ -17,5 +23,8 @@ export async function startNotebookServer(
   );
   const statsUrl = new URL("/__stats", server.url);
   const stats: NotebookServer["stats"] = async () => (await fetch(statsUrl)).json() as never;
-  return { ...server, stats };
+  const forget = async () => {
+    await fetch(new URL("/__forget", server.url), { method: "POST" });
+  };
+  return { ...server, stats, forget };
 }

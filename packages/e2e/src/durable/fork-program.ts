@@ -1,0 +1,67 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** A program of this folder in a process of its own, which talks in JSON. */
+export interface ForkedProgram<TO, FROM> {
+  send: (message: TO) => void;
+  /** The next message; rejects when the process ends before. */
+  receive: () => Promise<FROM>;
+  /** `kill -9`; resolves to how it ended when it is gone. */
+  kill: () => Promise<string>;
+}
+
+export function forkProgram<TO, FROM>(file: string): ForkedProgram<TO, FROM> {
+  const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
+    execArgv: [...strip, "--conditions=@durable-mcp/source"],
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: join(tmpdir(), "durable-mcp-e2e-compile-cache"),
+      NODE_NO_WARNINGS: "1",
+    },
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  const killNow = () => child.kill("SIGKILL");
+  process.once("exit", killNow);
+  let said = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-4_000);
+  });
+  const received: FROM[] = [];
+  const waiting: { resolve: (message: FROM) => void; reject: (error: Error) => void }[] = [];
+  const ended = end(child).then((how) => {
+    process.off("exit", killNow);
+    for (const { reject } of waiting.splice(0)) reject(new Error(`${file}: ${how}\n${said}`));
+    return how;
+  });
+  child.on("message", (message: FROM) => {
+    const waiter = waiting.shift();
+    if (waiter) waiter.resolve(message);
+    else received.push(message);
+  });
+  return {
+    send: (message) => void child.send(message as object),
+    receive: () => {
+      const message = received.shift();
+      if (message !== undefined) return Promise.resolve(message);
+      const { promise, resolve, reject } = Promise.withResolvers<FROM>();
+      waiting.push({ resolve, reject });
+      if (child.exitCode !== null || child.signalCode !== null) {
+        reject(new Error(`${file} has ended\n${said}`));
+      }
+      return promise;
+    },
+    kill: async () => {
+      child.kill("SIGKILL");
+      return await ended;
+    },
+  };
+}
+
+function end(child: ChildProcess): Promise<string> {
+  return new Promise((resolve) => {
+    child.once("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+}

@@ -1,0 +1,55 @@
+import {
+  createConnectionProvider,
+  createDurableSessions,
+  defineMcpClientConnection,
+  type DurableSessions,
+  type Principal,
+} from "@durable-mcp/ai-sdk";
+import type { SessionStore } from "@durable-mcp/core";
+
+export const principal: Principal = { type: "user", issuer: "https://idp.test", id: "alice" };
+
+/** The durable sessions of an application with one notebook, as each of its processes makes them. */
+export function createNotebookSessions({
+  url,
+  store,
+  fetch,
+}: {
+  url: string;
+  store: SessionStore;
+  fetch?: typeof globalThis.fetch;
+}): { sessions: DurableSessions; events: string[] } {
+  const events: string[] = [];
+  const onEvent = ({ type }: { type: string }) => void events.push(type);
+  const provider = createConnectionProvider({
+    connections: {
+      notes: defineMcpClientConnection({
+        url,
+        description: "A notebook.",
+        session: "stateful",
+        ...(fetch && { fetch }),
+      }),
+    },
+    onEvent,
+  });
+  return {
+    sessions: createDurableSessions({ provider, store, onEvent }) as unknown as DurableSessions,
+    events,
+  };
+}
+
+/** Calls a tool as the agent loop does, and gives the text of its result. */
+export async function callNotebook(
+  tools: object,
+  name: "add_note" | "list_notes",
+  input: object = {},
+): Promise<string> {
+  const { execute } = (tools as Record<string, { execute: Execute }>)[`notes__${name}`]!;
+  const { content } = await execute(input, { toolCallId: "call", messages: [], context: {} });
+  return content[0]?.text ?? "";
+}
+
+type Execute = (
+  input: object,
+  options: object,
+) => Promise<{ content: { type: string; text: string }[] }>;

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { OpenedStore } from "@durable-mcp/core/testing";
+import openPostgres from "../../../stores/test/open-postgres.ts";
+import openRedis from "../../../stores/test/open-redis.ts";
+import openSqlite from "../../../stores/test/open-sqlite.ts";
+import { postgresUnavailable, startPostgres } from "../../../stores/test/postgres-server.ts";
+import { redisUnavailable, startRedis } from "../../../stores/test/redis-server.ts";
+
+export const storeKinds = ["sqlite", "postgres", "redis"] as const;
+export type StoreKind = (typeof storeKinds)[number];
+
+/** Where processes find the store that they share: plain JSON. */
+export interface StorePlace {
+  readonly kind: StoreKind;
+  /** A file, or a port of 127.0.0.1. */
+  readonly at: string | number;
+}
+
+/** Why a kind of store cannot be tested here; `undefined` when it can. */
+export const storeUnavailable: Record<StoreKind, string | undefined> = {
+  sqlite: undefined,
+  postgres: postgresUnavailable,
+  redis: redisUnavailable,
+};
+
+/** Starts what a store needs. */
+export async function startStorePlace(
+  kind: StoreKind,
+): Promise<StorePlace & { remove: () => Promise<void> }> {
+  if (kind === "sqlite") {
+    const folder = mkdtempSync(join(tmpdir(), "durable-mcp-sqlite-"));
+    const remove = async () => rmSync(folder, { recursive: true, force: true });
+    return { kind, at: join(folder, "sessions.db"), remove };
+  }
+  const server = await (kind === "postgres" ? startPostgres() : startRedis());
+  return { kind, at: server.port, remove: () => server.remove() };
+}
+
+/** Opens the store in one of the processes. */
+export async function openStoreAt({ kind, at }: StorePlace): Promise<OpenedStore> {
+  if (kind === "sqlite") return openSqlite(String(at));
+  return await (kind === "postgres" ? openPostgres : openRedis)(Number(at));
+}
