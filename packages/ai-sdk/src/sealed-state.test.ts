@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { alice, bob } from "../test/step.ts";
+import { startNotebookServer } from "../test/notebook-server.ts";
+import { alice, bob, callForText, startApplication } from "../test/step.ts";
+import { defineMcpClientConnection, type StatefulSessionOptions } from "./define-connection.ts";
 import { sealState, type SealStateOptions, unsealState } from "./sealed-state.ts";
 
 const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
@@ -237,5 +239,35 @@ describe("options", () => {
         data: { field: "state" },
       });
     }
+  });
+});
+
+describe("a sealed state in a cookie", () => {
+  test("carries a session from step to step when the tool list stays out of it", async () => {
+    const server = await startNotebookServer();
+    const notebook = (session: "stateful" | StatefulSessionOptions) =>
+      startApplication({
+        notes: defineMcpClientConnection({ url: server.url, description: "Notes.", session }),
+      });
+    const slim = notebook({ mode: "stateful", toolList: { maxLength: 1 } });
+    const cookie = { ...options, maxLength: 4_000 };
+    let sealed: string | undefined;
+    const answers: string[] = [];
+    for (const note of ["a", "b"]) {
+      const { state: before } = await unsealState(sealed, cookie);
+      const { state: after } = await slim.step({ state: before }, async (registry) => {
+        const tools = await registry.tools();
+        answers.push(await callForText(tools, "notes__add_note", { text: note }));
+      });
+      ({ sealed } = await sealState(after, cookie));
+    }
+    expect(answers).toEqual(["1 notes", "2 notes"]);
+    expect(server.sessionIds).toHaveLength(1);
+    // What the guide on sealing says.
+    expect(sealed!.length).toBeLessThan(1_000);
+
+    const whole = await notebook("stateful").step({}, (registry) => registry.tools());
+    const { length } = await seal(whole.state);
+    expect(length).toBeGreaterThan(1_400);
   });
 });
