@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { startNotebookServer } from "../test/notebook-server.ts";
 import { alice, bob, callForText, startApplication } from "../test/step.ts";
@@ -132,6 +133,48 @@ describe("a sealed state", () => {
     });
   });
 });
+
+describe("what comes from outside", () => {
+  test("is never state unless it was sealed, and never throws", async () => {
+    const sealed = await seal();
+    const parts = sealed.split(".");
+    const part = fc.oneof(fc.constantFrom(...parts), fc.string(), fc.base64String());
+    const text = fc.oneof(
+      fc.anything(),
+      fc.string({ unit: "binary" }),
+      fc.array(part, { minLength: 4, maxLength: 6 }).map((some) => some.join(".")),
+      fc
+        .record({ kid: fc.anything(), alg: fc.anything(), enc: fc.anything(), zip: fc.anything() })
+        .map((header) => [headerText(header), ...parts.slice(1)].join(".")),
+      fc
+        .tuple(fc.nat(sealed.length - 1), fc.string({ minLength: 1, maxLength: 3 }))
+        .map(([at, other]) => sealed.slice(0, at) + other + sealed.slice(at + other.length)),
+    );
+    await fc.assert(
+      fc.asyncProperty(text, async (outside) => {
+        const { state: opened } = await unsealState(outside, options);
+        expect(opened === undefined || isSameText(outside, sealed)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+function headerText(header: object): string {
+  const bytes = new TextEncoder().encode(
+    JSON.stringify(header, (_, value: unknown) => (typeof value === "bigint" ? `${value}` : value)),
+  );
+  return btoa(String.fromCharCode(...bytes)).replace(/=/g, "");
+}
+
+/** Base64 has several spellings of the same bytes: the last letter has bits that do not count. */
+function isSameText(outside: unknown, sealed: string): boolean {
+  const bytes = (part: string) => atob(part.replaceAll("-", "+").replaceAll("_", "/"));
+  return (
+    typeof outside === "string" &&
+    outside.split(".").map(bytes).join(".") === sealed.split(".").map(bytes).join(".")
+  );
+}
 
 describe("the length of a sealed state", () => {
   test("is limited when it is sealed and when it is unsealed", async () => {
