@@ -167,9 +167,12 @@ function headerText(header: object): string {
   return btoa(String.fromCharCode(...bytes)).replace(/=/g, "");
 }
 
+function bytes(part: string): string {
+  return atob(part.replaceAll("-", "+").replaceAll("_", "/"));
+}
+
 /** Base64 has several spellings of the same bytes: the last letter has bits that do not count. */
 function isSameText(outside: unknown, sealed: string): boolean {
-  const bytes = (part: string) => atob(part.replaceAll("-", "+").replaceAll("_", "/"));
   return (
     typeof outside === "string" &&
     outside.split(".").map(bytes).join(".") === sealed.split(".").map(bytes).join(".")
