@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { killPoints } from "./kill-points.ts";
+import { killSteps, killTable } from "./kill-steps.ts";
+
+// `npm run kill -- --times 1000`, on each store, for more.
+const timesEach = 5;
+
+test("a step that is killed at any point loses nothing that was saved, and the next goes on (S5, S59)", async () => {
+  const rows = await killSteps({ store: "sqlite", times: timesEach * killPoints.length });
+  console.log(killTable(rows));
+  expect(rows.flatMap(({ faults }) => faults)).toEqual([]);
+  for (const { kills } of rows) expect(kills).toBe(timesEach);
+  // A session is committed from its save on, and not before.
+  const resumedAt = Object.fromEntries(rows.map(({ point, resumed }) => [point, resumed]));
+  expect(resumedAt).toMatchObject({
+    loaded: timesEach,
+    "id received": 0,
+    "before save": 0,
+    saved: timesEach,
+    "call sent": timesEach,
+    "during terminate": 0,
+  });
+});
