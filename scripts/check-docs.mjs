@@ -210,8 +210,8 @@ function slugOfCode(code) {
 /** Exports and the fields of exported interfaces, in the reference of their package; events in theirs. */
 function checkReference() {
   let count = 0;
-  const expectNames = (page, names) => {
-    const text = read(page);
+  const expectNames = (page, names, ...furtherPages) => {
+    const text = [page, ...furtherPages].map(read).join("\n");
     for (const name of names) {
       count += 1;
       if (!new RegExp(`(\`|#+ )${name}\\b`).test(text))
@@ -242,10 +242,12 @@ function checkReference() {
         read(`${folder}/${file}`),
       );
       const fields = exported.flatMap((type) => fieldsOf(type, sources.join("\n")));
-      expectNames(`docs/reference/${name}.md`, [...exported, ...fields]);
+      const further = name === "ai-sdk" ? ["docs/reference/durable-sessions.md"] : [];
+      expectNames(`docs/reference/${name}.md`, [...exported, ...fields], ...further);
     }
   }
   const events = ["core/src/session-event.ts", "ai-sdk/src/connection-event.ts"]
+    .concat("ai-sdk/src/durable-session-event.ts")
     .flatMap((file) => [...read(`packages/${file}`).matchAll(/readonly type: "([\w-]+)"/g)])
     .map(([, type]) => type);
   expectNames("docs/reference/events.md", new Set(events));

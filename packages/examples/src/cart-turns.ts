@@ -26,8 +26,11 @@ export const cartTurns: Turn[] = [
   {
     prompt: "Look into my cart: what is in it now?",
     calls: [list],
-    answer: ([contents = ""]) =>
-      contents === "The cart is empty." ? `${contents} The shop has forgotten it.` : contents,
+    answer: ([result = ""]) => {
+      // After a lost session the result begins with a note to the model.
+      const [contents = "", note] = result.split("\n").toReversed();
+      return note === undefined ? contents : `${contents} The shop has forgotten it.`;
+    },
   },
   {
     prompt: "Then put back what was in it, and look again.",

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { loadSession } from "./agent-session.ts";
 import { findChromium } from "./find-chromium.ts";
 import { serveOrderPage } from "./order-page.ts";
 import { endProgram, startProgram } from "./start-program.ts";
@@ -45,10 +46,11 @@ const server = startProgram(
 );
 await waitForPort(port);
 const page = await serveOrderPage();
+const sessionFile = join(folder, "session.json");
 const runStep = createStepRunner(
   without ? "demo-browser-step-without.ts" : "demo-browser-step.ts",
-  [`http://127.0.0.1:${port}/mcp`, page.url],
-  join(folder, "session.json"),
+  [`http://127.0.0.1:${port}/mcp`, page.url, sessionFile],
+  () => loadSession(sessionFile).state,
 );
 
 const means = without

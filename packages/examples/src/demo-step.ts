@@ -1,16 +1,22 @@
 /**
- * One step of the demo: load the agent session, let the agent take its turn, save, end.
+ * One step of the demo: load the conversation, let the agent take its turn in the session that the
+ * store keeps, save the conversation, end.
  *
- *     node demo-step.ts <step> <URL of the MCP server> <file of the agent session>
+ *     node demo-step.ts <step> <URL of the MCP server> <store> <chat> <file of the conversation>
  */
-import { createConnectionProvider, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import {
+  createConnectionProvider,
+  createDurableSessions,
+  defineMcpClientConnection,
+} from "@durable-mcp/ai-sdk";
 import { loadSession, saveSession } from "./agent-session.ts";
 import { cartTurns } from "./cart-turns.ts";
 import { countRequests } from "./count-requests.ts";
+import { openStore } from "./open-store.ts";
 import { printReport } from "./step-report.ts";
-import { takeTurn, type TurnTaken } from "./take-turn.ts";
+import { takeTurn } from "./take-turn.ts";
 
-const [step, url = "", sessionFile = ""] = process.argv.slice(2);
+const [step, url = "", place = "", chatId = "", file = ""] = process.argv.slice(2);
 const turn = cartTurns[Number(step) - 1];
 if (!turn) throw new RangeError(`There is no step ${step}.`);
 
@@ -26,23 +32,17 @@ const provider = createConnectionProvider({
   },
   onEvent: ({ type }) => events.add(type),
 });
+const { store, close } = await openStore(place);
+const sessions = createDurableSessions({ provider, store });
 
-let session = loadSession(sessionFile);
-const registry = provider.create({
-  state: session.state,
-  principal: { type: "user", issuer: "https://shop.example", id: "42" },
-});
-let taken: TurnTaken;
-try {
-  taken = await takeTurn(turn, { messages: session.messages, tools: await registry.tools() });
-  session = { ...session, messages: taken.messages };
-} finally {
-  await registry.dispose();
-  session = provider.commit(registry, session);
-  saveSession(sessionFile, session);
-}
+const principal = { type: "user", issuer: "https://shop.example", id: "42" } as const;
+const session = loadSession(file);
+const { calls, text, messages } = await sessions.run(chatId, { principal }, ({ tools }) =>
+  takeTurn(turn, { messages: session.messages, tools }),
+);
+saveSession(file, { ...session, messages });
+await close();
 
-const { calls, text } = taken;
 const recovered = events.has("recovered");
 const resumed = events.has("resumed") && !recovered;
 printReport({ pid: process.pid, resumed, recovered, calls, requests: requestCount(), text });

@@ -3,6 +3,16 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import {
+  postgresUnavailable,
+  postgresUser,
+  startPostgres,
+} from "../../stores/test/postgres-server.ts";
+import { redisUnavailable, startRedis } from "../../stores/test/redis-server.ts";
+
+for (const reason of [postgresUnavailable, redisUnavailable]) {
+  if (reason !== undefined) console.warn(`skipped: ${reason}`);
+}
 
 const uuid = /[\da-f]{8}-[\da-f]{4}-/i;
 
@@ -55,6 +65,36 @@ function resumed(step: number, session: number): object {
 function parseLine(line: string): { pid: number } {
   return JSON.parse(line) as { pid: number };
 }
+
+test.skipIf(redisUnavailable)("keeps the session in Redis as well", async () => {
+  const server = await startRedis();
+  try {
+    const { stdout, exitCode } = await runDemo(
+      "--json",
+      "--store",
+      `redis://127.0.0.1:${server.port}`,
+    );
+    expect(exitCode).toBe(0);
+    expect(stdout.trim().split("\n")).toHaveLength(5);
+  } finally {
+    await server.remove();
+  }
+});
+
+test.skipIf(postgresUnavailable)("keeps the session in PostgreSQL as well", async () => {
+  const server = await startPostgres();
+  try {
+    const { stdout, exitCode } = await runDemo(
+      "--json",
+      "--store",
+      `postgres://${postgresUser}@127.0.0.1:${server.port}/postgres`,
+    );
+    expect(exitCode).toBe(0);
+    expect(stdout.trim().split("\n")).toHaveLength(5);
+  } finally {
+    await server.remove();
+  }
+});
 
 async function runDemo(...args: string[]): Promise<{ stdout: string; exitCode: number | null }> {
   const demo = fileURLToPath(new URL("demo.ts", import.meta.url));

@@ -1,17 +1,23 @@
 /**
  * `npm run demo`: an agent session in five steps, each a process of its own, with a stateful MCP
- * server that is killed and started again after the third. `-- --json` is for programs.
+ * server that is killed and started again after the third. `-- --json` is for programs,
+ * `-- --store postgres://…` or `redis://…` keeps the session there instead of in a SQLite file.
  */
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { openStore } from "./open-store.ts";
 import { endProgram, startProgram } from "./start-program.ts";
 import { jsonOutput, tableOutput } from "./step-output.ts";
 import { createStepRunner, type StepResult } from "./step-runner.ts";
 import { createTemporaryFolder } from "./temporary-folder.ts";
 import { findFreePort, waitForPort } from "./wait-for-port.ts";
 
-const { json } = parseArgs({ options: { json: { type: "boolean" } } }).values;
+const folder = createTemporaryFolder();
+const { json, store: place = join(folder, "sessions.db") } = parseArgs({
+  options: { json: { type: "boolean" }, store: { type: "string" } },
+}).values;
 const output = json ? jsonOutput : tableOutput;
 
 const port = await findFreePort();
@@ -22,8 +28,20 @@ const startServer = async () => {
   await waitForPort(port);
   return server;
 };
-const sessionFile = join(createTemporaryFolder(), "session.json");
-const runStep = createStepRunner("demo-step.ts", [`http://127.0.0.1:${port}/mcp`], sessionFile);
+const { store, close } = await openStore(place);
+const chatId = `demo ${randomUUID()}`;
+const records = async () => {
+  const page = await store.list({
+    prefix: JSON.stringify(["default", chatId]).slice(0, -1),
+    limit: 10,
+  });
+  return page.records;
+};
+const runStep = createStepRunner(
+  "demo-step.ts",
+  [`http://127.0.0.1:${port}/mcp`, place, chatId, join(folder, "messages.json")],
+  records,
+);
 
 const model = process.env["DURABLE_MCP_MODEL"] || "scripted (DURABLE_MCP_MODEL names a real one)";
 output.title(`One agent session in five processes, its shopping cart in the memory of an MCP server.
@@ -41,6 +59,9 @@ for (const step of [1, 2, 3, 4, 5]) {
   results.push(result);
 }
 await endProgram(server, "SIGTERM");
+// Its server is gone, so there is nothing to end.
+for (const { key } of await records()) await store.delete(key);
+await close();
 
 for (const { step, session, resumed, recovered, calls, requests } of results) {
   assert.equal(session, step < 4 ? 1 : 2, `step ${step}: MCP session`);

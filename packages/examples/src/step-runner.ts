@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import { loadSession } from "./agent-session.ts";
 import { startProgram } from "./start-program.ts";
 import { parseReport, type StepReport } from "./step-report.ts";
 
@@ -12,22 +11,24 @@ export interface StepResult extends StepReport {
 
 /**
  * Creates what runs the steps of an agent session, each in a process of its own that is called with
- * the step's number, the given arguments and the file of the agent session.
+ * the step's number and the given arguments.
+ *
+ * @param loadState what durable-mcp keeps of the agent session, wherever that is
  */
 export function createStepRunner(
   program: string,
   args: readonly string[],
-  sessionFile: string,
+  loadState: () => unknown,
 ): (step: number) => Promise<StepResult> {
   const sessionIds: string[] = [];
   return async (step) => {
-    const child = startProgram(program, [String(step), ...args, sessionFile], {
+    const child = startProgram(program, [String(step), ...args], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const [stdout, [exitCode]] = await Promise.all([text(child.stdout!), once(child, "close")]);
     if (exitCode !== 0) throw new Error(`Step ${step} ended with exit code ${exitCode}.`);
 
-    const sessionId = findSessionId(loadSession(sessionFile).state);
+    const sessionId = findSessionId(await loadState());
     if (!sessionIds.includes(sessionId)) sessionIds.push(sessionId);
     return { step, session: sessionIds.indexOf(sessionId) + 1, ...parseReport(stdout) };
   };

@@ -12,5 +12,12 @@ function turnFor(prompt: string): Turn {
   const named = items.split(/,|\band\b/).flatMap((item) => item.trim() || []);
   const calls: ToolCall[] = named.map((item) => ({ tool, input: { item } }));
   if (calls.length === 0) calls.push({ tool: "list_items", input: {} });
-  return { prompt, calls, answer: (results) => results.at(-1) ?? "" };
+  return { prompt, calls, answer };
+}
+
+/** What the last call gave. After a lost session the first one begins with a note to the model. */
+function answer(results: string[]): string {
+  const isForgotten = results.some((result) => result.includes("\n"));
+  const contents = results.at(-1)?.split("\n").at(-1) ?? "";
+  return isForgotten ? `${contents} The shop has forgotten what was in it.` : contents;
 }

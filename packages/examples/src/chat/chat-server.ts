@@ -1,7 +1,7 @@
 /**
  * One process of the chat. It keeps nothing: the sessions are in the store.
  *
- *     CHAT_SECRET=… node chat-server.ts <name> <port> <url of the cart> <file of the store>
+ *     CHAT_SECRET=… node chat-server.ts <name> <port> <url of the cart> <place of the store>
  */
 import { readFile } from "node:fs/promises";
 import {
@@ -10,13 +10,14 @@ import {
   createDurableSessions,
   defineMcpClientConnection,
 } from "@durable-mcp/ai-sdk";
-import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import { serve } from "@hono/node-server";
+import { openStore } from "../open-store.ts";
 import { createCartModel } from "./cart-model.ts";
 import { createChatApp } from "./chat-app.ts";
 
-const [name = "", port = "", cartUrl = "", storeFile = ""] = process.argv.slice(2);
+const [name = "", port = "", cartUrl = "", place = ""] = process.argv.slice(2);
 
+const { store } = await openStore(place);
 const provider = createConnectionProvider({
   connections: {
     shop: defineMcpClientConnection({
@@ -28,7 +29,7 @@ const provider = createConnectionProvider({
 });
 const sessions = createDurableSessions({
   provider,
-  store: createSqliteStore({ path: storeFile }),
+  store,
   agent: "chat",
 });
 const agent = createDurableAgent({
