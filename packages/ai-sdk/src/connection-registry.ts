@@ -35,7 +35,7 @@ export interface ConnectionRegistry<
    */
   client(name: keyof CONNECTIONS & string): Promise<MCPClient>;
   /**
-   * A fetch for any other MCP client, with the connection's headers and token and, for a stateful
+   * A fetch for any other MCP client, one each, with the connection's headers and token and, for a stateful
    * connection, its session. The tokens of an `authProvider` are added to requests without an
    * `Authorization` of their own; they are not renewed, and nobody is asked to log in.
    *
@@ -132,7 +132,7 @@ export function createConnectionRegistry({
     async client(name) {
       return await find(name).client();
     },
-    fetch: (name) => find(name).fetch,
+    fetch: (name) => find(name).createFetch(),
     async instructions() {
       const entries = await collect(async (connection) => {
         const { instructions } = await connection.client();

@@ -111,9 +111,12 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpClie
     },
 
     async run(sessionId, use, step) {
-      await using lease = await sessions.open(sessionId, use);
-      const { tools, registry } = lease;
-      return await step({ tools, registry });
+      const lease = await sessions.open(sessionId, use);
+      try {
+        return await step({ tools: lease.tools, registry: lease.registry });
+      } finally {
+        await lease.dispose();
+      }
     },
 
     async info(sessionId, selection) {

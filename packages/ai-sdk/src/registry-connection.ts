@@ -29,8 +29,8 @@ export interface RegistryConnection {
   readonly name: string;
   readonly definition: McpClientConnection;
   readonly abortSignal: AbortSignal;
-  /** For any MCP client: with the connection's headers and token, and its session if it has one. */
-  readonly fetch: typeof globalThis.fetch;
+  /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
+  createFetch(): typeof globalThis.fetch;
   /**
    * The live client; connects on first use. A failure is not kept. Another one when the session
    * negotiated something else than the one before was told.
@@ -80,9 +80,10 @@ export function createRegistryConnection({
   const session = sessionOptions(definition);
   const { except, onStart } = session;
   const sideSlot = except && createSessionSlot();
-  const sessionFetch =
-    slot &&
-    createSessionFetch({
+  /** For one client each: clients number their requests alike, and cancel by number. */
+  const createFetch = (): typeof globalThis.fetch => {
+    if (slot === undefined) return connectionFetch.fetch;
+    return createSessionFetch({
       url,
       slot,
       fetch: connectionFetch.fetch,
@@ -112,11 +113,17 @@ export function createRegistryConnection({
       onEvent: observe,
       now,
     });
-  const fetch = sessionFetch ?? connectionFetch.fetch;
+  };
+  // Made at once: it says when what was saved is not for this URL, whether or not it is used.
+  let unused: typeof globalThis.fetch | undefined = createFetch();
+  const takeFetch = () => {
+    const fetch = unused ?? createFetch();
+    unused = undefined;
+    return fetch;
+  };
   // Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself.
   const isLeftToClient =
     slot === undefined && options.authProvider !== undefined && options.fetch === undefined;
-  const clientFetch = isLeftToClient ? undefined : watchClientVersion(fetch, name, emit);
   const isResuming = slot?.snapshot?.kind === "session";
   let opening: Promise<MCPClient> | undefined;
   const openings = new Set<Promise<MCPClient>>();
@@ -161,6 +168,7 @@ export function createRegistryConnection({
   };
 
   const open = async () => {
+    const clientFetch = isLeftToClient ? undefined : watchClientVersion(takeFetch(), name, emit);
     try {
       const client = await openClient({
         definition,
@@ -183,7 +191,7 @@ export function createRegistryConnection({
     name,
     definition,
     abortSignal: context.abortSignal,
-    fetch,
+    createFetch: takeFetch,
     openings,
     async settle() {
       await Promise.all([slot?.settle(), sideSlot?.settle()]);

@@ -65,12 +65,14 @@ export function createSessionLease<CONNECTIONS extends Record<string, McpClientC
   const hold = () => {
     let isHeld = true;
     holds += 1;
-    return () => {
+    const release = () => {
       if (!isHeld) return;
       isHeld = false;
+      abortSignal?.removeEventListener("abort", release);
       holds -= 1;
       if (holds === 0) closed.resolve(close());
     };
+    return release;
   };
   const releaseOwn = hold();
 

@@ -70,9 +70,10 @@ export async function loadStepSlots({
     await Promise.all(uses);
   };
 
-  const timer = setInterval(() => void forAll("touch", (slot) => slot.touch()), touchIntervalMs);
+  const touchAll = () => void forAll("touch", (slot) => slot.touch());
+  const timer = slots.size > 0 ? setInterval(touchAll, touchIntervalMs) : undefined;
   // In Node a lease that is forgotten is not to keep the process; elsewhere it is a number.
-  (timer as { unref?: () => void }).unref?.();
+  (timer as { unref?: () => void } | undefined)?.unref?.();
 
   return {
     of: (connection) => slots.get(connection)!,

@@ -1,6 +1,7 @@
 import { type ByteParts, partsLength, partsText, replaceBytes } from "./byte-parts.ts";
 import { createEventSplitter, type EventBytes, eventText } from "./event-splitter.ts";
 import { parseMessages } from "./json-rpc.ts";
+import { MAX_MESSAGE_BYTES } from "./read-text.ts";
 import type { AnswerRestorer } from "./restore-answer.ts";
 
 export interface AnswerStreamOptions {
@@ -24,11 +25,16 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
   const { body, restorer, answered, failure } = options;
   const reader = body.getReader();
   const parts: Uint8Array[] = [];
+  let length = 0;
   return createStream(options, reader, async (controller) => {
     const chunk = await read(reader, options);
     if ("value" in chunk) {
       parts.push(chunk.value);
-      return false;
+      length += chunk.value.length;
+      if (length <= MAX_MESSAGE_BYTES) return false;
+      await reader.cancel().catch(() => undefined);
+      enqueue(controller, [new TextEncoder().encode(failure(tooLarge()))]);
+      return true;
     }
     options.signal?.throwIfAborted();
     const edit = chunk.failed ? undefined : restorer.restore(parts, 0, partsLength(parts));
@@ -56,6 +62,9 @@ export function createEventAnswerStream(
   const { restorer, answered, failure, resume, isOpenEnded = false } = options;
   let reader = options.body.getReader();
   const splitter = createEventSplitter();
+  const failureEvent = (cause: unknown) => [
+    new TextEncoder().encode(`event: message\ndata: ${failure(cause)}\n\n`),
+  ];
   const pass = (controller: Controller, event: EventBytes) =>
     enqueue(controller, restoreEvent(event, restorer));
 
@@ -66,7 +75,11 @@ export function createEventAnswerStream(
       const chunk = await read(reader, options);
       if ("value" in chunk) {
         for (const event of splitter.push(chunk.value)) pass(controller, event);
-        return false;
+        if (splitter.pendingBytes <= MAX_MESSAGE_BYTES) return false;
+        await reader.cancel().catch(() => undefined);
+        if (isOpenEnded) throw tooLarge();
+        if (!answered()) enqueue(controller, failureEvent(tooLarge()));
+        return true;
       }
       options.signal?.throwIfAborted();
       if (isOpenEnded) {
@@ -90,14 +103,17 @@ export function createEventAnswerStream(
       const { lastEventId, retryMs } = splitter;
       const continued = lastEventId ? await resume(lastEventId, retryMs) : undefined;
       if (continued === undefined) {
-        const text = `event: message\ndata: ${failure(chunk.cause)}\n\n`;
-        enqueue(controller, [new TextEncoder().encode(text)]);
+        enqueue(controller, failureEvent(chunk.cause));
         return true;
       }
       reader = continued.getReader();
       return false;
     },
   );
+}
+
+function tooLarge(): RangeError {
+  return new RangeError(`The server sent a message of more than ${MAX_MESSAGE_BYTES} bytes.`);
 }
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;

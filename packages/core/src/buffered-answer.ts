@@ -1,8 +1,12 @@
 import { isRecord, type JsonRpcId } from "./json-rpc.ts";
 import { classifyLoss, type RefusedAnswer, type SessionLoss } from "./lost-session.ts";
+import { readText } from "./read-text.ts";
 import { scrubHeaders, scrubSessionId } from "./scrub-session-id.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./session-slot.ts";
+
+/** More than any refusal says. */
+const maxRefusalBytes = 1_048_576;
 
 /** An answer that was read whole, so that each waiting client can be given a copy. */
 export interface BufferedAnswer extends RefusedAnswer {
@@ -18,7 +22,7 @@ export async function bufferAnswer(
 ): Promise<BufferedAnswer> {
   const { status } = response;
   const received = headersForClient(response.headers);
-  const text = await response.text();
+  const text = await readText(response, maxRefusalBytes);
   if (session?.kind !== "session") {
     return { status, headers: received, body: text, loss: "none" };
   }

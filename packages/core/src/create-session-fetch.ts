@@ -147,7 +147,6 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
     listen: options.listen ?? false,
   });
   const aside = options.except && createAside(options, options.except, state, serverRequests);
-  const announceResumption = createResumptionNotice(state, emit);
 
   const isStateless = () => {
     const { snapshot } = state;
@@ -175,18 +174,21 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
       });
     };
 
-    if (isStateless()) return await passThrough(undefined);
+    const message = request.method === "POST" ? parseMessage(bodyText(request) ?? "") : undefined;
+    // A client that did not probe is told what is wrong: by a new attempt, which may also succeed.
+    const neverProbed =
+      message !== undefined && isRequest(message) && message.method === "initialize";
+    if (isStateless() && !neverProbed) return await passThrough(undefined);
     if (request.method === "DELETE") return emptyAnswer(204);
     if (request.method === "GET") return await inbound(request);
 
-    const message = parseMessage(bodyText(request) ?? "");
     if (message === undefined) return await passThrough(state.live);
     if (aside !== undefined) {
       const isAside = isRequest(message) ? aside.matches(message) : aside.owns(message);
       if (isAside) return await aside.fetch(input, init);
     }
     const answered = await clientHandshake(message, request);
-    announceResumption();
+    announceResumption(state, emit);
     if (answered instanceof Response) return answered;
     if (answered === "pass" || isOfStatelessEra(message)) return await passThrough(undefined);
     const list = isRequest(message) ? tools.answer(message) : undefined;
@@ -264,13 +266,10 @@ function bindToUrl(state: SlotState, url: URL, emit: EmitSessionEvent): void {
   emit({ type: "discarded", reason: "url" });
 }
 
-/** Says once that a session saved by an earlier step is in use. */
-function createResumptionNotice(state: SlotState, emit: EmitSessionEvent): () => void {
-  let seeded = state.live;
-  return () => {
-    if (seeded === undefined || state.live !== seeded) return;
-    const { protocolVersion } = seeded.initializeResult;
-    seeded = undefined;
-    emit({ type: "resumed", protocolVersion });
-  };
+/** Says once a slot that a session saved by an earlier step is in use. */
+function announceResumption(state: SlotState, emit: EmitSessionEvent): void {
+  const { seeded } = state;
+  if (seeded === undefined || state.live !== seeded) return;
+  state.seeded = undefined;
+  emit({ type: "resumed", protocolVersion: seeded.initializeResult.protocolVersion });
 }

@@ -32,6 +32,8 @@ export interface EventSplitter {
   finish(): EventBytes | undefined;
   /** The `id` of the last complete event that had one: where the stream can be resumed. */
   readonly lastEventId: string | undefined;
+  /** How much of an event that is not complete is held, in bytes. */
+  readonly pendingBytes: number;
   /** The last `retry` seen, in milliseconds. */
   readonly retryMs: number | undefined;
 }
@@ -110,6 +112,9 @@ export function createEventSplitter(): EventSplitter {
   return {
     get lastEventId() {
       return lastEventId;
+    },
+    get pendingBytes() {
+      return length;
     },
     get retryMs() {
       return retryMs;

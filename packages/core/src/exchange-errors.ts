@@ -1,8 +1,6 @@
 import { McpSessionError } from "./mcp-session-error.ts";
 
 /** What a request that was not answered fails with. */
-export type ExchangeErrors = ReturnType<typeof createExchangeErrors>;
-
 export function createExchangeErrors({
   url,
   answerTimeoutMs,

@@ -126,6 +126,39 @@ describe("capture of the session id", () => {
     expect(slot.snapshot).toMatchObject({ sessionId: "secret-session-2" });
   });
 
+  test("is not saved again by an acknowledgement that comes after its caller has left", async () => {
+    const server = await startMcpServer();
+    const letGo = Promise.withResolvers<void>();
+    const saved: string[] = [];
+    let isFirst = true;
+    const { client, slot } = startStep(server, {
+      onSession: ({ sessionId }) => void saved.push(sessionId),
+      // A fetch that does not heed signals, as some wrappers do not.
+      fetch: async (input, init) => {
+        const isHeld = isFirst && JSON.stringify(init?.body).includes(initialized.method);
+        if (isHeld) isFirst = false;
+        const response = await globalThis.fetch(input, { ...init, signal: null });
+        if (isHeld) await letGo.promise;
+        return response;
+      },
+    });
+    await client.post(initialize);
+    const controller = new AbortController();
+    const left = client.post(initialized, { signal: controller.signal });
+    await expect.poll(() => server.log).toContain("POST notifications/initialized");
+    controller.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    await client.post(initialized);
+    server.forgetSessions();
+    await client.request("tools/call");
+    letGo.resolve();
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+    expect(saved).toEqual(["secret-session-1", "secret-session-2"]);
+    expect(slot.snapshot).toMatchObject({ sessionId: "secret-session-2" });
+  });
+
   test.each([
     ["with a space", "a b"],
     ["that is not ASCII", "caf\u00E9"],

@@ -19,6 +19,7 @@ import {
 import {
   asInitializeResult,
   FIRST_STATELESS_VERSION,
+  isLoadable,
   isSessionId,
   LATEST_SESSION_VERSION,
   type SessionSnapshot,
@@ -144,7 +145,13 @@ export function createHandshake({
       );
     }
     const clientCapabilities = params.capabilities;
-    return { kind: "session", sessionId, initializeResult, clientCapabilities };
+    const session = { kind: "session", sessionId, initializeResult, clientCapabilities } as const;
+    if (isLoadable({ version: 1, url: url.href, ...session })) return session;
+    throw new McpSessionError(
+      "CONNECTION_UNAVAILABLE",
+      `initialize at ${url.origin} was answered with more than 1,000,000 characters or 64 levels of JSON, which cannot be kept. The server has to be fixed.`,
+      { data: { method: "initialize", origin: url.origin, status: response.status } },
+    );
   };
 
   const confirm: Handshake["confirm"] = (template, callerSignal) =>
@@ -157,7 +164,10 @@ export function createHandshake({
       const initialized = { method: "notifications/initialized" };
       const refused = await inTime(initialized.method, signal, async (bounded) => {
         const response = await sendOwn(initialized, { template, session: opened, signal: bounded });
-        if (!response.ok) return await bufferAnswer(response, opened);
+        const answer = response.ok ? undefined : await bufferAnswer(response, opened);
+        // Not every fetch heeds a signal: by now another attempt may have made or replaced it.
+        bounded.throwIfAborted();
+        if (answer !== undefined) return answer;
         // Acknowledged: it is saved now, once, whoever still waits.
         finish();
         await response.body?.cancel();

@@ -101,8 +101,8 @@ export function createAnswerRestorer({
     // A server that could not read the request reports so without its id.
     const pending = find(unnamed && isError ? owner?.wireId : message.id);
     if (pending === undefined || answered.has(pending)) {
-      // A request's own stream brings no answer to another, whatever id it has.
-      return owner !== undefined || isOurs(message.id, ids) ? undefined : message;
+      // No request went out under an id of the client's own, which another's answer may well have.
+      return owner === undefined && unnamed ? message : undefined;
     }
     observe(message, pending);
     answered.add(pending);
@@ -137,8 +137,4 @@ export function createAnswerRestorer({
       }
     },
   };
-}
-
-function isOurs(id: unknown, ids: RequestIds): boolean {
-  return typeof id === "string" && ids.prefix !== "" && id.startsWith(ids.prefix);
 }

@@ -43,6 +43,8 @@ export interface SlotState {
   /** What is saved. Set through `saveSnapshot`. */
   snapshot: SessionSnapshot | undefined;
   changed: boolean;
+  /** The session that the slot was created with, until it was reported as resumed. */
+  seeded: LiveSession | undefined;
   /** Whether a client of this process has been told of the session. */
   isInUse: boolean;
   /** The session in use: initialized, acknowledged and saved. */
@@ -91,6 +93,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     snapshot,
     changed: false,
     isInUse: false,
+    seeded: snapshot?.kind === "session" ? snapshot : undefined,
     live: snapshot?.kind === "session" ? snapshot : undefined,
     opened: undefined,
     lost: undefined,

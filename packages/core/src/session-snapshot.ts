@@ -142,6 +142,16 @@ export function parseSessionSnapshot(value: unknown): SessionSnapshot {
   throw stateInvalid(parsed.error.issues[0]?.path.join(".") || "the snapshot");
 }
 
+/** Whether a later step could load a snapshot; one that it could not would cost it the session. */
+export function isLoadable(snapshot: SessionSnapshot): boolean {
+  try {
+    parseSessionSnapshot(snapshot);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A deep copy of `value` made of own, JSON-representable properties only. */
 function ownJson(value: unknown): unknown {
   let text: string | undefined;

@@ -205,13 +205,13 @@ describe.skipIf(redisUnavailable !== undefined)("in a cluster", () => {
     const server = await startRedis("--cluster-enabled", "yes");
     const url = `redis://127.0.0.1:${server.port}`;
     const node = createClient({ url });
-    await node.connect();
-    await node.sendCommand(["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
-    await expect
-      .poll(() => node.sendCommand(["CLUSTER", "INFO"]), { timeout: 20_000 })
-      .toContain("cluster_state:ok");
     const cluster = createCluster({ rootNodes: [{ url }] });
     try {
+      await node.connect();
+      await node.sendCommand(["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+      await expect
+        .poll(() => node.sendCommand(["CLUSTER", "INFO"]), { timeout: 20_000 })
+        .toContain("cluster_state:ok");
       await cluster.connect();
       const store = createRedisStore({ client: cluster });
       // Braces in a key do not take it elsewhere.

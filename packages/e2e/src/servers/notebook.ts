@@ -1,7 +1,6 @@
-import { startFixtureServer } from "./fixture-server.ts";
-import type { TestServer } from "./server-process.ts";
+import { type FixtureServer, startFixtureServer } from "./fixture-server.ts";
 
-export interface NotebookServer extends TestServer {
+export interface NotebookServer extends FixtureServer {
   /** Since this process started: HTTP requests by method, sessions that live, calls by note. */
   stats: () => Promise<{
     requests: Record<string, number>;
