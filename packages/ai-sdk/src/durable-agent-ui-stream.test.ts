@@ -1,6 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
 import { countLeases, isInUse } from "../test/counted-sessions.ts";
 import { startNotebookServer } from "../test/notebook-server.ts";
 import { scriptedModel, toolResults, type Turn } from "../test/scripted-model.ts";
@@ -53,8 +54,8 @@ async function startChat() {
   };
   return {
     server,
+    sessions,
     messages,
-    releases,
     post,
     /** Sends the messages and adds the answer to them. Gives what the model was told of its calls. */
     async send(...turns: Turn[]) {
@@ -153,5 +154,22 @@ describe("a stream of UI messages", () => {
       /validation failed/i,
     );
     await chat.expectReleased(1);
+  });
+
+  test("is refused when the agent's own call options are missing", async () => {
+    const { sessions } = await startChat();
+    const agent = createDurableAgent({
+      sessions,
+      model: scriptedModel("Done."),
+      callOptionsSchema: z.object({ tone: z.string() }),
+    });
+    const respond = (call: object) =>
+      createDurableAgentUIStreamResponse({
+        agent,
+        uiMessages: [ask("Note a.")],
+        options: call as typeof options & { tone: string },
+      });
+    await expect(respond(options)).rejects.toThrow(/options/);
+    expect((await respond({ ...options, tone: "kind" })).status).toBe(200);
   });
 });

@@ -67,14 +67,16 @@ export async function createDurableAgentUIStreamResponse<
   options: DurableAgentCallOptions<CALL_OPTIONS>;
 }): Promise<Response> {
   const { sessionId, principal, ...own } = options;
-  await using open = await agent.open({
-    sessionId,
-    principal,
-    abortSignal: response.abortSignal,
-  });
-  return await createAgentUIStreamResponse({
-    ...response,
-    agent: open,
-    ...(Object.keys(own).length > 0 && { options: own as CALL_OPTIONS }),
-  });
+  const { abortSignal } = response;
+  const open = await agent.open({ sessionId, principal, abortSignal });
+  try {
+    return await createAgentUIStreamResponse({
+      ...response,
+      agent: open,
+      // Also when there are none: the agent's schema may ask for some.
+      options: own as CALL_OPTIONS,
+    });
+  } finally {
+    await open.dispose();
+  }
 }

@@ -134,6 +134,18 @@ export function createDurableAgent<
       }),
     } as unknown as ToolLoopAgentSettings<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>);
   };
+  /** Not `await using`: the oldest Node that runs the source as it is does not know it. */
+  const withOpen = async <T>(
+    session: Parameters<typeof open>[0],
+    run: (agent: Awaited<ReturnType<typeof open>>) => Promise<T>,
+  ): Promise<T> => {
+    const agent = await open(session);
+    try {
+      return await run(agent);
+    } finally {
+      await agent.dispose();
+    }
+  };
   /** The call as the loop agent takes it, and what `open` needs of it. */
   const split = (parameters: object) => {
     const { options, ...others } = parameters as {
@@ -141,10 +153,9 @@ export function createDurableAgent<
       abortSignal?: AbortSignal;
     };
     const { sessionId, principal, ...own } = options ?? {};
-    const isBare = Object.keys(own).length === 0 && settings.callOptionsSchema === undefined;
     return {
       session: { sessionId, principal, abortSignal: others.abortSignal },
-      call: (isBare ? others : { ...others, options: own }) as never,
+      call: { ...others, options: own } as never,
     };
   };
 
@@ -155,13 +166,11 @@ export function createDurableAgent<
     open,
     async generate(parameters) {
       const { session, call } = split(parameters);
-      await using agent = await open(session);
-      return await agent.generate(call);
+      return await withOpen(session, (agent) => agent.generate(call));
     },
     async stream(parameters) {
       const { session, call } = split(parameters);
-      await using agent = await open(session);
-      return await agent.stream(call);
+      return await withOpen(session, (agent) => agent.stream(call));
     },
   };
 }
