@@ -1,5 +1,15 @@
 export type { ConnectionEvent } from "./connection-event.ts";
 export { createDurableSessions } from "./create-durable-sessions.ts";
+export {
+  createDurableAgent,
+  type DurableAgent,
+  type DurableAgentCallOptions,
+  type DurableAgentSession,
+  type DurableAgentSettings,
+  type DurableAgentTools,
+} from "./durable-agent.ts";
+export { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";
+export type { OpenDurableAgent } from "./open-durable-agent.ts";
 export type { DurableSessionEvent } from "./durable-session-event.ts";
 export type {
   DurableSessions,
@@ -33,5 +43,20 @@ export {
   type McpClientConnectionOptions,
   type StatefulSessionOptions,
 } from "./define-connection.ts";
+export {
+  encryptStore,
+  type EncryptStoreOptions,
+  type UnreadableValueReason,
+} from "./encrypted-store.ts";
+export {
+  sealState,
+  type SealStateOptions,
+  type SealStateResult,
+  type SealedStateOptions,
+  unsealState,
+  type UnsealStateReason,
+  type UnsealStateResult,
+} from "./sealed-state.ts";
+export type { SealingKey, SealingKeys } from "./sealing-keys.ts";
 export type { TerminateConnectionResult } from "./terminate-connections.ts";
 export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";

@@ -93,7 +93,9 @@ export function createSessionLease<CONNECTIONS extends Record<string, McpClientC
       result.consumeStream({ onError: () => undefined }).then(release, release);
       result.finishReason?.then(undefined, release);
       if (abortSignal?.aborted) release();
-      abortSignal?.addEventListener("abort", release, { once: true });
+      // In its turn: first the calls under way are told to be cancelled, which a released step does not.
+      const releaseNext = () => queueMicrotask(release);
+      abortSignal?.addEventListener("abort", releaseNext, { once: true });
       return result;
     },
     async dispose() {

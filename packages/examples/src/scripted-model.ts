@@ -1,34 +1,77 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { LanguageModel } from "ai";
 import type { Turn } from "./turn.ts";
 
 type LanguageModelV4 = Extract<LanguageModel, { specificationVersion: "v4" }>;
 type GenerateResult = Awaited<ReturnType<LanguageModelV4["doGenerate"]>>;
 type GenerateOptions = Parameters<LanguageModelV4["doGenerate"]>[0];
+type StreamResult = Awaited<ReturnType<LanguageModelV4["doStream"]>>;
+type StreamPart = StreamResult["stream"] extends ReadableStream<infer PART> ? PART : never;
 type Prompt = GenerateOptions["prompt"];
 
 /**
  * A language model that costs nothing and always does the same: it makes the calls of a turn, one
- * at a time, and answers from the results that it finds in its prompt.
+ * at a time, and answers from the results that it finds in its prompt. The turn may depend on what
+ * the user said last.
  */
-export function createScriptedModel({ calls, answer }: Turn): LanguageModelV4 {
+export function createScriptedModel(turn: Turn | ((prompt: string) => Turn)): LanguageModelV4 {
+  const decide = ({ prompt, tools = [] }: GenerateOptions): GenerateResult => {
+    const { calls, answer } = typeof turn === "function" ? turn(lastUserText(prompt)) : turn;
+    const results = toolResults(prompt);
+    const call = calls[results.length];
+    if (call === undefined) return respond("stop", { type: "text", text: answer(results) });
+    return respond("tool-calls", {
+      type: "tool-call",
+      toolCallId: crypto.randomUUID(),
+      toolName: findTool(call.tool, tools),
+      input: JSON.stringify(call.input),
+    });
+  };
   return {
     specificationVersion: "v4",
     provider: "durable-mcp-examples",
     modelId: "scripted",
     supportedUrls: {},
-    doGenerate: async ({ prompt, tools = [] }) => {
-      const results = toolResults(prompt);
-      const call = calls[results.length];
-      if (call === undefined) return respond("stop", { type: "text", text: answer(results) });
-      return respond("tool-calls", {
-        type: "tool-call",
-        toolCallId: crypto.randomUUID(),
-        toolName: findTool(call.tool, tools),
-        input: JSON.stringify(call.input),
+    doGenerate: async (options) => decide(options),
+    doStream: async (options) => {
+      const parts = streamParts(decide(options));
+      const stream = new ReadableStream<StreamPart>({
+        async pull(controller) {
+          const { done, value } = await parts.next();
+          if (done) controller.close();
+          else controller.enqueue(value);
+        },
       });
+      return { stream };
     },
-    doStream: () => Promise.reject(new Error("The scripted model does not stream.")),
   };
+}
+
+/** The same as a stream, a text in words at the pace of a fast speaker. */
+async function* streamParts({
+  content,
+  finishReason,
+  usage,
+}: GenerateResult): AsyncGenerator<StreamPart, void> {
+  yield { type: "stream-start", warnings: [] };
+  for (const part of content) {
+    if (part.type === "tool-call") yield part;
+    if (part.type !== "text") continue;
+    const id = crypto.randomUUID();
+    yield { type: "text-start", id };
+    for (const delta of part.text.split(/(?<= )/)) {
+      await sleep(30);
+      yield { type: "text-delta", id, delta };
+    }
+    yield { type: "text-end", id };
+  }
+  yield { type: "finish", finishReason, usage };
+}
+
+function lastUserText(prompt: Prompt): string {
+  const message = prompt.findLast(({ role }) => role === "user");
+  const parts = message?.role === "user" ? message.content : [];
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(" ");
 }
 
 /** The agent's name of a server's tool: durable-mcp puts the connection's name in front. */

@@ -1,0 +1,82 @@
+import {
+  createAgentUIStreamResponse,
+  type InferUITools,
+  type OutputInterface,
+  type ToolSet,
+  type UIDataTypes,
+  type UIMessage,
+} from "ai";
+import type { DurableAgent, DurableAgentCallOptions } from "./durable-agent.ts";
+
+type RuntimeContext = Record<string, unknown>;
+
+/** The options of AI SDK's `createAgentUIStreamResponse` for these types. */
+type ResponseOptions<
+  CALL_OPTIONS,
+  TOOLS extends ToolSet,
+  RUNTIME_CONTEXT extends RuntimeContext,
+  OUTPUT extends OutputInterface,
+  UI_MESSAGE extends UIMessage<unknown, UIDataTypes, InferUITools<TOOLS>>,
+> = Parameters<
+  typeof createAgentUIStreamResponse<
+    CALL_OPTIONS,
+    TOOLS,
+    RUNTIME_CONTEXT,
+    OUTPUT,
+    unknown,
+    UI_MESSAGE
+  >
+>[0];
+
+/**
+ * Runs a durable agent and answers with a stream of UI messages, like AI SDK's
+ * `createAgentUIStreamResponse`, whose other options it takes too. It opens the session before it
+ * reads the messages: the results of the connections' tools are then validated and shown to the
+ * model as in the run that they come from, and approvals that were given are carried out.
+ *
+ * The session is released when the stream has ended, whether or not somebody reads it; pass
+ * `abortSignal: request.signal` to stop when the client is gone.
+ *
+ * @example
+ * return await createDurableAgentUIStreamResponse({
+ *   agent,
+ *   uiMessages: messages,
+ *   options: { sessionId: chatId, principal },
+ *   abortSignal: request.signal,
+ * });
+ */
+export async function createDurableAgentUIStreamResponse<
+  CALL_OPTIONS = never,
+  TOOLS extends ToolSet = ToolSet,
+  RUNTIME_CONTEXT extends RuntimeContext = RuntimeContext,
+  OUTPUT extends OutputInterface = never,
+  UI_MESSAGE extends UIMessage<unknown, UIDataTypes, InferUITools<TOOLS>> = UIMessage<
+    unknown,
+    UIDataTypes,
+    InferUITools<TOOLS>
+  >,
+>({
+  agent,
+  options,
+  ...response
+}: Omit<
+  ResponseOptions<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT, UI_MESSAGE>,
+  "agent" | "options"
+> & {
+  agent: DurableAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>;
+  options: DurableAgentCallOptions<CALL_OPTIONS>;
+}): Promise<Response> {
+  const { sessionId, principal, ...own } = options;
+  const { abortSignal } = response;
+  const open = await agent.open({ sessionId, principal, abortSignal });
+  try {
+    return await createAgentUIStreamResponse({
+      ...response,
+      agent: open,
+      // Also when there are none: the agent's schema may ask for some.
+      options: own as CALL_OPTIONS,
+    });
+  } finally {
+    await open.dispose();
+  }
+}

@@ -1,0 +1,156 @@
+import {
+  type JsonValue,
+  McpSessionError,
+  type SessionStore,
+  type StoredValue,
+} from "@durable-mcp/core";
+import { createFingerprint } from "./fingerprint.ts";
+import { fingerprintedPrefix, fingerprintKey } from "./fingerprinted-key.ts";
+import { openText, sealText, type UnreadableReason } from "./sealed-text.ts";
+import { purposeKeys, type SealingKey, type SealingKeys } from "./sealing-keys.ts";
+
+export interface EncryptStoreOptions {
+  /** What values are sealed with. The previous key still opens; a value is sealed anew when it is put. */
+  readonly keys: SealingKeys;
+  /**
+   * What principals are fingerprinted with. It cannot be changed: with another one the store's
+   * records are not found again. It may be the same secret as one of `keys`.
+   */
+  readonly fingerprintKey: SealingKey;
+  /**
+   * Told that a value could not be opened, and why: `malformed`, `unknown-key`, `tampered`, or
+   * `other-key` when it was genuine and stored under another key. It then reads as `null`.
+   */
+  readonly onUnreadable?: ((reason: UnreadableValueReason) => void) | undefined;
+}
+
+export type UnreadableValueReason = UnreadableReason | "other-key";
+
+/** The longest value, as JSON, in characters; as every store has it. */
+const maxValueLength = 1_000_000;
+/** A character is 4 bytes at most; what stands around the value is far smaller. */
+const maxDecompressedLength = 5_000_000;
+/** Longer keys and owners are left as they are, for the store to refuse. */
+const maxTextLength = 1_000;
+
+/**
+ * A store that keeps its values sealed in another one. Whoever can read that sees the agent, the
+ * agent session and the connection of each record, its times and its size; of the principal, in
+ * keys and owners, a fingerprint. Values are bound to their key.
+ *
+ * A value that cannot be opened reads as `null` with its revision, so that it can be replaced; to
+ * sessions that is state that does not parse, and means a fresh session. Values are compressed
+ * before they are sealed; one that is longer than a store holds after that is refused with
+ * `STATE_INVALID`.
+ *
+ * @throws {McpSessionError} at the first use: `CONNECTION_INVALID`, naming the key that is wrong
+ */
+export function encryptStore(store: SessionStore, options: EncryptStoreOptions): SessionStore {
+  const { onUnreadable } = options;
+  const fingerprint = createFingerprint(options.fingerprintKey);
+  // The keys and not their promise: some runtimes forbid to wait for what another request began.
+  let derived: Awaited<ReturnType<typeof purposeKeys>> | undefined;
+  const loadKeys = async () => (derived ??= await purposeKeys(options.keys, "store value"));
+
+  const outerKey = async (key: string) =>
+    isText(key) ? await fingerprintKey(key, fingerprint) : key;
+  const outerOwner = async (owner: string) => (isText(owner) ? await fingerprint(owner) : owner);
+
+  /** What was sealed, or nothing when it cannot be opened or is of another key. */
+  const open = async (outer: string, value: JsonValue): Promise<Sealed | undefined> => {
+    const opened =
+      typeof value === "string"
+        ? await openText(value, await loadKeys(), { maxDecompressedLength })
+        : { reason: "malformed" as const };
+    if ("reason" in opened) return unreadable(opened.reason);
+    const sealed = JSON.parse(opened.text) as Sealed;
+    return sealed.outer === outer ? sealed : unreadable("other-key");
+  };
+  const unreadable = (reason: UnreadableValueReason) => {
+    try {
+      onUnreadable?.(reason);
+    } catch {
+      // An observer that throws must not change what is stored.
+    }
+    return undefined;
+  };
+  const openStored = async (outer: string, stored: StoredValue | undefined) =>
+    stored && {
+      value: (await open(outer, stored.value))?.value ?? null,
+      revision: stored.revision,
+    };
+
+  return {
+    async get(key) {
+      const outer = await outerKey(key);
+      return await openStored(outer, await store.get(outer));
+    },
+    async put(key, value, ifRevision, { owner, ...putOptions }) {
+      const outer = await outerKey(key);
+      const [current] = await loadKeys();
+      const text = printSealed({ outer, key, owner, value });
+      const sealed = await sealText(text, current, { isCompressed: true });
+      const ownOptions = { ...putOptions, owner: await outerOwner(owner) };
+      const answer = await store.put(outer, sealed, ifRevision, ownOptions);
+      if (answer.ok) return answer;
+      return { ok: false, current: await openStored(outer, answer.current) };
+    },
+    async touch(key, at) {
+      await store.touch(await outerKey(key), at);
+    },
+    async delete(key, ifRevision) {
+      const outer = await outerKey(key);
+      const answer = await store.delete(outer, ifRevision);
+      if (answer.ok) return answer;
+      return { ok: false, current: await openStored(outer, answer.current) };
+    },
+    async list({ prefix, owner, ...query }) {
+      const outerPrefix = isText(prefix) ? fingerprintedPrefix(prefix) : prefix;
+      const page = await store.list({
+        ...query,
+        prefix: outerPrefix,
+        owner: owner === undefined ? undefined : await outerOwner(owner),
+      });
+      const records = await Promise.all(
+        page.records.map(async (record) => {
+          const sealed = await open(record.key, record.value);
+          // What cannot be opened is listed under what the store knows, so that it can be deleted.
+          const { key, owner: ofWhom } = sealed ?? record;
+          return { ...record, key, owner: ofWhom, value: sealed?.value ?? null };
+        }),
+      );
+      // A prefix that names a part of the principal is compared here; the store cannot.
+      const isPart = outerPrefix === prefix ? () => true : isInside(prefix!);
+      return { ...page, records: records.filter(isPart) };
+    },
+  };
+}
+
+/** What is encrypted. */
+interface Sealed {
+  /** The key in the store, to which the value is bound. */
+  readonly outer: string;
+  readonly key: string;
+  readonly owner: string;
+  readonly value: JsonValue;
+}
+
+function isInside(prefix: string) {
+  return ({ key }: { readonly key: string }) => key.startsWith(prefix);
+}
+
+function printSealed(sealed: Sealed): string {
+  let cause: unknown;
+  try {
+    const length = JSON.stringify(sealed.value)?.length ?? Infinity;
+    if (length <= maxValueLength) return JSON.stringify(sealed);
+  } catch (error) {
+    cause = error;
+  }
+  const message = `value must be JSON of at most ${maxValueLength} characters.`;
+  throw new McpSessionError("STATE_INVALID", message, { data: { field: "value" }, cause });
+}
+
+function isText(text: unknown): text is string {
+  return typeof text === "string" && text.length <= maxTextLength && text.isWellFormed();
+}

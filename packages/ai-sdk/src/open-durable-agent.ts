@@ -1,0 +1,64 @@
+import {
+  type OutputInterface,
+  type StreamTextResult,
+  ToolLoopAgent,
+  type ToolLoopAgentSettings,
+  type ToolSet,
+} from "ai";
+import type { SessionLease } from "./session-lease.ts";
+
+type RuntimeContext = Record<string, unknown>;
+
+/**
+ * An agent whose agent session is open, so that `tools` has the tools of its connections: for AI
+ * SDK helpers that need them before they call the agent, such as `createAgentUIStream`.
+ *
+ * It holds the session until it is disposed of and all of its streams have ended.
+ */
+export class OpenDurableAgent<
+  CALL_OPTIONS = never,
+  TOOLS extends ToolSet = ToolSet,
+  RUNTIME_CONTEXT extends RuntimeContext = RuntimeContext,
+  OUTPUT extends OutputInterface = never,
+>
+  // AI SDK offers steering to instances of its class alone.
+  extends ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>
+  implements AsyncDisposable
+{
+  readonly #lease: SessionLease<never>;
+
+  /** @internal */
+  constructor(
+    lease: Pick<SessionLease, "attach" | "dispose" | "closed">,
+    settings: ToolLoopAgentSettings<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>,
+  ) {
+    super(settings);
+    this.#lease = lease as SessionLease<never>;
+  }
+
+  /** As `stream` of `ToolLoopAgent`; the stream holds the session until it has ended. */
+  override async stream(
+    parameters: Parameters<
+      ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>["stream"]
+    >[0],
+  ): Promise<StreamTextResult<TOOLS, RUNTIME_CONTEXT, OUTPUT>> {
+    return this.#lease.attach(await super.stream(parameters));
+  }
+
+  /**
+   * Lets go of the session. When no stream is left, waits until all is written; else returns at
+   * once. Never rejects.
+   */
+  async dispose(): Promise<void> {
+    await this.#lease.dispose();
+  }
+
+  /** Resolves when the session is released and all is written, for a platform's `waitUntil`. */
+  get closed(): Promise<void> {
+    return this.#lease.closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose();
+  }
+}

@@ -1,0 +1,60 @@
+import { CompactEncrypt, compactDecrypt, errors } from "jose";
+import type { PurposeKey } from "./sealing-keys.ts";
+
+/** Why a sealed text was not opened. */
+export type UnreadableReason = "malformed" | "unknown-key" | "tampered";
+
+/**
+ * Encrypts and authenticates a text: a compact JWE with a key of our own (`dir`) and AES-256-GCM.
+ *
+ * @param options.isCompressed its length then says something about what is in it
+ * @see https://www.rfc-editor.org/rfc/rfc7516
+ */
+export async function sealText(
+  text: string,
+  { id, secret }: PurposeKey,
+  { isCompressed = false }: { readonly isCompressed?: boolean } = {},
+): Promise<string> {
+  return await new CompactEncrypt(new TextEncoder().encode(text))
+    .setProtectedHeader({
+      alg: "dir",
+      enc: "A256GCM",
+      kid: id,
+      ...(isCompressed && { zip: "DEF" as const }),
+    })
+    .encrypt(secret);
+}
+
+/**
+ * The text that was sealed with one of the keys, or why there is none. Whatever it is given, it
+ * does not throw.
+ *
+ * @param options.maxDecompressedLength in bytes; 0 refuses what was compressed
+ */
+export async function openText(
+  sealed: string,
+  keys: readonly PurposeKey[],
+  { maxDecompressedLength }: { readonly maxDecompressedLength: number },
+): Promise<{ readonly text: string } | { readonly reason: UnreadableReason }> {
+  let isKeyKnown = true;
+  try {
+    const { plaintext } = await compactDecrypt(
+      sealed,
+      ({ kid }) => {
+        const key = keys.find(({ id }) => id === kid);
+        isKeyKnown = key !== undefined;
+        if (key === undefined) throw new Error("The key is unknown.");
+        return key.secret;
+      },
+      {
+        keyManagementAlgorithms: ["dir"],
+        contentEncryptionAlgorithms: ["A256GCM"],
+        maxDecompressedLength,
+      },
+    );
+    return { text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(plaintext) };
+  } catch (error) {
+    if (!isKeyKnown) return { reason: "unknown-key" };
+    return { reason: error instanceof errors.JWEDecryptionFailed ? "tampered" : "malformed" };
+  }
+}

@@ -1,0 +1,85 @@
+import { McpSessionError } from "@durable-mcp/core";
+
+/** A secret of 32 random bytes, as bytes or as base64 text (`openssl rand -base64 32`). */
+export type SealingKey = Uint8Array | string;
+
+/** The keys that values are sealed with. */
+export interface SealingKeys {
+  /** Seals, and opens what it sealed. */
+  readonly current: SealingKey;
+  /** Only opens: the key that was current before. @default none */
+  readonly previous?: SealingKey | undefined;
+}
+
+/** A key for one purpose, with the name that sealed texts carry. */
+export interface PurposeKey {
+  readonly id: string;
+  readonly secret: Uint8Array;
+}
+
+/** What a key is for. One secret may serve all of them: each derives its own key. */
+export type SealingPurpose = "state" | "store value" | "store fingerprint";
+
+const keyLength = 32;
+const idLength = 6;
+
+/**
+ * Derives the keys of a purpose, the current one first.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field
+ */
+export async function purposeKeys(
+  keys: SealingKeys,
+  purpose: SealingPurpose,
+): Promise<readonly [PurposeKey, ...PurposeKey[]]> {
+  const { current, previous } = (keys ?? {}) as Partial<SealingKeys>;
+  const first = await purposeKey(current, purpose, "keys.current");
+  if (previous === undefined) return [first];
+  return [first, await purposeKey(previous, purpose, "keys.previous")];
+}
+
+/**
+ * Derives the key of a purpose from a secret (HKDF with SHA-256), and a name that says nothing
+ * about it.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field
+ */
+export async function purposeKey(
+  key: SealingKey | undefined,
+  purpose: SealingPurpose,
+  field: string,
+): Promise<PurposeKey> {
+  const secret = await crypto.subtle.importKey("raw", keyBytes(key, field), "HKDF", false, [
+    "deriveBits",
+  ]);
+  const info = new TextEncoder().encode(`durable-mcp ${purpose}`);
+  const bits = await crypto.subtle.deriveBits(
+    { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info },
+    secret,
+    (keyLength + idLength) * 8,
+  );
+  const derived = new Uint8Array(bits);
+  return { secret: derived.subarray(0, keyLength), id: base64Url(derived.subarray(keyLength)) };
+}
+
+/** Bytes as text for URLs, cookies and keys, without padding. */
+export function base64Url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+}
+
+function keyBytes(key: unknown, field: string): Uint8Array<ArrayBuffer> {
+  // A copy: the bytes may be a view of shared memory, which WebCrypto does not take.
+  if (key instanceof Uint8Array && key.length === keyLength) return new Uint8Array(key);
+  if (typeof key === "string" && /^[\w+/-]{43}=?$/.test(key)) {
+    const text = atob(key.replaceAll("-", "+").replaceAll("_", "/"));
+    return Uint8Array.from(text, (character) => character.charCodeAt(0));
+  }
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `${field} must be ${keyLength} bytes, as a Uint8Array or as base64 text. \`openssl rand -base64 ${keyLength}\` makes one.`,
+    { data: { field } },
+  );
+}

@@ -1,0 +1,36 @@
+import type {
+  ConnectionRegistry,
+  DurableSessions,
+  McpClientConnection,
+  SessionLease,
+} from "../src/index.ts";
+
+/** Durable sessions that say how often they were opened, and which leases were released. */
+export function countLeases<CONNECTIONS extends Record<string, McpClientConnection>>(
+  sessions: DurableSessions<CONNECTIONS>,
+) {
+  const leases: SessionLease<CONNECTIONS>[] = [];
+  const releases: number[] = [];
+  return {
+    sessions: {
+      ...sessions,
+      async open(...parameters) {
+        const lease = await sessions.open(...parameters);
+        const number = leases.push(lease);
+        void lease.closed.then(() => releases.push(number));
+        return lease;
+      },
+    } satisfies DurableSessions<CONNECTIONS>,
+    leases,
+    /** The numbers of the leases that were released, in order, from 1. */
+    releases,
+  };
+}
+
+/** Whether the clients of a step can still be used. */
+export async function isInUse(registry: ConnectionRegistry<any>): Promise<boolean> {
+  return await registry.tools({ onUnavailable: "throw" }).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,23 @@
+import { createScriptedModel } from "../scripted-model.ts";
+import type { ToolCall, Turn } from "../turn.ts";
+
+/** Understands "add …", "remove …" and, of everything else, that the cart is to be looked into. */
+export function createCartModel() {
+  return createScriptedModel(turnFor);
+}
+
+function turnFor(prompt: string): Turn {
+  const [, verb = "", items = ""] = /\b(add|remove)\s+(.+?)[.!]?$/i.exec(prompt) ?? [];
+  const tool = verb.toLowerCase() === "add" ? "add_item" : "remove_item";
+  const named = items.split(/,|\band\b/).flatMap((item) => item.trim() || []);
+  const calls: ToolCall[] = named.map((item) => ({ tool, input: { item } }));
+  if (calls.length === 0) calls.push({ tool: "list_items", input: {} });
+  return { prompt, calls, answer };
+}
+
+/** What the last call gave. After a lost session the first one begins with a note to the model. */
+function answer(results: string[]): string {
+  const isForgotten = results.some((result) => result.includes("\n"));
+  const contents = results.at(-1)?.split("\n").at(-1) ?? "";
+  return isForgotten ? `${contents} The shop has forgotten what was in it.` : contents;
+}
