@@ -37,6 +37,7 @@ export default defineConfig({
     projects: [
       project("core"),
       project("ai-sdk"),
+      project("stores", realServers),
       project("server"),
       project("e2e", realServers),
       project("examples", realServers),

@@ -6,6 +6,7 @@ export {
   type McpSessionErrorData,
 } from "./mcp-session-error.ts";
 export type { JsonRpcRequest } from "./json-rpc.ts";
+export { createMemoryStore, type MemoryStoreOptions } from "./memory-store.ts";
 export type { Principal } from "./principal.ts";
 export type { ResendPolicy } from "./resend-policy.ts";
 export type { SessionEvent } from "./session-event.ts";

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { setTimeout as sleep } from "node:timers/promises";
+import { McpSessionError } from "../mcp-session-error.ts";
+import type { JsonValue, SessionStore } from "../session-store.ts";
+import { expectAllToFail, expectKeys, listAll, put } from "./expectations.ts";
+import type { StoreTest } from "./store-test.ts";
+
+/** A server that the tests may stop and start. No other tests may run on it meanwhile. */
+export interface StoreServer {
+  /** Ends it as a crash would: `kill -9`. */
+  kill(): Promise<void>;
+  /** Starts it again, where it was and with the data that it had. */
+  start(): Promise<void>;
+}
+
+/** A server that goes down and comes back. */
+export function killedServerTests(server: StoreServer): readonly StoreTest[] {
+  return [
+    {
+      title: "fails with STORE_FAILED while its server is down, and works when that is back",
+      async run({ store, unique }) {
+        const revision = await put(store, unique, "kept", null, { owner: unique });
+        await server.kill();
+        try {
+          await expectAllToFail(store);
+        } finally {
+          await server.start();
+        }
+        assert.deepEqual(await untilItWorks(() => store.get(unique)), { value: "kept", revision });
+        await put(store, unique, 2, revision, { owner: unique });
+        expectKeys(await listAll(store, { owner: unique, limit: 1 }), [unique]);
+      },
+    },
+    {
+      title: "has what it said was saved when its server is killed in the middle of saves",
+      async run({ store, unique }) {
+        const keys = Array.from({ length: 4 }, (_, n) => `${unique}${n}`);
+        const saving = Promise.all(keys.map((key) => saveUntilItFails(store, key)));
+        await sleep(300);
+        await server.kill();
+        const saved = await saving;
+        await server.start();
+        for (const [n, { confirmed, tried }] of saved.entries()) {
+          assert.ok(confirmed >= 0, "there is to be something to lose");
+          const stored = await untilItWorks(() => store.get(keys[n]!));
+          // The last one may have been done without an answer.
+          assert.ok(
+            stored?.value === confirmed || stored?.value === tried,
+            "nothing is to be lost",
+          );
+        }
+      },
+    },
+  ];
+}
+
+/** Counts up until a put fails. */
+async function saveUntilItFails(store: SessionStore, key: string) {
+  let confirmed = -1;
+  for (let revision: string | null = null; ;) {
+    const tried: JsonValue = confirmed + 1;
+    try {
+      revision = await put(store, key, tried, revision);
+      confirmed = tried;
+    } catch (error) {
+      if (!McpSessionError.isInstance(error)) throw error;
+      assert.equal(error.code, "STORE_FAILED");
+      return { confirmed, tried };
+    }
+  }
+}
+
+/** A client may need a moment to find its server again; until then it fails. */
+async function untilItWorks<T>(run: () => Promise<T>): Promise<T> {
+  for (const deadline = Date.now() + 30_000; ;) {
+    try {
+      return await run();
+    } catch (error) {
+      if (!McpSessionError.isInstance(error) || error.code !== "STORE_FAILED") throw error;
+      if (Date.now() > deadline) throw error;
+      await sleep(100);
+    }
+  }
+}

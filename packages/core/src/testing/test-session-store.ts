@@ -1,0 +1,71 @@
+import { closedConnectionTests } from "./closed-connection-tests.ts";
+import { compareAndSetTests } from "./compare-and-set-tests.ts";
+import { expiryTests } from "./expiry-tests.ts";
+import { keyTests } from "./key-tests.ts";
+import { listTests } from "./list-tests.ts";
+import { processTests, type StoreProcesses } from "./process-tests.ts";
+import { killedServerTests, type StoreServer } from "./killed-server-tests.ts";
+import type { OpenedStore, StoreTest } from "./store-test.ts";
+import { valueTests } from "./value-tests.ts";
+
+export interface TestSessionStoreOptions {
+  /** `test` of Vitest, of Jest or of `node:test`. */
+  readonly test: (title: string, run: () => Promise<void>, timeoutMs?: number) => unknown;
+  /** Opens the store, each time on the same data, with tables made; what is in it may stay. */
+  readonly open: () => OpenedStore | Promise<OpenedStore>;
+  /** How other processes open it; without, the tests with six processes are left out. */
+  readonly processes?: StoreProcesses | undefined;
+  /** Whether the store has a connection that `close` closes. @default true */
+  readonly hasConnection?: boolean | undefined;
+  /** The server behind it; without, the tests in which that is killed are left out. */
+  readonly server?: StoreServer | undefined;
+}
+
+/**
+ * Declares the tests that every `SessionStore` passes. Each of them works with keys and owners of its
+ * own and leaves nothing behind but those, so they can run on a database that is in use.
+ *
+ * Runs under Node. The tests with processes take seconds.
+ *
+ * @example
+ * describe("my store", () => testSessionStore({ test, open: () => openMyStore() }));
+ */
+export function testSessionStore({
+  test,
+  open,
+  processes,
+  hasConnection = true,
+  server,
+}: TestSessionStoreOptions): void {
+  const declare = ({ title, run }: StoreTest) =>
+    test(
+      title,
+      async () => {
+        const opened: OpenedStore[] = [];
+        const openOne = async () => {
+          const one = await open();
+          opened.push(one);
+          return one;
+        };
+        try {
+          const { store } = await openOne();
+          await run({ store, open: openOne, unique: `test ${crypto.randomUUID()} ` });
+        } finally {
+          await Promise.allSettled(opened.map(async (one) => one.close?.()));
+        }
+      },
+      60_000,
+    );
+
+  const tests = [
+    ...compareAndSetTests,
+    ...valueTests,
+    ...keyTests,
+    ...expiryTests,
+    ...listTests,
+    ...(hasConnection ? closedConnectionTests : []),
+    ...(processes === undefined ? [] : processTests(processes)),
+    ...(server === undefined ? [] : killedServerTests(server)),
+  ];
+  for (const each of tests) declare(each);
+}

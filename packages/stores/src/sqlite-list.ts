@@ -1,0 +1,72 @@
+import type { StoreSelected, StoreSelection } from "@durable-mcp/core/store-driver";
+import { endOfPrefix, escapeText, unescapeText } from "./key-text.ts";
+import { quoteName } from "./quote-name.ts";
+import { live } from "./sqlite-statements.ts";
+
+/** A row as `sqliteList` selects it. */
+export interface SqliteRow {
+  readonly key: string;
+  readonly value: string;
+  readonly revision: string;
+  readonly owner: string;
+  readonly last_used_at: number;
+  readonly expires_at: number | null;
+}
+
+/**
+ * The query for one page and, to see whether it is the last, one row more. By idleness alone it goes
+ * through the index of that, so that it costs what it finds; otherwise in the order of keys, which
+ * no write changes.
+ */
+export function sqliteList(
+  { prefix, owner, idleSince, after, limit }: StoreSelection,
+  now: number,
+  table?: string,
+): { readonly sql: string; readonly values: Record<string, string | number> } {
+  const values: Record<string, string | number> = { $now: now, $limit: limit + 1 };
+  const conditions = [live];
+  const add = (condition: string, given: Record<string, string | number>) => {
+    conditions.push(condition);
+    Object.assign(values, given);
+  };
+  const isByIdleness = idleSince !== undefined && owner === undefined;
+
+  if (owner !== undefined) add("owner = $owner", { $owner: escapeText(owner) });
+  if (idleSince !== undefined) {
+    // A unary plus keeps a condition away from the indexes.
+    const lastUsedAt = isByIdleness ? "last_used_at" : "+last_used_at";
+    add(`${lastUsedAt} <= $idleSince`, { $idleSince: idleSince });
+  }
+  if (after !== undefined && isByIdleness) {
+    add("(last_used_at, key) > ($at, $after)", { $at: after[0], $after: escapeText(after[1]) });
+  } else if (after !== undefined) {
+    add("key > $after", { $after: escapeText(after[1]) });
+  }
+  if (prefix !== "") {
+    const key = isByIdleness ? "+key" : "key";
+    add(`${key} >= $prefix`, { $prefix: escapeText(prefix) });
+    const end = endOfPrefix(escapeText(prefix));
+    if (end !== undefined) add(`${key} < $end`, { $end: end });
+  }
+  const order = isByIdleness ? "last_used_at, key" : "key";
+  return {
+    sql: `SELECT key, value, revision, owner, last_used_at, expires_at FROM ${quoteName(table)}
+      WHERE ${conditions.join(" AND ")} ORDER BY ${order} LIMIT $limit`,
+    values,
+  };
+}
+
+/** The page in what `sqliteList` selected. */
+export function readSqlitePage(rows: readonly SqliteRow[], limit: number): StoreSelected {
+  const records = rows.slice(0, limit).map((row) => ({
+    key: unescapeText(row.key),
+    text: row.value,
+    revision: row.revision,
+    owner: unescapeText(row.owner),
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at ?? undefined,
+  }));
+  const last = records.at(-1);
+  if (last === undefined || rows.length === records.length) return { records };
+  return { records, end: [last.lastUsedAt, last.key] };
+}

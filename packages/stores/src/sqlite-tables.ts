@@ -1,0 +1,25 @@
+import { quoteName } from "./quote-name.ts";
+
+/**
+ * The schema of the SQLite store, as SQL that may run any number of times.
+ *
+ * @param table @default "mcp_sessions"
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a name that cannot be one
+ */
+export function sqliteTables(table?: string): string {
+  const name = quoteName(table);
+  return `\
+CREATE TABLE IF NOT EXISTS ${name} (
+  key TEXT NOT NULL PRIMARY KEY,
+  value TEXT NOT NULL,
+  revision TEXT NOT NULL,
+  owner TEXT NOT NULL,
+  last_used_at INTEGER NOT NULL,
+  expires_at INTEGER
+) STRICT;
+CREATE INDEX IF NOT EXISTS ${quoteName(table, "owner")} ON ${name} (owner, key);
+CREATE INDEX IF NOT EXISTS ${quoteName(table, "last_used_at")} ON ${name} (last_used_at, key);
+CREATE INDEX IF NOT EXISTS ${quoteName(table, "expires_at")} ON ${name} (expires_at)
+  WHERE expires_at IS NOT NULL;
+`;
+}
