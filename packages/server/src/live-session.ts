@@ -108,7 +108,7 @@ export interface LiveSession {
   /** The same from the record. @returns the revision that the server negotiated this time */
   replayInitialize(url: string): Promise<string | undefined>;
   /** Brings the server up to what is stored. */
-  follow(record: SessionRecord): Promise<void>;
+  follow(newest: StoredSession): Promise<void>;
   /** `undefined` when a request with one of the ids is in flight. */
   post(post: ClientPost): Promise<Response | undefined>;
   close(): Promise<void>;
@@ -381,8 +381,9 @@ export async function createLiveSession<State extends object>(
       await response.text();
       return negotiated;
     },
-    follow: (record) => {
-      const result = followTurn.then(() => applyRecord(record));
+    follow: (newest) => {
+      stored.see(newest);
+      const result = followTurn.then(() => applyRecord(stored.record));
       followTurn = result.catch(() => {});
       return result;
     },

@@ -8,6 +8,8 @@ const schema = z.object({
   owner: z.string(),
   createdAt: z.number(),
   usedAt: z.number(),
+  /** Counts the writes: of two copies, the one with more is the newer. */
+  changes: z.number(),
   /** The parameters of the client's `initialize`. */
   initialize: z.looseObject({ protocolVersion: z.string(), capabilities: object }),
   /** What was negotiated. */

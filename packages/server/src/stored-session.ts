@@ -22,6 +22,9 @@ export type SaveStateResult =
 export interface StoredSession {
   /** As last read or written. */
   readonly record: SessionRecord;
+  readonly revision: string;
+  /** Takes over what `other` read of the same session, if that is newer. */
+  see(other: StoredSession): void;
   /** Reads it again. `undefined` when the session has ended or expired. */
   load(): Promise<SessionRecord | undefined>;
   /**
@@ -65,8 +68,10 @@ export function createStoredSessions({ store, name, lifetime, now }: StoredSessi
     function take(stored: StoredValue | undefined): SessionRecord | undefined {
       const parsed = parse(stored);
       if (!stored || !parsed) return undefined;
-      revision = stored.revision;
-      record = parsed;
+      if (parsed.changes >= record.changes) {
+        ({ revision } = stored);
+        record = parsed;
+      }
       return parsed;
     }
 
@@ -77,11 +82,12 @@ export function createStoredSessions({ store, name, lifetime, now }: StoredSessi
       for (;;) {
         const changed = change(record);
         if (!changed) return "stopped";
-        const next = { ...changed, usedAt: Math.max(now(), changed.usedAt) };
+        const usedAt = Math.max(now(), changed.usedAt);
+        const next = { ...changed, usedAt, changes: record.changes + 1 };
         const result = await put(hash, next, revision);
         if (result.ok) {
-          record = next;
-          ({ revision } = result);
+          if (next.changes > record.changes) record = next;
+          if (record === next) ({ revision } = result);
           return "done";
         }
         if (!take(result.current)) return "gone";
@@ -91,6 +97,13 @@ export function createStoredSessions({ store, name, lifetime, now }: StoredSessi
     return {
       get record() {
         return record;
+      },
+      get revision() {
+        return revision;
+      },
+      see: (other) => {
+        if (other.record.changes <= record.changes) return;
+        ({ record, revision } = other);
       },
       load: async () => take(await store.get(keyOf(hash))),
       edit: async (change) => ((await replace(change)) === "gone" ? undefined : record),

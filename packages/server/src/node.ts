@@ -1,0 +1,20 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+
+/**
+ * Serves a handler over `node:http`, and as a middleware of Express and its relatives. A body that
+ * a parser in front of it has read (`express.json()`) is taken from `request.body`.
+ */
+export function toNodeHandler(
+  handler: (request: Request) => Response | Promise<Response>,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const listener = getRequestListener(handler, { overrideGlobalObjects: false });
+  return async (request, response) => {
+    const { body } = request as { body?: unknown };
+    if (request.readableEnded && body !== undefined) {
+      const rawBody = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+      Object.assign(request, { rawBody });
+    }
+    await listener(request, response);
+  };
+}
