@@ -1,9 +1,13 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { testSessionStore } from "@durable-mcp/core/testing";
-import { afterAll, describe, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import openSqlite from "../test/open-sqlite.ts";
+import { sqliteList } from "./sqlite-list.ts";
+import { sqliteStatements } from "./sqlite-statements.ts";
+import { createSqliteStore } from "./sqlite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "durable-mcp-sqlite-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -19,4 +23,158 @@ describe("the suite for stores", () => {
       execArgv: ["--conditions=@durable-mcp/source", "--disable-warning=ExperimentalWarning"],
     },
   });
+});
+
+test("the suite notices processes that overwrite each other's updates", async () => {
+  const path = join(folder, "without-compare.db");
+  const tests = new Map<string, () => Promise<void>>();
+  testSessionStore({
+    test: (title, run) => tests.set(title, run),
+    open: () => openSqlite(path),
+    processes: {
+      module: new URL("../test/open-sqlite-without-compare.ts", import.meta.url),
+      data: () => path,
+      execArgv: ["--conditions=@durable-mcp/source", "--disable-warning=ExperimentalWarning"],
+    },
+  });
+  const run = tests.get("loses no update of six processes that count up at once");
+  await expect(run?.()).rejects.toThrow("Expected values to be strictly equal");
+});
+
+test("creates the file for this user alone", async () => {
+  const path = join(folder, "private.db");
+  const store = createSqliteStore({ path });
+  await store.put("k", 1, null, { owner: "o" });
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  }
+  await store.close();
+});
+
+test("sets WAL and a busy time-out", async () => {
+  const path = join(folder, "modes.db");
+  await openSqlite(path).store.get("k");
+  const database = new DatabaseSync(path);
+  expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
+  database.close();
+});
+
+test("does nothing before it is used, and fails when the file cannot be", async () => {
+  const store = createSqliteStore({ path: join(folder, "no such folder", "sessions.db") });
+  await expect(store.get("k")).rejects.toMatchObject({
+    code: "STORE_FAILED",
+    message: expect.not.stringContaining("no such folder"),
+    cause: expect.objectContaining({ code: "ENOENT" }),
+  });
+});
+
+test("tries again to open a file that could not be opened", async () => {
+  const later = join(folder, "later");
+  const store = createSqliteStore({ path: join(later, "sessions.db") });
+  await expect(store.get("k")).rejects.toMatchObject({ code: "STORE_FAILED" });
+  mkdirSync(later);
+  expect(await store.get("k")).toBeUndefined();
+  await store.close();
+});
+
+test("fails when another process holds the file for longer than the busy time-out", async () => {
+  const path = join(folder, "held.db");
+  const store = createSqliteStore({ path, busyTimeoutMs: 20 });
+  await store.put("k", 1, null, { owner: "o" });
+  const other = new DatabaseSync(path);
+  other.exec("BEGIN IMMEDIATE");
+  await expect(store.put("l", 1, null, { owner: "o" })).rejects.toMatchObject({
+    code: "STORE_FAILED",
+  });
+  expect(await store.get("k")).toMatchObject({ value: 1 });
+  other.exec("ROLLBACK");
+  expect((await store.put("l", 1, null, { owner: "o" })).ok).toBe(true);
+  other.close();
+  await store.close();
+});
+
+test("works on a database of the application, which stays open", async () => {
+  const database = new DatabaseSync(":memory:");
+  const store = createSqliteStore({ database, table: 'odd "name"' });
+  await expect(store.get("k")).rejects.toMatchObject({ code: "STORE_FAILED" });
+  await store.createTables();
+  await store.createTables();
+  await store.put("k", 1, null, { owner: "o" });
+  await store.close();
+  await expect(store.get("k")).rejects.toMatchObject({ code: "STORE_FAILED" });
+  expect(database.prepare('SELECT key FROM "odd ""name"""').all()).toHaveLength(1);
+  database.close();
+});
+
+test("refuses options that contradict each other", () => {
+  const database = new DatabaseSync(":memory:");
+  const wrong = [
+    () => createSqliteStore({}),
+    () => createSqliteStore({ path: ":memory:", database }),
+    () => createSqliteStore({ path: ":memory:", table: "" }),
+    () => createSqliteStore({ path: ":memory:", table: "a\0b" }),
+    () => createSqliteStore({ path: ":memory:", table: "é".repeat(25) }),
+  ];
+  for (const create of wrong) {
+    expect(create).toThrow(expect.objectContaining({ code: "CONNECTION_INVALID" }));
+  }
+});
+
+test("deletes what has expired as new records come", async () => {
+  const database = new DatabaseSync(":memory:");
+  let time = 0;
+  const store = createSqliteStore({ database, now: () => time });
+  await store.createTables();
+  const put = (key: string) => store.put(key, 1, null, { owner: "o", expiresAt: time + 10 });
+  for (let n = 0; n < 100; n += 1) {
+    await put(`record ${n}`);
+    time += 1;
+  }
+  const { count } = database.prepare("SELECT count(*) AS count FROM mcp_sessions").get() as {
+    count: number;
+  };
+  expect(count).toBeLessThan(20);
+});
+
+test("uses an index for each kind of listing and for what has expired", async () => {
+  const database = new DatabaseSync(":memory:");
+  const store = createSqliteStore({ database });
+  await store.createTables();
+  const none = { prefix: "", owner: undefined, idleSince: undefined, after: undefined, limit: 10 };
+  const after = [5, "k"] as const;
+  const plans = [
+    [{ ...none, prefix: "a" }, "sqlite_autoindex_mcp_sessions_1 (key>? AND key<?)"],
+    [{ ...none, prefix: "a", after }, "sqlite_autoindex_mcp_sessions_1 (key>? AND key<?)"],
+    [{ ...none, owner: "o" }, "mcp_sessions_owner (owner=?)"],
+    [{ ...none, owner: "o", after }, "mcp_sessions_owner (owner=? AND key>?)"],
+    [{ ...none, owner: "o", prefix: "a" }, "mcp_sessions_owner (owner=? AND key>? AND key<?)"],
+    [{ ...none, owner: "o", idleSince: 5 }, "mcp_sessions_owner (owner=?)"],
+    [{ ...none, idleSince: 5 }, "mcp_sessions_last_used_at (last_used_at<?)"],
+    [
+      { ...none, idleSince: 5, after },
+      "mcp_sessions_last_used_at ((last_used_at,key)>(?,?) AND last_used_at<?)",
+    ],
+    [{ ...none, idleSince: 5, prefix: "a" }, "mcp_sessions_last_used_at (last_used_at<?)"],
+  ] as const;
+  // Without statistics and, as SQLite may have them, with some.
+  for (const prepare of ["", "ANALYZE"]) {
+    if (prepare) {
+      for (let n = 0; n < 1_000; n += 1) {
+        await store.put(`${n}`, 1, null, { owner: `${n % 10}`, expiresAt: Date.now() + 1e9 });
+      }
+      database.exec(prepare);
+    }
+    for (const [selection, plan] of plans) {
+      const { sql, values } = sqliteList(selection, 1);
+      const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(values);
+      // One step: no table is scanned, nothing is sorted.
+      expect(steps.map(({ detail }) => detail)).toEqual([
+        `SEARCH mcp_sessions USING INDEX ${plan}`,
+      ]);
+    }
+  }
+  const steps = database.prepare(`EXPLAIN QUERY PLAN ${sqliteStatements().purge}`).all({ $now: 1 });
+  expect(steps.map(({ detail }) => detail).join()).toContain(
+    "mcp_sessions_expires_at (expires_at<?)",
+  );
 });

@@ -99,8 +99,10 @@ export async function expectAllToFail(store: SessionStore): Promise<void> {
     () => store.delete(key, "secret revision"),
     () => store.list({ owner, limit: 1 }),
   ];
-  for (const call of calls) {
-    const error = await expectRejection("STORE_FAILED", undefined, call, ["secret"]);
-    assert.ok(error.cause !== undefined, "the error is to have a cause");
-  }
+  await Promise.all(
+    calls.map(async (call) => {
+      const error = await expectRejection("STORE_FAILED", undefined, call, ["secret"]);
+      assert.ok(error.cause !== undefined, "the error is to have a cause");
+    }),
+  );
 }

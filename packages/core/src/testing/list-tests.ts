@@ -265,7 +265,7 @@ async function listWhileWriting(
   const keys = Array.from({ length: 60 }, (_, n) => `${unique}${n}`);
   const strays = Array.from({ length: 60 }, (_, n) => `${unique}${n} stray`);
   const options = { owner: unique };
-  for (const key of [...keys, ...strays]) {
+  for (const key of keys.flatMap((each, n) => [each, strays[n]!])) {
     const { records } = await store.list({ prefix: key, limit: 1_000 });
     const current = records.find((record) => record.key === key)?.revision ?? null;
     await put(store, key, 1, current, options);

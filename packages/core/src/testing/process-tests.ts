@@ -35,7 +35,7 @@ export function processTests(processes: StoreProcesses): readonly StoreTest[] {
       run: ({ store, unique }) =>
         withWorkers(async (workers) => {
           await put(store, unique, 0);
-          const times = 50;
+          const times = 25;
           const conflicts = await Promise.all(
             workers.map((worker) => worker.ask({ task: "count", key: unique, times })),
           );

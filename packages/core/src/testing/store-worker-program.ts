@@ -1,4 +1,5 @@
 // A process of the tests with several: `node store-worker-program.ts <module URL> <data as JSON>`.
+import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionStore } from "../session-store.ts";
 import type { OpenedStore } from "./store-test.ts";
 import type { StoreTask, StoreWorkerMessage } from "./store-worker.ts";
@@ -41,6 +42,8 @@ async function count(from: SessionStore, key: string, times: number): Promise<nu
   for (let done = 0; done < times;) {
     if (current === undefined) throw new Error("The value is gone.");
     const value = Number(current.value) + 1;
+    // Others write meanwhile. Without this a fast store serves one process after the other.
+    await sleep(Math.random() * 4);
     const answer = await from.put(key, value, current.revision, { owner: "a process" });
     if (answer.ok) {
       done += 1;

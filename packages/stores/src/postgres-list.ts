@@ -1,0 +1,78 @@
+import type { StoreSelected, StoreSelection } from "@durable-mcp/core/store-driver";
+import { endOfPrefix, escapeText, unescapeText } from "./key-text.ts";
+import { createPostgresValues, type PostgresQuery, sha256 } from "./postgres-query.ts";
+import { indexedKeyLength } from "./postgres-tables.ts";
+
+/** A row as `postgresList` selects it; `pg` gives a bigint as text. */
+export interface PostgresRow {
+  readonly key: string;
+  readonly value: string;
+  readonly revision: string;
+  readonly owner: string;
+  readonly last_used_at: string | number | bigint;
+  readonly expires_at: string | number | bigint | null;
+}
+
+/**
+ * The query for one page and, to see whether it is the last, one row more. An owner's records come in
+ * the order of the hashes of their keys; idle ones in that of their last use, so that a page costs
+ * what it finds; all others in that of their keys.
+ */
+export function postgresList(
+  name: string,
+  { prefix, owner, idleSince, after, limit }: StoreSelection,
+  now: number,
+): PostgresQuery {
+  const { value, values } = createPostgresValues();
+  const conditions = [`(expires_at IS NULL OR expires_at > ${value(now)})`];
+  const keyStart = `left(key, ${indexedKeyLength})`;
+  const start = escapeText(prefix);
+  if (prefix !== "") conditions.push(`starts_with(key, ${value(start)})`);
+  if (idleSince !== undefined) conditions.push(`last_used_at <= ${value(idleSince)}`);
+
+  let order: string;
+  let position: (key: string) => string;
+  if (owner !== undefined) {
+    const escapedOwner = escapeText(owner);
+    conditions.push(`owner_hash = ${value(sha256(escapedOwner))}`);
+    conditions.push(`owner = ${value(escapedOwner)}`);
+    order = "key_hash";
+    position = (key) => value(sha256(key));
+  } else if (idleSince !== undefined) {
+    order = "last_used_at, key_hash";
+    position = (key) => `${value(after![0])}, ${value(sha256(key))}`;
+  } else {
+    order = `${keyStart}, key_hash`;
+    position = (key) => `${value(indexedStart(key))}, ${value(sha256(key))}`;
+    if (prefix !== "") {
+      conditions.push(`${keyStart} >= ${value(indexedStart(start))}`);
+      const end = endOfPrefix(indexedStart(start));
+      if (end !== undefined) conditions.push(`${keyStart} < ${value(end)}`);
+    }
+  }
+  if (after !== undefined) conditions.push(`(${order}) > (${position(escapeText(after[1]))})`);
+  const text = `SELECT key, value, revision, owner, last_used_at, expires_at FROM ${name}
+    WHERE ${conditions.join(" AND ")} ORDER BY ${order} LIMIT ${value(limit + 1)}`;
+  return { text, values };
+}
+
+/** The page in what `postgresList` selected. */
+export function readPostgresPage(rows: readonly PostgresRow[], limit: number): StoreSelected {
+  const records = rows.slice(0, limit).map((row) => ({
+    key: unescapeText(row.key),
+    text: row.value,
+    revision: row.revision,
+    owner: unescapeText(row.owner),
+    lastUsedAt: Number(row.last_used_at),
+    expiresAt: row.expires_at === null ? undefined : Number(row.expires_at),
+  }));
+  const last = records.at(-1);
+  if (last === undefined || rows.length === records.length) return { records };
+  return { records, end: [last.lastUsedAt, last.key] };
+}
+
+/** As PostgreSQL's `left`: it counts code points. */
+function indexedStart(text: string): string {
+  if (text.length <= indexedKeyLength) return text;
+  return Array.from(text).slice(0, indexedKeyLength).join("");
+}

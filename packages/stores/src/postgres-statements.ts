@@ -1,0 +1,72 @@
+import type { StoreWrite } from "@durable-mcp/core/store-driver";
+import { escapeText } from "./key-text.ts";
+import { createPostgresValues, type PostgresQuery, sha256 } from "./postgres-query.ts";
+
+/** The statements of the PostgreSQL store on one table. Each is atomic by itself. */
+export function postgresStatements(name: string) {
+  return {
+    get(key: string, now: number): PostgresQuery {
+      const { value, values } = createPostgresValues();
+      const text = `SELECT value AS text, revision FROM ${name}
+        WHERE key_hash = ${value(sha256(escapeText(key)))} AND ${live(value(now))}`;
+      return { text, values };
+    },
+    put({ key, ifRevision, expiresAt, ...write }: StoreWrite, now: number): PostgresQuery {
+      const { value, values } = createPostgresValues();
+      const escapedKey = escapeText(key);
+      const owner = escapeText(write.owner);
+      const keyHash = value(sha256(escapedKey));
+      const time = value(now);
+      const given = {
+        value: value(write.text),
+        revision: value(write.revision),
+        ownerHash: value(sha256(owner)),
+        owner: value(owner),
+        expiresAt: value(expiresAt ?? null),
+      };
+      if (ifRevision !== null) {
+        const text = `UPDATE ${name} SET value = ${given.value}, revision = ${given.revision},
+            owner_hash = ${given.ownerHash}, owner = ${given.owner},
+            last_used_at = greatest(last_used_at, ${time}), expires_at = ${given.expiresAt}
+          WHERE key_hash = ${keyHash} AND revision = ${value(escapeText(ifRevision))}
+            AND ${live(time)}`;
+        return { text, values };
+      }
+      // With each new record go two that have expired, so these never pile up.
+      const text = `WITH expired AS (
+          DELETE FROM ${name} WHERE key_hash IN (
+            SELECT key_hash FROM ${name} WHERE expires_at <= ${time} AND key_hash <> ${keyHash}
+            LIMIT 2 FOR UPDATE SKIP LOCKED)
+        )
+        INSERT INTO ${name} AS stored
+          (key_hash, key, value, revision, owner_hash, owner, last_used_at, expires_at)
+        VALUES (${keyHash}, ${value(escapedKey)}, ${given.value}, ${given.revision},
+          ${given.ownerHash}, ${given.owner}, ${time}, ${given.expiresAt})
+        ON CONFLICT (key_hash) DO UPDATE SET value = excluded.value, revision = excluded.revision,
+          owner_hash = excluded.owner_hash, owner = excluded.owner,
+          last_used_at = excluded.last_used_at, expires_at = excluded.expires_at
+        WHERE stored.expires_at <= ${time}`;
+      return { text, values };
+    },
+    touch(key: string, at: number, now: number): PostgresQuery {
+      const { value, values } = createPostgresValues();
+      const time = value(at);
+      const text = `UPDATE ${name} SET last_used_at = ${time}
+        WHERE key_hash = ${value(sha256(escapeText(key)))} AND last_used_at < ${time}
+          AND ${live(value(now))}`;
+      return { text, values };
+    },
+    delete(key: string, ifRevision: string | undefined, now: number): PostgresQuery {
+      const { value, values } = createPostgresValues();
+      const text = `DELETE FROM ${name} WHERE key_hash = ${value(sha256(escapeText(key)))}`;
+      if (ifRevision === undefined) return { text, values };
+      const isIt = `revision = ${value(escapeText(ifRevision))} AND ${live(value(now))}`;
+      return { text: `${text} AND ${isIt}`, values };
+    },
+  };
+}
+
+/** What has not expired. */
+function live(now: string): string {
+  return `(expires_at IS NULL OR expires_at > ${now})`;
+}

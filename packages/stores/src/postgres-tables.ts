@@ -1,0 +1,45 @@
+import { quoteName } from "./quote-name.ts";
+
+/** Where the table of the PostgreSQL store is. */
+export interface PostgresNames {
+  /** A schema that exists. @default the first of the `search_path` */
+  readonly schema?: string | undefined;
+  /** @default "mcp_sessions" */
+  readonly table?: string | undefined;
+}
+
+/** So many characters of a key are in an index: one entry of an index has room for 2,704 bytes. */
+export const indexedKeyLength = 500;
+
+/** The table's name as it stands in SQL. */
+export function postgresTableName({ schema, table }: PostgresNames): string {
+  return schema === undefined ? quoteName(table) : `${quoteName(schema)}.${quoteName(table)}`;
+}
+
+/**
+ * The schema of the PostgreSQL store, as SQL that may run any number of times, though not twice at
+ * once: `createTables` sees to that.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a name that cannot be one
+ */
+export function postgresTables(names: PostgresNames = {}): string {
+  const name = postgresTableName(names);
+  const index = (column: string) => quoteName(names.table, column);
+  return `\
+CREATE TABLE IF NOT EXISTS ${name} (
+  key_hash bytea PRIMARY KEY,
+  key text COLLATE "C" NOT NULL,
+  value text NOT NULL,
+  revision text NOT NULL,
+  owner_hash bytea NOT NULL,
+  owner text COLLATE "C" NOT NULL,
+  last_used_at bigint NOT NULL,
+  expires_at bigint
+);
+CREATE INDEX IF NOT EXISTS ${index("key")} ON ${name} (left(key, ${indexedKeyLength}), key_hash);
+CREATE INDEX IF NOT EXISTS ${index("owner")} ON ${name} (owner_hash, key_hash);
+CREATE INDEX IF NOT EXISTS ${index("last_used_at")} ON ${name} (last_used_at, key_hash);
+CREATE INDEX IF NOT EXISTS ${index("expires_at")} ON ${name} (expires_at)
+  WHERE expires_at IS NOT NULL;
+`;
+}

@@ -1,0 +1,88 @@
+import type {
+  StoreSelected,
+  StoreSelection,
+  StoredTextRecord,
+} from "@durable-mcp/core/store-driver";
+import { endOfPrefix } from "./key-text.ts";
+
+/** So many members one script looks at: Redis does nothing else meanwhile. */
+const looksPerScript = 2_000;
+
+/**
+ * One page, from as many runs of the script `list` as it takes. The indexes are sorted sets in which
+ * only the order of the members' bytes counts: of keys, of owners and keys, of times and keys.
+ *
+ * @param run runs the script with its own arguments
+ */
+export async function listFromRedis(
+  { prefix, owner, idleSince, after, limit }: StoreSelection,
+  run: (args: readonly string[]) => Promise<unknown>,
+): Promise<StoreSelected> {
+  const range = rangeOf({ prefix, owner, idleSince, after });
+  const records: StoredTextRecord[] = [];
+  let { min } = range;
+  while (records.length <= limit) {
+    const reply = (await run([
+      ...[range.index, min, range.max, String(range.skippedBytes)],
+      ...[String(limit + 1 - records.length), String(looksPerScript)],
+      ...[prefix, idleSince === undefined ? "" : String(idleSince)],
+    ])) as string[];
+    records.push(...readRecords(reply));
+    const stoppedAt = reply[0] ?? "";
+    if (stoppedAt === "") break;
+    min = `(${stoppedAt.slice(1)}`;
+  }
+  if (records.length <= limit) return { records };
+  const page = records.slice(0, limit);
+  const last = page[limit - 1]!;
+  return { records: page, end: [last.lastUsedAt, last.key] };
+}
+
+/** Times in members and in records: as many digits as the largest has, so that bytes sort as numbers. */
+export function printTime(time: number): string {
+  return String(time).padStart(16, "0");
+}
+
+/** Which part of which index (by its number among the script's keys) has what is asked for. */
+function rangeOf({ prefix, owner, idleSince, after }: Omit<StoreSelection, "limit">) {
+  if (owner !== undefined) {
+    const start = `${Buffer.byteLength(owner)}:${owner}`;
+    return {
+      index: "2",
+      min: after === undefined ? `[${start}${prefix}` : `(${start}${after[1]}`,
+      max: `(${endOfPrefix(start + prefix)}`,
+      skippedBytes: Buffer.byteLength(start),
+    };
+  }
+  if (idleSince !== undefined) {
+    return {
+      index: "3",
+      min: after === undefined ? "-" : `(${printTime(after[0])}${after[1]}`,
+      max: `(${printTime(idleSince + 1)}`,
+      skippedBytes: 16,
+    };
+  }
+  const end = endOfPrefix(prefix);
+  return {
+    index: "1",
+    min: after === undefined ? `[${prefix}` : `(${after[1]}`,
+    max: end === undefined ? "+" : `(${end}`,
+    skippedBytes: 0,
+  };
+}
+
+function readRecords(reply: readonly string[]): StoredTextRecord[] {
+  const records: StoredTextRecord[] = [];
+  for (let at = 1; at < reply.length; at += 6) {
+    const [key, text, revision, owner, lastUsedAt, expiresAt] = reply.slice(at, at + 6);
+    records.push({
+      key: key!,
+      text: text!,
+      revision: revision!,
+      owner: owner!,
+      lastUsedAt: Number(lastUsedAt),
+      expiresAt: expiresAt === "" ? undefined : Number(expiresAt),
+    });
+  }
+  return records;
+}

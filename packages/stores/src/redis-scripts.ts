@@ -1,0 +1,154 @@
+import { createHash } from "node:crypto";
+
+/** A Lua script. Redis runs one at a time, so each is atomic. */
+export interface RedisScript {
+  readonly text: string;
+  readonly sha1: string;
+}
+
+/**
+ * Names of keys and what all scripts share. The value stands by itself, so that Redis can let it expire
+ * while the small rest of the record is still needed to find its way out of the indexes.
+ */
+const shared = `
+local keys, owners, idle, expiry = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local recordPrefix, valuePrefix, now = ARGV[1], ARGV[2], tonumber(ARGV[3])
+
+local function loadMeta(key)
+  local found = redis.call('HMGET', recordPrefix .. key, 'revision', 'owner', 'lastUsedAt', 'expiresAt')
+  if not found[1] then return nil end
+  return { revision = found[1], owner = found[2], lastUsedAt = found[3], expiresAt = found[4] }
+end
+
+local function isLive(meta)
+  return meta and (meta.expiresAt == '' or tonumber(meta.expiresAt) > now)
+end
+
+local function load(key)
+  local meta = loadMeta(key)
+  if not isLive(meta) then return nil end
+  meta.value = redis.call('GET', valuePrefix .. key)
+  return meta.value and meta or nil
+end
+
+local function ownerMember(owner, key) return #owner .. ':' .. owner .. key end
+
+local function leaveIndexes(key, meta)
+  redis.call('ZREM', keys, key)
+  redis.call('ZREM', owners, ownerMember(meta.owner, key))
+  redis.call('ZREM', idle, meta.lastUsedAt .. key)
+  redis.call('ZREM', expiry, key)
+end
+
+local function forget(key)
+  local meta = loadMeta(key)
+  if meta then leaveIndexes(key, meta) end
+  redis.call('DEL', recordPrefix .. key, valuePrefix .. key)
+  redis.call('ZREM', expiry, key)
+end
+`;
+
+/** ARGV: key. */
+const get = `
+local found = load(ARGV[4])
+return found and { found.value, found.revision }
+`;
+
+/** ARGV: key, value, revision, '=' and the expected revision or '', owner, expiresAt or ''. */
+const put = `
+local key, value, revision, expected, owner, expiresAt = unpack(ARGV, 4)
+local before = load(key)
+if expected ~= (before and '=' .. before.revision or '') then return 0 end
+
+-- The first write is the one that fails when there is no memory left: then nothing was done.
+redis.call('SET', valuePrefix .. key, value)
+local meta = loadMeta(key)
+if meta then leaveIndexes(key, meta) end
+local lastUsedAt = ARGV[3]
+if before and tonumber(before.lastUsedAt) > now then lastUsedAt = before.lastUsedAt end
+redis.call('HSET', recordPrefix .. key, 'revision', revision, 'owner', owner,
+  'lastUsedAt', lastUsedAt, 'expiresAt', expiresAt)
+redis.call('ZADD', keys, 0, key)
+redis.call('ZADD', owners, 0, ownerMember(owner, key))
+redis.call('ZADD', idle, 0, lastUsedAt .. key)
+if expiresAt ~= '' then
+  redis.call('ZADD', expiry, expiresAt, key)
+  redis.call('PEXPIREAT', valuePrefix .. key, expiresAt)
+end
+
+-- With each put go two records that have expired, so these never pile up.
+for _, expired in ipairs(redis.call('ZRANGEBYSCORE', expiry, '-inf', ARGV[3], 'LIMIT', 0, 2)) do
+  if expired ~= key then forget(expired) end
+end
+return 1
+`;
+
+/** ARGV: key, at. */
+const touch = `
+local key, at = ARGV[4], ARGV[5]
+local found = load(key)
+if found and tonumber(found.lastUsedAt) < tonumber(at) then
+  redis.call('HSET', recordPrefix .. key, 'lastUsedAt', at)
+  redis.call('ZREM', idle, found.lastUsedAt .. key)
+  redis.call('ZADD', idle, 0, at .. key)
+end
+return 1
+`;
+
+/** ARGV: key, '=' and the expected revision or ''. */
+const remove = `
+local key, expected = ARGV[4], ARGV[5]
+if expected ~= '' then
+  local found = load(key)
+  if not found or expected ~= '=' .. found.revision then return 0 end
+end
+forget(key)
+return 1
+`;
+
+/**
+ * ARGV: which index, min, max, how many bytes of a member are not key, how many records, how many
+ * members to look at, prefix, idleSince or ''. Gives '=' and the last member looked at, or ''
+ * when there are no more, then the records, six fields each.
+ */
+const list = `
+local index, min, max = KEYS[tonumber(ARGV[4])], ARGV[5], ARGV[6]
+local skipped, wanted, looks = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local prefix, idleSince = ARGV[10], tonumber(ARGV[11])
+local members = redis.call('ZRANGEBYLEX', index, min, max, 'LIMIT', 0, looks)
+local page = { '' }
+for number, member in ipairs(members) do
+  local key = string.sub(member, skipped + 1)
+  if string.sub(key, 1, #prefix) == prefix then
+    local meta = loadMeta(key)
+    if isLive(meta) and (not idleSince or tonumber(meta.lastUsedAt) <= idleSince) then
+      local value = redis.call('GET', valuePrefix .. key)
+      if value then
+        for _, field in ipairs({ key, value, meta.revision, meta.owner, meta.lastUsedAt, meta.expiresAt }) do
+          page[#page + 1] = field
+        end
+        wanted = wanted - 1
+      end
+    end
+  end
+  if wanted == 0 or (number == #members and number == looks) then
+    page[1] = '=' .. member
+    break
+  end
+end
+return page
+`;
+
+/** The scripts of the Redis store. */
+export const redisScripts = {
+  get: script(get),
+  put: script(put),
+  touch: script(touch),
+  delete: script(remove),
+  list: script(list),
+};
+
+function script(body: string): RedisScript {
+  const text = shared + body;
+  return { text, sha1: createHash("sha1").update(text).digest("hex") };
+}

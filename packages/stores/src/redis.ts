@@ -1,0 +1,108 @@
+import { McpSessionError, type SessionStore } from "@durable-mcp/core";
+import { createDrivenStore } from "@durable-mcp/core/store-driver";
+import { inTime } from "./in-time.ts";
+import { listFromRedis, printTime } from "./redis-list.ts";
+import { type RedisScript, redisScripts } from "./redis-scripts.ts";
+
+/** What the store needs of a client of `redis`: `createClient`, `createClientPool`, `createCluster`. */
+export interface RedisClient {
+  eval(script: string, options: RedisScriptOptions): Promise<unknown>;
+  evalSha(sha1: string, options: RedisScriptOptions): Promise<unknown>;
+}
+
+export interface RedisScriptOptions {
+  keys: string[];
+  arguments: string[];
+}
+
+export interface RedisStoreOptions {
+  /** A client of `redis`, which stays yours: give it an `error` listener, connect it, close it. */
+  readonly client: RedisClient;
+  /** What the store's keys start with, in braces; one store lives on one shard. @default "mcp-sessions" */
+  readonly prefix?: string | undefined;
+  /** How long to wait for an answer, in milliseconds; then the call fails. @default 10000 */
+  readonly timeoutMs?: number | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  readonly now?: (() => number) | undefined;
+}
+
+/**
+ * A store in Redis 6.2 or newer, through a client of `redis`. There is nothing to create beforehand.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a prefix that is empty or has braces
+ */
+export function createRedisStore({
+  client,
+  prefix = "mcp-sessions",
+  timeoutMs = 10_000,
+  now,
+}: RedisStoreOptions): SessionStore {
+  if (!/^[^{}]+$/.test(prefix)) {
+    throw new McpSessionError("CONNECTION_INVALID", "prefix must be text without braces.", {
+      data: { field: "prefix" },
+    });
+  }
+  // What is in braces decides on the shard: all keys of a store are on one, as scripts need it.
+  const name = (part: string) => `{${prefix}}:${part}`;
+  const keys = ["keys", "owners", "idle", "expiry"].map(name);
+
+  const run = (script: RedisScript, time: number, args: readonly string[]): Promise<unknown> =>
+    inTime(timeoutMs, async (signal) => {
+      const scripts = withSignal(client, signal);
+      const options = {
+        keys: [...keys],
+        arguments: [name("record:"), name("value:"), printTime(time), ...args],
+      };
+      try {
+        return await scripts.evalSha(script.sha1, options);
+      } catch (error) {
+        // Redis has not seen the script since it was started: nothing was done.
+        if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+        return scripts.eval(script.text, options);
+      }
+    });
+
+  return createDrivenStore(
+    {
+      name: "Redis",
+      async get(key, time) {
+        const found = (await run(redisScripts.get, time, [key])) as [string, string] | null;
+        return found === null ? undefined : { text: found[0], revision: found[1] };
+      },
+      async put({ key, text, revision, ifRevision, owner, expiresAt = "" }, time) {
+        const args = [key, text, revision, expected(ifRevision), owner, String(expiresAt)];
+        return (await run(redisScripts.put, time, args)) === 1;
+      },
+      async touch(key, at, time) {
+        await run(redisScripts.touch, time, [key, printTime(at)]);
+      },
+      async delete(key, ifRevision, time) {
+        return (await run(redisScripts.delete, time, [key, expected(ifRevision)])) === 1;
+      },
+      list: (selection, time) =>
+        listFromRedis(selection, (args) => run(redisScripts.list, time, args)),
+    },
+    now,
+  );
+}
+
+interface WithCommandOptions {
+  withCommandOptions(options: { abortSignal: AbortSignal; typeMapping: object }): RedisClient;
+}
+
+/**
+ * The client with options for one call: what still waits to be sent when the time is up is never sent,
+ * and replies are text, whatever the client is set to.
+ */
+function withSignal(client: RedisClient, abortSignal: AbortSignal): RedisClient {
+  if (!("withCommandOptions" in client)) return client;
+  return (client as RedisClient & WithCommandOptions).withCommandOptions({
+    abortSignal,
+    typeMapping: {},
+  });
+}
+
+/** How the scripts take a revision, so that none at all is not an empty one. */
+function expected(revision: string | null | undefined): string {
+  return revision === null || revision === undefined ? "" : `=${revision}`;
+}
