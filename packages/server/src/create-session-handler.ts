@@ -8,6 +8,7 @@ import { createMailbox } from "./mailbox.ts";
 import { readBody } from "./read-body.ts";
 import { createReplica } from "./replica.ts";
 import { createRequestLog } from "./request-log.ts";
+import { checkSdkVersion } from "./sdk-version.ts";
 import { checkVersion, createServeGet } from "./serve-get.ts";
 import { createServePost } from "./serve-post.ts";
 import { createEmit } from "./server-event.ts";
@@ -70,6 +71,7 @@ export function createSessionHandler<State extends object = Record<string, unkno
   const settings = withDefaults(options);
   const { name, now, pollIntervalMs, bounds, limits } = settings;
   const emit = createEmit(options.onEvent);
+  checkSdkVersion(emit);
   const store = watchStore(options.store ?? createMemoryStore({ now }), emit);
   const waker = createWaker();
   const replica = createReplica({ store, name, leaseMs: settings.leaseMs, now });
@@ -128,8 +130,6 @@ export function createSessionHandler<State extends object = Record<string, unkno
   }
 
   async function servePostRequest(request: Request): Promise<Response> {
-    // The author's handler for the other era gets the request with its body unread.
-    const original = options.stateless && request.clone();
     const text = await readBody(request, limits.bodyBytes);
     if (text === undefined) {
       emit({ type: "refused", reason: "too-large" });
@@ -137,8 +137,10 @@ export function createSessionHandler<State extends object = Record<string, unkno
       return errorAnswer(413, -32000, message);
     }
     const body = parseClientBody(text);
-    if (original && isStatelessRequest(request, body)) return await options.stateless!(original);
-    void original?.body?.cancel();
+    if (options.stateless && isStatelessRequest(request, body)) {
+      const { method, headers, signal, url } = request;
+      return await options.stateless(new Request(url, { method, headers, signal, body: text }));
+    }
     if (!body) return errorAnswer(400, -32700, "Parse error: Invalid JSON");
     const caller = await callerOf(request);
     if (caller instanceof Response) return caller;

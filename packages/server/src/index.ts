@@ -12,3 +12,8 @@ export type {
   SessionLimits,
 } from "./session-handler-options.ts";
 export type { OnStateConflict, StateConflict } from "./shared-state.ts";
+export {
+  type FetchHandler,
+  wrapFetchHandler,
+  type WrapFetchHandlerOptions,
+} from "./wrap-fetch-handler.ts";

@@ -276,6 +276,8 @@ export async function createLiveSession<State extends object>(
     }
   }
 
+  /** Requests that are being written down. */
+  let opening = 0;
   let isWatching = false;
   function startWatching(): void {
     if (isWatching) return;
@@ -359,7 +361,7 @@ export async function createLiveSession<State extends object>(
     instance,
     closed: closing.signal,
     get requestsInFlight() {
-      return exchanges.size;
+      return exchanges.size + opening;
     },
     isServing: (requestId) => exchanges.has(requestId),
     initialize: (post) => handOver(post),
@@ -395,7 +397,10 @@ export async function createLiveSession<State extends object>(
         }
         return await dispatch(post, undefined);
       }
-      const exchange = await openExchange(post);
+      opening += post.requests.length;
+      const exchange = await openExchange(post).finally(() => {
+        opening -= post.requests.length;
+      });
       if (!exchange) return undefined;
       startWatching();
       try {

@@ -15,6 +15,20 @@ export interface ResumeRequestOptions {
   readonly onUnknown: () => void;
 }
 
+/** Whether the client at `position` has all that there will be of the stream. */
+export async function isFinished(
+  log: RequestLog,
+  hash: string,
+  position: EventPosition,
+): Promise<boolean> {
+  const { stored } = await log.find(hash, position.stream);
+  if (!stored) return false;
+  const { record } = stored;
+  // With another nonce the client has used the request id again since: it got its answer.
+  if (record.nonce !== position.nonce) return true;
+  return record.open.length === 0 && record.events.every(({ place }) => place <= position.place);
+}
+
 /**
  * The rest of a request's answer stream, from the store, wherever the request runs: until its last
  * answer, which is an error when the process that had it is gone.
@@ -26,6 +40,8 @@ export async function* resumeRequest(
   const { log, waker, bounds, pollIntervalMs, session, position, onUnknown } = options;
   const eventId = await eventIdsOf(session.sessionId, position);
   let { place } = position;
+  // A client that loses this stream too knows where it was only by what this stream said.
+  yield { type: "prime", eventId: eventId(place) };
   while (!signal.aborted) {
     const { key, stored } = await log.find(session.hash, position.stream);
     if (!stored) {
@@ -35,7 +51,6 @@ export async function* resumeRequest(
       return;
     }
     const { record, revision } = stored;
-    // The client has used the id again since, so it got the answer that it asks for here.
     if (record.nonce !== position.nonce) return;
     for (const event of record.events.filter((kept) => kept.place > place)) {
       ({ place } = event);

@@ -2,7 +2,7 @@ import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js"
 import { type EventPosition, parseEventId, standalone } from "./event-id.ts";
 import { eventStreamAnswer, type StreamPart } from "./event-stream-answer.ts";
 import { errorAnswer, sessionNotFound } from "./http-answer.ts";
-import { resumeRequest } from "./resume-request.ts";
+import { isFinished, resumeRequest } from "./resume-request.ts";
 import { fingerprint } from "./session-id.ts";
 import type { Caller, FoundSession, HandlerParts, SessionDirectory } from "./session-directory.ts";
 
@@ -51,9 +51,9 @@ export function createServeGet({ parts, directory, closing }: ServeGetOptions) {
       if (record) await session.stored.renew();
       return record !== undefined && !live.closed.aborted;
     }
-    const parts_ = (signal: AbortSignal) =>
+    const messages = (signal: AbortSignal) =>
       parts.standalone.listen(session, { after, isAlive }, signal);
-    return { parts: parts_, release, signal: live.closed };
+    return { messages, release, signal: live.closed };
   }
 
   return async (request: Request, caller: Caller): Promise<Response> => {
@@ -77,6 +77,11 @@ export function createServeGet({ parts, directory, closing }: ServeGetOptions) {
       emit({ type: "refused", reason: "event-id" });
       return errorAnswer(400, -32000, "Bad Request: Last-Event-ID is not one of these streams");
     }
+    const isStandalone = position === undefined || position.stream === standalone;
+    // Some clients take only a result, not an error, for the end, and would come back for ever.
+    if (!isStandalone && (await isFinished(log, session.hash, position))) {
+      return new Response(null, { status: 204 });
+    }
     const leave = enter(session.hash);
     if (!leave) {
       emit({ type: "refused", reason: "too-many-streams" });
@@ -91,12 +96,17 @@ export function createServeGet({ parts, directory, closing }: ServeGetOptions) {
       retryMs: settings.retryMs,
       onError: (error: unknown) => emit({ type: "failed", error }),
     };
-    if (position && position.stream !== standalone) {
-      const stream = resume(session, position);
-      return eventStreamAnswer({ ...common, parts: stream, signal: closing, onEnd: leave });
+    if (!isStandalone) {
+      const rest = resume(session, position);
+      return eventStreamAnswer({
+        ...common,
+        parts: (ended) => primedIf(canPrime, rest(ended)),
+        signal: closing,
+        onEnd: leave,
+      });
     }
     try {
-      const { parts: stream, release, signal } = await listen(
+      const { messages, release, signal } = await listen(
         session,
         caller,
         request.url,
@@ -104,7 +114,7 @@ export function createServeGet({ parts, directory, closing }: ServeGetOptions) {
       );
       return eventStreamAnswer({
         ...common,
-        parts: (ended) => primedIf(canPrime, stream(ended)),
+        parts: (ended) => primedIf(canPrime, messages(ended)),
         signal: AbortSignal.any([closing, signal]),
         onEnd: () => {
           leave();

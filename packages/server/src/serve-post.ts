@@ -56,6 +56,8 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
     await session.stored.renew();
     const { live, release } = await directory.use(session, post.caller, post.request.url);
     try {
+      const body = await withoutForeign(post.body, live, session);
+      if (body === undefined) return new Response(null, { status: 202 });
       const { requests } = post.body;
       if (live.requestsInFlight + requests.length > settings.limits.requestsPerSession) {
         emit({ type: "refused", reason: "too-many-requests" });
@@ -63,8 +65,6 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
           headers: { "Retry-After": "1" },
         });
       }
-      const body = await withoutForeign(post.body, live, session);
-      if (body === undefined) return new Response(null, { status: 202 });
       const response = await live.post(toClientPost(post, body, requests));
       if (response) return response;
       emit({ type: "refused", reason: "duplicate-request" });

@@ -17,6 +17,7 @@ import type { McpSessionError } from "@durable-mcp/core";
  *   `onStateConflict` merged them.
  * - `store-failed`: the store could not be reached or did not do what it was asked.
  * - `refused`: a request was refused before it reached a session, and why.
+ * - `sdk-version`: the installed `@modelcontextprotocol/sdk` is outside the tested range.
  * - `failed`: something threw that no request could be told about.
  */
 export type ServerSessionEvent =
@@ -50,6 +51,7 @@ export type ServerSessionEvent =
         | "event-id"
         | "draining";
     }
+  | { readonly type: "sdk-version"; readonly version: string; readonly tested: string }
   | { readonly type: "failed"; readonly error: unknown };
 
 export type EmitServerEvent = (event: ServerSessionEvent) => void;

@@ -30,7 +30,7 @@ export function createNotesServer(
   const tool = (
     name: string,
     shape: z.ZodRawShape,
-    run: (args: Record<string, never>, extra: ToolExtra) => unknown,
+    run: (args: ToolArguments, extra: ToolExtra) => unknown,
   ) => mcp.registerTool(name, { inputSchema: shape }, run as never);
 
   tool("add", { text: z.string() }, ({ text: note }) => {
@@ -111,4 +111,11 @@ interface ToolExtra {
   sendNotification: (notification: unknown) => Promise<void>;
   sendRequest: (request: unknown, schema: never) => Promise<unknown>;
   closeSSEStream?: () => void;
+}
+
+/** What any of the tools takes. */
+interface ToolArguments {
+  text: string;
+  ms: number;
+  steps: number;
 }

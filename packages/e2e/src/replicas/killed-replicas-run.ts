@@ -131,8 +131,11 @@ async function makeCalls(
       tally.answered += 1;
       acknowledged.add(note);
     } catch (error) {
-      if (error === hung) tally.hung += 1;
-      else tally.unknown += 1;
+      if (error === hung) {
+        tally.hung += 1;
+        console.error(`${name}: no answer to call ${n}`);
+      }
+      if (error !== hung) tally.unknown += 1;
       if (isSessionError(error)) {
         tally.newSessions += 1;
         acknowledged.clear();

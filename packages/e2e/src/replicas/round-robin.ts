@@ -68,6 +68,7 @@ export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRob
         resolve();
       });
       upstream.on("error", reject);
+      response.setMaxListeners(0); // one for each replica that refused
       response.on("close", () => upstream.destroy());
       upstream.end(body);
     });

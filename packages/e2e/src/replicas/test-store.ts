@@ -1,6 +1,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import {
+  postgresUnavailable,
+  postgresUser,
+  startPostgres,
+} from "../../../stores/test/postgres-server.ts";
+import { redisUnavailable, startRedis } from "../../../stores/test/redis-server.ts";
 
 /** A store that several processes may open. */
 export interface TestStore {
@@ -9,11 +15,38 @@ export interface TestStore {
   readonly close: () => Promise<void>;
 }
 
+export type TestStoreKind = keyof typeof openers;
+
+/** Why a store cannot be had on this machine. */
+export const unavailableStores: Partial<Record<TestStoreKind, string | undefined>> = {
+  postgres: postgresUnavailable,
+  redis: redisUnavailable,
+};
+
+const openers = {
+  sqlite: async (): Promise<TestStore> => {
+    const folder = mkdtempSync(join(tmpdir(), "durable-mcp-"));
+    return {
+      location: join(folder, "sessions.db"),
+      close: async () => rmSync(folder, { recursive: true, force: true }),
+    };
+  },
+  postgres: async (): Promise<TestStore> => {
+    const { port, remove } = await startPostgres();
+    return {
+      location: `postgres://${postgresUser}@127.0.0.1:${port}/postgres`,
+      close: remove,
+    };
+  },
+  redis: async (): Promise<TestStore> => {
+    const { port, remove } = await startRedis();
+    return { location: `redis://127.0.0.1:${port}`, close: remove };
+  },
+};
+
 export async function openTestStore(kind: string): Promise<TestStore> {
-  if (kind !== "sqlite") throw new Error(`There is no store named ${kind}.`);
-  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-"));
-  return {
-    location: join(folder, "sessions.db"),
-    close: async () => rmSync(folder, { recursive: true, force: true }),
-  };
+  if (!Object.hasOwn(openers, kind)) throw new Error(`There is no store named ${kind}.`);
+  const reason = unavailableStores[kind as TestStoreKind];
+  if (reason !== undefined) throw new Error(`${kind}: ${reason}`);
+  return await openers[kind as TestStoreKind]();
 }
