@@ -8,8 +8,12 @@ import { startRoundRobin } from "./round-robin.ts";
 export interface ReplicatedServer {
   readonly name: string;
   readonly startReplica: () => Promise<TestServer>;
-  /** A call that leaves `note` in the session, and how long it should take. */
+  /**
+   * A call that leaves `note` in the session. With `delayMs` it takes that long in the server;
+   * where a tool cannot wait, the client waits before it calls.
+   */
   readonly call: (note: string, delayMs: number) => [tool: string, args: Record<string, unknown>];
+  readonly waitsInServer: boolean;
   /** The notes that the session holds; without it nothing is kept to be checked. */
   readonly readNotes?: (client: McpTestClient) => Promise<string[]>;
 }
@@ -126,7 +130,9 @@ async function makeCalls(
   for (let n = 0; n < calls && client && !isOver(); n++) {
     const note = `<${name} ${n}>`;
     try {
-      const outcome = await within(client.callTool(...server.call(note, random() * 60)));
+      const delayMs = random() * 60;
+      if (!server.waitsInServer) await sleep(delayMs);
+      const outcome = await within(client.callTool(...server.call(note, delayMs)));
       if (outcome.isError) throw new Error(outcome.text);
       tally.answered += 1;
       acknowledged.add(note);

@@ -14,6 +14,7 @@ export function notesServer(store: string): ReplicatedServer {
         name: "notes",
         args: (port) => ["--conditions=@durable-mcp/source", script, String(port), store],
       }),
+    waitsInServer: true,
     call: (text, delayMs) => ["add_note", { text, delayMs }],
     readNotes: async (client) => {
       const { text } = await client.callTool("search_notes", { text: "<" });
@@ -36,5 +37,6 @@ export const sdkExample: ReplicatedServer = {
       ],
       env: (port) => ({ MCP_PORT: String(port) }),
     }),
+  waitsInServer: false,
   call: (name) => ["greet", { name }],
 };
