@@ -38,9 +38,6 @@ process.once("SIGTERM", () => {
 
 function createNotesServer(session: ServerSession<Notes>): McpServer {
   const mcp = new McpServer({ name: "notes", version: "1.0.0" });
-  const texts = (lines: string[]) => ({
-    content: [{ type: "text" as const, text: lines.join("\n") }],
-  });
   mcp.registerTool(
     "add_note",
     {
@@ -62,4 +59,8 @@ function createNotesServer(session: ServerSession<Notes>): McpServer {
     ({ text }) => texts(session.state.notes.filter((note) => note.includes(text))),
   );
   return mcp;
+}
+
+function texts(lines: string[]) {
+  return { content: [{ type: "text" as const, text: lines.join("\n") }] };
 }

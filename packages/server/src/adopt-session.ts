@@ -8,11 +8,7 @@ import { fingerprint, hashSessionId } from "./session-id.ts";
 import type { Caller, FoundSession, SessionDirectory } from "./session-directory.ts";
 
 /** Starts a session for a request whose id is unknown. */
-export type Adopt = (
-  unknownId: string,
-  request: Request,
-  caller: Caller,
-) => Promise<FoundSession>;
+export type Adopt = (unknownId: string, request: Request, caller: Caller) => Promise<FoundSession>;
 
 /** Unknown ids that are remembered, to notice a client that keeps sending one. */
 const rememberedIds = 1_000;

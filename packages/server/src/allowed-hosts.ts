@@ -1,5 +1,5 @@
 /** What a request is refused for. */
-export interface HostRefusal {
+interface HostRefusal {
   readonly reason: "host" | "origin";
   readonly message: string;
 }

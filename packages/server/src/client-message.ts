@@ -24,7 +24,7 @@ export function parseClientBody(text: string): ClientBody | undefined {
   return { value, messages, requests: messages.filter(isRequest) };
 }
 
-export function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
+function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
   return "method" in message && "id" in message;
 }
 
@@ -45,8 +45,8 @@ export function isStatelessRequest(request: Request, body: ClientBody | undefine
   const header = request.headers.get("mcp-protocol-version");
   if (header !== null && header >= firstStatelessVersion) return true;
   return (body?.messages ?? []).some((message) => {
-    const { params } = message as { params?: { _meta?: Record<string, unknown> } };
-    const version = params?._meta?.["io.modelcontextprotocol/protocolVersion"];
+    const { params } = message as { params?: Record<string, Record<string, unknown>> };
+    const version = params?.["_meta"]?.["io.modelcontextprotocol/protocolVersion"];
     return typeof version === "string" && version >= firstStatelessVersion;
   });
 }

@@ -15,38 +15,46 @@ export interface EventPosition {
 
 export type MakeEventId = (place: number) => string;
 
+/** Makes the event ids of one session, and reads them. */
+export interface SessionEventIds {
+  of(stream: Pick<EventPosition, "stream" | "nonce">): MakeEventId;
+  /** What `eventId` names; `undefined` unless it was given out for this session. */
+  parse(eventId: string): EventPosition | undefined;
+}
+
 /**
- * The ids of one stream's events. They are sealed with the session's id, which the store does not
- * have: an event id proves that the server gave it out for this session, also when what it names is
- * stored no longer.
+ * The event ids of a session carry a seal that only its id makes, and the store does not have that:
+ * an event id proves that it was given out for this session, also when what it names is stored no
+ * longer. Within a session there is nothing to forge: its client may read all of its streams.
  */
-export async function eventIdsOf(
-  sessionId: string,
-  { stream, nonce }: Omit<EventPosition, "place">,
-): Promise<MakeEventId> {
-  const name = base64url(new TextEncoder().encode(stream));
-  const mac = await seal(sessionId, stream, nonce);
-  return (place) => [name, nonce, mac, place.toString(36)].join(".");
+export async function sessionEventIds(sessionId: string): Promise<SessionEventIds> {
+  const seal = await sealOf(sessionId);
+  return {
+    of: ({ stream, nonce }) => {
+      const name = base64url(new TextEncoder().encode(stream));
+      return (place) => [name, nonce, seal, place.toString(36)].join(".");
+    },
+    parse: (eventId) => {
+      const [name = "", nonce = "", given = "", place = "", ...rest] = eventId.split(".");
+      const stream = textFromBase64url(name);
+      if (stream === undefined || rest.length > 0 || !/^[0-9a-z]{1,8}$/.test(place)) {
+        return undefined;
+      }
+      // Whoever asks has the session's id, from which the seal is made.
+      if (given !== seal) return undefined;
+      return { stream, nonce, place: Number.parseInt(place, 36) };
+    },
+  };
 }
 
-/** What `eventId` names; `undefined` unless it was given out for this session. */
-export async function parseEventId(
-  sessionId: string,
-  eventId: string,
-): Promise<EventPosition | undefined> {
-  const [name = "", nonce = "", mac = "", place = "", ...rest] = eventId.split(".");
-  const stream = textFromBase64url(name);
-  if (stream === undefined || rest.length > 0 || !/^[0-9a-z]{1,8}$/.test(place)) return undefined;
-  // Comparing two MACs under one key in time that depends on them tells nothing about a third.
-  if (mac !== (await seal(sessionId, stream, nonce))) return undefined;
-  return { stream, nonce, place: Number.parseInt(place, 36) };
-}
-
-async function seal(sessionId: string, stream: string, nonce: string): Promise<string> {
-  const encode = (text: string) => new TextEncoder().encode(text);
+async function sealOf(sessionId: string): Promise<string> {
+  const encoder = new TextEncoder();
   const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", encode(sessionId), algorithm, false, ["sign"]);
-  const text = JSON.stringify(["durable-mcp event", stream, nonce]);
-  const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, encode(text)));
+  const key = await crypto.subtle.importKey("raw", encoder.encode(sessionId), algorithm, false, [
+    "sign",
+  ]);
+  const mac = new Uint8Array(
+    await crypto.subtle.sign("HMAC", key, encoder.encode("durable-mcp event")),
+  );
   return base64url(mac.subarray(0, 16));
 }

@@ -12,7 +12,8 @@ function principalOf(request: Request): Principal | undefined {
 async function startWithUsers() {
   const replicas = createReplicas({ principal: principalOf });
   const { handler } = replicas.start();
-  const as = (id?: string) => createRawClient(handler, id === undefined ? {} : { authorization: id });
+  const as = (id?: string) =>
+    createRawClient(handler, id === undefined ? {} : { authorization: id });
   const [ada, eve, nobody] = [as("ada"), as("eve"), as()];
   const id = await ada.initialize();
   await ada.call(id, "add", { text: "secret" });
@@ -53,15 +54,18 @@ describe("a session belongs to the principal that made it", () => {
   });
 
   test("an answer of the author's own is given in place of 401", async () => {
-    const challenge = new Response(null, { status: 401, headers: { "www-authenticate": "Bearer" } });
+    const challenge = new Response(null, {
+      status: 401,
+      headers: { "www-authenticate": "Bearer" },
+    });
     const { client } = createReplicas({ principal: () => challenge.clone() }).start();
     const response = await client.post(undefined, toolCall(1));
     expect(response.headers.get("www-authenticate")).toBe("Bearer");
   });
 
   test("who cannot be told apart is refused, not taken for somebody", async () => {
-    const principal = () => ({ type: "user", issuer: "https://idp.example", id: "" }) as const;
-    const { client } = createReplicas({ principal }).start();
+    const nameless = { type: "user", issuer: "https://idp.example", id: "" } as const;
+    const { client } = createReplicas({ principal: () => nameless }).start();
     expect((await client.post(undefined, toolCall(1))).status).toBe(500);
   });
 

@@ -1,4 +1,5 @@
 import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
+import { InitializeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
 import { createRawClient, readMessages } from "../test/raw-client.ts";
 import { createReplicas } from "../test/replicas.ts";
@@ -71,7 +72,11 @@ test("drain finishes what is in flight, refuses what is new, and leaves the rest
   const refused = await one.client.post(undefined, {
     id: 1,
     method: "initialize",
-    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "", version: "" } },
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "", version: "" },
+    },
   });
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
   expect((await one.client.get(id)).status).toBe(503);
@@ -147,15 +152,11 @@ test("a server that negotiates otherwise than before is not put in its place", a
   const other = replicas.start({
     createServer: ({ session }) => {
       const mcp = createNotesServer(session);
-      const { connect } = mcp;
-      mcp.connect = async (transport) => {
-        const { send } = transport;
-        transport.send = async (message, options) => {
-          if ("result" in message) message.result["protocolVersion"] = "2024-11-05";
-          await send.call(transport, message, options);
-        };
-        await connect.call(mcp, transport);
-      };
+      mcp.server.setRequestHandler(InitializeRequestSchema, () => ({
+        protocolVersion: "2024-11-05",
+        capabilities: {},
+        serverInfo: { name: "older", version: "1" },
+      }));
       return mcp;
     },
   });

@@ -39,7 +39,9 @@ test("more requests at once than allowed get 429", async () => {
   const { client } = createReplicas({ limits: { requestsPerSession: 2 } }).start();
   const id = await client.initialize();
   const [one, two, three] = await Promise.all([1, 2, 3].map((n) => client.post(id, hang(n))));
-  expect([one, two, three].map((answer) => answer!.status).toSorted()).toEqual([200, 200, 429]);
+  expect([one, two, three].map((answer) => answer!.status).toSorted((a, b) => a - b)).toEqual([
+    200, 200, 429,
+  ]);
 });
 
 test("more streams at once than allowed get 429, until one ends", async () => {
@@ -141,6 +143,9 @@ test.each([
   const { handler } = createReplicas().start(options);
   const headers = { host, ...(origin !== undefined && { origin }) };
   const client = createRawClient(handler, headers);
-  if (status === 200) await expect(client.initialize()).resolves.toBeDefined();
-  else await expect(client.initialize()).rejects.toThrow(String(status));
+  const outcome = await client.initialize().then(
+    () => 200,
+    (error: Error) => Number(error.message.slice(-3)),
+  );
+  expect(outcome).toBe(status);
 });

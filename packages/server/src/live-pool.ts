@@ -33,6 +33,10 @@ interface Entry {
   uses: number;
 }
 
+function usesOf(entry: Entry): number {
+  return entry.uses + (entry.current?.requestsInFlight ?? 0);
+}
+
 /** At most `maxSessions`; the one that was used longest ago makes room, if it is idle. */
 export function createLivePool(maxSessions: number, emit: EmitServerEvent): LivePool {
   // A Map keeps the order of insertion: the first is the least recently used.
@@ -47,7 +51,7 @@ export function createLivePool(maxSessions: number, emit: EmitServerEvent): Live
   function makeRoom(): void {
     if (entries.size < maxSessions) return;
     for (const [hash, entry] of entries) {
-      if (entry.uses > 0 || (entry.current?.requestsInFlight ?? 0) > 0) continue;
+      if (usesOf(entry) > 0) continue;
       emit({ type: "evicted", session: fingerprint(hash) });
       void drop(hash, entry);
       return;
@@ -103,8 +107,7 @@ export function createLivePool(maxSessions: number, emit: EmitServerEvent): Live
       return entries.size;
     },
     get uses() {
-      const inUse = (entry: Entry) => entry.uses + (entry.current?.requestsInFlight ?? 0);
-      return [...entries.values()].reduce((sum, entry) => sum + inUse(entry), 0);
+      return [...entries.values()].reduce((sum, entry) => sum + usesOf(entry), 0);
     },
   };
 }

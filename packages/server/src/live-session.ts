@@ -13,6 +13,7 @@ import type {
   JSONRPCRequest,
   RequestId,
 } from "@modelcontextprotocol/sdk/types.js";
+import { sessionEventIds } from "./event-id.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Replica } from "./replica.ts";
 import { outcomeUnknown } from "./request-record.ts";
@@ -89,7 +90,7 @@ export interface LiveSessionOptions<State extends object> {
 }
 
 /** One POST with requests, as it is handed to the SDK's transport. */
-export interface ClientPost {
+interface ClientPost {
   readonly request: Request;
   readonly body: unknown;
   readonly requests: readonly JSONRPCRequest[];
@@ -128,6 +129,7 @@ export async function createLiveSession<State extends object>(
   const { sessionId, hash, stored, principal, answers, log, standalone, mailbox } = options;
   const { waker, emit, replica, pollIntervalMs } = options;
   const instance = randomName();
+  const eventIds = await sessionEventIds(sessionId);
   const closing = new AbortController();
   const exchanges = new Map<RequestId, Exchange>();
   /** By request, and by message of its answer stream. */
@@ -170,7 +172,7 @@ export async function createLiveSession<State extends object>(
     keepAliveMs: options.keepAliveMs,
   });
 
-  const link = createServerLink(transport as Transport, instance, {
+  const link = createServerLink(transport, instance, {
     canStream: () => answers === "sse",
     onRequest: (request) => {
       const exchange = exchanges.get(request.id);
@@ -292,7 +294,7 @@ export async function createLiveSession<State extends object>(
     const [first, ...rest] = post.requests.map((request) => request.id);
     const ids = [first!, ...rest] as const;
     const release = await replica.hold();
-    const owner = { sessionId, hash, owner: stored.record.owner, instance };
+    const owner = { eventIds, hash, owner: stored.record.owner, instance };
     const logged = await log.open(owner, ids).catch((error: unknown) => {
       release();
       throw error;

@@ -31,7 +31,7 @@ export function createMailbox({
   return {
     leave: async ({ hash, owner }, instance, message) => {
       const key = keyOf(hash, instance);
-      for (let stored = await store.get(key); ; ) {
+      for (let stored = await store.get(key); ;) {
         const before = Array.isArray(stored?.value) ? (stored.value as JsonValue[]) : [];
         const value = [...before, message as unknown as JsonValue].slice(-maxMessages);
         const options = { owner, expiresAt: now() + maxAgeMs };
@@ -42,7 +42,7 @@ export function createMailbox({
     },
     take: async (hash, instance) => {
       const key = keyOf(hash, instance);
-      for (let stored = await store.get(key); stored; ) {
+      for (let stored = await store.get(key); stored;) {
         const result = await store.delete(key, stored.revision);
         if (result.ok) return stored.value as unknown as JSONRPCMessage[];
         stored = result.current;

@@ -1,7 +1,5 @@
-import type { IncomingMessage } from "node:http";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
 import { listen } from "../test/listen.ts";
@@ -14,7 +12,7 @@ async function connect(url: string) {
     { capabilities: { elicitation: { form: {} } } },
   );
   const transport = new StreamableHTTPClientTransport(new URL(url));
-  await client.connect(transport as Transport);
+  await client.connect(transport);
   return { client, transport };
 }
 
@@ -60,7 +58,7 @@ test("an error as an answer ends the official client's stream for good", async (
   });
   await using server = await listen(listener);
   const { client } = await connect(server.url);
-  await expect(client.getPrompt({ name: "none" })).rejects.toThrow();
+  await expect(client.getPrompt({ name: "none" })).rejects.toThrow("Method not found");
   await expect.poll(() => gets).toEqual([204]);
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(gets).toEqual([204]);
@@ -75,8 +73,8 @@ test("takes a body that a parser in front of it has read", async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk as Buffer);
       const parsed: unknown = JSON.parse(Buffer.concat(chunks).toString() || "null");
-      Object.assign(request as IncomingMessage, { body: parsed ?? undefined });
-      await serve(request, response);
+      Object.assign(request, { body: parsed ?? undefined });
+      serve(request, response);
     })();
   });
   const { client } = await connect(server.url);

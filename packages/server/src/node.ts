@@ -7,14 +7,15 @@ import { getRequestListener } from "@hono/node-server";
  */
 export function toNodeHandler(
   handler: (request: Request) => Response | Promise<Response>,
-): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+): (request: IncomingMessage, response: ServerResponse) => void {
   const listener = getRequestListener(handler, { overrideGlobalObjects: false });
-  return async (request, response) => {
+  return (request, response) => {
     const { body } = request as { body?: unknown };
     if (request.readableEnded && body !== undefined) {
       const rawBody = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
       Object.assign(request, { rawBody });
     }
-    await listener(request, response);
+    // It answers 500 to what fails, and rejects never.
+    void listener(request, response);
   };
 }

@@ -82,9 +82,7 @@ test.each(["sse", "json"] as const)(
       method: "tools/call",
       params: { name: "wait", arguments: { ms: 60_000 } },
     });
-    await expect
-      .poll(async () => (await one.client.call(id, "list", {}, 7)).status)
-      .toBe(409);
+    await expect.poll(async () => (await one.client.call(id, "list", {}, 7)).status).toBe(409);
     await two.client.post(id, { method: "notifications/cancelled", params: { requestId: 7 } });
     await readMessages(await call);
     expect(replicas.lines).toContain("aborted");

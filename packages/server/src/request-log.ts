@@ -1,6 +1,6 @@
 import type { JsonValue, SessionStore } from "@durable-mcp/core";
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
-import { eventIdsOf, type MakeEventId } from "./event-id.ts";
+import type { MakeEventId, SessionEventIds } from "./event-id.ts";
 import type { Replica } from "./replica.ts";
 import {
   answeredId,
@@ -16,9 +16,9 @@ import type { Waker } from "./waker.ts";
 
 /** The session that requests belong to. */
 export interface RequestOwner {
-  readonly sessionId: string;
   readonly hash: string;
   readonly owner: string;
+  readonly eventIds: SessionEventIds;
   readonly instance: string;
 }
 
@@ -87,7 +87,7 @@ export function createRequestLog(options: RequestLogOptions) {
   return {
     /** `undefined` when a request with one of the ids is in flight, here or on another replica. */
     async open(
-      { sessionId, hash, owner, instance }: RequestOwner,
+      { eventIds, hash, owner, instance }: RequestOwner,
       ids: readonly [RequestId, ...RequestId[]],
     ): Promise<LoggedRequests | undefined> {
       const nonce = randomName();
@@ -106,7 +106,7 @@ export function createRequestLog(options: RequestLogOptions) {
       }
       served.add(nonce);
       const stream = rows[0]!;
-      const eventId = await eventIdsOf(sessionId, { stream: requestKeyPart(ids[0]), nonce });
+      const eventId = eventIds.of({ stream: requestKeyPart(ids[0]), nonce });
       let turn: Promise<unknown> = Promise.resolve();
 
       async function write(row: (typeof rows)[number], record: RequestRecord): Promise<boolean> {

@@ -101,7 +101,7 @@ function withinBounds(events: Event[], { maxEvents, maxLength }: StreamBounds): 
     if (kept.has(index)) return [event];
     const answered = answeredId(event.message as JSONRPCMessage);
     if (answered === undefined) return [];
-    return [{ place: event.place, message: outcomeUnknown(answered) as Event["message"] }];
+    return [{ place: event.place, message: outcomeUnknown(answered) }];
   });
 }
 

@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { type EventPosition, eventIdsOf } from "./event-id.ts";
+import type { EventPosition } from "./event-id.ts";
 import type { StreamPart } from "./event-stream-answer.ts";
 import type { RequestLog, RequestOwner } from "./request-log.ts";
 import { closeAsUnknown, outcomeUnknown, type StreamBounds } from "./request-record.ts";
@@ -10,7 +10,7 @@ export interface ResumeRequestOptions {
   readonly waker: Waker;
   readonly bounds: StreamBounds;
   readonly pollIntervalMs: number;
-  readonly session: Pick<RequestOwner, "sessionId" | "hash" | "owner">;
+  readonly session: Pick<RequestOwner, "eventIds" | "hash" | "owner">;
   readonly position: EventPosition;
   readonly onUnknown: () => void;
 }
@@ -38,7 +38,7 @@ export async function* resumeRequest(
   signal: AbortSignal,
 ): AsyncGenerator<StreamPart> {
   const { log, waker, bounds, pollIntervalMs, session, position, onUnknown } = options;
-  const eventId = await eventIdsOf(session.sessionId, position);
+  const eventId = session.eventIds.of(position);
   let { place } = position;
   // A client that loses this stream too knows where it was only by what this stream said.
   yield { type: "prime", eventId: eventId(place) };

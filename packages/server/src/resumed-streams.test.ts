@@ -8,6 +8,8 @@ const toolCall = (id: string | number, name: string, args: object = {}) => ({
   params: { name, arguments: args },
 });
 
+const settle = () => new Promise((resolve) => setTimeout(resolve, 60));
+
 test("gives a stored answer to a client that resumes on another replica", async () => {
   const replicas = createReplicas();
   const [one, two] = [replicas.start(), replicas.start()];
@@ -39,7 +41,9 @@ test("goes on with the messages before the answer where the client left", async 
   const [one, two] = [replicas.start(), replicas.start()];
   const id = await one.client.initialize();
   // The tool closes its stream after the first message, as servers may that let clients poll.
-  const started = await readMessages(await one.client.post(id, toolCall(7, "report", { steps: 3 })));
+  const started = await readMessages(
+    await one.client.post(id, toolCall(7, "report", { steps: 3 })),
+  );
   expect(started.map(({ message }) => message.params?.["data"])).toEqual(["step 1"]);
   const rest = await readMessages(await two.client.get(id, started[0]!.eventId));
   expect(rest.map(({ message }) => message.params?.["data"] ?? message.id)).toEqual([
@@ -149,7 +153,6 @@ test("each message goes to one listening stream; another takes over when that on
   const replicas = createReplicas();
   const [one, two] = [replicas.start(), replicas.start()];
   const id = await one.client.initialize();
-  const settle = () => new Promise((resolve) => setTimeout(resolve, 60));
   const older = takeEvents(await one.client.get(id), 1);
   await settle();
   const newer = takeEvents(await two.client.get(id), 1);

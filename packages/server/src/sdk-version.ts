@@ -1,7 +1,7 @@
 import type { EmitServerEvent } from "./server-event.ts";
 
 /** The versions of `@modelcontextprotocol/sdk` that the tests run with. */
-export const testedSdkVersions = ">=1.32.2 <2";
+const testedSdkVersions = ">=1.32.2 <2";
 
 /**
  * Says so when the installed `@modelcontextprotocol/sdk` is outside the tested range. Where its

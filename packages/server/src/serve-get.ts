@@ -1,5 +1,10 @@
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
-import { type EventPosition, parseEventId, standalone } from "./event-id.ts";
+import {
+  type EventPosition,
+  type SessionEventIds,
+  sessionEventIds,
+  standalone,
+} from "./event-id.ts";
 import { eventStreamAnswer, type StreamPart } from "./event-stream-answer.ts";
 import { errorAnswer, sessionNotFound } from "./http-answer.ts";
 import { isFinished, resumeRequest } from "./resume-request.ts";
@@ -8,6 +13,8 @@ import type { Caller, FoundSession, HandlerParts, SessionDirectory } from "./ses
 
 /** The first revision whose clients understand an event without data. */
 const firstWithEmptyEvents = "2025-11-25";
+
+type FoundStreams = FoundSession & { readonly eventIds: SessionEventIds };
 
 export interface ServeGetOptions {
   readonly parts: HandlerParts;
@@ -36,14 +43,14 @@ export function createServeGet({ parts, directory, closing }: ServeGetOptions) {
     };
   }
 
-  function resume(session: FoundSession, position: EventPosition) {
+  function resume(session: FoundStreams, position: EventPosition) {
     const { bounds, pollIntervalMs } = settings;
     const onUnknown = () => emit({ type: "outcome-unknown", session: fingerprint(session.hash) });
     const options = { log, waker, bounds, pollIntervalMs, session, position, onUnknown };
     return (signal: AbortSignal) => resumeRequest(options, signal);
   }
 
-  async function listen(session: FoundSession, caller: Caller, url: string, after?: number) {
+  async function listen(session: FoundStreams, caller: Caller, url: string, after?: number) {
     // The server must live somewhere to have anything to say.
     const { live, release } = await directory.use(session, caller, url);
     async function isAlive(): Promise<boolean> {
@@ -65,14 +72,15 @@ export function createServeGet({ parts, directory, closing }: ServeGetOptions) {
     if (sessionId === null) {
       return errorAnswer(400, -32000, "Bad Request: Mcp-Session-Id header is required");
     }
-    const session = await directory.find(sessionId, caller);
-    if (!session) return sessionNotFound();
+    const found = await directory.find(sessionId, caller);
+    if (!found) return sessionNotFound();
+    const session = { ...found, eventIds: await sessionEventIds(sessionId) };
     const refusal = checkVersion(request);
     if (refusal) return refusal;
     await session.stored.renew();
 
     const lastEventId = request.headers.get("last-event-id");
-    const position = lastEventId === null ? undefined : await parseEventId(sessionId, lastEventId);
+    const position = lastEventId === null ? undefined : session.eventIds.parse(lastEventId);
     if (lastEventId !== null && !position) {
       emit({ type: "refused", reason: "event-id" });
       return errorAnswer(400, -32000, "Bad Request: Last-Event-ID is not one of these streams");

@@ -146,9 +146,5 @@ function checkMediaTypes(request: Request): Response | undefined {
   }
   const [type = ""] = (request.headers.get("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() === "application/json") return undefined;
-  return errorAnswer(
-    415,
-    -32000,
-    "Unsupported Media Type: Content-Type must be application/json",
-  );
+  return errorAnswer(415, -32000, "Unsupported Media Type: Content-Type must be application/json");
 }

@@ -1,4 +1,7 @@
-import type { Transport, TransportSendOptions } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type {
+  Transport,
+  TransportSendOptions,
+} from "@modelcontextprotocol/sdk/shared/transport.js";
 import type {
   JSONRPCMessage,
   JSONRPCRequest,
@@ -39,16 +42,16 @@ export interface ServerLink {
   /** For the server's `connect`. */
   readonly transport: Transport;
   /** Sends the server a request or notification of our own; what it answers goes no further. */
-  inject(message: { method: string; params?: object; id?: "answered" }): Promise<Answer | undefined>;
+  inject(message: {
+    method: string;
+    params?: object;
+    id?: "answered";
+  }): Promise<Answer | undefined>;
   /** Hands on a client's message that arrived on another replica. */
   receive(message: JSONRPCMessage): void;
 }
 
-export function createServerLink(
-  inner: Transport,
-  instance: string,
-  hooks: LinkHooks,
-): ServerLink {
+export function createServerLink(inner: Transport, instance: string, hooks: LinkHooks): ServerLink {
   const prefix = `${instance}.`;
   const requests = new Map<RequestId, JSONRPCRequest>();
   const injected = new Map<RequestId, (answer: Answer) => void>();
@@ -63,12 +66,15 @@ export function createServerLink(
       return inner.sessionId;
     },
   };
-  inner.onclose = () => transport.onclose?.();
-  inner.onerror = (error) => transport.onerror?.(error);
-  inner.onmessage = (message, extra) => {
-    lastExtra = extra;
-    receive(message, extra);
+  const callbacks: Pick<Transport, "onclose" | "onerror" | "onmessage"> = {
+    onclose: () => transport.onclose?.(),
+    onerror: (error) => transport.onerror?.(error),
+    onmessage: (message, extra) => {
+      lastExtra = extra;
+      receive(message, extra);
+    },
   };
+  Object.assign(inner, callbacks);
 
   function receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
     if ("method" in message && "id" in message) {
@@ -169,8 +175,8 @@ function toServer(message: JSONRPCMessage, prefix: string): JSONRPCMessage | und
   if (typeof addressed !== "string" || !addressed.startsWith(prefix)) return undefined;
   const own = Number(addressed.slice(prefix.length));
   const { method, params } = message as Loose;
-  if (method === undefined) return { ...message, id: own } as JSONRPCMessage;
-  return { ...message, params: { ...params, progressToken: own } } as JSONRPCMessage;
+  if (method === undefined) return { ...message, id: own };
+  return { ...message, params: { ...params, progressToken: own } };
 }
 
 function toClient(message: JSONRPCMessage, prefix: string): JSONRPCMessage {
@@ -178,11 +184,11 @@ function toClient(message: JSONRPCMessage, prefix: string): JSONRPCMessage {
   if (id === undefined) {
     if (method !== "notifications/cancelled" || !params) return message;
     const requestId = `${prefix}${String(params["requestId"])}`;
-    return { ...message, params: { ...params, requestId } } as JSONRPCMessage;
+    return { ...message, params: { ...params, requestId } };
   }
   const meta = params?.["_meta"] as { progressToken?: RequestId } | undefined;
   const renamed = { ...message, id: `${prefix}${id}` } as JSONRPCMessage;
   if (meta?.progressToken === undefined) return renamed;
   const progressToken = `${prefix}${meta.progressToken}`;
-  return { ...renamed, params: { ...params, _meta: { ...meta, progressToken } } } as JSONRPCMessage;
+  return { ...renamed, params: { ...params, _meta: { ...meta, progressToken } } };
 }

@@ -5,7 +5,7 @@ import type { Mailbox } from "./mailbox.ts";
 import type { Replica } from "./replica.ts";
 import type { RequestLog } from "./request-log.ts";
 import type { EmitServerEvent } from "./server-event.ts";
-import { createSessionId, fingerprint, hashSessionId } from "./session-id.ts";
+import { createHashSessionId, createSessionId, fingerprint } from "./session-id.ts";
 import type { SessionHandlerOptions, SessionHandlerSettings } from "./session-handler-options.ts";
 import type { SessionRecord } from "./session-record.ts";
 import type { StandaloneStreams } from "./standalone-stream.ts";
@@ -51,6 +51,7 @@ export function createSessionDirectory<State extends object>(
   options: SessionHandlerOptions<State>,
 ) {
   const { settings, sessions, pool, emit } = parts;
+  const hashOf = createHashSessionId(settings.limits.liveSessions);
 
   /** The form of answer that the author chose for this client. */
   function answersFor({ initialize }: SessionRecord) {
@@ -58,7 +59,7 @@ export function createSessionDirectory<State extends object>(
     if (typeof answers !== "function") return answers;
     return answers({
       clientInfo: initialize["clientInfo"] as never,
-      clientCapabilities: initialize.capabilities as never,
+      clientCapabilities: initialize.capabilities,
       protocolVersion: initialize.protocolVersion,
     });
   }
@@ -117,7 +118,7 @@ export function createSessionDirectory<State extends object>(
 
   async function create(owner: string, initialize: InitializeParams, protocolVersion: string) {
     const sessionId = createSessionId();
-    const hash = (await hashSessionId(sessionId))!;
+    const hash = (await hashOf(sessionId))!;
     const at = settings.now();
     const stored = await sessions.create(hash, {
       version: 1,
@@ -146,7 +147,7 @@ export function createSessionDirectory<State extends object>(
   return {
     /** `undefined` for every id that is not a session of this caller, whatever the reason. */
     async find(sessionId: string, { owner }: Caller): Promise<FoundSession | undefined> {
-      const hash = await hashSessionId(sessionId);
+      const hash = await hashOf(sessionId);
       const stored = hash === undefined ? undefined : await sessions.find(hash);
       if (hash !== undefined && stored?.record.owner === owner) {
         return { sessionId, hash, owner, stored };

@@ -24,6 +24,19 @@ export async function hashSessionId(sessionId: string): Promise<string | undefin
   return base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 
+/** The same, remembering the hashes of the ids that were asked for last. */
+export function createHashSessionId(remembered: number): typeof hashSessionId {
+  const hashes = new Map<string, Promise<string | undefined>>();
+  return (sessionId) => {
+    const known = hashes.get(sessionId);
+    if (known) return known;
+    const hash = hashSessionId(sessionId);
+    hashes.set(sessionId, hash);
+    if (hashes.size > remembered) hashes.delete(hashes.keys().next().value!);
+    return hash;
+  };
+}
+
 /** Names a session, or an id that nobody knows, in events: the first 48 bits of its hash. */
 export function fingerprint(sessionHash: string): string {
   return sessionHash.slice(0, 8);

@@ -127,7 +127,9 @@ describe("the state of a session", () => {
         replicas[n % 3]!.shared.update(({ notes }) => notes.push(String(n))),
       ),
     );
-    expect(stored.notes.toSorted()).toEqual(Array.from({ length: 30 }, (_, n) => `${n}`).toSorted());
+    expect(stored.notes.toSorted()).toEqual(
+      Array.from({ length: 30 }, (_, n) => `${n}`).toSorted(),
+    );
   });
 
   test("does not grow over its limit, and is as before then", async () => {

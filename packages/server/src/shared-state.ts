@@ -145,8 +145,7 @@ export function createSharedState<State extends object>(
         return;
       }
       const theirs = JSON.stringify(result.state);
-      const merged =
-        attempt < maxAttempts ? await mergedState(era.saved, text, theirs) : undefined;
+      const merged = attempt < maxAttempts ? await mergedState(era.saved, text, theirs) : undefined;
       onConflictSeen?.(merged !== undefined);
       if (merged === undefined) throw conflictError();
       next = serialize(merged);

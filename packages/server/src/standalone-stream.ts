@@ -1,7 +1,7 @@
 import type { JsonValue, SessionStore } from "@durable-mcp/core";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod/mini";
-import { eventIdsOf, standalone } from "./event-id.ts";
+import { type SessionEventIds, standalone } from "./event-id.ts";
 import type { StreamPart } from "./event-stream-answer.ts";
 import type { Replica } from "./replica.ts";
 import type { StreamBounds } from "./request-record.ts";
@@ -43,9 +43,9 @@ export interface StandaloneStreamsOptions {
 
 /** A session, as far as its listening streams are concerned. */
 export interface ListeningSession {
-  readonly sessionId: string;
   readonly hash: string;
   readonly owner: string;
+  readonly eventIds: SessionEventIds;
 }
 
 /** The listening streams (GET) of all sessions. Each message goes to one of a session's streams. */
@@ -113,7 +113,7 @@ export function createStandaloneStreams(options: StandaloneStreamsOptions) {
       signal: AbortSignal,
     ): AsyncGenerator<StreamPart> {
       const token = randomName();
-      const eventId = await eventIdsOf(session.sessionId, { stream: standalone, nonce: "" });
+      const eventId = session.eventIds.of({ stream: standalone, nonce: "" });
       const release = await replica.hold();
       try {
         const claimed = await edit(session, (record) => ({

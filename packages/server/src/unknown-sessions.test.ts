@@ -50,21 +50,24 @@ describe("unknownSession: adopt", () => {
   });
 });
 
-describe("wrapFetchHandler", () => {
-  const wrap = (unknownSession: "adopt" | "reject", refusal?: "400") => {
-    const events: ServerSessionEvent[] = [];
-    const onEvent = (event: ServerSessionEvent) => void events.push(event);
-    const handler = wrapFetchHandler(startMemoryHandler({ refusal }), { unknownSession, onEvent });
-    return { client: createRawClient(handler), events };
-  };
+function wrap(unknownSession: "adopt" | "reject", refusal?: "400") {
+  const events: ServerSessionEvent[] = [];
+  const onEvent = (event: ServerSessionEvent) => void events.push(event);
+  const handler = wrapFetchHandler(startMemoryHandler({ refusal }), { unknownSession, onEvent });
+  return { client: createRawClient(handler), events };
+}
 
-  test.each([undefined, "400"] as const)("adopts for a handler that knows nothing of it (%s)", async (refusal) => {
-    const { client, events } = wrap("adopt", refusal);
-    const first = await client.call("lost", "add", { text: "a" });
-    expect(first).toMatchObject({ status: 200, text: "1 notes" });
-    expect(await client.call(first.sessionId!, "list")).toMatchObject({ text: "a" });
-    expect(events.map(({ type }) => type)).toEqual(["unknown", "adopted"]);
-  });
+describe("wrapFetchHandler", () => {
+  test.each([undefined, "400"] as const)(
+    "adopts for a handler that knows nothing of it (%s)",
+    async (refusal) => {
+      const { client, events } = wrap("adopt", refusal);
+      const first = await client.call("lost", "add", { text: "a" });
+      expect(first).toMatchObject({ status: 200, text: "1 notes" });
+      expect(await client.call(first.sessionId!, "list")).toMatchObject({ text: "a" });
+      expect(events.map(({ type }) => type)).toEqual(["unknown", "adopted"]);
+    },
+  );
 
   test("rejects with the standard answer where the handler had another", async () => {
     const { client } = wrap("reject", "400");

@@ -22,7 +22,7 @@ export function startMemoryHandler({ refusal }: { refusal?: "400" | undefined } 
         onsessioninitialized: (id) => void transports.set(id, transport),
       });
     const session = { state: { notes: [] } } as unknown as ServerSession<{ notes: string[] }>;
-    await createNotesServer(session).connect(transport as never);
+    await createNotesServer(session).connect(transport);
     return await transport.handleRequest(request);
   };
 }

@@ -101,8 +101,10 @@ export function createNotesServer(
     lines.push(`unsubscribed ${params.uri}`);
     return {};
   });
-  mcp.server.oninitialized = () => void lines.push("initialized");
-  mcp.server.onclose = () => void lines.push("closed");
+  Object.assign(mcp.server, {
+    oninitialized: () => void lines.push("initialized"),
+    onclose: () => void lines.push("closed"),
+  });
   return mcp;
 }
 

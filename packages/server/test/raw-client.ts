@@ -15,6 +15,9 @@ export type Handle = (request: Request) => Response | Promise<Response>;
 const url = "http://localhost/mcp";
 const version = "2025-11-25";
 
+const withId = (sessionId: string | undefined) =>
+  sessionId === undefined ? {} : { "mcp-session-id": sessionId };
+
 /** Sends what a test says, and nothing on its own. */
 export function createRawClient(handle: Handle, headers: Record<string, string> = {}) {
   const send = async (method: string, more: Record<string, string>, body?: unknown) =>
@@ -33,20 +36,21 @@ export function createRawClient(handle: Handle, headers: Record<string, string> 
         }),
       }),
     );
-  const withId = (sessionId: string | undefined) =>
-    sessionId === undefined ? {} : { "mcp-session-id": sessionId };
-
   async function initialize(
     capabilities: Record<string, unknown> = {},
     protocolVersion = version,
   ): Promise<string> {
     const clientInfo = { name: "raw", version: "1" };
-    const response = await send("POST", {}, {
-      jsonrpc: "2.0",
-      id: "init",
-      method: "initialize",
-      params: { protocolVersion, capabilities, clientInfo },
-    });
+    const response = await send(
+      "POST",
+      {},
+      {
+        jsonrpc: "2.0",
+        id: "init",
+        method: "initialize",
+        params: { protocolVersion, capabilities, clientInfo },
+      },
+    );
     if (response.status !== 200) throw new Error(`initialize: ${response.status}`);
     await readMessages(response);
     const sessionId = response.headers.get("mcp-session-id")!;
@@ -107,7 +111,7 @@ export function createRawClient(handle: Handle, headers: Record<string, string> 
 export async function readMessages(response: Response): Promise<ReceivedMessage[]> {
   if (response.headers.get("content-type")?.startsWith("application/json")) {
     const body = (await response.json()) as ReceivedMessage["message"];
-    return (Array.isArray(body) ? body : [body]).map((message) => ({ message }) as ReceivedMessage);
+    return (Array.isArray(body) ? body : [body]).map((message) => ({ message }));
   }
   return parseEvents(await response.text()).filter(({ message }) => "jsonrpc" in message);
 }

@@ -36,8 +36,7 @@ export function createReplicas(common: Options = {}) {
 /** From `kill` on nothing reaches the store, as when the process is gone. */
 function createKillableStore(store: SessionStore) {
   let isDead = false;
-  const unlessDead = <T>(run: () => Promise<T>) =>
-    isDead ? new Promise<T>(() => {}) : run();
+  const unlessDead = <T>(run: () => Promise<T>) => (isDead ? new Promise<T>(() => {}) : run());
   return {
     kill: () => {
       isDead = true;

@@ -25,8 +25,9 @@ const example = fileURLToPath(
 export const servers: Record<string, () => Promise<MeasuredServer>> = {
   "SDK example": () => start(() => [example], true),
   "memory store": () => start((port) => [source, greeting, port, "memory"]),
-  "SQLite store": () => start((port) => [source, greeting, port, "sqlite"]),
-  "SQLite, JSON": () => start((port) => [source, greeting, port, "sqlite", "json"]),
+  "memory, JSON": () => start((port) => [source, greeting, port, "memory", "json"]),
+  "SQLite, normal": () => start((port) => [source, greeting, port, "sqlite-normal"]),
+  "SQLite, full": () => start((port) => [source, greeting, port, "sqlite"]),
 };
 
 async function start(
@@ -35,7 +36,10 @@ async function start(
 ): Promise<MeasuredServer> {
   const port = String(await freePort());
   const env = { ...process.env, ...(isPortInEnvironment && { MCP_PORT: port }) };
-  const child = spawn(process.execPath, args(port), { env, stdio: ["ignore", "ignore", "inherit"] });
+  const child = spawn(process.execPath, args(port), {
+    env,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
   const url = `http://127.0.0.1:${port}/mcp`;
   await untilItAnswers(url, child);
   return {
@@ -52,7 +56,7 @@ async function start(
 }
 
 async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
-  for (const deadline = Date.now() + 20_000; ; ) {
+  for (const deadline = Date.now() + 20_000; ;) {
     if (child.exitCode !== null) throw new Error("The server ended while starting.");
     try {
       await (await fetch(url)).body?.cancel();

@@ -114,7 +114,6 @@ async function startSession(url: string): Promise<string> {
 
 function print(name: string, measured: Measured, first: Measured): void {
   const { callsPerSecond, p99Ms, idleMiB, loadedMiB } = measured;
-  const ratio = (value: number, to: number) => (value / to).toFixed(2);
   console.log(
     row(
       name,
@@ -127,6 +126,10 @@ function print(name: string, measured: Measured, first: Measured): void {
       ratio(loadedMiB, first.loadedMiB),
     ),
   );
+}
+
+function ratio(value: number, to: number): string {
+  return (value / to).toFixed(2);
 }
 
 function row(name: string, ...cells: string[]): string {

@@ -15,10 +15,10 @@ export interface TestStore {
   readonly close: () => Promise<void>;
 }
 
-export type TestStoreKind = keyof typeof openers;
+type TestStoreKind = keyof typeof openers;
 
 /** Why a store cannot be had on this machine. */
-export const unavailableStores: Partial<Record<TestStoreKind, string | undefined>> = {
+const unavailableStores: Partial<Record<TestStoreKind, string | undefined>> = {
   postgres: postgresUnavailable,
   redis: redisUnavailable,
 };
@@ -32,15 +32,15 @@ const openers = {
     };
   },
   postgres: async (): Promise<TestStore> => {
-    const { port, remove } = await startPostgres();
+    const server = await startPostgres();
     return {
-      location: `postgres://${postgresUser}@127.0.0.1:${port}/postgres`,
-      close: remove,
+      location: `postgres://${postgresUser}@127.0.0.1:${server.port}/postgres`,
+      close: () => server.remove(),
     };
   },
   redis: async (): Promise<TestStore> => {
-    const { port, remove } = await startRedis();
-    return { location: `redis://127.0.0.1:${port}`, close: remove };
+    const server = await startRedis();
+    return { location: `redis://127.0.0.1:${server.port}`, close: () => server.remove() };
   },
 };
 
