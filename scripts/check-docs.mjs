@@ -111,7 +111,7 @@ function checkTypes() {
 
 /** What a reader can install: our packages, and everything that one of the workspace's packages depends on. */
 function linkDependencies(folder) {
-  for (const name of ["core", "ai-sdk"])
+  for (const name of ["core", "ai-sdk", "stores"])
     link(`packages/${name}`, `node_modules/@durable-mcp/${name}`);
   for (const path of globSync(["packages/*/node_modules/@*/*", "packages/*/node_modules/[!.@]*"], {
     cwd: root,
@@ -218,23 +218,39 @@ function checkReference() {
         problem(page, 1, `${name} is not documented.`);
     }
   };
-  for (const name of ["core", "ai-sdk"]) {
-    const folder = `packages/${name}/src`;
-    const index = read(`${folder}/index.ts`);
-    const exported = [...index.matchAll(/export (?:type )?\{([^}]*)\}/g)]
-      .flatMap(([, names]) => names.split(","))
-      .map((entry) => entry.replace(/\btype\b/, "").trim())
-      .filter((entry) => entry !== "");
-    const sources = globSync("*.ts", { cwd: join(root, folder) }).map((file) =>
-      read(`${folder}/${file}`),
-    );
-    const fields = exported.flatMap((type) => fieldsOf(type, sources.join("\n")));
-    expectNames(`docs/reference/${name}.md`, [...exported, ...fields]);
+  const documented = {
+    core: ["core/src/index.ts"],
+    "ai-sdk": ["ai-sdk/src/index.ts"],
+    server: ["server/src/index.ts", "server/src/node.ts"],
+    stores: [
+      ...["core/src/store-driver.ts", "core/src/testing/index.ts"],
+      ...["stores/src/sqlite.ts", "stores/src/postgres.ts", "stores/src/redis.ts"],
+    ],
+  };
+  for (const [name, entries] of Object.entries(documented)) {
+    for (const entry of entries) {
+      const source = read(`packages/${entry}`);
+      const lists = [...source.matchAll(/export (?:type )?\{([^}]*)\}/g)]
+        .flatMap(([, names]) => names.split(","))
+        .map((text) => text.replace(/\btype\b/, "").trim())
+        .filter((text) => text !== "");
+      const inPlace = [...source.matchAll(/^export (?:async )?[a-z]+ (\w+)/gm)]
+        .map(([, word]) => word)
+        .filter((word) => word !== "type");
+      const exported = [...lists, ...inPlace];
+      const folder = `packages/${dirname(entry)}`;
+      const sources = globSync("*.ts", { cwd: join(root, folder) }).map((file) =>
+        read(`${folder}/${file}`),
+      );
+      const fields = exported.flatMap((type) => fieldsOf(type, sources.join("\n")));
+      expectNames(`docs/reference/${name}.md`, [...exported, ...fields]);
+    }
   }
-  const events = ["core/src/session-event.ts", "ai-sdk/src/connection-event.ts"]
-    .flatMap((file) => [...read(`packages/${file}`).matchAll(/readonly type: "([\w-]+)"/g)])
-    .map(([, type]) => type);
+  const typesIn = (file) =>
+    [...read(`packages/${file}`).matchAll(/readonly type: "([\w-]+)"/g)].map(([, type]) => type);
+  const events = ["core/src/session-event.ts", "ai-sdk/src/connection-event.ts"].flatMap(typesIn);
   expectNames("docs/reference/events.md", new Set(events));
+  expectNames("docs/reference/server.md", new Set(typesIn("server/src/server-event.ts")));
   return count;
 }
 

@@ -31,6 +31,7 @@ export default defineConfig({
           { text: "Concepts", link: "/concepts" },
         ],
       },
+      group("Guides", "guides"),
       group("Reference", "reference"),
       { ...group("Errors", "errors"), link: "/errors/", collapsed: true },
       { ...group("Decisions", "decisions"), link: "/decisions/", collapsed: true },

@@ -57,6 +57,10 @@ export interface StorePage {
  * exception. Every method rejects with `STORE_FAILED` when the store cannot be reached or did not
  * do what it was asked; it then may or may not have been done. Values that have expired are absent.
  *
+ * Keys, owners and prefixes are well-formed text of at most 1,000 characters, the empty one included;
+ * times and limits are whole numbers: everything else is refused with `CONNECTION_INVALID`. A value
+ * whose JSON has more than 1,000,000 characters is refused with `STATE_INVALID`.
+ *
  * `testSessionStore` of `@durable-mcp/core/testing` is the suite that every store passes.
  */
 export interface SessionStore {
@@ -74,7 +78,8 @@ export interface SessionStore {
   delete(key: string, ifRevision?: string): Promise<{ readonly ok: true } | StoreConflict>;
   /**
    * The records that match, each exactly once over all pages if it was there throughout, in an
-   * order of the store's own.
+   * order of the store's own. With `idleSince`, one that is used meanwhile and still matches may
+   * come a second time.
    */
   list(query: StoreListQuery): Promise<StorePage>;
 }

@@ -115,26 +115,32 @@ const list = `
 local index, min, max = KEYS[tonumber(ARGV[4])], ARGV[5], ARGV[6]
 local skipped, wanted, looks = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
 local prefix, idleSince = ARGV[10], tonumber(ARGV[11])
-local members = redis.call('ZRANGEBYLEX', index, min, max, 'LIMIT', 0, looks)
 local page = { '' }
-for number, member in ipairs(members) do
-  local key = string.sub(member, skipped + 1)
-  if string.sub(key, 1, #prefix) == prefix then
-    local meta = loadMeta(key)
-    if isLive(meta) and (not idleSince or tonumber(meta.lastUsedAt) <= idleSince) then
-      local value = redis.call('GET', valuePrefix .. key)
-      if value then
-        for _, field in ipairs({ key, value, meta.revision, meta.owner, meta.lastUsedAt, meta.expiresAt }) do
-          page[#page + 1] = field
+while wanted > 0 and looks > 0 do
+  local batch = math.min(looks, wanted + 10)
+  local members = redis.call('ZRANGEBYLEX', index, min, max, 'LIMIT', 0, batch)
+  page[1] = #members == batch and '=' .. members[batch] or ''
+  for _, member in ipairs(members) do
+    local key = string.sub(member, skipped + 1)
+    if string.sub(key, 1, #prefix) == prefix then
+      local meta = loadMeta(key)
+      if isLive(meta) and (not idleSince or tonumber(meta.lastUsedAt) <= idleSince) then
+        local value = redis.call('GET', valuePrefix .. key)
+        if value then
+          for _, field in ipairs({ key, value, meta.revision, meta.owner, meta.lastUsedAt, meta.expiresAt }) do
+            page[#page + 1] = field
+          end
+          wanted = wanted - 1
+          if wanted == 0 then
+            page[1] = '=' .. member
+            break
+          end
         end
-        wanted = wanted - 1
       end
     end
   end
-  if wanted == 0 or (number == #members and number == looks) then
-    page[1] = '=' .. member
-    break
-  end
+  if page[1] == '' then break end
+  min, looks = '(' .. string.sub(page[1], 2), looks - batch
 end
 return page
 `;

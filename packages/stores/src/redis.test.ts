@@ -1,8 +1,17 @@
 import { testSessionStore } from "@durable-mcp/core/testing";
-import { afterAll, beforeAll, describe, test } from "vitest";
+import {
+  createClient,
+  createClientPool,
+  createCluster,
+  type RedisClientType,
+  RESP_TYPES,
+} from "redis";
+import { createClient as createClientOfRedis5 } from "redis-5";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import openRedis from "../test/open-redis.ts";
 import { redisUnavailable, startRedis } from "../test/redis-server.ts";
 import type { DatabaseServer } from "../test/start-server.ts";
+import { createRedisStore } from "./redis.ts";
 
 if (redisUnavailable !== undefined) console.warn(`skipped: redis: ${redisUnavailable}`);
 
@@ -25,4 +34,205 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
       server: { kill: () => server.kill(), start: () => server.start() },
     });
   });
+
+  /** A client on an empty Redis. */
+  async function withClient(run: (client: RedisClientType) => Promise<void>): Promise<void> {
+    const client: RedisClientType = createClient({ url: `redis://127.0.0.1:${server.port}` });
+    await client.connect();
+    try {
+      await client.flushAll();
+      await run(client);
+    } finally {
+      client.destroy();
+    }
+  }
+
+  test("leaves nothing behind when records are deleted or expire", async () => {
+    await withClient(async (client) => {
+      let time = Date.now();
+      const store = createRedisStore({ client, now: () => time });
+      for (let n = 0; n < 20; n += 1) {
+        await store.put(`deleted ${n}`, 1, null, { owner: `owner ${n}` });
+        await store.put(`expired ${n}`, 1, null, {
+          owner: `owner ${n}`,
+          expiresAt: time + 1_000_000,
+        });
+        await store.touch(`expired ${n}`, time + n);
+        await store.delete(`deleted ${n}`);
+      }
+      time += 2_000_000;
+      const revisions: string[] = [];
+      for (let n = 0; n < 11; n += 1) {
+        const answer = await store.put(`new ${n}`, 1, null, { owner: "o" });
+        if (answer.ok) revisions.push(answer.revision);
+      }
+      for (const [n, revision] of revisions.entries()) await store.delete(`new ${n}`, revision);
+      expect(await client.keys("*")).toEqual([]);
+    });
+  });
+
+  test("lets Redis forget a value when its time has come, without another call", async () => {
+    await withClient(async (client) => {
+      const store = createRedisStore({ client });
+      const expiresAt = Date.now() + 3_600_000;
+      await store.put("k", "secret", null, { owner: "o", expiresAt });
+      expect(await client.pExpireTime("{mcp-sessions}:value:k")).toBe(expiresAt);
+      // No other key holds the value.
+      expect(await client.hGetAll("{mcp-sessions}:record:k")).not.toHaveProperty("value");
+      // Redis may be ahead of this machine.
+      await client.del("{mcp-sessions}:value:k");
+      expect(await store.get("k")).toBeUndefined();
+      expect((await store.list({ limit: 10 })).records).toEqual([]);
+      expect((await store.put("k", 2, null, { owner: "p" })).ok).toBe(true);
+      expect((await store.list({ owner: "o", limit: 10 })).records).toEqual([]);
+      expect((await store.list({ owner: "p", limit: 10 })).records).toHaveLength(1);
+      expect((await store.list({ idleSince: expiresAt, limit: 10 })).records).toHaveLength(1);
+    });
+  });
+
+  test("goes on when Redis has forgotten the scripts", async () => {
+    await withClient(async (client) => {
+      const store = createRedisStore({ client });
+      await store.put("k", 1, null, { owner: "o" });
+      await client.scriptFlush();
+      expect(await store.get("k")).toMatchObject({ value: 1 });
+    });
+  });
+
+  test("keeps stores with different prefixes apart", async () => {
+    await withClient(async (client) => {
+      const one = createRedisStore({ client, prefix: "one" });
+      const other = createRedisStore({ client, prefix: "other" });
+      await one.put("k", 1, null, { owner: "o" });
+      expect(await other.get("k")).toBeUndefined();
+      expect((await other.list({ limit: 10 })).records).toEqual([]);
+      for (const prefix of ["", "a{b", "}"]) {
+        expect(() => createRedisStore({ client, prefix })).toThrow(
+          expect.objectContaining({ code: "CONNECTION_INVALID" }),
+        );
+      }
+    });
+  });
+
+  test("keeps all keys of a store on one shard of a cluster", async () => {
+    await withClient(async (client) => {
+      const store = createRedisStore({ client });
+      await store.put("k}{x", 1, null, { owner: "o", expiresAt: Date.now() + 1e6 });
+      const slots = new Set<string>();
+      for (const key of await client.keys("*")) slots.add(/^{([^}]+)}/.exec(key)?.[1] ?? key);
+      expect([...slots]).toEqual(["mcp-sessions"]);
+    });
+  });
+
+  test("takes pools, clients that map replies, the older protocol and the older package", async () => {
+    const url = `redis://127.0.0.1:${server.port}`;
+    const pool = createClientPool({ url });
+    const mapped = createClient({
+      url,
+      RESP: 3,
+      commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
+    });
+    const older = createClient({ url, RESP: 2 });
+    const redis5 = createClientOfRedis5({ url });
+    await Promise.all([pool.connect(), mapped.connect(), older.connect(), redis5.connect()]);
+    for (const client of [pool, mapped, older, redis5]) {
+      const store = createRedisStore({ client, prefix: crypto.randomUUID() });
+      const answer = await store.put("k", "é", null, { owner: "o", expiresAt: Date.now() + 1e6 });
+      expect(await store.get("k")).toEqual({ value: "é", revision: answer.ok && answer.revision });
+      expect((await store.list({ owner: "o", limit: 1 })).records).toHaveLength(1);
+    }
+    pool.destroy();
+    mapped.destroy();
+    older.destroy();
+    redis5.destroy();
+  });
+
+  test("finds what matches among many that do not", async () => {
+    await withClient(async (client) => {
+      const store = createRedisStore({ client });
+      const start = Date.now();
+      for (let from = 0; from < 4_500; from += 100) {
+        await Promise.all(
+          Array.from({ length: 100 }, (_, n) => {
+            const key = `${(from + n) % 1_500 === 0 ? "rare" : "common"} ${from + n}`;
+            return store.put(key, n, null, { owner: "o" });
+          }),
+        );
+      }
+      const query = { prefix: "rare", idleSince: start + 3_600_000 };
+      const first = await store.list({ ...query, limit: 2 });
+      const rest = await store.list({ ...query, limit: 2, cursor: first.cursor });
+      const keys = [...first.records, ...rest.records].map(({ key }) => key);
+      expect(keys.toSorted()).toEqual(["rare 0", "rare 1500", "rare 3000"]);
+      expect(rest.cursor).toBeUndefined();
+    });
+  });
+
+  test("saves nothing when Redis has no memory left", async () => {
+    await withClient(async (client) => {
+      const store = createRedisStore({ client });
+      const first = await store.put("k", 1, null, { owner: "o" });
+      const revision = first.ok ? first.revision : "";
+      await client.configSet("maxmemory", "1");
+      await expect(store.put("k", 2, revision, { owner: "p" })).rejects.toMatchObject({
+        code: "STORE_FAILED",
+      });
+      await client.configSet("maxmemory", "0");
+      expect(await store.get("k")).toEqual({ value: 1, revision });
+      expect((await store.list({ owner: "o", limit: 1 })).records).toHaveLength(1);
+    });
+  });
+
+  test("does not send later what it said had failed", async () => {
+    const client = createClient({ url: `redis://127.0.0.1:${server.port}` });
+    client.on("error", () => undefined);
+    await client.connect();
+    const store = createRedisStore({ client, timeoutMs: 300 });
+    await server.kill();
+    await expect(store.put("late", 1, null, { owner: "o" })).rejects.toMatchObject({
+      code: "STORE_FAILED",
+    });
+    await server.start();
+    await expect
+      .poll(() => store.get("late").catch(() => "down"), { timeout: 20_000 })
+      .toBe(undefined);
+    client.destroy();
+  });
+});
+
+describe.skipIf(redisUnavailable !== undefined)("in a cluster", () => {
+  test("finds all keys of a store on one shard", async () => {
+    const server = await startRedis("--cluster-enabled", "yes");
+    const url = `redis://127.0.0.1:${server.port}`;
+    const node = createClient({ url });
+    const cluster = createCluster({ rootNodes: [{ url }] });
+    try {
+      await node.connect();
+      await node.sendCommand(["CLUSTER", "ADDSLOTSRANGE", "0", "16383"]);
+      await expect
+        .poll(() => node.sendCommand(["CLUSTER", "INFO"]), { timeout: 20_000 })
+        .toContain("cluster_state:ok");
+      await cluster.connect();
+      const store = createRedisStore({ client: cluster });
+      // Braces in a key do not take it elsewhere.
+      for (const key of ["k", "}{x}", "{y}"]) {
+        expect((await store.put(key, 1, null, { owner: "o", expiresAt: 1e15 })).ok).toBe(true);
+        expect(await store.get(key)).toMatchObject({ value: 1 });
+      }
+      expect((await store.list({ owner: "o", limit: 10 })).records).toHaveLength(3);
+    } finally {
+      cluster.destroy();
+      node.destroy();
+      await server.remove();
+    }
+  });
+});
+
+test("says neither address nor password when there is no server", async () => {
+  const client = createClient({ url: "redis://ann:hush@127.0.0.1:1", disableOfflineQueue: true });
+  client.on("error", () => undefined);
+  const store = createRedisStore({ client });
+  const error = await store.get("k").catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: "STORE_FAILED", cause: expect.any(Error) });
+  expect(String(error)).not.toMatch(/ann|hush|127/);
 });

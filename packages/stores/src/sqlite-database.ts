@@ -15,9 +15,10 @@ export async function openSqliteDatabase(
   if (path !== "" && !/^(:memory:$|file:)/.test(path)) closeSync(openSync(path, "a", 0o600));
   const deadline = performance.now() + busyTimeoutMs;
   for (;;) {
-    // The time-out is in force from the start: what follows may have to wait.
-    const database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    const database = new DatabaseSync(path);
     try {
+      // First: what follows may have to wait. (The option `timeout` is younger than Node 22.13.)
+      database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
       database.exec("PRAGMA journal_mode = WAL");
       return database;
     } catch (error) {

@@ -42,6 +42,11 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       data: { field: "path" },
     });
   }
+  if (!Number.isSafeInteger(busyTimeoutMs) || busyTimeoutMs < 0) {
+    throw new McpSessionError("CONNECTION_INVALID", "busyTimeoutMs must be whole milliseconds.", {
+      data: { field: "busyTimeoutMs" },
+    });
+  }
   const sql = sqliteStatements(table);
 
   let opening: Promise<Connection> | undefined;

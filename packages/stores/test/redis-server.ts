@@ -12,12 +12,13 @@ export const redisUnavailable =
   program === undefined ? "there is no redis-server on the PATH" : undefined;
 
 /** Starts a Redis that hands everything to the system's files before it answers. */
-export async function startRedis(): Promise<DatabaseServer> {
+export async function startRedis(...settings: readonly string[]): Promise<DatabaseServer> {
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-redis-"));
   const port = await findFreePort();
   const args = [
     ...["--port", String(port), "--bind", "127.0.0.1", "--dir", folder],
     ...["--appendonly", "yes", "--appendfsync", "no", "--save", ""],
+    ...settings,
   ];
   let child: ChildProcess | undefined;
   const server = {

@@ -25,9 +25,9 @@ const example = fileURLToPath(
 export const servers: Record<string, () => Promise<MeasuredServer>> = {
   "SDK example": () => start(() => [example], true),
   "memory store": () => start((port) => [source, greeting, port, "memory"]),
-  "memory, JSON": () => start((port) => [source, greeting, port, "memory", "json"]),
-  "SQLite, normal": () => start((port) => [source, greeting, port, "sqlite-normal"]),
-  "SQLite, full": () => start((port) => [source, greeting, port, "sqlite"]),
+  "memory as JSON": () => start((port) => [source, greeting, port, "memory", "json"]),
+  "SQLite normal": () => start((port) => [source, greeting, port, "sqlite-normal"]),
+  "SQLite full": () => start((port) => [source, greeting, port, "sqlite"]),
 };
 
 async function start(

@@ -2,7 +2,7 @@
  * Throughput and memory of a server with 1, 100 and 10,000 live sessions, beside the official SDK's
  * own example server, in one run:
  *
- *     npm run load [-- --seconds 5 --sessions 1,100,10000]
+ *     npm run load [-- --seconds 5 --sessions 1,100,10000 --servers "SDK example,memory store"]
  */
 import { parseArgs } from "node:util";
 import autocannon from "autocannon";
@@ -12,6 +12,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "5" },
     sessions: { type: "string", default: "1,100,10000" },
+    servers: { type: "string", default: Object.keys(servers).join() },
   },
 });
 /** Connections that call one after the other. */
@@ -34,8 +35,8 @@ for (const count of values.sessions.split(",").map(Number)) {
   console.log(`\n${count} live sessions, ${connections} connections, ${values.seconds} s each`);
   console.log(row("", "calls/s", "ratio", "p99 ms", "MiB idle", "ratio", "MiB after", "ratio"));
   let first: Measured | undefined;
-  for (const [name, start] of Object.entries(servers)) {
-    const server = await start();
+  for (const name of values.servers.split(",")) {
+    const server = await servers[name]!();
     try {
       const measured = await measure(server, count);
       first ??= measured;

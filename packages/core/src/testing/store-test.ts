@@ -13,7 +13,7 @@ export interface StoreTest {
   readonly run: (context: StoreTestContext) => Promise<void>;
 }
 
-export interface StoreTestContext {
+interface StoreTestContext {
   readonly store: SessionStore;
   /** Opens the store once more; it is closed after the test. */
   readonly open: () => Promise<OpenedStore>;

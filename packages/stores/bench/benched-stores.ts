@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
+import type { StoreSelection } from "@durable-mcp/core/store-driver";
+import { createClient } from "redis";
+import { postgresList } from "../src/postgres-list.ts";
+import { postgresStatements } from "../src/postgres-statements.ts";
+import { createPostgresStore } from "../src/postgres.ts";
+import { createRedisStore } from "../src/redis.ts";
+import { sqliteList } from "../src/sqlite-list.ts";
+import { sqliteStatements } from "../src/sqlite-statements.ts";
+import { createSqliteStore } from "../src/sqlite.ts";
+import { createPool } from "../test/open-postgres.ts";
+import { postgresUnavailable, startPostgres } from "../test/postgres-server.ts";
+import { redisUnavailable, startRedis } from "../test/redis-server.ts";
+
+/** A store to measure. */
+export interface BenchedStore {
+  readonly name: string;
+  readonly store: SessionStore;
+  /** How many puts to have under way while it is filled. */
+  readonly concurrency: number;
+  /** Before and after many puts that are not measured. */
+  readonly beginFilling?: () => void;
+  readonly endFilling?: () => Promise<void>;
+  /** After what was done to make ready. */
+  readonly beginMeasuring?: () => Promise<void>;
+  /** How the database finds what these listings and the writes ask for. */
+  readonly plans?: (listings: Readonly<Record<string, StoreSelection>>) => Promise<string>;
+  remove(): Promise<void>;
+}
+
+type Opener = (now: () => number) => Promise<BenchedStore>;
+
+/** All stores; of a server that is not on this machine the reason instead. */
+export const openers: Readonly<Record<string, Opener | string>> = {
+  memory: async (now) => ({
+    name: "memory",
+    store: createMemoryStore({ now, maxRecords: 1_000_000 }),
+    concurrency: 1,
+    remove: async () => {},
+  }),
+  sqlite: openSqlite,
+  postgres: postgresUnavailable ?? openPostgres,
+  redis: redisUnavailable ?? openRedis,
+};
+
+async function openSqlite(now: () => number): Promise<BenchedStore> {
+  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-bench-"));
+  const database = new DatabaseSync(join(folder, "sessions.db"), { timeout: 5_000 });
+  database.exec("PRAGMA journal_mode = WAL");
+  const store = createSqliteStore({ database, now });
+  await store.createTables();
+  return {
+    name: "SQLite",
+    store,
+    concurrency: 1,
+    beginFilling: () => database.exec("BEGIN"),
+    endFilling: async () => database.exec("COMMIT; PRAGMA wal_checkpoint(TRUNCATE)"),
+    async plans(listings) {
+      const { get, update, purge } = sqliteStatements();
+      const statements = [
+        ...Object.entries(listings).map(([name, selection]) => ({
+          name,
+          ...sqliteList(selection, 1),
+        })),
+        { name: "get", sql: get, values: { $key: "", $now: 1 } },
+        {
+          name: "save",
+          sql: update,
+          values: {
+            ...{ $key: "", $text: "", $revision: "", $owner: "", $now: 1 },
+            ...{ $expiresAt: null, $ifRevision: "" },
+          },
+        },
+        { name: "delete what has expired", sql: purge, values: { $now: 1 } },
+      ];
+      return statements
+        .map(({ name, sql, values }) => {
+          const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(values);
+          return `${name}: ${steps.map(({ detail }) => String(detail)).join("; ")}`;
+        })
+        .join("\n");
+    },
+    async remove() {
+      database.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function openPostgres(now: () => number): Promise<BenchedStore> {
+  const server = await startPostgres();
+  const pool = createPool(server.port);
+  const store = createPostgresStore({ pool, now });
+  await store.createTables();
+  return {
+    name: "PostgreSQL",
+    store,
+    concurrency: 10,
+    endFilling: async () => void (await pool.query("VACUUM ANALYZE mcp_sessions")),
+    async plans(listings) {
+      const statements = postgresStatements('"mcp_sessions"');
+      const record = { key: "k", text: "1", revision: "1", owner: "o", expiresAt: undefined };
+      const queries = [
+        ...Object.entries(listings).map(([name, selection]) => ({
+          name,
+          ...postgresList('"mcp_sessions"', selection, 1),
+        })),
+        { name: "get", ...statements.get("k", 1) },
+        { name: "save", ...statements.put({ ...record, ifRevision: "1" }, 1) },
+        { name: "save a new one", ...statements.put({ ...record, ifRevision: null }, 1) },
+      ];
+      const plans: string[] = [];
+      for (const { name, text, values } of queries) {
+        const { rows } = await pool.query(`EXPLAIN (COSTS OFF) ${text}`, [...values]);
+        const scans = rows
+          .map((row: Record<string, string>) => row["QUERY PLAN"]!.trim().replace(/^-> +/, ""))
+          .filter((line) => /\b(Scan|Sort)\b/.test(line));
+        plans.push(`${name}: ${scans.join("; ")}`);
+      }
+      return plans.join("\n");
+    },
+    async remove() {
+      await pool.end();
+      await server.remove();
+    },
+  };
+}
+
+async function openRedis(now: () => number): Promise<BenchedStore> {
+  const server = await startRedis();
+  const client = createClient({ url: `redis://127.0.0.1:${server.port}` });
+  await client.connect();
+  const store = createRedisStore({ client, now });
+  return {
+    name: "Redis",
+    store,
+    concurrency: 50,
+    beginMeasuring: async () => void (await client.configResetStat()),
+    async plans() {
+      const stats = await client.info("commandstats");
+      const shown =
+        /^cmdstat_(zrangebylex|hmget|get|set|hset|zadd|zrem):.*?calls=(\d+).*?usec_per_call=([\d.]+)/gm;
+      return [...stats.matchAll(shown)]
+        .map(([, command, calls, usec]) => `${command}: ${calls} calls, ${usec} µs each`)
+        .join("\n");
+    },
+    async remove() {
+      client.destroy();
+      await server.remove();
+    },
+  };
+}

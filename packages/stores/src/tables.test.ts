@@ -1,0 +1,12 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { postgresTables } from "./postgres.ts";
+import { sqliteTables } from "./sqlite.ts";
+
+const page = readFileSync(new URL("../../../docs/reference/stores.md", import.meta.url), "utf8");
+
+test("has the schema that the docs show", () => {
+  for (const sql of [sqliteTables(), postgresTables()]) {
+    expect(page).toContain(`\`\`\`sql\n${sql}\`\`\`\n`);
+  }
+});
