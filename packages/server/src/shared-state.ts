@@ -112,7 +112,7 @@ export function createSharedState<State extends object>(
     if (bytes <= maxBytes) return text;
     throw new McpSessionError(
       "STATE_INVALID",
-      `The state of the session would take ${bytes} bytes, more than the ${maxBytes} that maxStateBytes allows. The change is not stored.`,
+      `The state of the session would take ${bytes} bytes, more than the ${maxBytes} that limits.stateBytes allows. The change is not stored.`,
       { data: { field: "state" } },
     );
   }

@@ -21,9 +21,11 @@ const example = fileURLToPath(
   ),
 );
 
+const raiseLimit = new URL("./raise-session-limit.ts", import.meta.url).href;
+
 /** What is measured: how each is started. The first is what the others are compared with. */
 export const servers: Record<string, () => Promise<MeasuredServer>> = {
-  "SDK example": () => start(() => [example], true),
+  "SDK example": () => start(() => ["--import", raiseLimit, example], true),
   "memory store": () => start((port) => [source, greeting, port, "memory"]),
   "memory as JSON": () => start((port) => [source, greeting, port, "memory", "json"]),
   "SQLite normal": () => start((port) => [source, greeting, port, "sqlite-normal"]),
