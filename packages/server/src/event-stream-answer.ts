@@ -27,7 +27,10 @@ export function eventStreamAnswer(options: EventStreamOptions): Response {
 
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      const write = (text: string) => controller.enqueue(encoder.encode(text));
+      const write = (text: string) => {
+        // A stream that its client has left takes nothing more, and throws.
+        if (!closing.signal.aborted) controller.enqueue(encoder.encode(text));
+      };
       // A comment, so that the headers reach the client before there is anything to say.
       write(": open\n\n");
       const keepAlive = setInterval(() => write(": keep-alive\n\n"), keepAliveMs);

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { createRawClient } from "../test/raw-client.ts";
+import { InitializeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { createNotesServer } from "../test/notes-server.ts";
+import { createRawClient, readMessages } from "../test/raw-client.ts";
 import { createReplicas } from "../test/replicas.ts";
 
 const hang = (id: number) => ({
@@ -91,6 +93,51 @@ test("a request id that is in flight is refused, not crossed", async () => {
   ];
   expect((await client.post(id, batch)).status).toBe(409);
   expect(await client.call(id, "list", {}, 9)).toMatchObject({ text: "" });
+});
+
+test("what a session keeps of its client is bounded", async () => {
+  const { client } = createReplicas().start();
+  await expect(
+    client.initialize({ experimental: { x: { y: "x".repeat(70_000) } } }),
+  ).rejects.toThrow("413");
+  const id = await client.initialize();
+  expect(await client.call(id, "list", {}, "x".repeat(257))).toMatchObject({ status: 400 });
+  const subscribe = async (uri: string) => {
+    const params = { uri };
+    const response = await client.post(id, {
+      id: uri.slice(0, 9),
+      method: "resources/subscribe",
+      params,
+    });
+    return (await readMessages(response)).at(-1)?.message.error?.data?.code;
+  };
+  expect(await subscribe(`a://${"x".repeat(60_000)}`)).toBeUndefined();
+  expect(await subscribe(`b://${"x".repeat(60_000)}`)).toBe("STATE_INVALID");
+});
+
+test("a server that refuses initialize says so, and leaves no session", async () => {
+  const replicas = createReplicas();
+  const { client } = replicas.start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      mcp.server.setRequestHandler(InitializeRequestSchema, () => {
+        throw new Error("not you");
+      });
+      return mcp;
+    },
+  });
+  const response = await client.post(undefined, {
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "", version: "" },
+    },
+  });
+  const [answer] = await readMessages(response);
+  expect(answer?.message.error?.message).toContain("not you");
+  expect((await replicas.store.list({ limit: 10 })).records).toEqual([]);
 });
 
 test.each([

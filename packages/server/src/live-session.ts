@@ -122,6 +122,9 @@ interface Exchange {
   readonly release: () => void;
 }
 
+/** Characters of the URIs that a session is subscribed to. */
+const maxSubscriptionsLength = 65_536;
+
 /** Builds the author's server for a session and connects it. */
 export async function createLiveSession<State extends object>(
   options: LiveSessionOptions<State>,
@@ -228,6 +231,14 @@ export async function createLiveSession<State extends object>(
     if (method !== "resources/subscribe" && method !== "resources/unsubscribe") return;
     const uri = String(params?.["uri"]);
     const isAdded = method === "resources/subscribe";
+    const { subscriptions } = stored.record;
+    if (isAdded && subscriptions.join("").length + uri.length > maxSubscriptionsLength) {
+      throw new McpSessionError(
+        "STATE_INVALID",
+        "The session has too many subscriptions to remember another one.",
+        { data: { method } },
+      );
+    }
     if (isAdded) applied.subscriptions.add(uri);
     else applied.subscriptions.delete(uri);
     await stored.edit((record) => {

@@ -113,7 +113,8 @@ export function createRequestLog(options: RequestLogOptions) {
         if (row.revision === undefined) return false;
         const result = await put(row.key, record, row.revision, owner);
         row.revision = result.ok ? result.revision : undefined;
-        if (result.ok) row.record = record;
+        // Of an answered request only the revision is needed again, to forget it.
+        if (result.ok) row.record = record.open.length > 0 ? record : { ...record, events: [] };
         if (row === stream && (!result.ok || record.open.length === 0)) served.delete(nonce);
         return result.ok;
       }

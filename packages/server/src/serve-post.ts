@@ -19,6 +19,11 @@ export interface Post {
   readonly authInfo: AuthInfo | undefined;
 }
 
+/** JSON characters of what a session keeps of its `initialize`. */
+const maxInitializeLength = 65_536;
+/** Characters of a request id, which becomes part of a key. */
+const maxRequestIdLength = 256;
+
 export interface ServePostOptions {
   readonly parts: HandlerParts;
   readonly directory: SessionDirectory;
@@ -44,9 +49,16 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
         id: first.id,
       });
     }
-    const { live, release } = await directory.start(post.caller, first.params);
+    if (JSON.stringify(first.params).length > maxInitializeLength) {
+      return errorAnswer(413, -32600, "The parameters of initialize are too large", {
+        id: first.id,
+      });
+    }
+    const { live, release, hash } = await directory.start(post.caller, first.params);
     try {
-      return await live.initialize(toClientPost(post, post.body.value, [first]));
+      const response = await live.initialize(toClientPost(post, post.body.value, [first]));
+      if (!response.ok) await directory.remove({ hash });
+      return response;
     } finally {
       release();
     }
@@ -111,6 +123,9 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
     const { request, body, caller } = post;
     const refusal = checkMediaTypes(request);
     if (refusal) return refusal;
+    if (body.requests.some(({ id }) => String(id).length > maxRequestIdLength)) {
+      return errorAnswer(400, -32600, "Invalid Request: the request id is too long");
+    }
     const sessionId = request.headers.get("mcp-session-id");
     const session = sessionId === null ? undefined : await directory.find(sessionId, caller);
     if (session) return await inSession(post, session);

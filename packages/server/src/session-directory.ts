@@ -171,16 +171,21 @@ export function createSessionDirectory<State extends object>(
     },
 
     /** A new session, to be initialized by its client. */
-    async start(caller: Caller, initialize: InitializeParams): Promise<UsedSession> {
+    async start(
+      caller: Caller,
+      initialize: InitializeParams,
+    ): Promise<UsedSession & { readonly hash: string }> {
       const session = await create(caller.owner, initialize, "");
       const { hash, stored } = session;
       const onInitialize = async (protocolVersion: string | undefined) => {
-        if (protocolVersion === undefined) return await remove(session);
+        // The server goes with the next sweep: it has yet to say why it refused.
+        if (protocolVersion === undefined) return await sessions.remove(hash);
         await stored.edit((record) => ({ ...record, protocolVersion }));
         emit({ type: "started", session: fingerprint(hash), protocolVersion });
       };
       try {
-        return await pool.use(hash, () => build(session, caller.principal, onInitialize));
+        const used = await pool.use(hash, () => build(session, caller.principal, onInitialize));
+        return { ...used, hash };
       } catch (error) {
         await sessions.remove(hash);
         throw error;
