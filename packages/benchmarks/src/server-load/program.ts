@@ -2,7 +2,7 @@
  * Throughput and memory of a server with 1, 100 and 10,000 live sessions, beside the official SDK's
  * own example server, in one run:
  *
- *     npm run load [-- --seconds 5 --sessions 1,100,10000 --servers "SDK example,memory store"]
+ *     npm run load [-- --rounds 5 --seconds 2 --sessions 1,100,10000 --servers "SDK example,memory store"]
  */
 import { parseArgs } from "node:util";
 import autocannon from "autocannon";
@@ -10,11 +10,13 @@ import { type MeasuredServer, servers } from "./measured-server.ts";
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: "string", default: "5" },
+    seconds: { type: "string", default: "2" },
+    rounds: { type: "string", default: "5" },
     sessions: { type: "string", default: "1,100,10000" },
     servers: { type: "string", default: Object.keys(servers).join() },
   },
 });
+let sent = 0;
 /** Connections that call one after the other. */
 const connections = 20;
 const headers = {
@@ -24,33 +26,41 @@ const headers = {
 };
 
 interface Measured {
-  readonly callsPerSecond: number;
-  readonly p99Ms: number;
-  /** After the sessions were started, and after the calls. */
+  readonly server: MeasuredServer;
+  readonly ids: string[];
+  /** After the sessions were started. */
   readonly idleMiB: number;
-  readonly loadedMiB: number;
+  /** Of each round. */
+  readonly callsPerSecond: number[];
+  readonly p99Ms: number[];
 }
 
 for (const count of values.sessions.split(",").map(Number)) {
-  console.log(`\n${count} live sessions, ${connections} connections, ${values.seconds} s each`);
+  const { rounds, seconds } = values;
+  console.log(
+    `\n${count} live sessions, ${connections} connections, ${rounds} rounds of ${seconds} s`,
+  );
   console.log(row("", "calls/s", "ratio", "p99 ms", "MiB idle", "ratio", "MiB after", "ratio"));
-  let first: Measured | undefined;
-  for (const name of values.servers.split(",")) {
-    const server = await servers[name]!();
-    try {
-      const measured = await measure(server, count);
-      first ??= measured;
-      print(name, measured, first);
-    } finally {
-      await server.stop();
+  const measured = new Map<string, Measured>();
+  try {
+    for (const name of values.servers.split(",")) {
+      const server = await servers[name]!();
+      const ids = await startSessions(server.url, count);
+      const idleMiB = server.residentMiB();
+      measured.set(name, { server, ids, idleMiB, callsPerSecond: [], p99Ms: [] });
     }
+    // In turn, round after round: other load on the machine comes and goes, and then hits all.
+    for (let round = 0; round < Number(rounds); round++) {
+      for (const one of measured.values()) await runRound(one);
+    }
+    const [first] = measured.values();
+    for (const [name, one] of measured) print(name, one, first!);
+  } finally {
+    for (const { server } of measured.values()) await server.stop();
   }
 }
 
-async function measure(server: MeasuredServer, count: number): Promise<Measured> {
-  const ids = await startSessions(server.url, count);
-  const idleMiB = server.residentMiB();
-  let sent = 0;
+async function runRound({ server, ids, callsPerSecond, p99Ms }: Measured): Promise<void> {
   const result = await autocannon({
     url: server.url,
     connections,
@@ -71,13 +81,9 @@ async function measure(server: MeasuredServer, count: number): Promise<Measured>
     ],
   });
   const failed = result.non2xx + result.errors + result.timeouts;
-  if (failed > 0) throw new Error(`${failed} of ${sent} calls failed.`);
-  return {
-    callsPerSecond: result.requests.average,
-    p99Ms: result.latency.p99,
-    idleMiB,
-    loadedMiB: server.residentMiB(),
-  };
+  if (failed > 0) throw new Error(`${failed} calls failed.`);
+  callsPerSecond.push(result.requests.average);
+  p99Ms.push(result.latency.p99);
 }
 
 async function startSessions(url: string, count: number): Promise<string[]> {
@@ -113,20 +119,27 @@ async function startSession(url: string): Promise<string> {
   return id;
 }
 
+/** Ratios of speed are medians over the rounds, of both in the same round. */
 function print(name: string, measured: Measured, first: Measured): void {
-  const { callsPerSecond, p99Ms, idleMiB, loadedMiB } = measured;
+  const { server, callsPerSecond, p99Ms, idleMiB } = measured;
+  const ratios = callsPerSecond.map((speed, round) => speed / first.callsPerSecond[round]!);
+  const loadedMiB = server.residentMiB();
   console.log(
     row(
       name,
-      callsPerSecond.toFixed(0),
-      ratio(callsPerSecond, first.callsPerSecond),
-      p99Ms.toFixed(0),
+      median(callsPerSecond).toFixed(0),
+      median(ratios).toFixed(2),
+      median(p99Ms).toFixed(0),
       idleMiB.toFixed(0),
       ratio(idleMiB, first.idleMiB),
       loadedMiB.toFixed(0),
-      ratio(loadedMiB, first.loadedMiB),
+      ratio(loadedMiB, first.server.residentMiB()),
     ),
   );
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!;
 }
 
 function ratio(value: number, to: number): string {
