@@ -100,8 +100,10 @@ interface ClientPost {
 /** A session that has a server in this process. */
 export interface LiveSession {
   readonly instance: string;
-  /** Ends listening streams of this process, and the waits of the session's calls. */
+  /** Ends the waits of the session's calls, and its listening streams in this process. */
   readonly closed: AbortSignal;
+  /** Ends the listening streams that are open now. */
+  readonly listening: AbortSignal;
   readonly requestsInFlight: number;
   isServing(requestId: RequestId): boolean;
   /** The first message of a new session. */
@@ -134,6 +136,7 @@ export async function createLiveSession<State extends object>(
   const instance = randomName();
   const eventIds = await sessionEventIds(sessionId);
   const closing = new AbortController();
+  let listening = new AbortController();
   const exchanges = new Map<RequestId, Exchange>();
   /** By request, and by message of its answer stream. */
   const exchangeOf = new WeakMap<object, Exchange>();
@@ -177,6 +180,10 @@ export async function createLiveSession<State extends object>(
 
   const link = createServerLink(transport, instance, {
     canStream: () => answers === "sse",
+    closeStandalone: () => {
+      listening.abort();
+      listening = new AbortController();
+    },
     onRequest: (request) => {
       const exchange = exchanges.get(request.id);
       if (exchange) exchangeOf.set(request, exchange);
@@ -373,6 +380,9 @@ export async function createLiveSession<State extends object>(
   return {
     instance,
     closed: closing.signal,
+    get listening() {
+      return listening.signal;
+    },
     get requestsInFlight() {
       return exchanges.size + opening;
     },

@@ -149,6 +149,15 @@ test("a listening stream gets what any replica says, and goes on where it broke"
   expect(more[0]?.eventId).toBe(events[1]?.eventId);
 });
 
+test("a handler can end the listening stream, for its client to come back", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  const listening = await client.get(id);
+  await settle();
+  await client.call(id, "hang_up");
+  expect(await listening.text()).toContain("id: ");
+});
+
 test("each message goes to one listening stream; another takes over when that one ends", async () => {
   const replicas = createReplicas();
   const [one, two] = [replicas.start(), replicas.start()];

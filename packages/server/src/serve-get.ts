@@ -60,7 +60,7 @@ export function createServeGet({ parts, directory, closing }: ServeGetOptions) {
     }
     const messages = (signal: AbortSignal) =>
       parts.standalone.listen(session, { after, isAlive }, signal);
-    return { messages, release, signal: live.closed };
+    return { messages, release, signal: AbortSignal.any([live.closed, live.listening]) };
   }
 
   return async (request: Request, caller: Caller): Promise<Response> => {

@@ -26,6 +26,8 @@ export interface LinkHooks {
   readonly onStandalone: (message: JSONRPCMessage) => Promise<void>;
   /** The client no longer wants this answer. */
   readonly onCancelled: (request: JSONRPCRequest) => void;
+  /** The author's handler ends the listening stream, for its client to come back. */
+  readonly closeStandalone: () => void;
   /** Whether messages that belong to a request can reach the client before its answer. */
   readonly canStream: () => boolean;
 }
@@ -70,8 +72,11 @@ export function createServerLink(inner: Transport, instance: string, hooks: Link
     onclose: () => transport.onclose?.(),
     onerror: (error) => transport.onerror?.(error),
     onmessage: (message, extra) => {
-      lastExtra = extra;
-      receive(message, extra);
+      // The listening streams are not the transport's.
+      const closeStandaloneSSEStream =
+        extra?.closeStandaloneSSEStream && (() => hooks.closeStandalone());
+      lastExtra = { ...extra, ...(closeStandaloneSSEStream && { closeStandaloneSSEStream }) };
+      receive(message, lastExtra);
     },
   };
   Object.assign(inner, callbacks);

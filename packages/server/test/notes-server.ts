@@ -68,6 +68,10 @@ export function createNotesServer(
     }
     return text(`${steps} steps`);
   });
+  tool("hang_up", {}, (_args, { closeStandaloneSSEStream }) => {
+    closeStandaloneSSEStream?.();
+    return text("hung up");
+  });
   tool("ask", {}, async () => {
     const answer = await mcp.server.elicitInput({
       message: "Your name?",
@@ -113,6 +117,7 @@ interface ToolExtra {
   sendNotification: (notification: unknown) => Promise<void>;
   sendRequest: (request: unknown, schema: never) => Promise<unknown>;
   closeSSEStream?: () => void;
+  closeStandaloneSSEStream?: () => void;
 }
 
 /** What any of the tools takes. */
