@@ -96,8 +96,8 @@ test.each(["sse", "json"] as const)(
   async (answers) => {
     const { client, handler } = createReplicas({ answers }).start();
     const id = await client.initialize();
-    const call = client.call(id, "hang");
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const call = client.call(id, "hang", {}, "hanging");
+    await client.whenInFlight(id, "hanging");
     await handler.drain({ timeoutMs: 50 });
     expect((await call).error?.data?.code).toBe("OUTCOME_UNKNOWN");
   },
@@ -107,8 +107,8 @@ test("a session that ends while a call runs ends the call, on every replica", as
   const replicas = createReplicas();
   const [one, two] = [replicas.start(), replicas.start()];
   const id = await one.client.initialize();
-  const call = one.client.call(id, "hang");
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const call = one.client.call(id, "hang", {}, "hanging");
+  await one.client.whenInFlight(id, "hanging");
   await two.client.end(id);
   expect((await call).error).toBeDefined();
   await expect.poll(() => one.handler.liveSessions).toBe(0);
@@ -135,8 +135,8 @@ test("a store that cannot be reached is 503 and an event, not a lost session", a
   isDown = true;
   expect(await client.call(id, "list")).toMatchObject({ status: 503 });
   isDown = false;
-  const call = client.call(id, "add_slowly", { text: "a", ms: 60 });
-  await new Promise((resolve) => setTimeout(resolve, 30));
+  const call = client.call(id, "add_slowly", { text: "a", ms: 1_000 }, "slow");
+  await client.whenInFlight(id, "slow");
   isDown = true;
   // Nothing may be acknowledged that is not stored.
   expect((await call).error?.data?.code).toBe("STORE_FAILED");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readMessages, takeEvents } from "../test/raw-client.ts";
+import { readMessages, takeEvents, whenListening } from "../test/raw-client.ts";
 import { createReplicas } from "../test/replicas.ts";
 
 const asking = (name: string) => ({
@@ -28,8 +28,7 @@ test("a question's answer finds the call that asked, on whichever replica it arr
 test("in JSON a question goes to the listening stream", async () => {
   const { client } = createReplicas({ answers: "json" }).start();
   const id = await client.initialize({ elicitation: { form: {} } });
-  const listening = takeEvents(await client.get(id), 1);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  const listening = takeEvents(await whenListening(await client.get(id)), 1);
   const call = client.post(id, asking("ask_related"));
   const [question] = await listening;
   await client.post(id, { id: question!.message.id, ...answer });
@@ -82,7 +81,7 @@ test.each(["sse", "json"] as const)(
       method: "tools/call",
       params: { name: "wait", arguments: { ms: 60_000 } },
     });
-    await expect.poll(async () => (await one.client.call(id, "list", {}, 7)).status).toBe(409);
+    await one.client.whenInFlight(id, 7);
     await two.client.post(id, { method: "notifications/cancelled", params: { requestId: 7 } });
     await readMessages(await call);
     expect(replicas.lines).toContain("aborted");

@@ -104,7 +104,14 @@ export function createRawClient(handle: Handle, headers: Record<string, string> 
     });
 
   const end = (sessionId: string | undefined) => send("DELETE", withId(sessionId));
-  return { initialize, post, call, get, end, send };
+  /** Resolves once a request with this id is in flight. */
+  async function whenInFlight(sessionId: string, id: string | number): Promise<void> {
+    while ((await call(sessionId, "list", {}, id)).status !== 409) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+
+  return { initialize, post, call, get, end, send, whenInFlight };
 }
 
 /** All messages of an answer, JSON or SSE, to its end. */
@@ -122,6 +129,13 @@ export function takeEvents(response: Response, count: number): Promise<ReceivedM
     const messages = events.filter(({ message }) => "jsonrpc" in message);
     return messages.length >= count ? messages.slice(0, count) : undefined;
   });
+}
+
+/** A listening stream that has begun to listen: what is said from now on is in it. */
+export async function whenListening(response: Response): Promise<Response> {
+  const [first, rest] = response.body!.tee();
+  await takeEventId(new Response(first));
+  return new Response(rest);
 }
 
 /** The first event id of a stream, which is cancelled then. */

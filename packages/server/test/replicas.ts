@@ -23,7 +23,7 @@ export function createReplicas(common: Options = {}) {
       initialState: () => ({ notes: [] }),
       createServer: ({ session }) => createNotesServer(session, { lines }),
       pollIntervalMs: 20,
-      leaseMs: 300,
+      leaseMs: 3_000,
       onEvent: (event) => void events.push(event),
       ...common,
       ...options,
