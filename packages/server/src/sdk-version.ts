@@ -7,7 +7,7 @@ const testedSdkVersions = ">=1.32.2 <2";
  * Says so when the installed `@modelcontextprotocol/sdk` is outside the tested range. Where its
  * version cannot be seen (no Node, a bundle) it says nothing.
  */
-export function checkSdkVersion(emit: EmitServerEvent, version = installedVersion()): void {
+export function checkSdkVersion(emit: EmitServerEvent, version = installedSdkVersion()): void {
   if (version === undefined || isTested(version)) return;
   emit({ type: "sdk-version", version, tested: testedSdkVersions });
 }
@@ -17,7 +17,8 @@ function isTested(version: string): boolean {
   return major === 1 && (minor > 32 || (minor === 32 && patch >= 2));
 }
 
-function installedVersion(): string | undefined {
+/** As its manifest says; `undefined` where that cannot be read. */
+export function installedSdkVersion(): string | undefined {
   try {
     // Not imports: other runtimes load this file too. The package does not export its manifest.
     const { createRequire } = process.getBuiltinModule("node:module");
