@@ -29,11 +29,7 @@ const server = createServer(toNodeHandler(handler)).listen(Number(process.argv[2
 
 // A deploy: let calls end, then go. Clients go on at another replica.
 process.once("SIGTERM", () => {
-  void handler.drain().then(() => {
-    server.close();
-    server.closeAllConnections();
-    process.exit(0);
-  });
+  void handler.drain().then(() => server.close(() => process.exit(0)));
 });
 
 function createNotesServer(session: ServerSession<Notes>): McpServer {

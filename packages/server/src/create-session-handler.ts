@@ -104,6 +104,8 @@ export function createSessionHandler<State extends object = Record<string, unkno
   };
   const directory = createSessionDirectory(parts, options);
   const streamsClosing = new AbortController();
+  /** Requests that have no response yet, and may not have come to a session. */
+  let active = 0;
   let phase: "serving" | "draining" | "closed" = "serving";
 
   const checkHost = createHostCheck(options);
@@ -208,7 +210,7 @@ export function createSessionHandler<State extends object = Record<string, unkno
     phase = "draining";
     streamsClosing.abort();
     const deadline = Date.now() + timeoutMs;
-    while (parts.pool.uses > 0 && Date.now() < deadline) {
+    while ((parts.pool.uses > 0 || active > 0) && Date.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     phase = "closed";
@@ -226,7 +228,14 @@ export function createSessionHandler<State extends object = Record<string, unkno
     return closed;
   }
 
-  const handler = (request: Request) => serve(request).catch(failed);
+  const handler = async (request: Request) => {
+    active += 1;
+    try {
+      return await serve(request).catch(failed);
+    } finally {
+      active -= 1;
+    }
+  };
   return Object.defineProperty(Object.assign(handler, { drain, sweep }), "liveSessions", {
     get: () => parts.pool.size,
   }) as SessionHandler;

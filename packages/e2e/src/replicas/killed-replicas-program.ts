@@ -3,7 +3,7 @@
  * same with the official SDK's own example server beside it:
  *
  *     node --conditions=@durable-mcp/source packages/e2e/src/replicas/killed-replicas-program.ts \
- *       --store sqlite --calls 1000 [--seed 7]
+ *       --store sqlite --calls 1000 [--seed 7] [--how drain]
  */
 import { parseArgs } from "node:util";
 import { type KilledReplicasRun, runWithKilledReplicas } from "./killed-replicas-run.ts";
@@ -13,6 +13,7 @@ import { openTestStore } from "./test-store.ts";
 const { values } = parseArgs({
   options: {
     store: { type: "string", default: "sqlite" },
+    how: { type: "string", default: "kill" },
     calls: { type: "string", default: "1000" },
     seed: { type: "string", default: String(Math.floor(Math.random() * 1e6)) },
   },
@@ -21,10 +22,12 @@ const calls = Number(values.calls);
 const seed = Number(values.seed);
 const store = await openTestStore(values.store);
 
-console.log(`store ${values.store}, ${calls} calls, seed ${seed}`);
+console.log(`store ${values.store}, ${calls} calls, ${values.how}, seed ${seed}`);
 try {
-  const ours = await runWithKilledReplicas(notesServer(store.location), { calls, seed });
-  const theirs = await runWithKilledReplicas(sdkExample, { calls, seed, maxSeconds: ours.seconds });
+  const options = { calls, seed, how: values.how === "drain" ? "drain" : "kill" } as const;
+  const ours = await runWithKilledReplicas(notesServer(store.location), options);
+  const maxSeconds = ours.seconds;
+  const theirs = await runWithKilledReplicas(sdkExample, { ...options, maxSeconds });
   print({ "@durable-mcp/server": ours, "SDK example": theirs });
   const { sessionErrors, lost, doubled, hung } = ours;
   if (sessionErrors + lost + doubled + hung > 0) process.exitCode = 1;

@@ -2,7 +2,7 @@ import { type ClientName, loadClient } from "../clients/index.ts";
 import type { McpTestClient } from "../clients/mcp-test-client.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import { randomFromSeed } from "./random-from-seed.ts";
-import { startRoundRobin } from "./round-robin.ts";
+import { type RoundRobin, startRoundRobin } from "./round-robin.ts";
 
 /** A server of which several processes are started. */
 export interface ReplicatedServer {
@@ -38,6 +38,15 @@ export interface KilledReplicasRun {
   readonly seconds: number;
 }
 
+export interface KilledReplicasOptions {
+  readonly calls: number;
+  readonly seed: number;
+  /** @default 600 */
+  readonly maxSeconds?: number;
+  /** With SIGKILL, or as a deploy does: no more requests, then SIGTERM. @default "kill" */
+  readonly how?: "kill" | "drain";
+}
+
 const clients: ClientName[] = [
   "@ai-sdk/mcp 2",
   "@ai-sdk/mcp 1",
@@ -49,11 +58,11 @@ const hungAfterMs = 30_000;
 
 /**
  * Each client, in a session of its own, makes its share of `calls` one after the other at two
- * replicas behind a round robin, while replicas are killed with SIGKILL and started again.
+ * replicas behind a round robin, while replicas are ended at random and started again.
  */
 export async function runWithKilledReplicas(
   server: ReplicatedServer,
-  { calls, seed, maxSeconds = 600 }: { calls: number; seed: number; maxSeconds?: number },
+  { calls, seed, maxSeconds = 600, how = "kill" }: KilledReplicasOptions,
 ): Promise<KilledReplicasRun> {
   const random = randomFromSeed(seed);
   const startedAt = Date.now();
@@ -62,7 +71,7 @@ export async function runWithKilledReplicas(
   const tally = { answered: 0, unknown: 0, hung: 0, newSessions: 0, lost: 0, doubled: 0 };
   const killing = new AbortController();
   try {
-    const killer = killReplicas(replicas, random, killing.signal);
+    const killer = restartReplicas(replicas, roundRobin, how, random, killing.signal);
     const share = Math.ceil(calls / clients.length);
     const isOver = () => Date.now() - startedAt > maxSeconds * 1_000;
     await Promise.all(
@@ -84,8 +93,10 @@ export async function runWithKilledReplicas(
   }
 }
 
-async function killReplicas(
+async function restartReplicas(
   replicas: readonly TestServer[],
+  roundRobin: RoundRobin,
+  how: "kill" | "drain",
   random: () => number,
   signal: AbortSignal,
 ): Promise<number> {
@@ -95,7 +106,13 @@ async function killReplicas(
     if (signal.aborted) break;
     const replica = replicas[Math.floor(random() * replicas.length)]!;
     kills += 1;
-    await replica.restart();
+    if (how === "kill") {
+      await replica.restart();
+      continue;
+    }
+    roundRobin.setServing(replica.url, false);
+    await replica.restartPolitely();
+    roundRobin.setServing(replica.url, true);
   }
   return kills;
 }

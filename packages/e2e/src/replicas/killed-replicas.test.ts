@@ -28,3 +28,25 @@ test("clients notice nothing of replicas that are killed and restarted, on SQLit
     await store.close();
   }
 });
+
+test("a deploy, replica by replica, breaks no call", async () => {
+  const seed = Math.floor(Math.random() * 1e6);
+  const store = await openTestStore("sqlite");
+  try {
+    const options = { calls: 80, seed, how: "drain" } as const;
+    const run = await runWithKilledReplicas(notesServer(store.location), options);
+    console.log(`seed ${seed}`, run);
+    expect(run).toMatchObject({
+      answered: 80,
+      unknown: 0,
+      hung: 0,
+      sessionErrors: 0,
+      newSessions: 0,
+      lost: 0,
+      doubled: 0,
+    });
+    expect(run.kills).toBeGreaterThan(0);
+  } finally {
+    await store.close();
+  }
+});

@@ -9,25 +9,31 @@ import type { AddressInfo } from "node:net";
 
 export interface RoundRobin {
   readonly url: string;
-  /** Requests that a replica refused the connection for; each went to the next one. */
+  /** Requests that a replica refused (the connection, or with 503); each went to the next one. */
   readonly refused: number;
   /** 400 and 404 to requests that carried a session id. */
   readonly sessionErrors: number;
   /** Requests whose connection broke after a replica had accepted it. */
   readonly broken: number;
+  /** Sends a replica no more requests, as before a deploy, or some again. */
+  setServing: (url: string, isServing: boolean) => void;
   close: () => Promise<void>;
 }
+
+const isUnavailable = new Error("503");
 
 /** How long a request waits for any replica, in milliseconds. */
 const patienceMs = 20_000;
 
 /**
- * Sends each request to the next replica, as a load balancer without sticky sessions does. Refused
- * connections are tried at the next replica; nothing else is tried again.
+ * Sends each request to the next replica, as a load balancer without sticky sessions does. What a
+ * replica refuses is tried at the next one: connections, and 503, which says that nothing was done.
+ * Nothing else is tried again.
  */
 export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRobin> {
   const agent = new Agent({ keepAlive: false });
   let sessionErrors = 0;
+  const paused = new Set<string>();
   let refused = 0;
   let broken = 0;
   let turn = 0;
@@ -37,12 +43,13 @@ export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRob
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const deadline = Date.now() + patienceMs;
     for (;;) {
-      const target = targets[turn++ % targets.length]!;
+      const serving = targets.filter(({ href }) => !paused.has(href));
+      const target = serving[turn++ % serving.length]!;
       try {
         return await send(target, request, Buffer.concat(chunks), response);
       } catch (error) {
         const isRefused = (error as { code?: string }).code === "ECONNREFUSED";
-        if (!isRefused || Date.now() > deadline) throw error;
+        if (!(isRefused || error === isUnavailable) || Date.now() > deadline) throw error;
         refused += 1;
         if (turn % targets.length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
       }
@@ -55,6 +62,11 @@ export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRob
       const options = { agent, method: request.method, headers };
       const upstream = httpRequest(target, options, (answer) => {
         const status = answer.statusCode ?? 0;
+        if (status === 503) {
+          answer.resume();
+          reject(isUnavailable);
+          return;
+        }
         const isSessionError = status === 400 || status === 404;
         if (isSessionError && request.headers["mcp-session-id"] !== undefined) sessionErrors += 1;
         const { connection: _, ...answerHeaders } = answer.headers;
@@ -91,6 +103,10 @@ export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRob
     },
     get broken() {
       return broken;
+    },
+    setServing: (url, isServing) => {
+      if (isServing) paused.delete(url);
+      else paused.add(url);
     },
     close: async () => {
       agent.destroy();
