@@ -207,6 +207,13 @@ function slugOfCode(code) {
   return code.toLowerCase().replaceAll("_", "-");
 }
 
+/** The types of the events that a source file declares. */
+function typesIn(file) {
+  return [...read(`packages/${file}`).matchAll(/readonly type: "([\w-]+)"/g)].map(
+    ([, type]) => type,
+  );
+}
+
 /** Exports and the fields of exported interfaces, in the reference of their package; events in theirs. */
 function checkReference() {
   let count = 0;
@@ -246,8 +253,6 @@ function checkReference() {
       expectNames(`docs/reference/${name}.md`, [...exported, ...fields]);
     }
   }
-  const typesIn = (file) =>
-    [...read(`packages/${file}`).matchAll(/readonly type: "([\w-]+)"/g)].map(([, type]) => type);
   const events = ["core/src/session-event.ts", "ai-sdk/src/connection-event.ts"].flatMap(typesIn);
   expectNames("docs/reference/events.md", new Set(events));
   expectNames("docs/reference/server.md", new Set(typesIn("server/src/server-event.ts")));

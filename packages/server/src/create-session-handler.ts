@@ -105,7 +105,7 @@ export function createSessionHandler<State extends object = Record<string, unkno
   const directory = createSessionDirectory(parts, options);
   const streamsClosing = new AbortController();
   /** Requests that have no response yet, and may not have come to a session. */
-  let active = 0;
+  const unanswered = { count: 0 };
   let phase: "serving" | "draining" | "closed" = "serving";
 
   const checkHost = createHostCheck(options);
@@ -210,7 +210,7 @@ export function createSessionHandler<State extends object = Record<string, unkno
     phase = "draining";
     streamsClosing.abort();
     const deadline = Date.now() + timeoutMs;
-    while ((parts.pool.uses > 0 || active > 0) && Date.now() < deadline) {
+    while ((parts.pool.uses > 0 || unanswered.count > 0) && Date.now() < deadline) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     phase = "closed";
@@ -229,11 +229,11 @@ export function createSessionHandler<State extends object = Record<string, unkno
   }
 
   const handler = async (request: Request) => {
-    active += 1;
+    unanswered.count += 1;
     try {
       return await serve(request).catch(failed);
     } finally {
-      active -= 1;
+      unanswered.count -= 1;
     }
   };
   return Object.defineProperty(Object.assign(handler, { drain, sweep }), "liveSessions", {
