@@ -35,7 +35,7 @@ const realServers: TestOptions = {
 export default defineConfig({
   test: {
     projects: [
-      project("core"),
+      project("core", { include: ["{src,test}/**/*.test.ts"] }),
       project("ai-sdk"),
       project("stores", realServers),
       project("server"),

@@ -33,6 +33,16 @@ export default defineConfig({
       },
       group("Guides", "guides"),
       group("Reference", "reference"),
+      {
+        text: "Evidence",
+        items: [
+          { text: "Compatibility", link: "/compatibility" },
+          { text: "Conformance", link: "/conformance" },
+          { text: "Requirements", link: "/requirements" },
+          { text: "Simulation", link: "/simulation" },
+          { text: "Benchmarks", link: "/benchmarks" },
+        ],
+      },
       { ...group("Errors", "errors"), link: "/errors/", collapsed: true },
       { ...group("Decisions", "decisions"), link: "/decisions/", collapsed: true },
     ],

@@ -21,7 +21,9 @@ describe("the events of a connection", () => {
     const takeEvents = (): ConnectionEvent[] => application.events.splice(0);
 
     let session = await application.step({}, list);
-    expect(takeEvents()).toEqual([{ type: "started", connection, protocolVersion }]);
+    expect(takeEvents()).toEqual([
+      { type: "started", connection, protocolVersion, changed: false },
+    ]);
 
     session = await application.step(session, list);
     expect(takeEvents()).toEqual([{ type: "resumed", connection, protocolVersion }]);
@@ -61,7 +63,7 @@ describe("the events of a connection", () => {
     await application.step({ state: { mcpSessions: "x" } }, list);
     expect(application.events).toEqual([
       { type: "discarded", connection, reason: "invalid" },
-      { type: "started", connection, protocolVersion },
+      { type: "started", connection, protocolVersion, changed: false },
     ]);
   });
 
@@ -106,7 +108,7 @@ describe("the events of a connection", () => {
     await application.step({}, (registry) => registry.tools());
     expect(application.events).toEqual(
       expect.arrayContaining([
-        { type: "started", connection: "a", protocolVersion },
+        { type: "started", connection: "a", protocolVersion, changed: false },
         { type: "unavailable", connection: "b", error: expect.anything() },
       ]),
     );

@@ -35,7 +35,7 @@ export interface ConnectionRegistry<
    */
   client(name: keyof CONNECTIONS & string): Promise<MCPClient>;
   /**
-   * A fetch for any other MCP client, with the connection's headers and token and, for a stateful
+   * A fetch for any other MCP client, one each, with the connection's headers and token and, for a stateful
    * connection, its session. The tokens of an `authProvider` are added to requests without an
    * `Authorization` of their own; they are not renewed, and nobody is asked to log in.
    *
@@ -108,12 +108,13 @@ export function createConnectionRegistry({
 
   const closeAll = async () => {
     endStep("closing");
-    const openings = connections.flatMap(({ opening }) => (opening ? [opening] : []));
+    const openings = connections.flatMap((connection) => [...connection.openings]);
     const handshakes = connections.map((connection) => connection.settle());
     await within(disposeTimeoutMs, Promise.allSettled([...openings, ...handshakes]));
     endStep("closed");
     const closings = openings.map(async (opening) => await (await opening).close());
-    await within(disposeTimeoutMs, Promise.allSettled(closings));
+    const endings = connections.map((connection) => connection.endSideSession());
+    await within(disposeTimeoutMs, Promise.allSettled([...closings, ...endings]));
   };
 
   const registry: ConnectionRegistry = {
@@ -124,16 +125,14 @@ export function createConnectionRegistry({
     })),
     async tools({ onUnavailable = "omit" } = {}) {
       const sets = await collect(async (connection) => {
-        const { name, definition, abortSignal, restoreError } = connection;
-        const client = await connection.client();
-        return await connectionTools({ name, definition, client, abortSignal, restoreError });
+        return await connectionTools(connection);
       }, onUnavailable);
       return Object.assign({}, ...sets) as ToolSet;
     },
     async client(name) {
       return await find(name).client();
     },
-    fetch: (name) => find(name).fetch,
+    fetch: (name) => find(name).createFetch(),
     async instructions() {
       const entries = await collect(async (connection) => {
         const { instructions } = await connection.client();

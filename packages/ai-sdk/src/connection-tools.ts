@@ -1,40 +1,40 @@
 import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
-import type { ToolSet } from "ai";
+import type { Tool, ToolSet } from "ai";
 import { McpSessionError } from "@durable-mcp/core";
 import { callTimedOut } from "./connection-error.ts";
 import { connectTimeoutMs, type McpClientConnection } from "./define-connection.ts";
+import type { RegistryConnection } from "./registry-connection.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
-export async function connectionTools({
-  name: connection,
-  definition,
-  client,
-  abortSignal,
-  restoreError,
-}: {
-  name: string;
-  definition: McpClientConnection;
-  client: MCPClient;
-  abortSignal: AbortSignal;
-  restoreError: (error: unknown) => unknown;
-}): Promise<ToolSet> {
+export async function connectionTools(connection: RegistryConnection): Promise<ToolSet> {
+  const { name, definition, abortSignal, restoreError, lossNotices } = connection;
+  const client = await connection.client();
   if (client.initializeResult.capabilities.tools == null) return {};
   const { options } = definition;
   const timeout = AbortSignal.timeout(connectTimeoutMs(definition));
   const listed = await listAllTools(client, AbortSignal.any([abortSignal, timeout]));
-  const offered = listed.filter(({ name }) => isOffered(name, options.tools));
-  const tools = client.toolsFromDefinitions(
-    { tools: offered },
-    options.schemas === undefined ? {} : { schemas: options.schemas },
-  );
-  const entries = Object.entries(tools).map(async ([name, tool]) => {
-    const execute = withCallOptions(tool.execute as Execute, {
-      connection,
-      options,
-      restoreError,
-    });
-    return [await toolName(connection, name), { ...tool, execute }] as const;
+  const offered = listed.filter((tool) => isOffered(tool.name, options.tools));
+  const toolsOf = (current: MCPClient): ToolSet =>
+    current.toolsFromDefinitions(
+      { tools: offered },
+      options.schemas === undefined ? {} : { schemas: options.schemas },
+    );
+  let bound = { client, tools: toolsOf(client) };
+
+  const entries = Object.entries(bound.tools).map(async ([serverName, tool]) => {
+    const call: Execute = async (input, callOptions) => {
+      const current = await connection.client();
+      if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
+      const { execute } = bound.tools[serverName] as { execute: Execute };
+      const result = await execute(input, callOptions);
+      return lossNotices?.mark(result, callOptions?.toolCallId ?? "") ?? result;
+    };
+    const execute = withCallOptions(call, { connection: name, options, restoreError });
+    const toModelOutput: Tool["toModelOutput"] =
+      lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
+    const offeredTool = { ...tool, execute, ...(toModelOutput && { toModelOutput }) } as Tool;
+    return [await toolName(name, serverName), offeredTool] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }
@@ -58,7 +58,10 @@ function isOffered(name: string, filter: McpClientConnection["options"]["tools"]
   return "allow" in filter ? filter.allow.includes(name) : !filter.block.includes(name);
 }
 
-type Execute = (input: unknown, options?: { abortSignal?: AbortSignal }) => PromiseLike<unknown>;
+type Execute = (
+  input: unknown,
+  options?: { abortSignal?: AbortSignal; toolCallId?: string },
+) => PromiseLike<unknown>;
 
 /** Bounds a call in time, and turns a client's error back into ours. */
 function withCallOptions(

@@ -3,7 +3,9 @@ import type { ElicitationRequest, ElicitResult, MCPClient } from "@ai-sdk/mcp";
 import {
   McpSessionError,
   type Principal,
+  type RefusedAnswer,
   type ResendPolicy,
+  type SessionLoss,
   type ToolListOptions,
 } from "@durable-mcp/core";
 import * as z from "zod/mini";
@@ -34,6 +36,16 @@ export type ConnectionToolSchemas = Exclude<
   "automatic"
 >;
 
+/** What `session.onStart` is given. */
+export interface ConnectionStart extends ConnectionContext {
+  /** `"started"`: the first session. `"recovered"`: one in the place of a lost one. */
+  readonly reason: "started" | "recovered";
+  /** Talks to the new session; closed when the hook is over. */
+  readonly client: MCPClient;
+  /** Aborts when the hook takes too long, and when the step's registry is disposed of. */
+  readonly abortSignal: AbortSignal;
+}
+
 /** How a stateful connection keeps its session. */
 export interface StatefulSessionOptions {
   readonly mode: "stateful";
@@ -56,6 +68,32 @@ export interface StatefulSessionOptions {
    * next session elsewhere. @default true
    */
   readonly recover?: boolean | undefined;
+  /**
+   * What an answer that is not 2xx says of the session, for servers with a dialect of their own:
+   * `"definite"`, `"probable"` or `"none"`; `undefined` leaves it to the built-in rule.
+   */
+  readonly classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
+  /**
+   * Whether a request that met a lost session is first tried once more with the same id, for load
+   * balancers that sometimes hit the wrong replica. @default false
+   */
+  readonly retrySameId?: boolean | undefined;
+  /**
+   * Tools, by the server's names, whose calls go to a second session, which lasts as long as the
+   * step's registry and is not saved. @default none
+   */
+  readonly except?: readonly string[] | undefined;
+  /**
+   * Prepares each new session, the first and those in a lost one's place: selects a workspace, logs
+   * in. Runs before the session is saved and before any waiting call goes on. When it fails, the
+   * session is ended and the calls fail with `CONNECTION_UNAVAILABLE`; the next one tries again.
+   */
+  readonly onStart?: ((start: ConnectionStart) => Awaitable<void>) | undefined;
+  /**
+   * What the model is told in the first tool result after a lost session was replaced; `false` for
+   * nothing. @default a sentence that says that what the server held before is gone
+   */
+  readonly lossNotice?: string | false | undefined;
   /**
    * How long the verdict that the server has no sessions holds, in milliseconds.
    * @default 86400000 (1 day)
@@ -111,6 +149,13 @@ export interface McpClientConnectionOptions<
         readonly connectMs?: number | undefined;
         /** For each tool call, in milliseconds; it fails with `OUTCOME_UNKNOWN`. @default none */
         readonly callMs?: number | undefined;
+        /**
+         * How long the server of a stateful connection may be silent while a call waits, in
+         * milliseconds; the call fails with `OUTCOME_UNKNOWN`. @default 300000 (5 minutes)
+         */
+        readonly answerMs?: number | undefined;
+        /** For `session.onStart`, in milliseconds. @default 60000 */
+        readonly startMs?: number | undefined;
       }
     | undefined;
   /** Whether a stateful connection follows redirects within the server's origin. @default "refuse" */
@@ -165,6 +210,11 @@ const optionsSchema = z
             safeTools: z.optional(names),
             trustAnnotations: z.optional(z.boolean()),
             recover: z.optional(z.boolean()),
+            classifyLoss: z.optional(someFunction),
+            retrySameId: z.optional(z.boolean()),
+            except: z.optional(names),
+            onStart: z.optional(someFunction),
+            lossNotice: z.optional(z.union([text, z.literal(false)])),
           }),
         ],
         'must be "stateless", "stateful" or { mode: "stateful", … } with known options',
@@ -196,7 +246,12 @@ const optionsSchema = z
     capabilities: z.optional(someObject),
     onElicitation: z.optional(someFunction),
     timeouts: z.optional(
-      z.strictObject({ connectMs: z.optional(timeout), callMs: z.optional(timeout) }),
+      z.strictObject({
+        connectMs: z.optional(timeout),
+        callMs: z.optional(timeout),
+        answerMs: z.optional(timeout),
+        startMs: z.optional(timeout),
+      }),
     ),
     redirect: z.optional(z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"')),
     fetch: z.optional(someFunction),
@@ -258,6 +313,18 @@ function hasCredentials(url: URL | undefined): boolean {
 export function isStateful({ options }: McpClientConnection): boolean {
   const { session } = options;
   return session === "stateful" || (typeof session === "object" && session.mode === "stateful");
+}
+
+/** The options of a stateful connection's session. */
+export function sessionOptions({
+  options: { session },
+}: McpClientConnection): Omit<StatefulSessionOptions, "mode"> {
+  return typeof session === "object" ? session : {};
+}
+
+/** For `session.onStart`. */
+export function startTimeoutMs({ options }: McpClientConnection): number {
+  return options.timeouts?.startMs ?? 60_000;
 }
 
 /** For the handshake, and for listing tools. */

@@ -8,6 +8,7 @@ export type { ConnectionRegistry } from "./connection-registry.ts";
 export type { ConnectionToolSet } from "./connection-tool-set.ts";
 export {
   type ConnectionContext,
+  type ConnectionStart,
   type ConnectionToken,
   type ConnectionToolSchemas,
   defineMcpClientConnection,

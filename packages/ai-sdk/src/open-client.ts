@@ -9,6 +9,8 @@ import {
   type ConnectionContext,
   connectTimeoutMs,
   type McpClientConnection,
+  sessionOptions,
+  startTimeoutMs,
 } from "./define-connection.ts";
 
 /** How one step reaches one connection's server. */
@@ -49,7 +51,10 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
       },
       clientName: "durable-mcp",
       initializationOptions: {
-        timeout: connectTimeoutMs(definition),
+        // The client's handshake waits for `onStart` too.
+        timeout:
+          connectTimeoutMs(definition) +
+          (sessionOptions(definition).onStart ? startTimeoutMs(definition) : 0),
         signal: context.abortSignal,
       },
       capabilities: clientCapabilities(definition),

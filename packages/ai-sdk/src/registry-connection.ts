@@ -1,9 +1,23 @@
 import type { MCPClient } from "@ai-sdk/mcp";
-import { createSessionFetch, type SessionSlot } from "@durable-mcp/core";
+import {
+  createSessionFetch,
+  createSessionSlot,
+  type SessionEvent,
+  type SessionSlot,
+  type SessionStart,
+  terminateSession,
+} from "@durable-mcp/core";
 import { connectionUnavailable, restoreSessionError } from "./connection-error.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
-import { type ConnectionContext, type McpClientConnection } from "./define-connection.ts";
+import {
+  type ConnectionContext,
+  connectTimeoutMs,
+  type McpClientConnection,
+  sessionOptions,
+  startTimeoutMs,
+} from "./define-connection.ts";
+import { createLossNotices, type LossNotices } from "./loss-notice.ts";
 import { mayRunTwice } from "./may-run-twice.ts";
 import { isOldServerStatus, needsListening, openClient } from "./open-client.ts";
 import { once } from "./once.ts";
@@ -14,14 +28,21 @@ export interface RegistryConnection {
   readonly name: string;
   readonly definition: McpClientConnection;
   readonly abortSignal: AbortSignal;
-  /** For any MCP client: with the connection's headers and token, and its session if it has one. */
-  readonly fetch: typeof globalThis.fetch;
-  /** The live client; connects on first use. A failure is not kept. */
+  /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
+  createFetch(): typeof globalThis.fetch;
+  /**
+   * The live client; connects on first use. A failure is not kept. Another one when the session
+   * negotiated something else than the one before was told.
+   */
   client(): Promise<MCPClient>;
-  /** The client that is connected or on its way, if any. */
-  readonly opening: Promise<MCPClient> | undefined;
+  /** All clients that are connected or on their way. */
+  readonly openings: ReadonlySet<Promise<MCPClient>>;
   /** Waits until no handshake of the connection's session is under way. */
   settle(): Promise<void>;
+  /** Ends what is not to outlive the step: the session of `session.except`. */
+  endSideSession(): Promise<void>;
+  /** What tool results say of a session that was lost; `undefined` without sessions. */
+  readonly lossNotices: LossNotices | undefined;
   /** The `McpSessionError` behind an error of the client, or the error itself. */
   readonly restoreError: (error: unknown) => unknown;
 }
@@ -52,10 +73,13 @@ export function createRegistryConnection({
       : options.authProvider,
   );
   const connectionFetch = createConnectionFetch({ definition, context, authProvider, now });
-  const session = typeof options.session === "object" ? options.session : undefined;
-  const sessionFetch =
-    slot &&
-    createSessionFetch({
+  const session = sessionOptions(definition);
+  const { except, onStart } = session;
+  const sideSlot = except && createSessionSlot();
+  /** For one client each: clients number their requests alike, and cancel by number. */
+  const createFetch = (): typeof globalThis.fetch => {
+    if (slot === undefined) return connectionFetch.fetch;
+    return createSessionFetch({
       url,
       slot,
       fetch: connectionFetch.fetch,
@@ -63,21 +87,69 @@ export function createRegistryConnection({
       redirect: options.redirect,
       listen: needsListening(definition),
       cancelOnAbort: isActive,
-      toolList: session?.toolList,
-      resend: session?.resend,
-      recover: session?.recover,
-      isSafeToResend: (request) => mayRunTwice(request, session ?? {}, slot.snapshot),
-      statelessMaxAgeMs: session?.statelessMaxAgeMs,
-      onEvent: (event) => emit({ ...event, connection: name }),
+      toolList: session.toolList,
+      resend: session.resend,
+      recover: session.recover,
+      isSafeToResend: (request) => mayRunTwice(request, session, slot.snapshot),
+      classifyLoss: session.classifyLoss,
+      retrySameId: session.retrySameId,
+      except: sideSlot && {
+        slot: sideSlot,
+        matches: ({ method, params }) =>
+          method === "tools/call" && except.some((tool) => tool === params?.["name"]),
+      },
+      onStart: onStart && ((start) => prepare(start)),
+      statelessMaxAgeMs: session.statelessMaxAgeMs,
+      timeouts: {
+        initializeMs: connectTimeoutMs(definition),
+        startMs: startTimeoutMs(definition),
+        answerMs: options.timeouts?.answerMs,
+      },
+      onEvent: observe,
       now,
     });
-  const fetch = sessionFetch ?? connectionFetch.fetch;
+  };
+  // Made at once: it says when what was saved is not for this URL, whether or not it is used.
+  let unused: typeof globalThis.fetch | undefined = createFetch();
+  const takeFetch = () => {
+    const fetch = unused ?? createFetch();
+    unused = undefined;
+    return fetch;
+  };
   // Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself.
   const isLeftToClient =
     slot === undefined && options.authProvider !== undefined && options.fetch === undefined;
-  const clientFetch = isLeftToClient ? undefined : watchClientVersion(fetch, name, emit);
   const isResuming = slot?.snapshot?.kind === "session";
   let opening: Promise<MCPClient> | undefined;
+  const openings = new Set<Promise<MCPClient>>();
+
+  function observe(event: SessionEvent): void {
+    // What the client was told of the server no longer holds; the next use connects another.
+    const isOther = (event.type === "recovered" || event.type === "started") && event.changed;
+    if (isOther) opening = undefined;
+    emit({ ...event, connection: name });
+  }
+
+  /** Runs `session.onStart` with a client on the new session. */
+  async function prepare({ reason, fetch: startFetch, abortSignal }: SessionStart): Promise<void> {
+    const signal = AbortSignal.any([abortSignal, context.abortSignal]);
+    const startContext = { ...context, abortSignal: signal };
+    const client = await openClient({
+      definition,
+      context: startContext,
+      fetch: startFetch,
+      sseFetch: undefined,
+      headers: () => Promise.resolve(undefined),
+      authProvider,
+      isOldServer: () => false,
+      onSseFallback: () => undefined,
+    });
+    try {
+      await onStart!({ ...startContext, reason, client: withSessionErrors(client, restoreError) });
+    } finally {
+      await client.close();
+    }
+  }
 
   const restoreError = (error: unknown) => restoreSessionError(error, name, slot);
 
@@ -91,6 +163,7 @@ export function createRegistryConnection({
   };
 
   const open = async () => {
+    const clientFetch = isLeftToClient ? undefined : watchClientVersion(takeFetch(), name, emit);
     try {
       const client = await openClient({
         definition,
@@ -113,17 +186,29 @@ export function createRegistryConnection({
     name,
     definition,
     abortSignal: context.abortSignal,
-    fetch,
-    get opening() {
-      return opening;
+    createFetch: takeFetch,
+    openings,
+    async settle() {
+      await Promise.all([slot?.settle(), sideSlot?.settle()]);
     },
-    settle: async () => await slot?.settle(),
+    async endSideSession() {
+      const snapshot = sideSlot?.snapshot;
+      if (snapshot === undefined) return;
+      await terminateSession({ url, snapshot, fetch: connectionFetch.fetch });
+    },
+    lossNotices:
+      slot && createLossNotices(sideSlot ? [slot, sideSlot] : [slot], session.lossNotice),
     restoreError,
     client() {
-      opening ??= open().catch((error: unknown) => {
-        opening = undefined;
-        throw error;
-      });
+      if (opening === undefined) {
+        const connecting: Promise<MCPClient> = open().catch((error: unknown) => {
+          openings.delete(connecting);
+          if (opening === connecting) opening = undefined;
+          throw error;
+        });
+        opening = connecting;
+        openings.add(connecting);
+      }
       return opening;
     },
   };

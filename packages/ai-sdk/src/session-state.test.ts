@@ -96,7 +96,7 @@ describe("commit", () => {
     expect(server.sessionIds).toHaveLength(3);
   });
 
-  test("removes a slot that was lost and not replaced, and the key with the last one", async () => {
+  test("remembers that a session was lost and not replaced", async () => {
     const { server, application, session } = await startSaved();
     server.forgetSessions();
     server.intercept(on("initialize", (_, response) => void response.writeHead(503).end()));
@@ -104,14 +104,19 @@ describe("commit", () => {
     const registry = application.provider.create({ state: withCart.state, principal: alice });
     await expect(list(registry)).rejects.toThrow(/503/);
     await registry.dispose();
-    expect(application.provider.commit(registry, withCart)).toEqual({ state: { cart: 1 } });
+    expect(application.provider.commit(registry, withCart)).toEqual({
+      state: {
+        cart: 1,
+        mcpSessions: { [aliceKey]: { version: 1, kind: "lost", url: server.url } },
+      },
+    });
   });
 
   test("works after an error, and keeps the session", async () => {
     const { server, application, session } = await startSaved();
     const registry = application.provider.create({ principal: alice });
     server.intercept(on("tools/call", (_, response) => void response.destroy()));
-    await expect(list(registry)).rejects.toThrow("fetch failed");
+    await expect(list(registry)).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
     const committed = application.provider.commit(registry, session);
     expect(slotsOf(committed)[aliceKey]).toMatchObject({ sessionId: server.sessionIds[1] });
     await registry.dispose();

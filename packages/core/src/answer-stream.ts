@@ -1,12 +1,17 @@
 import { type ByteParts, partsLength, partsText, replaceBytes } from "./byte-parts.ts";
 import { createEventSplitter, type EventBytes, eventText } from "./event-splitter.ts";
 import { parseMessages } from "./json-rpc.ts";
+import { MAX_MESSAGE_BYTES } from "./read-text.ts";
 import type { AnswerRestorer } from "./restore-answer.ts";
 
 export interface AnswerStreamOptions {
   readonly body: ReadableStream<Uint8Array>;
   readonly restorer: AnswerRestorer;
   readonly signal: AbortSignal | undefined;
+  /** Aborts when the answer is not waited for any longer; it then counts as lost on the way. */
+  readonly giveUp?: AbortSignal;
+  /** Called with each chunk that arrives. */
+  readonly onChunk?: () => void;
   /** Whether the request that the stream answers has its answer; `true` for a stream of none. */
   readonly answered: () => boolean;
   /** The JSON-RPC error, as text, to deliver when the answer will not come. */
@@ -20,11 +25,16 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
   const { body, restorer, answered, failure } = options;
   const reader = body.getReader();
   const parts: Uint8Array[] = [];
+  let length = 0;
   return createStream(options, reader, async (controller) => {
-    const chunk = await read(reader);
+    const chunk = await read(reader, options);
     if ("value" in chunk) {
       parts.push(chunk.value);
-      return false;
+      length += chunk.value.length;
+      if (length <= MAX_MESSAGE_BYTES) return false;
+      await reader.cancel().catch(() => undefined);
+      enqueue(controller, [new TextEncoder().encode(failure(tooLarge()))]);
+      return true;
     }
     options.signal?.throwIfAborted();
     const edit = chunk.failed ? undefined : restorer.restore(parts, 0, partsLength(parts));
@@ -52,6 +62,9 @@ export function createEventAnswerStream(
   const { restorer, answered, failure, resume, isOpenEnded = false } = options;
   let reader = options.body.getReader();
   const splitter = createEventSplitter();
+  const failureEvent = (cause: unknown) => [
+    new TextEncoder().encode(`event: message\ndata: ${failure(cause)}\n\n`),
+  ];
   const pass = (controller: Controller, event: EventBytes) =>
     enqueue(controller, restoreEvent(event, restorer));
 
@@ -59,10 +72,14 @@ export function createEventAnswerStream(
     options,
     { cancel: (reason) => reader.cancel(reason) },
     async (controller) => {
-      const chunk = await read(reader);
+      const chunk = await read(reader, options);
       if ("value" in chunk) {
         for (const event of splitter.push(chunk.value)) pass(controller, event);
-        return false;
+        if (splitter.pendingBytes <= MAX_MESSAGE_BYTES) return false;
+        await reader.cancel().catch(() => undefined);
+        if (isOpenEnded) throw tooLarge();
+        if (!answered()) enqueue(controller, failureEvent(tooLarge()));
+        return true;
       }
       options.signal?.throwIfAborted();
       if (isOpenEnded) {
@@ -86,8 +103,7 @@ export function createEventAnswerStream(
       const { lastEventId, retryMs } = splitter;
       const continued = lastEventId ? await resume(lastEventId, retryMs) : undefined;
       if (continued === undefined) {
-        const text = `event: message\ndata: ${failure(chunk.cause)}\n\n`;
-        enqueue(controller, [new TextEncoder().encode(text)]);
+        enqueue(controller, failureEvent(chunk.cause));
         return true;
       }
       reader = continued.getReader();
@@ -96,14 +112,26 @@ export function createEventAnswerStream(
   );
 }
 
+function tooLarge(): RangeError {
+  return new RangeError(`The server sent a message of more than ${MAX_MESSAGE_BYTES} bytes.`);
+}
+
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 
 function createStream(
-  { onEnd, signal }: AnswerStreamOptions,
+  { onEnd, signal, giveUp }: AnswerStreamOptions,
   source: { cancel(reason?: unknown): Promise<void> },
   /** Reads once and passes on what is complete; resolves to whether that was the end. */
   step: (controller: Controller) => Promise<boolean>,
 ): ReadableStream<Uint8Array> {
+  // Not every body ends when the signal of its request aborts.
+  giveUp?.addEventListener(
+    "abort",
+    () => void source.cancel(giveUp.reason).catch(() => undefined),
+    {
+      once: true,
+    },
+  );
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
@@ -151,10 +179,13 @@ function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
 
 async function read(
   reader: ReadableStreamDefaultReader<Uint8Array>,
+  { giveUp, onChunk }: AnswerStreamOptions,
 ): Promise<{ value: Uint8Array } | { failed: boolean; cause: unknown }> {
   try {
     const { done, value } = await reader.read();
-    return done ? { failed: false, cause: undefined } : { value };
+    if (done) return { failed: giveUp?.aborted === true, cause: giveUp?.reason };
+    onChunk?.();
+    return { value };
   } catch (cause) {
     return { failed: true, cause };
   }

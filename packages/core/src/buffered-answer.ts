@@ -1,15 +1,15 @@
 import { isRecord, type JsonRpcId } from "./json-rpc.ts";
-import { classifyLoss, type SessionLoss } from "./lost-session.ts";
-import { scrubSessionId } from "./scrub-session-id.ts";
+import { classifyLoss, type RefusedAnswer, type SessionLoss } from "./lost-session.ts";
+import { readText } from "./read-text.ts";
+import { scrubHeaders, scrubSessionId } from "./scrub-session-id.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./session-slot.ts";
 
+/** More than any refusal says. */
+const maxRefusalBytes = 1_048_576;
+
 /** An answer that was read whole, so that each waiting client can be given a copy. */
-export interface BufferedAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  /** The text, scrubbed of the session id. */
-  readonly body: string;
+export interface BufferedAnswer extends RefusedAnswer {
   /** What it says of the session that the request was sent on. */
   readonly loss: SessionLoss;
 }
@@ -17,15 +17,19 @@ export interface BufferedAnswer {
 export async function bufferAnswer(
   response: Response,
   session?: LiveSession,
+  /** The application's own judgement, where it has one. */
+  classify?: (answer: RefusedAnswer) => SessionLoss | undefined,
 ): Promise<BufferedAnswer> {
   const { status } = response;
-  const body = await response.text();
-  return {
-    status,
-    headers: headersForClient(response.headers),
-    body: session?.kind === "session" ? scrubSessionId(body, session.sessionId) : body,
-    loss: session?.kind === "session" ? classifyLoss({ status, body }) : "none",
-  };
+  const received = headersForClient(response.headers);
+  const text = await readText(response, maxRefusalBytes);
+  if (session?.kind !== "session") {
+    return { status, headers: received, body: text, loss: "none" };
+  }
+  const headers = scrubHeaders(received, session.sessionId);
+  const body = scrubSessionId(text, session.sessionId);
+  const loss = classify?.({ status, headers, body }) ?? classifyLoss({ status, body: text });
+  return { status, headers, body, loss };
 }
 
 export function toResponse({ status, headers, body }: BufferedAnswer): Response {

@@ -128,5 +128,8 @@ describe("a server that only speaks revisions without sessions", () => {
       data: { method: "initialize", origin: server.origin },
     });
     expect(slot.snapshot).toMatchObject({ kind: "stateless" });
+    // In later steps too, where the verdict is known.
+    const later = startStep(server, { snapshot: slot.snapshot! });
+    await expect(later.client.handshake()).rejects.toMatchObject({ code: "ERA_UNSUPPORTED" });
   });
 });

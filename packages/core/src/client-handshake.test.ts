@@ -92,7 +92,7 @@ describe("a resumed handshake", () => {
     // Not "resumed": it was not used.
     expect(events).toEqual([
       { type: "discarded", reason: "protocol-version" },
-      { type: "started", protocolVersion: "2025-03-26" },
+      { type: "started", protocolVersion: "2025-03-26", changed: false },
     ]);
     expect(
       server.requests.some(({ headers }) => headers["mcp-session-id"] === "secret-session"),

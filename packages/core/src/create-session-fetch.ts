@@ -1,95 +1,34 @@
-import { abortable } from "./abortable.ts";
 import { bufferAnswer, toResponse } from "./buffered-answer.ts";
 import { createClientHandshake } from "./client-handshake.ts";
 import { parseEndpointUrl } from "./endpoint-url.ts";
 import { createExchange } from "./exchange.ts";
-import { createHandshake, type OnSession } from "./handshake.ts";
+import { createHandshake } from "./handshake.ts";
 import { createInboundStream } from "./inbound-stream.ts";
-import {
-  isRecord,
-  isRequest,
-  type JsonRpcMessage,
-  type JsonRpcRequest,
-  parseMessage,
-} from "./json-rpc.ts";
+import { isRecord, isRequest, type JsonRpcMessage, parseMessage } from "./json-rpc.ts";
 import { emptyAnswer, resultAnswer } from "./local-answer.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
 import { createFetchForOtherUrls } from "./other-urls.ts";
 import { bodyText, readOutgoingRequest, requestUrl } from "./outgoing-request.ts";
 import { createSendOwnMessage } from "./own-message.ts";
 import { relistTools } from "./relist-tools.ts";
-import type { ResendPolicy } from "./resend-policy.ts";
+import { createNotify } from "./notify.ts";
 import { createRequestIds } from "./request-ids.ts";
-import { createServerRequests } from "./server-requests.ts";
+import { createServerRequests, type ServerRequests } from "./server-requests.ts";
 import { createSendToEndpoint } from "./server-endpoint.ts";
 import { createEmit, type EmitSessionEvent } from "./session-event.ts";
+import type { SessionFetchOptions } from "./session-fetch-options.ts";
 import { headersForClient, headersForSession } from "./session-headers.ts";
 import {
   type LiveSession,
+  sameSession,
   saveSnapshot,
   type SessionSlot,
   slotState,
   type SlotState,
 } from "./session-slot.ts";
-import { createToolListKeeper, type ToolListOptions } from "./tool-list.ts";
-
-export interface SessionFetchOptions {
-  /** The server's URL. Only requests to exactly this URL take part in the session. */
-  url: string | URL;
-  /** The holder of the session, from `createSessionSlot`. */
-  slot: SessionSlot;
-  /**
-   * The fetch that requests go out with. Passing one also vouches for requests to other origins
-   * (see `allowOtherOrigins`). @default globalThis.fetch
-   */
-  fetch?: typeof globalThis.fetch | undefined;
-  /**
-   * Whether requests to other origins (OAuth) may pass. Without it they fail with
-   * `FETCH_REQUIRED`. @default whether `fetch` was given
-   */
-  allowOtherOrigins?: boolean | undefined;
-  /** Whether redirects within the origin are followed. @default "refuse" */
-  redirect?: "refuse" | "same-origin" | undefined;
-  /**
-   * Whether a client may open a stream of server messages (GET). Needed by clients that declare
-   * sampling, elicitation or roots. A step is too short to listen otherwise. @default false
-   */
-  listen?: boolean | undefined;
-  /**
-   * Whether an aborted request is cancelled on the client's behalf (`notifications/cancelled`,
-   * best effort). A function is asked at the time. @default false
-   */
-  cancelOnAbort?: boolean | (() => boolean) | undefined;
-  /**
-   * Whether a lost session is replaced. Without it a loss is reported (`SESSION_LOST`, or
-   * `OUTCOME_UNKNOWN` when it is only probable), for callers that open the next one elsewhere.
-   * @default true
-   */
-  recover?: boolean | undefined;
-  /** Whether a request that met a lost session is sent again on the new one. @default "safe" */
-  resend?: ResendPolicy | undefined;
-  /**
-   * With `resend: "safe"`: whether a request may run twice, asked for requests other than lists,
-   * reads and pings when it is not certain that the server refused it unprocessed. @default none may
-   */
-  isSafeToResend?: ((request: JsonRpcRequest) => boolean) | undefined;
-  /** How long and how large a kept tool list may be. */
-  toolList?: ToolListOptions | undefined;
-  /**
-   * How long the verdict that a server has no sessions holds, in milliseconds.
-   * @default 86400000 (1 day)
-   */
-  statelessMaxAgeMs?: number | undefined;
-  /**
-   * The save point: awaited after the server acknowledged `notifications/initialized` and before
-   * any other request goes on. The snapshot it returns wins. What it throws fails the handshake.
-   */
-  onSession?: OnSession | undefined;
-  /** Told what happens to the session. */
-  onEvent?: EmitSessionEvent | undefined;
-  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
-  now?: (() => number) | undefined;
-}
+import { runStartHook } from "./start-hook.ts";
+import { terminateSession } from "./terminate-session.ts";
+import { createToolListKeeper } from "./tool-list.ts";
 
 /**
  * Creates a `fetch` that keeps one MCP session across clients and processes. Any MCP client that
@@ -112,6 +51,17 @@ export interface SessionFetchOptions {
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 export function createSessionFetch(options: SessionFetchOptions): typeof globalThis.fetch {
+  return createPipeline(options).fetch;
+}
+
+interface Pipeline {
+  readonly fetch: typeof globalThis.fetch;
+  /** Whether a client's answer or notification belongs to this pipeline's session. */
+  readonly owns: (message: JsonRpcMessage) => boolean;
+}
+
+/** @param questions what the pipeline shares with another one that serves the same clients */
+function createPipeline(options: SessionFetchOptions, questions?: ServerRequests): Pipeline {
   const url = parseEndpointUrl(options.url);
   const now = options.now ?? Date.now;
   const emit = createEmit(options.onEvent);
@@ -133,6 +83,7 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
   });
   const tools = createToolListKeeper({ state, emit, now, options: options.toolList ?? {} });
   const sendOwn = createSendOwnMessage(send);
+  const { onStart, timeouts = {}, recover = true } = options;
   const handshake = createHandshake({
     state,
     url,
@@ -140,11 +91,32 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     ids,
     emit,
     onSession: options.onSession,
+    onStart:
+      onStart &&
+      ((session, reason) =>
+        runStartHook({
+          onStart,
+          reason,
+          session,
+          url,
+          createFetch: (slot) => createSessionFetch(forStartHook(options, slot)),
+          timeoutMs: timeouts.startMs ?? 60_000,
+        })),
+    abandon: (session, { headers }) =>
+      terminateSession({
+        url,
+        snapshot: { version: 1, url: url.href, ...session },
+        headers,
+        fetch: baseFetch,
+      }),
     afterRecovery: (lost, template, signal) =>
       relistTools({ state, lost, sendOwn, ids, tools, emit, template, signal }),
+    recover,
+    timeoutMs: timeouts.initializeMs ?? 30_000,
     now,
   });
-  const serverRequests = createServerRequests(ids);
+  const serverRequests = questions ?? createServerRequests(ids);
+  const notify = options.onEvent && createNotify(emit);
   const exchange = createExchange({
     state,
     url,
@@ -158,7 +130,11 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     cancelOnAbort: options.cancelOnAbort ?? false,
     resend: options.resend ?? "safe",
     isSafeToResend: options.isSafeToResend,
-    recover: options.recover ?? true,
+    classifyLoss: options.classifyLoss,
+    retrySameId: options.retrySameId ?? false,
+    answerTimeoutMs: timeouts.answerMs ?? 300_000,
+    notify,
+    recover,
   });
   const clientHandshake = createClientHandshake({ state, url, handshake, emit });
   const inbound = createInboundStream({
@@ -167,9 +143,10 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     ids,
     tools,
     serverRequests,
+    notify,
     listen: options.listen ?? false,
   });
-  const announceResumption = createResumptionNotice(state, emit);
+  const aside = options.except && createAside(options, options.except, state, serverRequests);
 
   const isStateless = () => {
     const { snapshot } = state;
@@ -178,7 +155,7 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
     return age >= 0 && age <= (options.statelessMaxAgeMs ?? 86_400_000);
   };
 
-  return async (input, init) => {
+  const fetch: typeof globalThis.fetch = async (input, init) => {
     if (!isSameEndpoint(requestUrl(input), url)) return await fetchOther(input, init);
     const request = await readOutgoingRequest(input, init);
     request.signal?.throwIfAborted();
@@ -197,27 +174,70 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
       });
     };
 
-    if (isStateless()) return await passThrough(undefined);
+    const message = request.method === "POST" ? parseMessage(bodyText(request) ?? "") : undefined;
+    // A client that did not probe is told what is wrong: by a new attempt, which may also succeed.
+    const neverProbed =
+      message !== undefined && isRequest(message) && message.method === "initialize";
+    if (isStateless() && !neverProbed) return await passThrough(undefined);
     if (request.method === "DELETE") return emptyAnswer(204);
     if (request.method === "GET") return await inbound(request);
 
-    const message = parseMessage(bodyText(request) ?? "");
     if (message === undefined) return await passThrough(state.live);
+    if (aside !== undefined) {
+      const isAside = isRequest(message) ? aside.matches(message) : aside.owns(message);
+      if (isAside) return await aside.fetch(input, init);
+    }
     const answered = await clientHandshake(message, request);
-    announceResumption();
+    announceResumption(state, emit);
     if (answered instanceof Response) return answered;
     if (answered === "pass" || isOfStatelessEra(message)) return await passThrough(undefined);
     const list = isRequest(message) ? tools.answer(message) : undefined;
     if (list !== undefined && isRequest(message)) return resultAnswer(message.id, list);
-    const answer = exchange(message, request);
-    try {
-      return await abortable(answer, request.signal);
-    } catch (error) {
-      // With a base fetch that does not heed the signal an answer comes all the same.
-      answer.then((late) => late.body?.cancel(error)).catch(() => undefined);
-      throw error;
-    }
+    return await exchange(message, request);
   };
+
+  const owns = (message: JsonRpcMessage): boolean => {
+    if (!("method" in message)) {
+      const asking = serverRequests.askedBy(message);
+      return asking !== undefined && state.live !== undefined && sameSession(asking, state.live);
+    }
+    const params = "params" in message ? message.params : undefined;
+    const isCancellation = message.method === "notifications/cancelled";
+    return isCancellation && ids.findByClientId(params?.["requestId"]) !== undefined;
+  };
+
+  return { fetch, owns };
+}
+
+/** What goes to a session of its own, for the same clients. */
+function createAside(
+  options: SessionFetchOptions,
+  { slot, matches }: NonNullable<SessionFetchOptions["except"]>,
+  main: SlotState,
+  serverRequests: ServerRequests,
+) {
+  const pipeline = createPipeline(forExceptions(options, slot), serverRequests);
+  const fetch: typeof globalThis.fetch = (input, init) => {
+    slotState(slot).clientParams ??= main.clientParams;
+    return pipeline.fetch(input, init);
+  };
+  return { matches, owns: pipeline.owns, fetch };
+}
+
+/** For the client of `onStart`: nothing makes a session, and nothing is reported twice. */
+function forStartHook(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
+  const { onStart: _, onSession: __, onEvent: ___, except: ____, ...rest } = options;
+  return { ...rest, slot, recover: false, listen: false };
+}
+
+/** For what goes to a session of its own, which is not saved: only what goes wrong is reported. */
+function forExceptions(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
+  const { onSession: _, except: __, onEvent, ...rest } = options;
+  const reported = new Set(["lost", "recovered", "start-failed", "notification"]);
+  const emit: EmitSessionEvent = (event) => {
+    if (reported.has(event.type)) onEvent?.(event);
+  };
+  return { ...rest, slot, listen: false, onEvent: onEvent && emit };
 }
 
 /** Requests of the revisions without sessions name their revision themselves. */
@@ -246,13 +266,10 @@ function bindToUrl(state: SlotState, url: URL, emit: EmitSessionEvent): void {
   emit({ type: "discarded", reason: "url" });
 }
 
-/** Says once that a session saved by an earlier step is in use. */
-function createResumptionNotice(state: SlotState, emit: EmitSessionEvent): () => void {
-  let seeded = state.live;
-  return () => {
-    if (seeded === undefined || state.live !== seeded) return;
-    const { protocolVersion } = seeded.initializeResult;
-    seeded = undefined;
-    emit({ type: "resumed", protocolVersion });
-  };
+/** Says once a slot that a session saved by an earlier step is in use. */
+function announceResumption(state: SlotState, emit: EmitSessionEvent): void {
+  const { seeded } = state;
+  if (seeded === undefined || state.live !== seeded) return;
+  state.seeded = undefined;
+  emit({ type: "resumed", protocolVersion: seeded.initializeResult.protocolVersion });
 }

@@ -31,11 +31,21 @@ const line = fc.oneof(
 const stream = fc
   .tuple(
     fc.array(fc.array(line, { maxLength: 5 }), { maxLength: 5 }),
-    fc.constantFrom("\n", "\r\n"),
+    // One kind of line end throughout, or any mixture.
+    fc.oneof(
+      fc.constantFrom(["\n"], ["\r\n"], ["\r"]),
+      fc.array(fc.constantFrom("\n", "\r\n", "\r"), { minLength: 1, maxLength: 9 }),
+    ),
+    fc.constantFrom("", "\uFEFF"),
   )
-  .map(([events, newline]) => events.map((lines) => [...lines, "", ""].join(newline)).join(""));
+  .map(([events, newlines, mark]) => {
+    const lines = events.flatMap((event) => [...event, ""]);
+    return mark + lines.map((text, n) => text + newlines[n % newlines.length]!).join("");
+  });
 
-test("finds what a plain parser finds, at any chunk boundary, LF or CRLF", () => {
+const unify = (ends: string) => ends.replaceAll(/\r\n|\r/g, "\n");
+
+test("finds what a plain parser finds, at any chunk boundary, with any line ends", () => {
   fc.assert(
     fc.property(stream, fc.array(fc.nat(12)), (text, sizes) => {
       const expected = parseEvents(text);
@@ -47,11 +57,12 @@ test("finds what a plain parser finds, at any chunk boundary, LF or CRLF", () =>
       expect(withData).toEqual(expected.events);
       expect(splitter.lastEventId).toBe(expected.lastEventId);
       expect(splitter.retryMs).toBe(expected.retryMs);
-      // Nothing is lost or added on the way.
-      expect(Buffer.concat(events.flatMap(({ parts }) => parts)).toString()).toBe(text);
-      expect(splitter.finish()).toBeUndefined();
+      // Nothing is lost or added on the way, line ends aside.
+      const rest = splitter.finish();
+      const passedOn = [...events, ...(rest ? [rest] : [])].flatMap(({ parts }) => parts);
+      expect(unify(Buffer.concat(passedOn).toString())).toBe(unify(text));
     }),
-    { numRuns: 500 },
+    { numRuns: 2_000 },
   );
 });
 
@@ -107,4 +118,38 @@ test("joins several data lines and keeps the other lines apart", () => {
   );
   expect(event?.data).toBeUndefined();
   expect(event?.multiline).toEqual({ data: "a\n\nb", otherLines: ["id: 1", ": c"] });
+});
+
+describe("a CRLF cut in two", () => {
+  test("ends its line once, in the middle of an event", () => {
+    const splitter = createEventSplitter();
+    expect(splitter.push(encode("id: 1\r"))).toEqual([]);
+    const [event, ...others] = splitter.push(encode("\ndata: a\r\n\r\n"));
+    expect(event && dataOf(event)).toBe("a");
+    expect(others).toEqual([]);
+  });
+
+  test("hands the event on at its CR, as CRLF, and does not repeat the LF", () => {
+    const splitter = createEventSplitter();
+    const first = splitter.push(encode("data: a\r\n\r"));
+    const second = splitter.push(encode("\ndata: b\r\n\r\n"));
+    expect(first.map(dataOf)).toEqual(["a"]);
+    expect(second.map(dataOf)).toEqual(["b"]);
+    const passedOn = [...first, ...second].flatMap(({ parts }) => parts);
+    expect(Buffer.concat(passedOn).toString()).toBe("data: a\r\n\r\ndata: b\r\n\r\n");
+  });
+});
+
+test("reads an event of very many lines in very many chunks, each line once", () => {
+  const splitter = createEventSplitter();
+  const comment = encode(": ping\n");
+  for (let count = 0; count < 100_000; count += 1) splitter.push(comment);
+  const [event] = splitter.push(encode("data: a\n\n"));
+  expect(event && dataOf(event)).toBe("a");
+});
+
+test("does not take an event of a type that is too long to read for a message", () => {
+  const [event] = createEventSplitter().push(encode(`event: ${"x".repeat(5_000)}\ndata: a\n\n`));
+  expect(event?.type).not.toBe("");
+  expect(event?.type).not.toBe("message");
 });

@@ -20,7 +20,8 @@ export function eventText({ parts, data, multiline }: EventBytes): string {
 /**
  * Cuts an SSE stream into events without decoding them: the bulk of an answer is one `data` line
  * that is passed on as it came. (Parsing and printing each event with a library costs several
- * times as much; see docs/decisions.) Lines end with LF or CRLF.
+ * times as much; see docs/decisions.) Lines end with LF, CRLF or CR;
+ * an event that ends with a CR goes on with CRLF.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
@@ -31,6 +32,8 @@ export interface EventSplitter {
   finish(): EventBytes | undefined;
   /** The `id` of the last complete event that had one: where the stream can be resumed. */
   readonly lastEventId: string | undefined;
+  /** How much of an event that is not complete is held, in bytes. */
+  readonly pendingBytes: number;
   /** The last `retry` seen, in milliseconds. */
   readonly retryMs: number | undefined;
 }
@@ -51,9 +54,16 @@ export function createEventSplitter(): EventSplitter {
   let type = "";
   let eventId: string | undefined;
   let dataLines: { start: number; end: number }[] = [];
+  /** Whether the last byte so far is a CR, which ended a line: an LF would belong to it. */
+  let isAfterReturn = false;
+  let isFirstLine = true;
 
-  const readLine = (bytes: ByteParts, end: number) => {
-    const head = partsText(bytes, lineStart, Math.min(lineStart + 6, end));
+  /** Reads the line that ends at `end`; `bytes` begin at `offset` of the event. */
+  const readLine = (bytes: ByteParts, offset: number, end: number) => {
+    if (isFirstLine && partsText(bytes, 0, 3) === "\uFEFF") lineStart = 3;
+    isFirstLine = false;
+    const from = lineStart - offset;
+    const head = partsText(bytes, from, Math.min(from + 6, end - offset));
     if (head.startsWith("data:")) {
       dataLines.push({ start: lineStart + (head[5] === " " ? 6 : 5), end });
       return;
@@ -62,9 +72,13 @@ export function createEventSplitter(): EventSplitter {
       dataLines.push({ start: end, end });
       return;
     }
-    if (end - lineStart > maxFieldLength) return;
+    if (end - lineStart > maxFieldLength) {
+      // Whatever type that is, it is no message.
+      if (head === "event:") type = "other";
+      return;
+    }
     const [, name, value = ""] =
-      /^(id|event|retry)(?:: ?(.*))?$/.exec(partsText(bytes, lineStart, end)) ?? [];
+      /^(id|event|retry)(?:: ?(.*))?$/.exec(partsText(bytes, from, end - offset)) ?? [];
     if (name === "event") type = value;
     else if (name === "id" && !value.includes("\0")) eventId = value;
     else if (name === "retry" && /^\d+$/.test(value)) retryMs = Number(value);
@@ -81,7 +95,7 @@ export function createEventSplitter(): EventSplitter {
           ? {
               data: dataLines.map(({ start, end }) => partsText(all, start, end)).join("\n"),
               otherLines: partsText(all, 0, partsLength(all))
-                .split(/\r?\n/)
+                .split(/\r\n|\n|\r/)
                 .filter((line) => line !== "" && !/^data(:|$)/.test(line)),
             }
           : undefined,
@@ -99,6 +113,9 @@ export function createEventSplitter(): EventSplitter {
     get lastEventId() {
       return lastEventId;
     },
+    get pendingBytes() {
+      return length;
+    },
     get retryMs() {
       return retryMs;
     },
@@ -106,22 +123,42 @@ export function createEventSplitter(): EventSplitter {
       const events: EventBytes[] = [];
       let eventStart = 0;
       let searchFrom = 0;
+      if (isAfterReturn && chunk[0] === lineFeed) {
+        searchFrom = 1;
+        // When the CR ended an event, that went on with an LF already.
+        if (length === 0) eventStart = 1;
+        else lineStart = length + 1;
+      }
+      if (chunk.length > 0) isAfterReturn = chunk.at(-1) === carriageReturn;
+      let newline = -2;
+      let carriage = -2;
       for (;;) {
-        const newline = indexOfByte(chunk, lineFeed, searchFrom);
-        if (newline === -1) break;
-        searchFrom = newline + 1;
-        const bytes = [...parts, chunk.subarray(eventStart)];
-        const lineEnd = length + newline - eventStart;
-        const before = newline > eventStart ? chunk[newline - 1] : parts.at(-1)?.at(-1);
-        const end = before === carriageReturn && lineEnd > lineStart ? lineEnd - 1 : lineEnd;
-        if (end > lineStart) {
-          readLine(bytes, end);
-          lineStart = lineEnd + 1;
+        // The search is what costs: one that found nothing, or something further on, still holds.
+        if (newline !== -1 && newline < searchFrom) {
+          newline = indexOfByte(chunk, lineFeed, searchFrom);
+        }
+        if (carriage !== -1 && carriage < searchFrom) {
+          carriage = indexOfByte(chunk, carriageReturn, searchFrom);
+        }
+        const hasReturn = carriage !== -1 && (newline === -1 || carriage < newline);
+        const end = hasReturn ? carriage : newline;
+        if (end === -1) break;
+        searchFrom = hasReturn && newline === end + 1 ? end + 2 : end + 1;
+        const lineEnd = length + end - eventStart;
+        if (lineEnd > lineStart) {
+          const rest = chunk.subarray(eventStart);
+          // Only the line that came in several chunks needs those before: there may be very many.
+          if (lineStart < length) readLine([...parts, rest], 0, lineEnd);
+          else readLine([rest], length, lineEnd);
+          lineStart = length + searchFrom - eventStart;
         } else {
           // An event that is cut off must come again, so its id counts only now.
           lastEventId = eventId ?? lastEventId;
-          events.push(take(chunk.subarray(eventStart, newline + 1)));
-          eventStart = newline + 1;
+          const event = take(chunk.subarray(eventStart, searchFrom));
+          // Many clients wait for what follows a CR before they take it for a line end.
+          if (chunk[searchFrom - 1] === carriageReturn) event.parts.push(Uint8Array.of(lineFeed));
+          events.push(event);
+          eventStart = searchFrom;
         }
       }
       if (eventStart < chunk.length) {
@@ -132,7 +169,7 @@ export function createEventSplitter(): EventSplitter {
     },
     finish() {
       if (length === 0) return undefined;
-      if (lineStart < length) readLine(parts, length);
+      if (lineStart < length) readLine(parts, 0, length);
       return take(new Uint8Array());
     },
   };

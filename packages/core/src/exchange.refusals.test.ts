@@ -65,7 +65,7 @@ describe("a failed recovery", () => {
       message?.method === "notifications/initialized" ? sendText(response, 400, "no") : next(),
     );
     await expect(client.post(call())).rejects.toMatchObject({ code: "SESSION_LOST" });
-    expect(slot.snapshot).toBeUndefined();
+    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: server.url });
   });
 
   test("is tried again by the next request", async () => {

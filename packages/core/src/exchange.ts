@@ -1,4 +1,5 @@
 import { abortable } from "./abortable.ts";
+import { type AnswerTimeout, createAnswerTimeout } from "./answer-timeout.ts";
 import {
   type AnswerStreamOptions,
   createEventAnswerStream,
@@ -14,11 +15,15 @@ import {
 import { type Handshake, sessionLost, sessionRefused } from "./handshake.ts";
 import { isRequest, type JsonRpcMessage, type JsonRpcRequest } from "./json-rpc.ts";
 import { emptyAnswer, errorMessageText } from "./local-answer.ts";
-import { McpSessionError } from "./mcp-session-error.ts";
+import { mayHaveArrived } from "./connection-broke.ts";
+import { cancelWhenAborted } from "./cancel-when-aborted.ts";
+import { createExchangeErrors } from "./exchange-errors.ts";
+import type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
+import type { Notify } from "./notify.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import { hasContentType } from "./read-answer.ts";
 import type { PendingRequest, RequestIds } from "./request-ids.ts";
-import { maySendAgain, type ResendPolicy } from "./resend-policy.ts";
+import { isSafeMethod, maySendAgain, type ResendPolicy } from "./resend-policy.ts";
 import { createAnswerRestorer } from "./restore-answer.ts";
 import { createStreamResumption } from "./resume-stream.ts";
 import { keepFailure } from "./session-failure.ts";
@@ -31,9 +36,21 @@ import { headersForClient, headersForMessage, headersForSession } from "./sessio
 import { compareAndClear, type LiveSession, sameSession, type SlotState } from "./session-slot.ts";
 import type { ToolListKeeper } from "./tool-list.ts";
 
+/** What became of a request so far. */
+interface Attempts {
+  /** Whether it met a lost session, and this attempt is on the one that took its place. */
+  readonly isRecovered: boolean;
+  /** Whether it was refused on this session before, and this attempt is the second there. */
+  readonly isRetried: boolean;
+  /** Whether an attempt before may have been processed. */
+  readonly isUncertain: boolean;
+}
+
+const firstAttempt: Attempts = { isRecovered: false, isRetried: false, isUncertain: false };
+
 /**
  * Sends a client's message on the session and restores its answer. A request that meets a lost
- * session is sent again, once, on the one that takes its place: it was refused unprocessed.
+ * session is sent again, once, on the one that takes its place, where the policy allows it.
  */
 export function createExchange({
   state,
@@ -48,6 +65,10 @@ export function createExchange({
   cancelOnAbort,
   resend,
   isSafeToResend,
+  classifyLoss,
+  retrySameId,
+  answerTimeoutMs,
+  notify,
   recover,
 }: {
   state: SlotState;
@@ -62,8 +83,17 @@ export function createExchange({
   cancelOnAbort: boolean | (() => boolean);
   resend: ResendPolicy;
   isSafeToResend: ((request: JsonRpcRequest) => boolean) | undefined;
+  classifyLoss: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
+  retrySameId: boolean;
+  answerTimeoutMs: number;
+  notify: Notify | undefined;
   recover: boolean;
 }): (message: JsonRpcMessage, request: OutgoingRequest) => Promise<Response> {
+  const { notSentAgain, refusedOnce, outcomeUnknown } = createExchangeErrors({
+    url,
+    answerTimeoutMs,
+  });
+
   const lose = (session: LiveSession, method: string, status: number) => {
     if (compareAndClear(state, session)) emit({ type: "lost", method, status });
   };
@@ -75,16 +105,19 @@ export function createExchange({
     const outgoing =
       "method" in message ? withWireIds(message, ids) : serverRequests.answer(message, session);
     if (outgoing === undefined) return emptyAnswer(202);
-    const response = await send({
-      ...request,
-      headers: headersForSession(request.headers, session),
-      body: JSON.stringify(outgoing),
-    });
+    const signal = AbortSignal.any([
+      AbortSignal.timeout(answerTimeoutMs),
+      ...(request.signal ? [request.signal] : []),
+    ]);
+    const headers = headersForSession(request.headers, session);
+    const sending = send({ ...request, headers, body: JSON.stringify(outgoing), signal });
+    const response = await orNever(sending, signal);
     if (!response.ok) {
-      const answer = await bufferAnswer(response, session);
+      const answer = await bufferAnswer(response, session, classifyLoss);
       if (answer.loss === "none") return toResponse(answer);
-      // It was about the lost session; the next request makes a new one.
-      lose(session, "method" in message ? message.method : "response", answer.status);
+      // It was about the lost session; the next request makes a new one, or tries this one again.
+      if (!retrySameId)
+        lose(session, "method" in message ? message.method : "response", answer.status);
       return emptyAnswer(202);
     }
     const { status } = response;
@@ -94,8 +127,7 @@ export function createExchange({
   const sendRequest = async (
     message: JsonRpcRequest,
     request: OutgoingRequest,
-    /** How the first attempt ended, when this is the second. */
-    earlier?: BufferedAnswer,
+    attempts = firstAttempt,
   ): Promise<Response> => {
     const { method } = message;
     if (!recover && state.live === undefined && state.lost !== undefined) {
@@ -105,46 +137,94 @@ export function createExchange({
     if ("refused" in ensured) {
       // Anything else a client would take for the answer of an old server.
       if (isAuthOrOutage(ensured.refused)) return toResponseFor(message.id, ensured.refused);
-      if (earlier?.loss === "probable") throw notSentAgain(method, "probable", earlier.status);
+      if (attempts.isUncertain) throw notSentAgain(method, "probable", ensured.refused.status);
       throw sessionRefused(state, method, url, ensured.refused.status);
     }
     const session = ensured.live;
     if (state.listenOpening) await abortable(state.listenOpening, request.signal);
     const sent = ids.send(message);
-    let refusal: BufferedAnswer;
-    const stopCancelling = cancelWhenAborted(sent.pending, session, request);
+    const timeout = createAnswerTimeout(
+      answerTimeoutMs,
+      request.signal,
+      () => ids.find(sent.pending.wireId) === undefined,
+    );
+    const stopCancelling = cancelWhenAborted({
+      pending: sent.pending,
+      session,
+      template: request,
+      waiting: timeout,
+      ids,
+      sendOwn,
+      cancelOnAbort,
+    });
     const settle = () => {
       ids.settle(sent.pending);
+      timeout.stop();
       stopCancelling();
     };
+    let refusal: BufferedAnswer;
     try {
-      const response = await send({
-        ...request,
-        headers: headersForSession(request.headers, session),
-        body: JSON.stringify(sent.message),
-      });
-      if (response.ok) return openAnswer(response, sent.pending, session, request, settle);
-      const answer = await bufferAnswer(response, session);
+      const headers = headersForSession(request.headers, session);
+      const body = JSON.stringify(sent.message);
+      const sending = send({ ...request, headers, body, signal: timeout.signal });
+      const response = await orNever(sending, timeout.signal);
+      if (response.ok) return openAnswer(response, sent.pending, session, request, timeout, settle);
+      refusal = await abortable(bufferAnswer(response, session, classifyLoss), timeout.signal);
       settle();
-      if (answer.loss === "none") return toResponseFor(message.id, answer);
-      const isSentAgain = maySendAgain(message, answer.loss, resend, isSafeToResend);
-      lose(session, method, answer.status);
-      // One attempt that may have been processed makes the outcome unknown, whatever the other was.
-      const loss = earlier?.loss === "probable" ? "probable" : answer.loss;
-      if (earlier !== undefined && loss === "definite") {
-        throw sessionLost(method, url, answer.status);
-      }
-      if (earlier !== undefined || !recover) throw notSentAgain(method, loss, answer.status);
-      if (!isSentAgain) {
-        await handshake.ensure(request, request.signal).catch(() => undefined);
-        throw notSentAgain(method, loss, answer.status);
-      }
-      refusal = answer;
     } catch (error) {
       settle();
-      throw error;
+      const isUnknown = timeout.expired || (!isSafeMethod(method) && mayHaveArrived(error));
+      throw isUnknown ? outcomeUnknown(method, error, timeout) : error;
     }
-    return await sendRequest(message, request, refusal);
+    if (refusal.loss === "none") return toResponseFor(message.id, refusal);
+    return await afterLoss(message, request, session, refusal, attempts);
+  };
+
+  /** Decides on a request that was refused because the server does not know the session. */
+  const afterLoss = async (
+    message: JsonRpcRequest,
+    request: OutgoingRequest,
+    session: LiveSession,
+    { loss: refusalLoss, status }: BufferedAnswer,
+    attempts: Attempts,
+  ): Promise<Response> => {
+    const { method } = message;
+    const maySend = maySendAgain(message, refusalLoss, resend, isSafeToResend);
+    // One attempt that may have been processed makes the outcome unknown, whatever the others were.
+    const isUncertain = attempts.isUncertain || refusalLoss === "probable";
+    const loss = isUncertain ? "probable" : "definite";
+    const isCurrent = state.live !== undefined && sameSession(state.live, session);
+    if (retrySameId && isCurrent && !attempts.isRetried && !attempts.isRecovered) {
+      // Another replica, perhaps, which does not know it.
+      if (maySend) {
+        return await sendRequest(message, request, { ...attempts, isUncertain, isRetried: true });
+      }
+      if (await isKnown(session, request)) throw refusedOnce(method, status);
+    }
+    lose(session, method, status);
+    if (attempts.isRecovered && loss === "definite") throw sessionLost(method, url, status);
+    if (attempts.isRecovered || !recover) throw notSentAgain(method, loss, status);
+    if (!maySend) {
+      await handshake.ensure(request, request.signal).catch(() => undefined);
+      throw notSentAgain(method, loss, status);
+    }
+    return await sendRequest(message, request, { ...attempts, isUncertain, isRecovered: true });
+  };
+
+  /** Whether the server, or the replica that is hit this time, knows the session. */
+  const isKnown = async (session: LiveSession, template: OutgoingRequest): Promise<boolean> => {
+    const signal = AbortSignal.any([
+      AbortSignal.timeout(pingTimeoutMs),
+      ...(template.signal ? [template.signal] : []),
+    ]);
+    try {
+      const ping = { method: "ping", id: ids.next() };
+      const response = await sendOwn(ping, { template, session, signal });
+      await response.body?.cancel();
+      return response.ok;
+    } catch {
+      return false;
+    }
   };
 
   const openAnswer = (
@@ -152,6 +232,7 @@ export function createExchange({
     pending: PendingRequest,
     session: LiveSession,
     request: OutgoingRequest,
+    timeout: AnswerTimeout,
     settle: () => void,
   ): Response => {
     const { status } = response;
@@ -176,11 +257,14 @@ export function createExchange({
         },
         reads: ({ request: { method } }) => method === "tools/list",
         toClient: (message) => messageForClient(message, session, serverRequests),
+        notify: notify && ((message) => notify(message, session)),
       }),
       signal: request.signal,
+      giveUp: timeout.signal,
+      onChunk: timeout.heard,
       answered: () => ids.find(pending.wireId) === undefined,
       failure: (cause) => {
-        const error = outcomeUnknown(pending.request.method, cause);
+        const error = outcomeUnknown(pending.request.method, cause, timeout);
         return errorMessageText(pending.request.id, error, keepFailure(state, error));
       },
       onEnd: () => {
@@ -189,72 +273,52 @@ export function createExchange({
         over.abort("over");
       },
     };
+    // Clients compare it letter by letter.
+    headers.set("content-type", isEvents ? "text/event-stream" : "application/json");
     if (!isEvents) {
-      headers.set("content-type", "application/json");
       return new Response(createJsonAnswerStream(options), { status: 200, headers });
     }
-    const resume = createStreamResumption(
+    const resumption = createStreamResumption(
       (lastEventId, signal) => {
+        timeout.heard();
         const resumeHeaders = headersForMessage(request.headers, session);
         resumeHeaders.delete("content-type");
         resumeHeaders.set("accept", "text/event-stream");
         resumeHeaders.set("last-event-id", lastEventId);
         return send({ method: "GET", headers: resumeHeaders, signal, init: request.init });
       },
-      [over.signal, ...(request.signal ? [request.signal] : [])],
+      [over.signal, timeout.signal],
+      answerTimeoutMs,
     );
-    return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
-  };
-
-  /** The session is gone, and the application is to say what becomes of the request. */
-  const notSentAgain = (method: string, loss: "definite" | "probable", status?: number) =>
-    loss === "definite"
-      ? new McpSessionError(
-          "SESSION_LOST",
-          `${method} at ${url.origin}: the server no longer knows the session, and what it held for it is gone. The request was not carried out and not sent again.`,
-          { data: { method, origin: url.origin, status } },
-        )
-      : new McpSessionError(
-          "OUTCOME_UNKNOWN",
-          `${method} at ${url.origin}: the server refused as if it had lost the session, and what it held for it is gone. Whether the request was carried out is unknown, so it was not sent again; check first.`,
-          { data: { method, origin: url.origin, status } },
-        );
-
-  const outcomeUnknown = (method: string, cause: unknown) =>
-    new McpSessionError(
-      "OUTCOME_UNKNOWN",
-      `${method} at ${url.origin}: the server took the request and its answer was lost on the way. Whether it was carried out is unknown; check before you send it again.`,
-      { data: { method, origin: url.origin }, cause },
-    );
-
-  /** Tells the server that nobody waits any more, for clients that only drop the connection. */
-  const cancelWhenAborted = (
-    { wireId }: PendingRequest,
-    session: LiveSession,
-    template: OutgoingRequest,
-  ): (() => void) => {
-    const { signal } = template;
-    const cancel = () => {
-      // A stream may stay open after its answer.
-      if (ids.find(wireId) === undefined) return;
-      const isOn = typeof cancelOnAbort === "function" ? cancelOnAbort() : cancelOnAbort;
-      if (!isOn) return;
-      const params = { requestId: wireId, reason: "The request was aborted." };
-      const cancelled = { method: "notifications/cancelled", params };
-      const timeout = AbortSignal.timeout(cancelTimeoutMs);
-      void sendOwn(cancelled, { template, session, signal: timeout })
-        .then((response) => response.body?.cancel())
-        .catch(() => undefined);
+    const resume: typeof resumption = async (lastEventId, retryMs) => {
+      // A break is news from the server too; from here on, so is each attempt.
+      if (!timeout.expired) timeout.heard();
+      try {
+        return await resumption(lastEventId, retryMs);
+      } catch (error) {
+        if (timeout.expired) return undefined;
+        throw error;
+      }
     };
-    signal?.addEventListener("abort", cancel, { once: true });
-    return () => signal?.removeEventListener("abort", cancel);
+    return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
   };
 
   return (message, request) =>
     isRequest(message) ? sendRequest(message, request) : sendOneWay(message, request);
 }
 
-const cancelTimeoutMs = 5_000;
+const pingTimeoutMs = 5_000;
+
+/** The answer, or the signal's reason; what comes after that is thrown away. */
+async function orNever(sending: Promise<Response>, signal: AbortSignal): Promise<Response> {
+  try {
+    return await abortable(sending, signal);
+  } catch (error) {
+    // With a base fetch that does not heed the signal an answer comes all the same.
+    sending.then((late) => late.body?.cancel(error)).catch(() => undefined);
+    throw error;
+  }
+}
 
 /**
  * A client's `notifications/cancelled` names a request by the client's id. Unknown or ambiguous

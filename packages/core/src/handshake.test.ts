@@ -55,7 +55,7 @@ describe("capture of the session id", () => {
         clientCapabilities: {},
       },
     });
-    expect(events).toEqual([{ type: "started", protocolVersion: "2025-11-25" }]);
+    expect(events).toEqual([{ type: "started", protocolVersion: "2025-11-25", changed: false }]);
     expect(server.requests[1]?.headers).toMatchObject({
       "mcp-session-id": "secret-session-1",
       "mcp-protocol-version": "2025-11-25",
@@ -123,6 +123,39 @@ describe("capture of the session id", () => {
       setTimeout(resolve, 20);
     });
     await client.post(initialized);
+    expect(slot.snapshot).toMatchObject({ sessionId: "secret-session-2" });
+  });
+
+  test("is not saved again by an acknowledgement that comes after its caller has left", async () => {
+    const server = await startMcpServer();
+    const letGo = Promise.withResolvers<void>();
+    const saved: string[] = [];
+    let isFirst = true;
+    const { client, slot } = startStep(server, {
+      onSession: ({ sessionId }) => void saved.push(sessionId),
+      // A fetch that does not heed signals, as some wrappers do not.
+      fetch: async (input, init) => {
+        const isHeld = isFirst && JSON.stringify(init?.body).includes(initialized.method);
+        if (isHeld) isFirst = false;
+        const response = await globalThis.fetch(input, { ...init, signal: null });
+        if (isHeld) await letGo.promise;
+        return response;
+      },
+    });
+    await client.post(initialize);
+    const controller = new AbortController();
+    const left = client.post(initialized, { signal: controller.signal });
+    await expect.poll(() => server.log).toContain("POST notifications/initialized");
+    controller.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    await client.post(initialized);
+    server.forgetSessions();
+    await client.request("tools/call");
+    letGo.resolve();
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20);
+    });
+    expect(saved).toEqual(["secret-session-1", "secret-session-2"]);
     expect(slot.snapshot).toMatchObject({ sessionId: "secret-session-2" });
   });
 
@@ -281,7 +314,7 @@ test("saves a session once, also when the client that made it leaves during the 
   expect((await staying).status).toBe(202);
   await slot.settle();
   expect(saves).toBe(1);
-  expect(events).toEqual([{ type: "started", protocolVersion: "2025-11-25" }]);
+  expect(events).toEqual([{ type: "started", protocolVersion: "2025-11-25", changed: false }]);
   expect(server.log).toEqual(["POST initialize", "POST notifications/initialized"]);
 });
 

@@ -1,3 +1,4 @@
+import { abortable } from "./abortable.ts";
 import { bufferAnswer } from "./buffered-answer.ts";
 import { isRecord, type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
@@ -18,11 +19,16 @@ import {
 import {
   asInitializeResult,
   FIRST_STATELESS_VERSION,
+  isLoadable,
   isSessionId,
   LATEST_SESSION_VERSION,
   type SessionSnapshot,
   type SessionSnapshotOfSession,
+  type ToolList,
 } from "./session-snapshot.ts";
+import type { SessionStart } from "./start-hook.ts";
+
+type NamedSession = LiveSession & { readonly kind: "session" };
 
 /** The save point. What it returns takes the place of the new session, as another process saved it. */
 export type OnSession = (
@@ -50,7 +56,11 @@ export function createHandshake({
   ids,
   emit,
   onSession,
+  onStart,
+  abandon,
   afterRecovery,
+  recover,
+  timeoutMs,
   now,
 }: {
   state: SlotState;
@@ -59,34 +69,52 @@ export function createHandshake({
   ids: RequestIds;
   emit: EmitSessionEvent;
   onSession: OnSession | undefined;
+  /** Runs when a session is acknowledged, before it is saved; resolves to the tools it listed. */
+  onStart:
+    | ((session: NamedSession, reason: SessionStart["reason"]) => Promise<ToolList | undefined>)
+    | undefined;
+  /** Ends a session that will not be used. */
+  abandon: (session: NamedSession, template: RequestTemplate) => Promise<unknown>;
   /** Runs when a session took the place of `lost`, before the requests that wait for it go on. */
   afterRecovery: (
     lost: SessionSnapshotOfSession,
     template: RequestTemplate,
     signal: AbortSignal,
   ) => Promise<void>;
+  /** Whether a session may be made in a lost one's place. */
+  recover: boolean;
+  /** How long each request of the handshake may take, in milliseconds. */
+  timeoutMs: number;
   now: () => number;
 }): Handshake {
   const open: Handshake["open"] = (template, callerSignal) =>
     state.opening(async (signal): Promise<Opening> => {
+      if (!recover && state.lost !== undefined) throw sessionLost("initialize", url);
       const id = ids.next();
       const params = state.clientParams ?? paramsOf(state.lost);
-      const request = { id, method: "initialize", params };
-      const response = await sendOwn(request, { template, session: undefined, signal });
-      if (!response.ok) {
-        const refused = await bufferAnswer(response);
+      const message = { id, method: "initialize", params };
+      const { response, refused, answer } = await inTime(
+        message.method,
+        signal,
+        async (bounded) => {
+          const sent = await sendOwn(message, { template, session: undefined, signal: bounded });
+          return sent.ok
+            ? { response: sent, answer: await readAnswer(sent, id) }
+            : { response: sent, refused: await bufferAnswer(sent) };
+        },
+      );
+      if (refused !== undefined) {
         return { refused, stateless: recordVerdict(parseMessage(refused.body)) };
       }
-      const answer = await readAnswer(response, id);
       const initializeResult = asInitializeResult(answer?.result);
       if (initializeResult === undefined) {
-        const refused = {
+        const unusable = {
           status: 200,
           headers: new Headers({ "content-type": "application/json" }),
           body: JSON.stringify(answer ?? noAnswer(id)),
           loss: "none" as const,
         };
-        return { refused, stateless: recordVerdict(answer) };
+        return { refused: unusable, stateless: recordVerdict(answer) };
       }
       // Not every fetch heeds a signal: a late answer must not replace what was opened since.
       signal.throwIfAborted();
@@ -117,7 +145,13 @@ export function createHandshake({
       );
     }
     const clientCapabilities = params.capabilities;
-    return { kind: "session", sessionId, initializeResult, clientCapabilities };
+    const session = { kind: "session", sessionId, initializeResult, clientCapabilities } as const;
+    if (isLoadable({ version: 1, url: url.href, ...session })) return session;
+    throw new McpSessionError(
+      "CONNECTION_UNAVAILABLE",
+      `initialize at ${url.origin} was answered with more than 1,000,000 characters or 64 levels of JSON, which cannot be kept. The server has to be fixed.`,
+      { data: { method: "initialize", origin: url.origin, status: response.status } },
+    );
   };
 
   const confirm: Handshake["confirm"] = (template, callerSignal) =>
@@ -128,29 +162,58 @@ export function createHandshake({
         throw sessionLost("notifications/initialized", url);
       }
       const initialized = { method: "notifications/initialized" };
-      const response = await sendOwn(initialized, { template, session: opened, signal });
-      if (!response.ok) {
+      const refused = await inTime(initialized.method, signal, async (bounded) => {
+        const response = await sendOwn(initialized, { template, session: opened, signal: bounded });
+        const answer = response.ok ? undefined : await bufferAnswer(response, opened);
+        // Not every fetch heeds a signal: by now another attempt may have made or replaced it.
+        bounded.throwIfAborted();
+        if (answer !== undefined) return answer;
+        // Acknowledged: it is saved now, once, whoever still waits.
+        finish();
+        await response.body?.cancel();
+        return undefined;
+      });
+      if (refused !== undefined) {
         state.opened = undefined;
-        return { refused: await bufferAnswer(response, opened) };
+        return { refused };
       }
-      // Acknowledged: it is saved now, once, whoever still waits.
-      finish();
-      await response.body?.cancel();
+      const { lost } = state;
+      const replacesLost = lost !== undefined || state.snapshot?.kind === "lost";
       try {
-        setLive(state, opened.kind === "session" ? await save(opened) : saveSessionless(opened));
+        const isNamed = opened.kind === "session";
+        setLive(
+          state,
+          isNamed ? await startAndSave(opened, replacesLost, template) : saveSessionless(opened),
+        );
       } finally {
         state.opened = undefined;
       }
-      const { lost } = state;
       state.lost = undefined;
+      state.hasLossNotice ||= replacesLost;
       if (lost !== undefined) await afterRecovery(lost, template, signal);
       const live = state.live ?? opened;
-      announce(live, lost);
+      announce(live, replacesLost, lost ?? opened);
       return { live };
     }, callerSignal);
 
-  const save = async (opened: LiveSession & { kind: "session" }): Promise<LiveSession> => {
-    const own: SessionSnapshotOfSession = { version: 1, url: url.href, ...opened };
+  const startAndSave = async (
+    opened: NamedSession,
+    replacesLost: boolean,
+    template: RequestTemplate,
+  ): Promise<LiveSession> => {
+    const reason = replacesLost ? "recovered" : "started";
+    const toolList = await onStart?.(opened, reason).catch(async (error: unknown) => {
+      emit({ type: "start-failed", reason });
+      await abandon(opened, template);
+      throw error;
+    });
+    const own: SessionSnapshotOfSession = {
+      version: 1,
+      url: url.href,
+      ...opened,
+      ...(toolList && { toolList }),
+      ...(replacesLost && { replacesLost }),
+    };
     const saved = (await onSession?.(own)) ?? own;
     if (saved.kind !== "session" || saved.url !== url.href) {
       throw new McpSessionError(
@@ -170,11 +233,33 @@ export function createHandshake({
     return opened;
   };
 
-  const announce = (live: LiveSession, lost: SessionSnapshotOfSession | undefined) => {
+  const announce = (live: LiveSession, replacesLost: boolean, before: LiveSession) => {
     const { protocolVersion } = live.initializeResult;
     if (live.kind === "sessionless") emit({ type: "sessionless", protocolVersion });
-    else if (lost === undefined) emit({ type: "started", protocolVersion });
-    else emit({ type: "recovered", protocolVersion, changed: differs(live, lost) });
+    else {
+      const type = replacesLost ? "recovered" : "started";
+      emit({ type, protocolVersion, changed: differs(live, before) });
+    }
+  };
+
+  /** A request of the handshake, bounded in time also when no caller has a signal. */
+  const inTime = async <T>(
+    method: string,
+    signal: AbortSignal,
+    exchange: (bounded: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    try {
+      // Not every fetch heeds a signal.
+      return await abortable(exchange(AbortSignal.any([signal, timeout])), timeout);
+    } catch (cause) {
+      if (!timeout.aborted || signal.aborted) throw cause;
+      throw new McpSessionError(
+        "CONNECTION_UNAVAILABLE",
+        `${method} at ${url.origin}: no answer within ${timeoutMs} ms. The next request tries again.`,
+        { data: { method, origin: url.origin }, cause },
+      );
+    }
   };
 
   const ensure: Handshake["ensure"] = async (template, callerSignal) => {
@@ -249,7 +334,7 @@ function noAnswer(id: string): JsonRpcResponse {
   };
 }
 
-function differs(a: LiveSession, b: SessionSnapshotOfSession): boolean {
+function differs(a: LiveSession, b: LiveSession): boolean {
   return (
     a.initializeResult.protocolVersion !== b.initializeResult.protocolVersion ||
     JSON.stringify(a.initializeResult.capabilities) !==

@@ -3,6 +3,7 @@ import { createEventAnswerStream } from "./answer-stream.ts";
 import { bufferAnswer, toResponse } from "./buffered-answer.ts";
 import { emptyAnswer } from "./local-answer.ts";
 import { messageForClient } from "./message-for-client.ts";
+import type { Notify } from "./notify.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
 import { hasContentType } from "./read-answer.ts";
 import type { RequestIds } from "./request-ids.ts";
@@ -31,6 +32,7 @@ export function createInboundStream({
   ids,
   tools,
   serverRequests,
+  notify,
   listen,
 }: {
   state: SlotState;
@@ -38,6 +40,7 @@ export function createInboundStream({
   ids: RequestIds;
   tools: ToolListKeeper;
   serverRequests: ServerRequests;
+  notify: Notify | undefined;
   listen: boolean;
 }): (request: OutgoingRequest) => Promise<Response> {
   /** The server's stream as the client may see it. */
@@ -59,6 +62,7 @@ export function createInboundStream({
         },
         reads: (pending) => pending.request.method === "tools/list",
         toClient: (message) => messageForClient(message, session(), serverRequests),
+        notify: notify && ((message) => notify(message, session())),
       }),
       signal,
       isOpenEnded: true,

@@ -1,5 +1,6 @@
-export { createSessionFetch, type SessionFetchOptions } from "./create-session-fetch.ts";
+export { createSessionFetch } from "./create-session-fetch.ts";
 export type { OnSession } from "./handshake.ts";
+export type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
 export {
   McpSessionError,
   type McpSessionErrorCode,
@@ -10,13 +11,16 @@ export { createMemoryStore, type MemoryStoreOptions } from "./memory-store.ts";
 export type { Principal } from "./principal.ts";
 export type { ResendPolicy } from "./resend-policy.ts";
 export type { SessionEvent } from "./session-event.ts";
+export type { SessionFetchOptions } from "./session-fetch-options.ts";
 export { sessionFailure } from "./session-failure.ts";
 export { sessionKey } from "./session-key.ts";
 export { createSessionSlot, type SessionSlot } from "./session-slot.ts";
+export type { OnStart, SessionStart } from "./start-hook.ts";
 export {
   type InitializeResult,
   parseSessionSnapshot,
   type SessionSnapshot,
+  type SessionSnapshotLost,
   type SessionSnapshotOfSession,
   type SessionSnapshotSessionless,
   type SessionSnapshotStateless,

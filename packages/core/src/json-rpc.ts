@@ -8,7 +8,7 @@ export interface JsonRpcRequest {
   readonly params?: Record<string, unknown>;
 }
 
-interface JsonRpcNotification {
+export interface JsonRpcNotification {
   readonly jsonrpc: "2.0";
   readonly method: string;
   readonly params?: Record<string, unknown>;

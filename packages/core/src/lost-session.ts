@@ -9,6 +9,14 @@ import { isRecord, parseMessages } from "./json-rpc.ts";
  */
 export type SessionLoss = "definite" | "probable" | "none";
 
+/** An answer that is not 2xx, to a request that carried a session id. */
+export interface RefusedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The text, scrubbed of the session id. */
+  readonly body: string;
+}
+
 /**
  * Refusals of session routers, each as the server on which it was seen says it. The router stands
  * before the tools, so that the request never reached one. Only for requests that carried an id:

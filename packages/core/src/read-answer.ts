@@ -1,4 +1,5 @@
 import { createEventSplitter, eventText } from "./event-splitter.ts";
+import { MAX_MESSAGE_BYTES, readText } from "./read-text.ts";
 import { isRequest, type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 
 /** Whether the answer's content type is `type`, parameters aside. */
@@ -13,7 +14,7 @@ export async function readAnswer(
   id: string,
 ): Promise<JsonRpcResponse | undefined> {
   if (!hasContentType(response, "text/event-stream")) {
-    return asAnswer(await response.text(), id);
+    return asAnswer(await readText(response, MAX_MESSAGE_BYTES), id);
   }
   if (response.body === null) return undefined;
   const splitter = createEventSplitter();
@@ -27,7 +28,10 @@ export async function readAnswer(
       await reader.cancel().catch(() => undefined);
       return answer;
     }
-    if (done) return undefined;
+    if (done || splitter.pendingBytes > MAX_MESSAGE_BYTES) {
+      await reader.cancel().catch(() => undefined);
+      return undefined;
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { sendJson, sendText, startMcpServer } from "../test/mcp-server.ts";
 import { saveSession, startStep } from "../test/step.ts";
-import type { SessionFetchOptions } from "./create-session-fetch.ts";
+import type { SessionFetchOptions } from "./session-fetch-options.ts";
 import { maySendAgain } from "./resend-policy.ts";
 
 const request = (method: string) => ({ jsonrpc: "2.0" as const, id: 1, method });
@@ -91,7 +91,7 @@ test.each([
   const { client, server, slot } = await startRefusedStep(refusal, { recover: false });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code });
   expect(server.log).toEqual(["POST tools/call"]);
-  expect(slot).toMatchObject({ snapshot: undefined, changed: true });
+  expect(slot).toMatchObject({ snapshot: { kind: "lost" }, changed: true });
 });
 
 test("reports the loss to later requests too with recover: false, and opens nothing", async () => {

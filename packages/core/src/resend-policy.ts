@@ -11,7 +11,6 @@ import type { SessionLoss } from "./lost-session.ts";
  */
 export type ResendPolicy = "safe" | "always" | "never";
 
-/** Requests that change nothing on the server. */
 const safeMethods: ReadonlySet<string> = new Set([
   "ping",
   "tools/list",
@@ -23,6 +22,11 @@ const safeMethods: ReadonlySet<string> = new Set([
   "completion/complete",
 ]);
 
+/** Whether requests of this method change nothing on the server. */
+export function isSafeMethod(method: string): boolean {
+  return safeMethods.has(method);
+}
+
 export function maySendAgain(
   request: JsonRpcRequest,
   loss: SessionLoss,
@@ -30,7 +34,5 @@ export function maySendAgain(
   isSafeToResend: ((request: JsonRpcRequest) => boolean) | undefined,
 ): boolean {
   if (policy !== "safe") return policy === "always";
-  return (
-    loss === "definite" || safeMethods.has(request.method) || isSafeToResend?.(request) === true
-  );
+  return loss === "definite" || isSafeMethod(request.method) || isSafeToResend?.(request) === true;
 }

@@ -1,5 +1,11 @@
 import { type ByteParts, partsText } from "./byte-parts.ts";
-import { isRecord, type JsonRpcMessage, parseMessages } from "./json-rpc.ts";
+import {
+  isRecord,
+  isRequest,
+  type JsonRpcMessage,
+  type JsonRpcNotification,
+  parseMessages,
+} from "./json-rpc.ts";
 import { type PendingRequest, type RequestIds, restoreMessage } from "./request-ids.ts";
 
 /** What to do with a message from the server: leave it, replace a part of it, or keep it back. */
@@ -33,6 +39,7 @@ const versionMember = `"jsonrpc"${space}:${space}"2\\.0"`;
  *   kept back. `undefined` for a stream of no request
  * @param options.toClient what else a message has to become before the client sees it
  * @param options.observe sees each message that was parsed, and the request it answers
+ * @param options.notify told of each notification, as the client sees it
  * @param options.reads whether `observe` needs the answer to this request, however large
  */
 export function createAnswerRestorer({
@@ -41,12 +48,14 @@ export function createAnswerRestorer({
   observe,
   reads,
   toClient,
+  notify,
 }: {
   ids: RequestIds;
   pending: PendingRequest | undefined;
   observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
   reads: (pending: PendingRequest) => boolean;
   toClient: (message: JsonRpcMessage) => JsonRpcMessage;
+  notify?: ((message: JsonRpcNotification) => void) | undefined;
 }): AnswerRestorer {
   const find: RequestIds["find"] = (wireId) => {
     const pending = ids.find(wireId);
@@ -77,18 +86,26 @@ export function createAnswerRestorer({
   };
 
   /** The message for the client; itself when nothing in it is ours, `undefined` to keep it back. */
-  const restoreOne = (message: JsonRpcMessage): JsonRpcMessage | undefined => {
+  const restoreOne = (
+    message: JsonRpcMessage,
+    answered: Set<PendingRequest>,
+  ): JsonRpcMessage | undefined => {
     if ("method" in message) {
       observe(message, undefined);
-      return restoreMessage(message, { find }) ?? toClient(message);
+      const forClient = restoreMessage(message, { find }) ?? toClient(message);
+      if ("method" in forClient && !isRequest(forClient)) notify?.(forClient);
+      return forClient;
     }
     const isError = isRecord(message.error);
     const unnamed = message.id === null || message.id === undefined;
     // A server that could not read the request reports so without its id.
     const pending = find(unnamed && isError ? owner?.wireId : message.id);
-    if (pending === undefined) return isOurs(message.id, ids) ? undefined : message;
+    if (pending === undefined || answered.has(pending)) {
+      // No request went out under an id of the client's own, which another's answer may well have.
+      return owner === undefined && unnamed ? message : undefined;
+    }
     observe(message, pending);
-    ids.settle(pending);
+    answered.add(pending);
     return toClient({ ...message, id: pending.request.id });
   };
 
@@ -96,23 +113,28 @@ export function createAnswerRestorer({
     // Clients forgive a byte order mark, as `Response.json()` does.
     const parsed = parseMessages(partsText(parts, start, end).replace(/^\uFEFF/, ""));
     if (parsed === undefined) return undefined;
-    const restored = parsed.messages.map(restoreOne);
+    const answered = new Set<PendingRequest>();
+    const restored = parsed.messages.map((message) => restoreOne(message, answered));
     if (restored.every((message, index) => message === parsed.messages[index])) return undefined;
     const kept = restored.filter((message) => message !== undefined);
-    if (kept.length === 0) return "drop";
-    return { start, end, text: JSON.stringify(parsed.isBatch ? kept : kept[0]) };
+    const text = JSON.stringify(parsed.isBatch ? kept : kept[0]);
+    // Not before it is printed: that fails for what is nested deeper than the stack.
+    for (const pending of answered) ids.settle(pending);
+    return kept.length === 0 ? "drop" : { start, end, text };
   };
 
   return {
     restore(parts, start, end) {
-      return (
-        (end - start > parsedUpTo ? restoreEnds(parts, start, end) : undefined) ??
-        restoreParsed(parts, start, end)
-      );
+      try {
+        return (
+          (end - start > parsedUpTo ? restoreEnds(parts, start, end) : undefined) ??
+          restoreParsed(parts, start, end)
+        );
+      } catch (error) {
+        // Nested deeper than the stack: nobody can use it, and it answers nothing.
+        if (error instanceof RangeError) return "drop";
+        throw error;
+      }
     },
   };
-}
-
-function isOurs(id: unknown, ids: RequestIds): boolean {
-  return typeof id === "string" && ids.prefix !== "" && id.startsWith(ids.prefix);
 }

@@ -3,21 +3,20 @@ import { wait } from "./wait.ts";
 
 /** How long to wait before the first `retry` field says otherwise, in milliseconds. */
 const defaultRetryMs = 1000;
-/** A server that asks for a longer wait is taken to be gone: reconnecting earlier is forbidden. */
-const maxRetryMs = 300_000;
 /** How often in a row a stream may be resumed without any new event. */
 const maxAttempts = 10;
 
 /**
  * Continues an interrupted answer stream: GET with `Last-Event-ID`, after `retry` milliseconds.
- * Returns `undefined` when the server does not offer it, asks to wait for more than five minutes,
- * or after ten attempts without news.
+ * Returns `undefined` when the server does not offer it, asks to wait for longer than `maxRetryMs`
+ * (reconnecting earlier is forbidden), or after ten attempts without news.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
 export function createStreamResumption(
   get: (lastEventId: string, signal: AbortSignal) => Promise<Response>,
   signals: readonly AbortSignal[],
+  maxRetryMs: number,
 ): (
   lastEventId: string,
   retryMs: number | undefined,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { scrubSessionId } from "./scrub-session-id.ts";
+import { scrubError, scrubHeaders, scrubSessionId } from "./scrub-session-id.ts";
 
 test("takes the id out of a text, wherever it stands", () => {
   expect(scrubSessionId("no s-1 here, s-1", "s-1")).toBe("no [session id] here, [session id]");
@@ -39,4 +39,29 @@ test("takes the id out of other JSON, keys included", () => {
 test("leaves a body without the id as it is, to the byte", () => {
   const body = '{ "error": { "code": 1.0, "message": "x" } }';
   expect(scrubSessionId(body, "s-1")).toBe(body);
+});
+
+test("takes the id out of every member of an error, and of an error of any shape", () => {
+  const id = "secret";
+  expect(scrubError({ code: "secret", data: null, secret: ["a secret"] }, id)).toEqual({
+    code: "[session id]",
+    data: null,
+    "[session id]": ["a [session id]"],
+  });
+  expect(scrubError("no secret", id)).toBe("no [session id]");
+  expect(scrubError(null, id)).toBeNull();
+});
+
+const deep = (value: string) => `${"[".repeat(100_000)}"${value}"${"]".repeat(100_000)}`;
+
+test("takes the id out of a text that is nested deeper than the stack", () => {
+  expect(scrubSessionId(deep("a secret"), "secret") === deep("a [session id]")).toBe(true);
+});
+
+test("takes the id out of headers", () => {
+  const headers = new Headers({ "x-debug": "is secret", "content-type": "text/plain" });
+  expect([...scrubHeaders(headers, "secret")]).toEqual([
+    ["content-type", "text/plain"],
+    ["x-debug", "is [session id]"],
+  ]);
 });

@@ -6,36 +6,46 @@ import { isRecord } from "./json-rpc.ts";
  * short id garbles neither numbers nor the protocol.
  */
 export function scrubSessionId(body: string, sessionId: string): string {
-  let value: unknown;
   try {
-    value = JSON.parse(body);
+    const value: unknown = JSON.parse(body);
+    const scrubbed =
+      isRecord(value) && isRecord(value["error"])
+        ? { ...value, error: scrubError(value["error"], sessionId) }
+        : scrubStrings(value, sessionId);
+    const text = JSON.stringify(scrubbed);
+    return text === JSON.stringify(value) ? body : text;
   } catch {
+    // Not JSON, or nested deeper than the stack.
     return scrubText(body, sessionId);
   }
-  const scrubbed =
-    isRecord(value) && isRecord(value["error"])
-      ? { ...value, error: scrubError(value["error"], sessionId) }
-      : scrubStrings(value, sessionId);
-  const text = JSON.stringify(scrubbed);
-  return text === JSON.stringify(value) ? body : text;
 }
 
-/** The same for the `error` of a JSON-RPC message. */
-export function scrubError<ERROR extends object>(error: ERROR, sessionId: string): ERROR {
-  const { message, data } = error as { message?: unknown; data?: unknown };
-  return {
-    ...error,
-    ...(message !== undefined && { message: scrubStrings(message, sessionId) }),
-    ...(data !== undefined && { data: scrubStrings(data, sessionId) }),
-  };
+/** The same for the `error` of a JSON-RPC message, of whatever shape it is. */
+export function scrubError<ERROR>(error: ERROR, sessionId: string): ERROR {
+  return scrubStrings(error, sessionId, ["code", "message", "data"]) as ERROR;
 }
 
-function scrubStrings(value: unknown, sessionId: string): unknown {
+/** The same for the headers of an error. */
+export function scrubHeaders(headers: Headers, sessionId: string): Headers {
+  const scrubbed = new Headers(headers);
+  for (const [name, value] of headers) {
+    if (value.includes(sessionId)) scrubbed.set(name, scrubText(value, sessionId));
+  }
+  return scrubbed;
+}
+
+/** The same for every string in a JSON value. */
+export function scrubStrings(
+  value: unknown,
+  sessionId: string,
+  /** Names of members, at the top, that stay as they are. */
+  names: readonly string[] = [],
+): unknown {
   if (typeof value === "string") return scrubText(value, sessionId);
   if (Array.isArray(value)) return value.map((item) => scrubStrings(item, sessionId));
   if (!isRecord(value)) return value;
   const entries = Object.entries(value).map(([key, item]) => [
-    scrubText(key, sessionId),
+    names.includes(key) ? key : scrubText(key, sessionId),
     scrubStrings(item, sessionId),
   ]);
   return Object.fromEntries(entries);

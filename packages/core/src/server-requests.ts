@@ -18,6 +18,8 @@ export interface ServerRequests {
    * session waits under the same.
    */
   receive(message: JsonRpcMessage, session: LiveSession): JsonRpcMessage;
+  /** The session that asked what the client answers here. */
+  askedBy(message: JsonRpcResponse): LiveSession | undefined;
   /** The client's answer as the session in use expects it; `undefined` when another one asked. */
   answer(message: JsonRpcResponse, live: LiveSession): JsonRpcResponse | undefined;
 }
@@ -49,6 +51,7 @@ export function createServerRequests(ids: Pick<RequestIds, "next">): ServerReque
       waiting.set(JSON.stringify(idForClient), { session, id });
       return isTaken ? { ...message, id: idForClient } : message;
     },
+    askedBy: (message) => waiting.get(JSON.stringify(message.id))?.session,
     answer(message, live) {
       const key = JSON.stringify(message.id);
       const asked = waiting.get(key);

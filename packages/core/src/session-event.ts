@@ -1,27 +1,38 @@
 /**
  * What happened to a slot's session. No event holds an id, a token or a principal.
  *
- * - `started`: the first session of the slot is initialized, acknowledged and saved.
+ * - `started`: the first session of the slot is initialized, acknowledged and saved. `changed` says
+ *   whether what was saved, by another process, has another version or other capabilities than
+ *   clients of this one were told.
  * - `resumed`: a session saved by an earlier step is in use again.
  * - `lost`: the server answered that it no longer knows the session.
  * - `recovered`: a new session took the place of a lost one; what the server held for it is gone.
  *   `changed` says whether it negotiated another version or other capabilities.
+ * - `start-failed`: `onStart` threw or took too long; the new session was ended.
  * - `sessionless`: the server initialized without naming a session.
  * - `stateless`: the server only speaks revisions without sessions; traffic passes through.
  * - `discarded`: a snapshot was not used, and why.
  * - `tools-changed`: the kept tool list is no longer valid, and how that was seen.
+ * - `notification`: the server sent a notification, which many clients drop. `params` are the
+ *   server's own words, scrubbed of the session id.
  */
 export type SessionEvent =
-  | { readonly type: "started"; readonly protocolVersion: string }
+  | { readonly type: "started"; readonly protocolVersion: string; readonly changed: boolean }
   | { readonly type: "resumed"; readonly protocolVersion: string }
   | { readonly type: "lost"; readonly method: string; readonly status: number }
   | { readonly type: "recovered"; readonly protocolVersion: string; readonly changed: boolean }
+  | { readonly type: "start-failed"; readonly reason: "started" | "recovered" }
   | { readonly type: "sessionless"; readonly protocolVersion: string }
   | { readonly type: "stateless" }
   | { readonly type: "discarded"; readonly reason: "url" | "protocol-version" }
   | {
       readonly type: "tools-changed";
       readonly reason: "list-changed" | "unknown-tool" | "new-session";
+    }
+  | {
+      readonly type: "notification";
+      readonly method: string;
+      readonly params: Readonly<Record<string, unknown>> | undefined;
     };
 
 export type EmitSessionEvent = (event: SessionEvent) => void;

@@ -20,7 +20,12 @@ test("starts with what was saved, unchanged", () => {
 });
 
 test("shows the snapshot, whether it changed and whether it is settled, and nothing else", () => {
-  expect(Object.keys(createSessionSlot(a)).toSorted()).toEqual(["changed", "settle", "snapshot"]);
+  expect(Object.keys(createSessionSlot(a)).toSorted()).toEqual([
+    "changed",
+    "settle",
+    "snapshot",
+    "takeLossNotice",
+  ]);
 });
 
 test("says that it changed when another snapshot is saved or the snapshot is dropped", () => {
@@ -35,6 +40,7 @@ test("refuses a slot that it did not make", () => {
   const foreign: SessionSlot = {
     snapshot: undefined,
     changed: false,
+    takeLossNotice: () => false,
     settle: () => Promise.resolve(),
   };
   expect(() => slotState(foreign)).toThrow(TypeError);
@@ -44,7 +50,7 @@ describe("compareAndClear", () => {
   test("gives up the session in use and remembers it as lost", () => {
     const slot = createSessionSlot(a);
     expect(compareAndClear(slotState(slot), { ...a })).toBe(true);
-    expect(slot.snapshot).toBeUndefined();
+    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: a.url });
     expect(slotState(slot)).toMatchObject({ live: undefined, lost: a });
   });
 

@@ -15,6 +15,11 @@ export interface SessionSlot {
   readonly snapshot: SessionSnapshot | undefined;
   /** Whether `snapshot` differs from the one the slot was created with. */
   readonly changed: boolean;
+  /**
+   * Whether the session took the place of a lost one, in this step or an earlier one, and nobody
+   * has asked this yet: what the server held before is gone, and somebody should be told.
+   */
+  takeLossNotice(): boolean;
   /** Waits until no handshake is under way, so that a session being made is not left behind. */
   settle(): Promise<void>;
 }
@@ -38,14 +43,18 @@ export interface SlotState {
   /** What is saved. Set through `saveSnapshot`. */
   snapshot: SessionSnapshot | undefined;
   changed: boolean;
+  /** The session that the slot was created with, until it was reported as resumed. */
+  seeded: LiveSession | undefined;
   /** Whether a client of this process has been told of the session. */
   isInUse: boolean;
   /** The session in use: initialized, acknowledged and saved. */
   live: LiveSession | undefined;
   /** A session whose `notifications/initialized` is still to come. */
   opened: LiveSession | undefined;
-  /** The session that was lost, until another takes its place. */
+  /** The session that was lost in this step, until another takes its place. */
   lost: SessionSnapshotOfSession | undefined;
+  /** Whether a session was lost, another took its place, and nobody has been told. */
+  hasLossNotice: boolean;
   /** A tool list for this process only: of a server without sessions, or too large to save. */
   localTools: { readonly session: LiveSession; readonly list: ToolList } | undefined;
   /** Who the client says it is, for an `initialize` of our own. */
@@ -84,9 +93,11 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     snapshot,
     changed: false,
     isInUse: false,
+    seeded: snapshot?.kind === "session" ? snapshot : undefined,
     live: snapshot?.kind === "session" ? snapshot : undefined,
     opened: undefined,
     lost: undefined,
+    hasLossNotice: snapshot?.kind === "session" && snapshot.replacesLost === true,
     localTools: undefined,
     clientParams: undefined,
     listening: false,
@@ -103,6 +114,15 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     },
     get changed() {
       return state.changed;
+    },
+    takeLossNotice() {
+      const hadNotice = state.hasLossNotice;
+      state.hasLossNotice = false;
+      if (state.snapshot?.kind === "session" && state.snapshot.replacesLost) {
+        const { replacesLost: _, ...told } = state.snapshot;
+        saveSnapshot(state, told);
+      }
+      return hadNotice;
     },
     async settle() {
       const { opening, confirming, ensuring } = state;
@@ -167,7 +187,7 @@ export function compareAndClear(state: SlotState, session: LiveSession): boolean
   state.live = undefined;
   if (state.snapshot?.kind === "session") {
     state.lost = state.snapshot;
-    saveSnapshot(state, undefined);
+    saveSnapshot(state, { version: 1, kind: "lost", url: state.snapshot.url });
   }
   return true;
 }

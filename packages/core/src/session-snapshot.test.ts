@@ -31,8 +31,14 @@ describe("snapshots of released formats", () => {
     expect(parseSessionSnapshot(value)).toEqual(value);
   });
 
-  test("cover the three kinds", () => {
-    expect(names).toEqual(["session.json", "sessionless.json", "stateless.json"]);
+  test("cover all kinds", () => {
+    expect(names).toEqual([
+      "lost.json",
+      "session-that-replaces-a-lost-one.json",
+      "session.json",
+      "sessionless.json",
+      "stateless.json",
+    ]);
   });
 });
 

@@ -40,7 +40,9 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     initializeResult,
     clientCapabilities: record,
     toolList: z.optional(toolList),
+    replacesLost: z.optional(z.literal(true)),
   }),
+  z.strictObject({ version, kind: z.literal("lost"), url: z.string() }),
   z.strictObject({ version, kind: z.literal("sessionless"), url: z.string() }),
   z.strictObject({ version, kind: z.literal("stateless"), url: z.string(), decidedAt: z.number() }),
 ]);
@@ -82,6 +84,15 @@ export interface SessionSnapshotOfSession {
   /** The client capabilities that the session was made with. */
   readonly clientCapabilities: Record<string, unknown>;
   readonly toolList?: ToolList | undefined;
+  /** It took the place of a lost session, and nobody has been told so yet. */
+  readonly replacesLost?: true | undefined;
+}
+
+/** The session was lost and none has taken its place yet: the next one does. */
+export interface SessionSnapshotLost {
+  readonly version: 1;
+  readonly kind: "lost";
+  readonly url: string;
 }
 
 /** `initialize` succeeded and named no session: each step makes the handshake anew. */
@@ -103,6 +114,7 @@ export interface SessionSnapshotStateless {
 /** What a slot saves between steps: plain JSON. */
 export type SessionSnapshot =
   | SessionSnapshotOfSession
+  | SessionSnapshotLost
   | SessionSnapshotSessionless
   | SessionSnapshotStateless;
 
@@ -128,6 +140,16 @@ export function parseSessionSnapshot(value: unknown): SessionSnapshot {
   // Not the parser's own copy: it has the keys in another order, and lists are compared as text.
   if (parsed.success) return copy as SessionSnapshot;
   throw stateInvalid(parsed.error.issues[0]?.path.join(".") || "the snapshot");
+}
+
+/** Whether a later step could load a snapshot; one that it could not would cost it the session. */
+export function isLoadable(snapshot: SessionSnapshot): boolean {
+  try {
+    parseSessionSnapshot(snapshot);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A deep copy of `value` made of own, JSON-representable properties only. */

@@ -199,7 +199,7 @@ describe("a kept list is not used", () => {
     });
     await client.request("tools/call", { name: "a" });
     expect(slot.snapshot).not.toHaveProperty("toolList");
-    expect(events.at(-1)).toEqual({ type: "tools-changed", reason: "list-changed" });
+    expect(events).toContainEqual({ type: "tools-changed", reason: "list-changed" });
     await client.request("tools/list");
     expect(server.log.filter((entry) => entry === list)).toHaveLength(2);
   });

@@ -2,7 +2,7 @@ import { isRecord, type JsonRpcMessage, type JsonRpcRequest } from "./json-rpc.t
 import type { PendingRequest } from "./request-ids.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
 import { type LiveSession, sameSession, saveSnapshot, type SlotState } from "./session-slot.ts";
-import { parseSessionSnapshot, type ToolDefinition, type ToolList } from "./session-snapshot.ts";
+import { isLoadable, type ToolDefinition, type ToolList } from "./session-snapshot.ts";
 
 /** How long and how large a kept tool list may be. */
 export interface ToolListOptions {
@@ -112,16 +112,6 @@ export function createToolListKeeper({
 
 function asksForFirstPage({ method, params = {} }: JsonRpcRequest): boolean {
   return method === "tools/list" && Object.keys(params).every((key) => key === "_meta");
-}
-
-/** A list that a later step could not load would cost that step the session. */
-function isLoadable(snapshot: unknown): boolean {
-  try {
-    parseSessionSnapshot(snapshot);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Servers say so as an error or, as the official SDK does now, as a result with `isError`. */

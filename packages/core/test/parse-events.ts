@@ -20,7 +20,10 @@ export function parseEvents(text: string): {
   let idBuffer: string | undefined;
   let lastEventId: string | undefined;
   let retryMs: number | undefined;
-  for (const line of text.split(/\r\n|\n|\r/)) {
+  for (const line of text
+    .replace(/^\uFEFF/, "")
+    .split(/\r\n|\n|\r/)
+    .slice(0, -1)) {
     if (line === "") {
       lastEventId = idBuffer;
       if (data !== "") events.push({ type, data: data.slice(0, -1) });

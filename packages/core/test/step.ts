@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
-import { createSessionFetch, type SessionFetchOptions } from "../src/create-session-fetch.ts";
+import { createSessionFetch } from "../src/create-session-fetch.ts";
+import type { SessionFetchOptions } from "../src/session-fetch-options.ts";
 import type { SessionEvent } from "../src/session-event.ts";
 import { createSessionSlot } from "../src/session-slot.ts";
 import type { SessionSnapshot, SessionSnapshotOfSession } from "../src/session-snapshot.ts";

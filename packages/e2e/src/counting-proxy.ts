@@ -8,7 +8,7 @@ import {
 import type { AddressInfo } from "node:net";
 
 /** What one HTTP request looked like on the wire; never the session id itself. */
-interface SeenRequest {
+export interface SeenRequest {
   httpMethod: string;
   /** The JSON-RPC method; `response` and `batch` name the other bodies. */
   rpcMethod?: string;
@@ -24,12 +24,18 @@ interface HeldAnswer {
   /** Resolves when the server has answered and the client has seen nothing of it. */
   reached: Promise<void>;
   release: () => void;
+  /** Breaks the client's connection instead: the answer is lost on its way. */
+  drop: () => void;
 }
 
 export interface CountingProxy {
   url: string;
   /** The requests since the last call, in order. */
   takeRequests: () => SeenRequest[];
+  /** The same, which stay for `takeRequests`. */
+  seenRequests: () => readonly SeenRequest[];
+  /** Resolves when the next request that matches is on its way to the server. */
+  nextRequest: (matches: (request: SeenRequest) => boolean) => Promise<void>;
   /** Holds the answer to the next request that matches. */
   holdAnswer: (matches: (request: SeenRequest) => boolean) => HeldAnswer;
   close: () => Promise<void>;
@@ -38,7 +44,13 @@ export interface CountingProxy {
 interface PendingHold {
   matches: (request: SeenRequest) => boolean;
   reach: () => void;
+  /** Rejects when the answer is dropped. */
   released: Promise<void>;
+}
+
+interface AwaitedRequest {
+  matches: (request: SeenRequest) => boolean;
+  arrive: () => void;
 }
 
 /** Forwards every request to the server as it came, answers streamed, and records it. */
@@ -48,6 +60,7 @@ export async function startCountingProxy(targetUrl: string): Promise<CountingPro
   const agent = new Agent({ keepAlive: false });
   const seen: SeenRequest[] = [];
   const holds: PendingHold[] = [];
+  const awaited: AwaitedRequest[] = [];
 
   const server = createServer((request, response) => {
     forward(request, response).catch(() => response.destroy());
@@ -58,10 +71,13 @@ export async function startCountingProxy(targetUrl: string): Promise<CountingPro
     const body = await readBody(request);
     const record = describeRequest(request, body);
     seen.push(record);
+    const at = awaited.findIndex(({ matches }) => matches(record));
+    if (at >= 0) awaited.splice(at, 1)[0]?.arrive();
     const answer = await send(request, body, response);
     record.status = answer.statusCode ?? 0;
     await holdIfAsked(record);
     response.writeHead(record.status, withoutHopByHop(answer.rawHeaders));
+    response.flushHeaders(); // Node keeps them until the first byte of the body
     answer.on("error", () => response.destroy());
     answer.pipe(response);
   }
@@ -95,11 +111,18 @@ export async function startCountingProxy(targetUrl: string): Promise<CountingPro
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     takeRequests: () => seen.splice(0),
+    seenRequests: () => seen,
+    nextRequest: (matches) => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      awaited.push({ matches, arrive: resolve });
+      return promise;
+    },
     holdAnswer: (matches) => {
       const reached = Promise.withResolvers<void>();
       const released = Promise.withResolvers<void>();
       holds.push({ matches, reach: reached.resolve, released: released.promise });
-      return { reached: reached.promise, release: released.resolve };
+      const drop = () => released.reject(new Error("dropped"));
+      return { reached: reached.promise, release: released.resolve, drop };
     },
     close: async () => {
       agent.destroy();

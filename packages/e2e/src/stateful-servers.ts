@@ -26,8 +26,6 @@ export interface StatefulServer {
   independentCall: (tag: string, n: number) => ExpectedCall;
   /** The same, answered after about this time; needed to make answers overlap. */
   slowCall?: (tag: string, n: number, delayMs: number) => ExpectedCall;
-  /** HTTP status for a session id that the server does not know. */
-  unknownSession: 400 | 404;
 }
 
 const chromium = findChromium();
@@ -60,7 +58,6 @@ const everything: StatefulServer = {
       expected: `Duration: ${duration} seconds`,
     };
   },
-  unknownSession: 400,
 };
 
 const playwright: StatefulServer = {
@@ -87,7 +84,6 @@ const playwright: StatefulServer = {
     args: { function: `() => ["${tag}", ${n}].join("/")` },
     expected: `"${tag}/${n}"`,
   }),
-  unknownSession: 404,
 };
 
 const memoryItems = ["item-a", "item-b", "item-c", "item-d", "item-e", "item-f"];
@@ -105,16 +101,12 @@ const memory: StatefulServer = {
     const name = memoryItems[n % memoryItems.length] ?? "";
     return { tool: "open_nodes", args: { names: [name] }, expected: name };
   },
-  unknownSession: 404,
 };
 
 const sdkExample: StatefulServer = {
   name: "SDK v1 simpleStreamableHttp",
   start: startSdkExampleServer,
-  // It keeps no state but the session, which it looks up for every request.
-  makeState: (tag) => [greet(tag)],
-  seeState: (tag) => [greet(`${tag} 2`), greet(`${tag} 3`)],
-  independentCall: (tag, n) => greet(`${tag}-${n}.`),
+  ...onlyTheSession((tag, n) => greet(`${tag}-${n}.`)),
   slowCall: (tag, n, delayMs) => {
     const interval = Number(`${delayMs}.${digits(tag)}${String(n).padStart(3, "0")}1`);
     return {
@@ -123,7 +115,6 @@ const sdkExample: StatefulServer = {
       expected: `every ${interval}ms`,
     };
   },
-  unknownSession: 404,
 };
 
 const sdkV2Routed = notebookLike("SDK v2 with isLegacyRequest", startSdkV2RoutedServer);
@@ -140,7 +131,23 @@ export const statefulServers = [
   notebookJson,
 ];
 
-function notebookLike(name: string, start: () => Promise<TestServer>): StatefulServer {
+/** A call of the notebook servers that needs no state. */
+export function echoCall(text: string): ExpectedCall {
+  return { tool: "echo", args: { text }, expected: text };
+}
+
+/** For a server that keeps nothing in a session but the session, which it looks up for every request. */
+export function onlyTheSession(
+  call: StatefulServer["independentCall"],
+): Pick<StatefulServer, "makeState" | "seeState" | "independentCall"> {
+  return {
+    makeState: (tag) => [call(tag, 1)],
+    seeState: (tag) => [call(tag, 2), call(tag, 3)],
+    independentCall: call,
+  };
+}
+
+export function notebookLike(name: string, start: () => Promise<TestServer>): StatefulServer {
   return {
     name,
     start,
@@ -149,17 +156,12 @@ function notebookLike(name: string, start: () => Promise<TestServer>): StatefulS
       { tool: "list_notes", args: {}, expected: tag },
       { tool: "add_note", args: { text: "more" }, expected: "2 notes" },
     ],
-    independentCall: (tag, n) => ({
-      tool: "echo",
-      args: { text: `${tag}-${n}.` },
-      expected: `${tag}-${n}.`,
-    }),
+    independentCall: (tag, n) => echoCall(`${tag}-${n}.`),
     slowCall: (tag, n, delayMs) => ({
       tool: "slow_echo",
       args: { text: `slow ${tag}-${n}.`, delayMs },
       expected: `slow ${tag}-${n}.`,
     }),
-    unknownSession: 404,
   };
 }
 
@@ -173,7 +175,7 @@ function createEntities(names: [string, ...string[]]): ExpectedCall {
 }
 
 /** A number that stands for the tag where only numbers come back. */
-function digits(tag: string): number {
+export function digits(tag: string): number {
   const hash = Array.from(tag, (character) => character.charCodeAt(0)).reduce(
     (sum, code) => (sum * 31 + code) % 9000,
     7,

@@ -5,7 +5,13 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { inspect } from "node:util";
-import { createSessionFetch, createSessionSlot, parseSessionSnapshot } from "@durable-mcp/core";
+import {
+  createSessionFetch,
+  createSessionSlot,
+  McpSessionError,
+  parseSessionSnapshot,
+  sessionFailure,
+} from "@durable-mcp/core";
 import { loadClient } from "./clients/index.ts";
 import type { McpTestClient } from "./clients/mcp-test-client.ts";
 import { createPassThroughFetch, type PassThroughSession } from "./pass-through-fetch.ts";
@@ -50,10 +56,21 @@ async function nextLine(): Promise<string> {
   return value;
 }
 
-function openSession(): { fetch: typeof fetch; snapshot: () => unknown } {
+interface StepSession {
+  fetch: typeof fetch;
+  snapshot: () => unknown;
+  /** The failure that the session fetch delivered to the client as a JSON-RPC error. */
+  failure: (error: unknown) => McpSessionError | undefined;
+}
+
+function openSession(): StepSession {
   if (input.sessionFetch === "pass-through") {
     const state = { ...(input.snapshot as PassThroughSession | undefined) };
-    return { fetch: createPassThroughFetch(state), snapshot: () => state };
+    return {
+      fetch: createPassThroughFetch(state),
+      snapshot: () => state,
+      failure: () => undefined,
+    };
   }
   const slot = createSessionSlot(
     input.snapshot === undefined ? undefined : parseSessionSnapshot(input.snapshot),
@@ -71,7 +88,11 @@ function openSession(): { fetch: typeof fetch; snapshot: () => unknown } {
       output.events.push(event);
     },
   });
-  return { fetch: sessionFetch, snapshot: () => slot.snapshot };
+  return {
+    fetch: sessionFetch,
+    snapshot: () => slot.snapshot,
+    failure: (error) => sessionFailure(slot, error),
+  };
 }
 
 /** A reader never sees half a file. */
@@ -111,5 +132,19 @@ async function withTimeout<T>(promise: Promise<T>, timeoutMs: number): Promise<T
 function describeError(thrown: unknown): StepError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
   const code = "code" in error ? error.code : undefined;
-  return { name: error.name, message: error.message, code, printed: inspect(thrown, { depth: 8 }) };
+  const ours =
+    session.failure(thrown) ?? causesOf(thrown).find((cause) => McpSessionError.isInstance(cause));
+  return {
+    name: error.name,
+    message: error.message,
+    code,
+    ...(ours && { sessionCode: ours.code }),
+    printed: inspect(thrown, { depth: 8 }),
+  };
+}
+
+function causesOf(thrown: unknown): unknown[] {
+  const causes = [thrown];
+  for (let at = thrown; at instanceof Error && causes.length < 10; causes.push(at)) at = at.cause;
+  return causes;
 }

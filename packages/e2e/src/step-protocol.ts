@@ -39,6 +39,8 @@ export interface StepError {
   name: string;
   message: string;
   code?: unknown;
+  /** The code of our own error, however the client wrapped it. */
+  sessionCode?: string;
   /** The error as Node prints it: stack, causes and properties. */
   printed: string;
 }

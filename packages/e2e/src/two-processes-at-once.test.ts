@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wrongAnswers } from "./call-outcomes.ts";
 import { type ClientName, clientNames } from "./clients/index.ts";
+import { overlappingCalls } from "./overlapping-calls.ts";
 import { runStep, runStepsAtOnce } from "./run-step.ts";
 import { sessionIdOf } from "./session-id-canary.ts";
 import type { TestServer } from "./servers/server-process.ts";
-import { type ExpectedCall, type StatefulServer, statefulServers } from "./stateful-servers.ts";
+import { type StatefulServer, statefulServers } from "./stateful-servers.ts";
 import type { StepInput } from "./step-protocol.ts";
 
 const callsPerProcess = 100;
@@ -12,24 +13,13 @@ const testTimeoutMs = 60_000;
 
 const serversWithSlowTools = statefulServers.filter((server) => server.slowCall);
 
-/**
- * Every fourth call is fast, most take 0 to 200 ms so that the answers of both processes interleave, and
- * a few take longer, so that they overlap whichever process comes late.
- */
-function overlappingCalls(server: StatefulServer, tag: string): ExpectedCall[] {
-  return Array.from({ length: callsPerProcess }, (_, n) => {
-    if (n % 4 === 0 || !server.slowCall) return server.independentCall(tag, n);
-    return server.slowCall(tag, n, n % 10 === 9 ? 1_500 : (n * 37) % 201);
-  });
-}
-
 async function wrongAnswersOfTwoProcesses(
   server: StatefulServer,
   step: StepInput,
 ): Promise<string[]> {
   const first = await runStep({ ...step, list: true });
   expect(first.error).toBeUndefined();
-  const plans = ["left", "right"].map((tag) => overlappingCalls(server, tag));
+  const plans = ["left", "right"].map((tag) => overlappingCalls(server, tag, callsPerProcess));
   const runs = await runStepsAtOnce(
     plans.map((calls) => ({ ...step, snapshot: first.snapshot, calls, overlapping: true })),
   );

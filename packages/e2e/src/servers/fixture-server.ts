@@ -1,16 +1,43 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startServerProcess, type TestServer } from "./server-process.ts";
+
+/** A server of ours: every run of a tool is on record, also after the server was killed. */
+export interface FixtureServer extends TestServer {
+  /** How often a tool started with this text in its arguments. */
+  runs: (text: string) => number;
+}
 
 /** Starts one of the servers in `src/fixtures`, which Node runs from source. */
 export function startFixtureServer(
   name: string,
   file: string,
   ...options: string[]
-): Promise<TestServer> {
+): Promise<FixtureServer> {
   const script = fileURLToPath(new URL(`../fixtures/${file}`, import.meta.url));
-  const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
-  return startServerProcess({
-    name,
-    args: (port) => [...strip, script, "--port", String(port), ...options],
+  return startNotebookProgram({ name, script, options });
+}
+
+/** Starts any program that serves the notebook tools on the port in `--port`. */
+export async function startNotebookProgram(server: {
+  name: string;
+  script: string;
+  options?: string[];
+  /** @default node */
+  program?: string;
+}): Promise<FixtureServer> {
+  const strip = server.program || process.features.typescript ? [] : ["--experimental-strip-types"];
+  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-fixture-"));
+  const journal = join(folder, "runs.jsonl");
+  const started = await startServerProcess({
+    name: server.name,
+    ...(server.program !== undefined && { program: server.program }),
+    args: (port) => [...strip, server.script, "--port", String(port), ...(server.options ?? [])],
+    env: () => ({ NOTEBOOK_JOURNAL: journal }),
+    onStop: () => rmSync(folder, { recursive: true, force: true }),
   });
+  const lines = () => (existsSync(journal) ? readFileSync(journal, "utf8").split("\n") : []);
+  return { ...started, runs: (text) => lines().filter((line) => line.includes(text)).length };
 }

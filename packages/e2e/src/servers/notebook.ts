@@ -1,7 +1,6 @@
-import { startFixtureServer } from "./fixture-server.ts";
-import type { TestServer } from "./server-process.ts";
+import { type FixtureServer, startFixtureServer } from "./fixture-server.ts";
 
-export interface NotebookServer extends TestServer {
+export interface NotebookServer extends FixtureServer {
   /** HTTP requests by method since this process started, and the sessions that live. */
   stats: () => Promise<{ requests: Record<string, number>; sessions: number }>;
 }

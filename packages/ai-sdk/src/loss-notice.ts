@@ -1,0 +1,80 @@
+import type { SessionSlot } from "@durable-mcp/core";
+import type { Tool } from "ai";
+
+/** What the model is told, if the definition does not say otherwise. */
+const defaultText =
+  "Note: the server had lost the session, so this ran in a new one. What the server kept before (open pages, files, logins, selections) is gone; set up again what you still need.";
+
+/** In the `_meta` of the first tool result after a lost session was replaced. */
+const metaKey = "durable-mcp/sessionReplaced";
+
+type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
+type ModelOutput = Awaited<ReturnType<ToModelOutput>>;
+
+/** Tells the model, in the next tool result, that what the server held before is gone. */
+export interface LossNotices {
+  /** The result as code sees it: with a mark in its metadata, if it has to tell. */
+  mark(result: unknown, toolCallId: string): unknown;
+  /** The result as the model sees it. */
+  tell(
+    toModelOutput: ToModelOutput | undefined,
+    result: Parameters<ToModelOutput>[0],
+  ): Promise<ModelOutput>;
+}
+
+/**
+ * @param slots those of the connection; the first result after one of them lost its session tells
+ * @param text what the model is told; `false` leaves the mark for code alone
+ */
+export function createLossNotices(
+  slots: readonly SessionSlot[],
+  text: string | false = defaultText,
+): LossNotices {
+  /** Calls whose result has no metadata to mark, such as one of a typed tool. */
+  const marked = new Set<string>();
+
+  return {
+    mark(result, toolCallId) {
+      const isTold = slots.filter((slot) => slot.takeLossNotice()).length > 0;
+      if (!isTold) return result;
+      marked.add(toolCallId);
+      if (!isCallToolResult(result)) return result;
+      return { ...result, _meta: { ...result["_meta"], [metaKey]: true } };
+    },
+    async tell(toModelOutput, result) {
+      const { output, toolCallId } = result;
+      const own: ModelOutput = (await toModelOutput?.(result)) ?? { type: "json", value: output };
+      const isMarked =
+        marked.has(toolCallId) || (isCallToolResult(output) && output["_meta"]?.[metaKey] === true);
+      return isMarked && text !== false ? withText(text, own) : own;
+    },
+  };
+}
+
+function withText(text: string, output: ModelOutput): ModelOutput {
+  const note = { type: "text" as const, text };
+  switch (output.type) {
+    case "content":
+      return { ...output, value: [note, ...output.value] };
+    case "text":
+    case "error-text":
+      return { ...output, value: `${text}\n\n${output.value}` };
+    case "json":
+      return {
+        type: "content",
+        value: [note, { type: "text", text: JSON.stringify(output.value) }],
+      };
+    default:
+      return output;
+  }
+}
+
+function isCallToolResult(
+  value: unknown,
+): value is Record<string, unknown> & { _meta?: Record<string, unknown> } {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Array.isArray((value as { content?: unknown }).content)
+  );
+}

@@ -1,0 +1,14 @@
+import type { JsonRpcNotification } from "./json-rpc.ts";
+import { scrubStrings } from "./scrub-session-id.ts";
+import type { EmitSessionEvent } from "./session-event.ts";
+import type { LiveSession } from "./session-slot.ts";
+
+/** Reports a notification of a session in an event, for clients that drop it. */
+export type Notify = (message: JsonRpcNotification, session: LiveSession) => void;
+
+export function createNotify(emit: EmitSessionEvent): Notify {
+  return ({ method, params }, session) => {
+    const scrubbed = session.kind === "session" ? scrubStrings(params, session.sessionId) : params;
+    emit({ type: "notification", method, params: scrubbed as typeof params });
+  };
+}

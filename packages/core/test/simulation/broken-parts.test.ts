@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import * as broken from "./broken-parts.ts";
+import { type Invariant, invariants, type Violation } from "./invariants.ts";
+import type { Parts } from "./parts.ts";
+import { createPlan } from "./plan.ts";
+import { describeFailure, runSchedules } from "./run-schedules.ts";
+
+/** Each invariant, parts of core without which it does not hold, and what breaks then. */
+const needed: readonly [Invariant, string, () => Promise<Parts>, RegExp?][] = [
+  ["own-session", "with a key that joins its parts", broken.withNaiveKey],
+  ["own-session", "with redirects followed", broken.withRedirectsFollowed],
+  ["own-answer", "without the rewrite of ids", broken.withoutIdRewrite, /took the answer to p/],
+  ["one-initialize", "without a shared handshake", broken.withoutSharedHandshake],
+  ["one-initialize", "without compare-and-clear", broken.withoutCompareAndClear],
+  ["one-run", "with an eager re-send", broken.withEagerResend, /ran 2 times/],
+  ["one-run", "with a careless classifier", broken.withCarelessClassifier],
+  ["slot-kept", "without compare-and-clear", broken.withoutCompareAndClear],
+  ["slot-kept", "without the winner of the save point", broken.withoutWinner],
+  ["one-outcome", "with failures that hang", broken.withHangingFailures],
+  ["one-outcome", "without the rewrite of ids", broken.withoutIdRewrite],
+  ["id-secret", "without scrubbing", broken.withoutScrubbing],
+  ["honest-failure", "with a careless classifier", broken.withCarelessClassifier],
+  ["own-version", "with a fixed version", broken.withFixedVersion],
+  ["own-cancellation", "with one fetch for all", broken.withOneFetchForAll],
+];
+
+const operations = (plan: string) => plan.match(/"kind":"/g)!.length;
+
+test("every invariant is shown to break", () => {
+  const shown = new Set(needed.map(([invariant]) => invariant));
+  expect(shown).toEqual(new Set(Object.keys(invariants)));
+});
+
+describe.each(needed)("%s", (invariant, part, breakPart, message = /./) => {
+  test(`breaks ${part}`, { timeout: 240_000 }, async () => {
+    const parts = await breakPart();
+    const fails = (violation: Violation) =>
+      violation.invariant === invariant && message.test(violation.message);
+    const { failure, schedules } = await runSchedules(1, 3_000, { parts, fails });
+    expect(failure).toBeDefined();
+    console.log(
+      `${invariant} broke ${part} in schedule ${schedules}: ${failure?.violation.message}`,
+    );
+    // It is the part that breaks it: core as it is gets through the same schedule.
+    const { failure: ownFailure } = await runSchedules(failure!.seed, 1);
+    expect(ownFailure).toBeUndefined();
+  });
+});
+
+test("describes a failure by the smallest plan that has it", { timeout: 240_000 }, async () => {
+  const parts = await broken.withoutIdRewrite();
+  const { failure } = await runSchedules(1, 3_000, {
+    parts,
+    fails: ({ invariant }) => invariant === "own-answer",
+  });
+  const text = await describeFailure(failure!, parts);
+  expect(text).toContain(`seed ${failure!.seed} breaks "own-answer"`);
+  expect(text).toContain(`npm run simulate -- --schedules 1 --seed ${failure!.seed}`);
+  // It takes callers to mix up their answers, and neither faults nor all of the operations.
+  expect(operations(text)).toBeLessThan(operations(JSON.stringify(createPlan(failure!.seed))));
+  expect(text).toContain("faults: none");
+});

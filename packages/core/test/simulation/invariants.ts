@@ -1,0 +1,352 @@
+import type { ResendPolicy } from "../../src/resend-policy.ts";
+
+/** Every session id of the simulation contains this, so that a leaked one is found. */
+export const idMarker = "canary-";
+
+/** What must hold in every schedule, whatever happens in it. */
+export const invariants = {
+  "own-session":
+    "No session id is sent for another principal or URL, or anywhere but in its header.",
+  "own-answer": "No answer, and nothing else that belongs to one caller, is delivered to another.",
+  "own-cancellation":
+    "No cancellation reaches a request that its caller still waits for, where each client has a fetch of its own.",
+  "one-initialize": "At most one new session is made for each loss and slot.",
+  "one-run": "No call runs twice unless the policy allows it.",
+  "slot-kept": "The slot holds what was captured, acknowledged and saved last, until it is lost.",
+  "one-outcome": "Every call ends, once, and nothing is rejected unseen.",
+  "id-secret": "No session id is in anything that clients, errors or events say.",
+  "honest-failure": "What is reported as not carried out was not carried out.",
+  "own-version": "Every request on a session carries the protocol version negotiated for it.",
+} as const;
+
+export type Invariant = keyof typeof invariants;
+
+export interface Violation {
+  readonly invariant: Invariant;
+  readonly message: string;
+}
+
+/** How often things happened, so that a reader sees what a run went through. */
+export type Counts = Record<string, number>;
+
+/** A request as it goes out on the network. */
+export interface WireRequest {
+  /** The process, and with it the slot, that it comes from. */
+  readonly slot: string;
+  readonly url: string;
+  readonly method: string;
+  /** On whose behalf, as the `authorization` header says. */
+  readonly owner: string | undefined;
+  readonly sessionId: string | undefined;
+  readonly version: string | undefined;
+  readonly lastEventId: string | undefined;
+  readonly body: string;
+  /** The body as JSON. */
+  readonly message: any;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What came back to the process for a request. */
+export type Delivery = "ok" | "refused" | "definite-loss" | "probable-loss" | "failed";
+
+/** A session as the server made it. */
+export interface IssuedSession {
+  readonly id: string;
+  readonly url: string;
+  readonly owner: string | undefined;
+  readonly version: string;
+}
+
+/** What a slot should hold, going by what its process was told. */
+interface SlotModel {
+  readonly heldId: () => string | undefined;
+  readonly hasSavePoint: boolean;
+  readonly resend: ResendPolicy;
+  readonly retrySameId: boolean;
+  /** Whether core itself gives up requests. */
+  readonly mayTimeOut: boolean;
+  /** Whether `onStart` runs: on a session that is acknowledged and not yet saved. */
+  isPreparing: boolean;
+  current: string | undefined;
+  /** Sessions whose loss this process was told of. */
+  readonly lost: Set<string>;
+  readonly initializing: Set<WireRequest>;
+  /** Initialized and still to be acknowledged. */
+  opened: string | undefined;
+  readonly acknowledged: Set<string>;
+  /** Sessions that the save point was asked to save. */
+  readonly captured: Set<string>;
+  /** Sessions that requests may go out on: saved ones, in this process or before. */
+  readonly usable: Set<string>;
+}
+
+interface CallRecord {
+  readonly slot: string;
+  readonly mayRunTwice: boolean;
+  sent: number;
+  runs: number;
+}
+
+const wireId = (sessionId: string | undefined, id: unknown) => JSON.stringify([sessionId, id]);
+
+/** Watches a schedule from all sides and says what must not have happened. */
+export function createInvariantChecks() {
+  const violations: Violation[] = [];
+  const counts: Counts = {};
+  const slots = new Map<string, SlotModel>();
+  const issued = new Map<string, IssuedSession>();
+  const calls = new Map<string, CallRecord>();
+  /** What went out under an id on a session: from which slot, and which request of a client it was. */
+  /** Clients that share a fetch with others: they number their requests alike. */
+  const sharing = new Set<string>();
+  const wireIds = new Map<string, { slot: string; nonce: string | undefined }>();
+  /** Requests that their callers gave up. */
+  const givenUp = new Set<string>();
+
+  const count = (name: string) => {
+    counts[name] = (counts[name] ?? 0) + 1;
+  };
+  const violate = (invariant: Invariant, message: string) => {
+    violations.push({ invariant, message });
+  };
+  const model = (slot: string) => slots.get(slot)!;
+
+  const checkSessionId = (request: WireRequest) => {
+    const { url, method, body, sessionId } = request;
+    if (url.includes(idMarker) || body.includes(idMarker)) {
+      violate("own-session", `${method} ${url} carried a session id outside its header`);
+    }
+    if (sessionId === undefined) return;
+    const session = issued.get(sessionId);
+    if (session?.url !== url) {
+      violate(
+        "own-session",
+        `${request.slot} sent the id of ${session?.url ?? "no server"} to ${url}`,
+      );
+    } else if (session.owner !== request.owner) {
+      violate(
+        "own-session",
+        `${request.slot} sent the id of ${session.owner} for ${request.owner}`,
+      );
+    } else if (request.message?.method === "initialize") {
+      violate("own-session", `${request.slot} sent initialize with an id`);
+    }
+    if (session && session.version !== request.version) {
+      violate(
+        "own-version",
+        `${request.slot} sent ${request.version} on a session of ${session.version}`,
+      );
+    }
+  };
+
+  const checkCancellation = ({ slot, sessionId, message }: WireRequest) => {
+    const cancelled = wireIds.get(wireId(sessionId, message.params?.requestId));
+    if (cancelled === undefined) return;
+    if (cancelled.slot !== slot) {
+      violate("own-answer", `${slot} cancelled a request of ${cancelled.slot}`);
+    } else if (
+      cancelled.nonce &&
+      !givenUp.has(cancelled.nonce) &&
+      !sharing.has(cancelled.nonce.split("#")[0] ?? "") &&
+      !model(slot).mayTimeOut
+    ) {
+      violate(
+        "own-cancellation",
+        `${slot} cancelled ${cancelled.nonce}, which its caller waits for`,
+      );
+    }
+  };
+
+  /** On which session a request goes out, the handshake aside. */
+  const checkUse = ({ slot: name, sessionId, message }: WireRequest) => {
+    const slot = model(name);
+    if (message?.method === "notifications/initialized") {
+      if (slot.opened === sessionId) return;
+      violate("slot-kept", `${name} acknowledged a session that is not the one being made`);
+    } else if (sessionId !== undefined && !slot.usable.has(sessionId)) {
+      if (slot.isPreparing && slot.acknowledged.has(sessionId)) return;
+      violate("slot-kept", `${name} used a session that is not saved`);
+    }
+  };
+
+  const checkInitialize = (request: WireRequest) => {
+    const slot = model(request.slot);
+    const underWay = [...slot.initializing].filter(({ signal }) => !signal?.aborted);
+    if (underWay.length > 0) {
+      violate(
+        "one-initialize",
+        `${request.slot} sent a second initialize while the first was under way`,
+      );
+    }
+    if (slot.current !== undefined && !slot.lost.has(slot.current)) {
+      violate("one-initialize", `${request.slot} sent initialize although it has a session`);
+    }
+    if (slot.opened !== undefined) {
+      violate("one-initialize", `${request.slot} sent initialize although a session is being made`);
+    }
+    slot.initializing.add(request);
+    count(slot.lost.size > 0 ? "initialize after a loss" : "first initialize");
+  };
+
+  return {
+    violations,
+    counts,
+    count,
+    violate,
+
+    addSlot(
+      name: string,
+      options: Pick<SlotModel, "heldId" | "hasSavePoint" | "resend" | "retrySameId" | "mayTimeOut">,
+    ) {
+      const current = options.heldId();
+      slots.set(name, {
+        ...options,
+        isPreparing: false,
+        current,
+        lost: new Set(),
+        initializing: new Set(),
+        opened: undefined,
+        acknowledged: new Set(),
+        captured: new Set(),
+        usable: new Set(current === undefined ? [] : [current]),
+      });
+    },
+
+    issued(session: IssuedSession) {
+      issued.set(session.id, session);
+    },
+
+    sent(request: WireRequest) {
+      checkSessionId(request);
+      const { slot, message, sessionId } = request;
+      if (request.method === "DELETE") return;
+      checkUse(request);
+      if (message?.method === "initialize") checkInitialize(request);
+      if (message?.method === "notifications/cancelled") checkCancellation(request);
+      const nonce: string | undefined = message?.params?.["_meta"]?.nonce;
+      if (message?.method !== undefined && message.id !== undefined) {
+        wireIds.set(wireId(sessionId, message.id), { slot, nonce });
+      }
+      const call = calls.get(nonce ?? "");
+      if (call === undefined) return;
+      call.sent += 1;
+      if (call.sent === 2) count("call sent again");
+      const { resend, retrySameId } = model(slot);
+      const most = resend === "never" ? 1 : retrySameId ? 3 : 2;
+      if (call.sent > most) violate("one-run", `${slot} sent ${nonce} ${call.sent} times`);
+    },
+
+    /** Something came back to the process that sent `request`. */
+    delivered(request: WireRequest, delivery: Delivery, openedId?: string) {
+      const slot = slots.get(request.slot);
+      if (slot === undefined) return;
+      const { sessionId, message } = request;
+      if (message?.method === "initialize") {
+        slot.initializing.delete(request);
+        if (delivery === "ok" && openedId && !request.signal?.aborted) slot.opened = openedId;
+        return;
+      }
+      if (message?.method === "notifications/initialized") {
+        // It comes too late to count.
+        if (request.signal?.aborted) return;
+        if (delivery === "ok" && sessionId !== undefined) {
+          slot.acknowledged.add(sessionId);
+          if (!slot.hasSavePoint) this.saved(request.slot, sessionId);
+        } else if (delivery !== "failed" && slot.opened === sessionId) slot.opened = undefined;
+        return;
+      }
+      if (delivery === "definite-loss" || delivery === "probable-loss") {
+        count(delivery);
+        if (slot.current !== sessionId) count("loss reported late, of a session replaced since");
+        if (sessionId !== undefined) slot.lost.add(sessionId);
+      }
+    },
+
+    /** `onStart` begins or ends. */
+    preparing(name: string, isPreparing: boolean) {
+      const slot = model(name);
+      slot.isPreparing = isPreparing;
+      // A session that is lost while it is prepared is given up.
+      if (!isPreparing && slot.opened && slot.lost.has(slot.opened)) slot.opened = undefined;
+    },
+
+    /** The save point was asked to save. */
+    captured(name: string, sessionId: string) {
+      const { acknowledged, captured } = model(name);
+      if (!acknowledged.has(sessionId)) {
+        violate("slot-kept", `${name} saves a session that was not acknowledged`);
+      }
+      if (captured.has(sessionId)) violate("slot-kept", `${name} saves a session a second time`);
+      captured.add(sessionId);
+    },
+
+    /** The save point answered with this session. */
+    saved(name: string, sessionId: string) {
+      const slot = model(name);
+      slot.current = sessionId;
+      slot.usable.add(sessionId);
+      slot.opened = undefined;
+      // Of a winner it is not known yet.
+      slot.lost.delete(sessionId);
+    },
+
+    saveFailed(name: string) {
+      model(name).opened = undefined;
+    },
+
+    /** To be called whenever everything rests. */
+    checkSlots() {
+      for (const [name, slot] of slots) {
+        const held = slot.heldId();
+        if (held === slot.current) continue;
+        if (held === undefined && slot.current !== undefined && slot.lost.has(slot.current)) {
+          slot.current = undefined;
+          continue;
+        }
+        const what = held === undefined ? "no session" : "another session";
+        violate(
+          "slot-kept",
+          `${name} holds ${what} instead of the one that was acknowledged and saved last`,
+        );
+        slot.current = held;
+      }
+    },
+
+    /** A client is about to call a tool. */
+    willCall(nonce: string, slot: string, isSafe: boolean) {
+      const mayRunTwice = isSafe || model(slot).resend === "always";
+      calls.set(nonce, { slot, mayRunTwice, sent: 0, runs: 0 });
+    },
+
+    /** A caller gives up its request. */
+    sharesFetch(client: string) {
+      sharing.add(client);
+    },
+    gaveUp(nonce: string) {
+      givenUp.add(nonce);
+    },
+
+    ran(nonce: string) {
+      const call = calls.get(nonce);
+      if (call === undefined) return;
+      call.runs += 1;
+      count("tool run");
+      if (call.runs === 1) return;
+      count("tool run again, as allowed");
+      if (!call.mayRunTwice) violate("one-run", `${nonce} of ${call.slot} ran ${call.runs} times`);
+    },
+
+    /** A client was told that its call was not carried out. */
+    reportedNotCarriedOut(nonce: string) {
+      if ((calls.get(nonce)?.runs ?? 0) === 0) return;
+      violate("honest-failure", `${nonce} ran and was reported as not carried out`);
+    },
+
+    /** Looks for session ids in something that was said. */
+    checkSecret(where: string, text: string) {
+      if (text.includes(idMarker)) violate("id-secret", `${where} said a session id`);
+    },
+  };
+}
+
+export type InvariantChecks = ReturnType<typeof createInvariantChecks>;

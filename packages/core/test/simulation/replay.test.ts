@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { createPlan } from "./plan.ts";
+import { runSchedule } from "./run-schedule.ts";
+
+test(
+  "the same seed gives the same schedule, and another seed another",
+  { timeout: 120_000 },
+  async () => {
+    const traces = new Set<string>();
+    for (let seed = 1; seed <= 100; seed += 1) {
+      const first = await runSchedule(createPlan(seed));
+      expect(await runSchedule(createPlan(seed))).toEqual(first);
+      traces.add(first.trace.join("\n"));
+    }
+    expect(traces.size).toBe(100);
+  },
+);

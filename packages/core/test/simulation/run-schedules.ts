@@ -1,0 +1,73 @@
+import { type Counts, invariants, type Violation } from "./invariants.ts";
+import { type Parts, realParts } from "./parts.ts";
+import { createPlan, type Plan } from "./plan.ts";
+import { runSchedule } from "./run-schedule.ts";
+import { shrinkPlan } from "./shrink-plan.ts";
+
+export interface SchedulesResult {
+  /** How many were run. */
+  readonly schedules: number;
+  readonly counts: Counts;
+  /** The first schedule that broke an invariant; none was run after it. */
+  readonly failure: { readonly seed: number; readonly violation: Violation } | undefined;
+}
+
+/** Runs the schedules of `seed`, `seed + 1` and so on, one after the other. */
+export async function runSchedules(
+  seed: number,
+  schedules: number,
+  {
+    parts = realParts,
+    fails = () => true,
+  }: {
+    parts?: Parts;
+    /** Which violations count. @default all */
+    fails?: (violation: Violation) => boolean;
+  } = {},
+): Promise<SchedulesResult> {
+  const counts: Counts = {};
+  for (let index = 0; index < schedules; index += 1) {
+    const result = await runSchedule(createPlan(seed + index), parts);
+    addCounts(counts, result.counts);
+    const violation = result.violations.find(fails);
+    if (violation !== undefined) {
+      return { schedules: index + 1, counts, failure: { seed: seed + index, violation } };
+    }
+  }
+  return { schedules, counts, failure: undefined };
+}
+
+export function addCounts(total: Counts, more: Counts): void {
+  for (const [name, count] of Object.entries(more)) total[name] = (total[name] ?? 0) + count;
+}
+
+/** What to print of a failing schedule: the invariant, the smallest plan that breaks it, and what happens in it. */
+export async function describeFailure(
+  { seed, violation }: NonNullable<SchedulesResult["failure"]>,
+  parts: Parts = realParts,
+): Promise<string> {
+  const { invariant } = violation;
+  const plan = await shrinkPlan(createPlan(seed), invariant, parts);
+  const { violations, trace } = await runSchedule(plan, parts);
+  return [
+    `seed ${seed} breaks "${invariant}": ${invariants[invariant]}`,
+    ...violations.map((found) => `  ${found.invariant}: ${found.message}`),
+    "the smallest plan that does:",
+    describePlan(plan),
+    "what happens in it:",
+    ...trace.map((line) => `  ${line}`),
+    `replay: npm run simulate -- --schedules 1 --seed ${seed}`,
+  ].join("\n");
+}
+
+function describePlan({ processes, disturbances, faults, savePoint, heedsSignals }: Plan): string {
+  const rates = Object.entries(faults).filter(([, rate]) => rate > 0);
+  return [
+    `save point: ${savePoint}; aborts are ${heedsSignals ? "" : "not "}heeded`,
+    `faults: ${rates.map(([name, rate]) => `${name} ${rate.toFixed(2)}`).join(", ") || "none"}`,
+    ...processes.map((process) => JSON.stringify(process)),
+    ...disturbances.map((disturbance) => JSON.stringify(disturbance)),
+  ]
+    .map((line) => `  ${line}`)
+    .join("\n");
+}

@@ -1,0 +1,7 @@
+import { test } from "vitest";
+import { expectInvariantsToHold } from "./schedules.ts";
+
+// In a file of their own, so that they run beside the others.
+test("every invariant holds in the second 5,000 schedules", { timeout: 600_000 }, async () => {
+  await expectInvariantsToHold(5_001, 5_000);
+});

@@ -1,0 +1,44 @@
+import { expect } from "vitest";
+import { describeFailure, runSchedules } from "./run-schedules.ts";
+
+/** What each share of the schedules has to go through, or it would prove little. */
+const exercised = [
+  "definite-loss",
+  "probable-loss",
+  "loss reported late, of a session replaced since",
+  "initialize after a loss",
+  "lost the race at the save point",
+  "call sent again",
+  "tool run again, as allowed",
+  "stream resumed",
+  "question answered",
+  "cancellation",
+  "call aborted",
+  "request to another URL",
+  "disturbance: restart",
+  "disturbance: forget",
+  "disturbance: end",
+  "event: resumed",
+  "event: recovered",
+  "event: discarded",
+  "told OUTCOME_UNKNOWN",
+  "told SESSION_LOST",
+  "told CONNECTION_UNAVAILABLE",
+  "told REDIRECT_REFUSED",
+  ...["network", "outage", "unauthorized", "redirect", "forget", "probableAfterwards"].map(fault),
+  ...["breakStream", "truncate", "duplicate", "stray", "misroute", "slowHandshake", "store"].map(
+    fault,
+  ),
+];
+
+function fault(name: string): string {
+  return `fault: ${name}`;
+}
+
+/** Runs the schedules and expects every invariant to hold, and everything above to happen. */
+export async function expectInvariantsToHold(seed: number, schedules: number): Promise<void> {
+  const { failure, counts } = await runSchedules(seed, schedules);
+  console.log(`seed ${seed}, ${schedules} schedules, ${counts["tool run"]} tool runs`);
+  expect(failure && (await describeFailure(failure))).toBeUndefined();
+  expect(exercised.filter((name) => (counts[name] ?? 0) < 20)).toEqual([]);
+}

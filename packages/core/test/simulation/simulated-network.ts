@@ -1,0 +1,274 @@
+import { abortable } from "../../src/abortable.ts";
+import { requestUrl } from "../../src/outgoing-request.ts";
+import { createAnswerStreams } from "./answer-streams.ts";
+import type { Delivery, InvariantChecks, WireRequest } from "./invariants.ts";
+import type { FaultRates } from "./plan.ts";
+import type { Random } from "./random.ts";
+import type { Scheduler } from "./scheduler.ts";
+import {
+  expiredOnTheWay,
+  type Refusal,
+  type ServerSession,
+  type SimulatedServer,
+} from "./simulated-server.ts";
+
+/** The network and the servers on it, as a `fetch` for each process. */
+export function createSimulatedNetwork({
+  random,
+  scheduler,
+  checks,
+  faults,
+  heedsSignals,
+  servers,
+}: {
+  random: Random;
+  scheduler: Scheduler;
+  checks: InvariantChecks;
+  faults: FaultRates;
+  heedsSignals: boolean;
+  servers: ReadonlyMap<string, SimulatedServer>;
+}): (slot: string) => typeof globalThis.fetch {
+  const { turn } = scheduler;
+  const { chance } = random;
+  const streams = createAnswerStreams({ random, scheduler, checks, faults, heedsSignals });
+
+  const strikes = (fault: keyof FaultRates) => {
+    if (!chance(faults[fault])) return false;
+    checks.count(`fault: ${fault}`);
+    return true;
+  };
+
+  /** The way back. A process that has gone away is told nothing. */
+  const deliver = async (
+    request: WireRequest,
+    response: Response,
+    delivery: Delivery,
+    openedId?: string,
+  ): Promise<Response> => {
+    if (request.sessionId !== undefined && servers.get(request.url)?.repeatsId) {
+      response.headers.set("mcp-session-id", request.sessionId);
+    }
+    await turn(`${describe(request)} <- ${response.status}`);
+    if (!(heedsSignals && request.signal?.aborted)) checks.delivered(request, delivery, openedId);
+    return response;
+  };
+
+  const fail = async (request: WireRequest): Promise<never> => {
+    await turn(`${describe(request)} <- broken connection`);
+    if (!(heedsSignals && request.signal?.aborted)) checks.delivered(request, "failed");
+    throw new TypeError("fetch failed");
+  };
+
+  const refuse = (request: WireRequest, refusal: Refusal) =>
+    deliver(request, text(refusal.status, refusal.body(request)), refusal.loss);
+
+  const initialize = async (request: WireRequest, server: SimulatedServer) => {
+    if (strikes("slowHandshake")) await scheduler.turns(10);
+    if (request.sessionId !== undefined) {
+      return await deliver(request, text(400, "Server already initialized"), "refused");
+    }
+    const session = server.start(request.owner);
+    checks.issued(session);
+    if (strikes("network")) return await fail(request);
+    const result = {
+      protocolVersion: session.version,
+      capabilities: { tools: {} },
+      serverInfo: { name: "simulated", version: "1" },
+    };
+    const message = { jsonrpc: "2.0", id: request.message.id, result };
+    const headers = { "mcp-session-id": session.id };
+    const response =
+      server.answersAs === "json" ? json(message, headers) : events(message, headers);
+    return await deliver(request, response, "ok", session.id);
+  };
+
+  /** A notification, or the client's answer to a question. */
+  const takeOneWay = async (request: WireRequest, session: ServerSession) => {
+    const { message } = request;
+    if (message.method === "notifications/initialized") {
+      if (strikes("slowHandshake")) await scheduler.turns(10);
+      session.isReady = true;
+    }
+    if (message.method === "notifications/cancelled") {
+      checks.count("cancellation");
+      session.cancelled.add(JSON.stringify(message.params.requestId));
+    }
+    if (message.method === undefined) {
+      checks.count("question answered");
+      if (session.questions.get(message.id) !== message.result?.nonce) {
+        checks.violate(
+          "own-answer",
+          `${request.slot} answered a question that this session did not ask`,
+        );
+      }
+    }
+    if (strikes("network")) return await fail(request);
+    return await deliver(request, new Response(null, { status: 202 }), "ok");
+  };
+
+  const work = async (
+    request: WireRequest,
+    server: SimulatedServer,
+    session: ServerSession,
+  ): Promise<object> => {
+    const { message } = request;
+    const generation = server.generation();
+    await turn(`${describe(request)} works`);
+    // The process that should have done it is dead.
+    if (server.generation() !== generation) return await new Promise(() => {});
+    const answer = { jsonrpc: "2.0", id: message.id };
+    if (message.method === "tools/list") {
+      const description = `${session.url} ${session.owner}`;
+      const tools = ["read", "write"].map((name) => ({
+        name,
+        description,
+        inputSchema: { type: "object" },
+      }));
+      return { ...answer, result: { tools } };
+    }
+    const nonce: string = message.params?.arguments?.nonce ?? message.params?.["_meta"]?.nonce;
+    if (message.method === "ping") return { ...answer, result: { _meta: { nonce } } };
+    checks.ran(nonce);
+    if (chance(0.1)) {
+      return {
+        ...answer,
+        error: {
+          code: -32603,
+          message: `failed in ${session.id}`,
+          data: { nonce, session: session.id },
+        },
+      };
+    }
+    const content = [{ type: "text", text: chance(0.02) ? nonce + " ".repeat(20_000) : nonce }];
+    const result = { content, _meta: { nonce } };
+    // Servers print the id first or last.
+    return chance(0.5) ? { ...answer, result } : { result, ...answer };
+  };
+
+  const takeRequest = async (
+    request: WireRequest,
+    server: SimulatedServer,
+    session: ServerSession,
+  ) => {
+    const key = JSON.stringify(request.message.id);
+    const { promise, resolve } = Promise.withResolvers<object | undefined>();
+    session.responders.set(key, { answer: resolve, close: () => resolve(undefined) });
+    const finish = async () => {
+      const answer = await work(request, server, session);
+      const responder = session.responders.get(key);
+      session.responders.delete(key);
+      // Some servers honour a cancellation by closing the connection.
+      if (session.cancelled.has(key) && chance(0.5)) responder?.close();
+      else responder?.answer(answer);
+    };
+    void finish();
+    const isStream =
+      server.answersAs === "events" || (server.answersAs === "either" && chance(0.5));
+    if (isStream) {
+      return await deliver(request, streams.open(request, server, session, promise), "ok");
+    }
+    const answer = await promise;
+    if (answer === undefined || strikes("network")) return await fail(request);
+    if (strikes("outage")) return await deliver(request, text(502, "Bad gateway"), "refused");
+    if (strikes("probableAfterwards")) return await refuse(request, expiredOnTheWay);
+    const response = strikes("truncate")
+      ? new Response(JSON.stringify(answer).slice(0, -5), { headers: jsonType })
+      : streams.jsonInPieces(answer);
+    return await deliver(request, response, "ok");
+  };
+
+  const handle = async (request: WireRequest): Promise<Response> => {
+    await turn(`${describe(request)} ->`);
+    const server = servers.get(request.url);
+    if (server === undefined) {
+      checks.count("request to another URL");
+      return await deliver(request, json({}), "ok");
+    }
+    if (strikes("network")) return await fail(request);
+    if (strikes("outage"))
+      return await deliver(request, text(503, `Overloaded, ${request.sessionId}`), "refused");
+    if (strikes("unauthorized"))
+      return await deliver(request, text(401, "Who are you?"), "refused");
+    if (strikes("redirect")) {
+      const headers = { location: "https://elsewhere.example/mcp" };
+      return await deliver(request, new Response(null, { status: 307, headers }), "failed");
+    }
+    const { method, message } = request;
+    if (method === "POST" && message.method === "initialize")
+      return await initialize(request, server);
+    if (strikes("forget")) server.sessions.delete(request.sessionId ?? "");
+    const session = server.sessions.get(request.sessionId ?? "");
+    if (
+      session !== undefined &&
+      server.isStrict &&
+      !session.isReady &&
+      message?.method !== "notifications/initialized"
+    ) {
+      server.sessions.delete(session.id);
+      return await refuse(request, server.refusal);
+    }
+    if (session === undefined) return await refuse(request, server.refusal);
+    if (method === "GET") return await deliver(request, streams.resume(request, session), "ok");
+    if (method === "DELETE") {
+      server.end(session.id);
+      return await deliver(request, new Response(null, { status: 200 }), "ok");
+    }
+    const isRequest = message.method !== undefined && message.id !== undefined;
+    return await (isRequest ? takeRequest(request, server, session) : takeOneWay(request, session));
+  };
+
+  return (slot) => async (input, init) => {
+    const request = readRequest(slot, input, init);
+    request.signal?.throwIfAborted();
+    checks.sent(request);
+    const answer = handle(request);
+    const response = await (heedsSignals ? abortable(answer, request.signal) : answer);
+    const location = response.headers.get("location");
+    if (location === null || init?.redirect === "manual") return response;
+    // As `fetch` does, the id included.
+    const other = readRequest(slot, location, init);
+    checks.sent(other);
+    return await handle(other);
+  };
+}
+
+function readRequest(slot: string, input: RequestInfo | URL, init: RequestInit = {}): WireRequest {
+  const headers = init.headers instanceof Headers ? init.headers : new Headers(init.headers);
+  const body = typeof init.body === "string" ? init.body : "";
+  const header = (name: string) => headers.get(name) ?? undefined;
+  return {
+    slot,
+    url: requestUrl(input).href,
+    method: init.method ?? "GET",
+    owner: header("authorization"),
+    sessionId: header("mcp-session-id"),
+    version: header("mcp-protocol-version"),
+    lastEventId: header("last-event-id"),
+    body,
+    message: body.startsWith("{") ? JSON.parse(body) : undefined,
+    signal: init.signal ?? undefined,
+  };
+}
+
+/** A line for the trace: who, what and, for a call, which. */
+function describe({ slot, method, message, sessionId }: WireRequest): string {
+  const nonce = message?.params?.arguments?.nonce ?? message?.params?.["_meta"]?.nonce ?? "";
+  const what = message === undefined ? method : (message.method ?? "answer to a question");
+  return [slot, what, nonce, sessionId && `on ${sessionId}`].filter(Boolean).join(" ");
+}
+
+const jsonType = { "content-type": "application/json" };
+
+function json(message: object, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(message), { headers: { ...jsonType, ...headers } });
+}
+
+function events(message: object, headers: Record<string, string>): Response {
+  const body = `event: message\ndata: ${JSON.stringify(message)}\n\n`;
+  return new Response(body, { headers: { "content-type": "text/event-stream", ...headers } });
+}
+
+function text(status: number, body: string): Response {
+  const type = body.startsWith("{") ? jsonType : { "content-type": "text/plain" };
+  return new Response(body, { status, headers: type });
+}

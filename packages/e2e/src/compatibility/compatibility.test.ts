@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import type { ClientName } from "../clients/index.ts";
+import { describeLimits } from "./limits.ts";
+import { type MatrixServer, scenarioNames } from "./matrix-server.ts";
+import { renderPage } from "./page.ts";
+import { presentServers } from "./present-servers.ts";
+import { type ServerReport, surprisesIn, visitServer } from "./visit-server.ts";
+
+// One server of each dialect that the other tests do not have; `npm run compatibility` runs them all.
+const names = ["server-everything", "SDK v1, one transport"];
+const servers = presentServers.filter(({ name }) => names.includes(name));
+const clients: ClientName[] = ["@ai-sdk/mcp 2"];
+
+describe("the compatibility matrix", () => {
+  test.concurrent.each(servers)(
+    "shows what is recorded of $name (S5, S17, S31, S56, S58)",
+    { timeout: 90_000 },
+    async (server) => {
+      const report = await visitServer(server, clients);
+      expect(report.surprises).toEqual([]);
+      const seen = report.seen.get("@ai-sdk/mcp 2");
+      expect([...(seen?.keys() ?? [])]).toEqual(scenarioNames);
+      expect(seen?.get("killed before the answer")?.calls).toBe(1);
+    },
+  );
+});
+
+describe("what the matrix makes of it", () => {
+  const server = presentServers.find(({ name }) => name === "server-everything")!;
+
+  test("says nothing when all is as recorded", () => {
+    const report = reportOf(server, {});
+    expect(surprisesIn(server, report)).toEqual([]);
+    expect(describeLimits([{ server, report, extra: false }])).toEqual([]);
+  });
+
+  test.each([
+    { scenario: "resumed", outcome: "recovered" },
+    { scenario: "id unknown", outcome: "loss not visible" },
+    { scenario: "killed before the answer", outcome: "OUTCOME_UNKNOWN, sent 2 times, then worked" },
+  ])("names $outcome where $scenario showed it", ({ scenario, outcome }) => {
+    const surprises = surprisesIn(server, reportOf(server, { [scenario]: outcome }));
+    expect(surprises).toHaveLength(1);
+    expect(surprises[0]).toContain(`saw ${outcome}`);
+  });
+
+  test("names a resumed call that took more than one request", () => {
+    const surprises = surprisesIn(server, reportOf(server, {}, 4));
+    expect(surprises).toEqual([expect.stringContaining("requests when resumed")]);
+  });
+
+  test("names a refusal in other words, and one that is gone", () => {
+    const report = reportOf(server, {});
+    const refusal = { status: 404, contentType: "none", text: "gone", loss: "definite" } as const;
+    const refusals = { unknown: refusal, ended: refusal, restarted: refusal, ending: 200 };
+    expect(surprisesIn(server, { ...report, refusals })).toHaveLength(3);
+    expect(surprisesIn(server, { name: server.name, seen: report.seen, surprises: [] })).toEqual([
+      expect.stringContaining("its refusals were not asked"),
+    ]);
+  });
+
+  test("puts what does not work on the page, in a sentence with the server's name", () => {
+    const report = reportOf(server, { "id unknown": "loss not visible" });
+    const page = renderPage([{ server, report, extra: false }], "2026-11-22");
+    expect(page).toContain("In *id unknown*: **server-everything** takes the id");
+  });
+});
+
+/** A report in which all went as recorded but for these outcomes. */
+function reportOf(
+  server: MatrixServer,
+  outcomes: Partial<Record<string, string>>,
+  requestsWhenResumed = 1,
+): ServerReport {
+  const well: Record<string, string> = {
+    "id unknown": "recovered",
+    "ended by someone else": "recovered",
+    "server restarted": "recovered",
+    "killed before the answer": "OUTCOME_UNKNOWN, then recovered",
+  };
+  const text = "Bad Request: No valid session ID provided";
+  const refusal = { status: 400, contentType: "application/json", text, loss: "definite" } as const;
+  const seen = scenarioNames.map((scenario) => {
+    const outcome = outcomes[scenario] ?? well[scenario] ?? "worked";
+    return [scenario, { outcome, requests: requestsWhenResumed, calls: 1 }] as const;
+  });
+  return {
+    name: server.name,
+    refusals: { unknown: refusal, ended: refusal, restarted: refusal, ending: 200 },
+    seen: new Map([["@ai-sdk/mcp 2", new Map(seen)]]),
+    surprises: [],
+  };
+}

@@ -1,0 +1,115 @@
+import type { ClientName } from "../clients/index.ts";
+import { type ScenarioName, scenarioNames } from "./matrix-server.ts";
+import type { MatrixRow } from "./page.ts";
+import type { Observation } from "./scenarios.ts";
+
+interface Consequence {
+  seen: RegExp;
+  interrupted?: Observation["interrupted"];
+  says: string;
+}
+
+const notOurs =
+  "with the error of the platform's `fetch` or of the client, not with `OUTCOME_UNKNOWN`";
+
+/** What an outcome means for whoever uses such a server, where not all is well; only what was measured. */
+const consequences: Consequence[] = [
+  {
+    seen: /^loss not visible/,
+    says: "takes the id and answers 200. Such a loss cannot be seen on the wire, and neither the session fetch nor the client reports it. What the server still held was not looked at",
+  },
+  {
+    seen: /^SESSION_LOST/,
+    says: "refused the new session as well, so the call failed with `SESSION_LOST`",
+  },
+  {
+    seen: /^HTTP \d+/,
+    says: "answered with a status that says nothing of the session; the client reported it and no new session was started",
+  },
+  {
+    seen: /^ERA_UNSUPPORTED/,
+    says: "refused `initialize`; a client that does not probe for the new revision failed with `ERA_UNSUPPORTED`",
+  },
+  {
+    seen: /^no usable answer to initialize/,
+    says: "gave no answer to `initialize` that the session fetch could read; none of these clients connected",
+  },
+  {
+    seen: /^network error, then/,
+    interrupted: "before its headers",
+    says: `had sent no response headers when it was killed, and the call failed ${notOurs}. Whether it was carried out is unknown; it was not sent again`,
+  },
+  {
+    seen: /^network error, then/,
+    interrupted: "after its headers",
+    says: `had sent its response headers when it was killed, and the call failed ${notOurs}. Whether it was carried out is unknown; it was not sent again`,
+  },
+  {
+    seen: /^network error, then/,
+    interrupted: "withheld by the proxy",
+    says: `has no slow tool here, so the proxy withheld the whole answer, headers included, until the server was dead. The call failed ${notOurs}, and was not sent again. How such a server's own answer would break was not seen`,
+  },
+  { seen: /^broken/, says: "gave what nobody expected" },
+];
+
+interface Finding {
+  servers: Set<string>;
+  scenarios: Set<ScenarioName>;
+  clients: Set<ClientName>;
+  outcomes: Set<string>;
+}
+
+/** One sentence for each thing that does not work, with the servers, scenarios and clients that showed it. */
+export function describeLimits(rows: MatrixRow[]): string[] {
+  const clientsOf = new Set(rows.flatMap(({ report }) => [...report.seen.keys()]));
+  return consequences.flatMap(({ says, ...wanted }) => {
+    const byScenarios = Map.groupBy(rows, (row) => scenariosThatShow(row, wanted).join(", "));
+    byScenarios.delete("");
+    return [...byScenarios.values()].map((group) => {
+      const found = collect(group, wanted);
+      const who = [...found.servers].map((name) => `**${name}**`).join(", ");
+      const clients =
+        found.clients.size < clientsOf.size ? ` (${[...found.clients].join(", ")})` : "";
+      const vague = ["^broken", "^HTTP"].some((start) => wanted.seen.source.startsWith(start));
+      const outcomes = vague ? `: ${[...found.outcomes].join("; ")}` : "";
+      return `In *${[...found.scenarios].join("*, *")}*${clients}: ${who} ${says}${outcomes}.`;
+    });
+  });
+}
+
+type Wanted = Omit<Consequence, "says">;
+
+function shows({ outcome, interrupted }: Observation, wanted: Wanted): boolean {
+  if (wanted.interrupted !== undefined && wanted.interrupted !== interrupted) return false;
+  return wanted.seen.test(outcome);
+}
+
+function scenariosThatShow({ report }: MatrixRow, wanted: Wanted): ScenarioName[] {
+  return scenarioNames.filter((scenario) =>
+    [...report.seen.values()].some((seen) => {
+      const observation = seen.get(scenario);
+      return observation !== undefined && shows(observation, wanted);
+    }),
+  );
+}
+
+function collect(rows: MatrixRow[], wanted: Wanted): Finding {
+  const found: Finding = {
+    servers: new Set(),
+    scenarios: new Set(),
+    clients: new Set(),
+    outcomes: new Set(),
+  };
+  for (const { server, report } of rows) {
+    for (const [client, seen] of report.seen) {
+      for (const [scenario, observation] of seen) {
+        if (!shows(observation, wanted)) continue;
+        found.servers.add(server.name);
+        found.scenarios.add(scenario);
+        found.clients.add(client);
+        found.outcomes.add(observation.outcome);
+      }
+    }
+  }
+  return found;
+}

@@ -1,0 +1,178 @@
+import { cpus } from "node:os";
+import { packageManifest } from "../servers/package-bin.ts";
+import { type ClientName, clientNames } from "../clients/index.ts";
+import { extraPackages } from "./extra-packages.ts";
+import { type MatrixServer, type ScenarioName, scenarioNames } from "./matrix-server.ts";
+import { describeRefusal } from "./refusal.ts";
+import { describeLimits } from "./limits.ts";
+import type { ServerReport } from "./visit-server.ts";
+
+/** A server of the matrix with what was seen of it. */
+export interface MatrixRow {
+  server: MatrixServer;
+  report: ServerReport;
+  /** Its packages come from the matrix's own folder. */
+  extra: boolean;
+}
+
+const clientPackages: Partial<Record<ClientName, string>> = {
+  "@ai-sdk/mcp 2": "@ai-sdk/mcp",
+  "@ai-sdk/mcp 1": "ai-sdk-mcp-1",
+  "@modelcontextprotocol/sdk 1": "@modelcontextprotocol/sdk",
+  "@modelcontextprotocol/client 2": "@modelcontextprotocol/client",
+};
+
+const meaning: Record<ScenarioName, string> = {
+  fresh: "a first step: connect, list the tools, call",
+  resumed:
+    "a second step, in a new process: list the tools, one call that sees the first step's state where the server keeps any",
+  "two at once":
+    "two more processes on the same session at the same time, ten overlapping calls each; every call must get its own answer",
+  "id unknown": "a step whose snapshot names an id that the server never gave",
+  "ended by someone else": "another party sends DELETE with the session's id before the step",
+  "server restarted": "the server is killed with `kill -9` and started again before the step",
+  "killed before the answer":
+    "the server is killed and started again while a call of the step is under way; then one more step",
+};
+
+/** The page `docs/compatibility.md`. */
+export function renderPage(rows: MatrixRow[], date: string): string {
+  const ran = rows.filter(({ report }) => report.unavailable === undefined);
+  return `${[
+    "<!-- Written by `npm run compatibility`. Do not edit it: run the command again. -->",
+    "# Compatibility",
+    "Servers from npm as they are published, and small ones of ours on the SDKs' and frameworks' own transports, with the session fetch of `@durable-mcp/core` in four clients, one of them in two modes. Every step is an operating-system process of its own; a proxy counts the HTTP requests. `npm run compatibility` starts all servers, runs all scenarios, writes this page and fails when a server shows anything else than is recorded of it. What is recorded was taken from earlier runs: a pass says that nothing changed, not that all is well. Two of the servers run in CI.",
+    environment(date),
+    "## What was done",
+    scenarioNames.map((name) => `- **${name}**: ${meaning[name]}`).join("\n"),
+    "## What was seen",
+    "*worked*: every call got its own answer, in the session of the step before (in *fresh*, a first one). *recovered*: the same, in a new session, after one `initialize`. *no session*: the server gives none, and each step shakes hands. A code in capitals is [our error](./errors/index.md) for that call. *network error*: the call failed with the error of the platform's `fetch` or of the client, not with a code of ours. *loss not visible*: the server took the id. *not reached*: the first step failed. Beside it stands the number of HTTP requests of the step.",
+    summary(ran),
+    "## What does not work",
+    describeLimits(ran)
+      .map((line) => `- ${line}`)
+      .join("\n"),
+    notRun(rows),
+    "## What servers say to an id that they do not take",
+    "Asked with a plain `tools/list` request, by nobody's client. The last column is what the session fetch makes of it: after a *definite* loss everything is sent again in a new session, after *none* the answer goes to the client as it is.",
+    refusals(ran),
+    "## Every server",
+    ...ran.map((row) => details(row)),
+  ]
+    .filter((part) => part !== "")
+    .join("\n\n")}\n`;
+}
+
+function environment(date: string): string {
+  const [cpu] = cpus();
+  const machine = `${cpu?.model ?? "unknown CPU"}, ${cpus().length} cores, ${process.platform} ${process.arch}`;
+  const clients = Object.entries(clientPackages).map(
+    ([client, name]) => `${client.replace(/ \d.*$/, "")} ${packageManifest(name).version}`,
+  );
+  return table([
+    ["", ""],
+    ["date", date],
+    ["machine", machine],
+    ["Node", process.versions.node],
+    ["clients", clients.join(", ")],
+  ]);
+}
+
+/** One line a server: the outcome that all clients share, or how many had which. */
+function summary(rows: MatrixRow[]): string {
+  return table([
+    ["server", ...scenarioNames],
+    ...rows.map(({ server, report }) => [
+      server.name,
+      ...scenarioNames.map((scenario) => {
+        const cells = [...report.seen.values()].flatMap((seen) => seen.get(scenario) ?? []);
+        const outcomes = countBy(cells.map(({ outcome }) => plainOutcome(outcome)));
+        if (outcomes.size === 1) {
+          const requests = [...new Set(cells.map((cell) => cell.requests))].toSorted(
+            (a, b) => a - b,
+          );
+          return `${[...outcomes.keys()].join()} (${requests.join(" or ")})`;
+        }
+        return [...outcomes]
+          .map(([outcome, count]) => `${outcome}: ${count} of ${cells.length}`)
+          .join("; ");
+      }),
+    ]),
+  ]);
+}
+
+function refusals(rows: MatrixRow[]): string {
+  const lines = rows.flatMap(({ server, report }) => {
+    const seen = report.refusals;
+    if (!seen) return [];
+    const whichs = { unknown: "never given", ended: "ended", restarted: "from before a restart" };
+    const said = Map.groupBy(Object.entries(whichs), ([which]) => {
+      const refusal = seen[which as keyof typeof whichs];
+      return `\`${describeRefusal(refusal)}\`|${refusal.loss}`;
+    });
+    return [...said].map(([answer, ids]) => {
+      const names = ids.map(([, name]) => name).join(", ");
+      return [server.name, ids.length === 3 ? "any of the three" : names, ...answer.split("|")];
+    });
+  });
+  return table([["server", "id", "status, content type, message", "loss"], ...lines]);
+}
+
+function details({ server, report, extra }: MatrixRow): string {
+  const packages = extra ? extraPackages : undefined;
+  const versions = server.packages.map(
+    (name) => `${name} ${packageManifest(name, packages).version}`,
+  );
+  const clients = clientNames.filter((client) => report.seen.has(client));
+  return [
+    `### ${server.name}`,
+    `${versions.join(", ")}${server.note === undefined ? "" : `; ${server.note}`}.`,
+    table([
+      ["scenario", ...clients],
+      ...scenarioNames.map((scenario) => [
+        scenario,
+        ...clients.map((client) => {
+          const cell = report.seen.get(client)?.get(scenario);
+          if (!cell || cell.outcome === "not reached") return "not reached";
+          return `${plainOutcome(cell.outcome)} (${cell.requests})`;
+        }),
+      ]),
+    ]),
+    ...notes(report),
+  ].join("\n\n");
+}
+
+/** What was seen on the way, once where all clients agree. */
+function notes(report: ServerReport): string[] {
+  const lines = scenarioNames.flatMap((scenario) => {
+    const cells = [...report.seen.values()].flatMap((seen) => seen.get(scenario) ?? []);
+    const said = cells.flatMap(({ interrupted, detail }) => [
+      ...(interrupted === undefined ? [] : [`answer cut off: ${interrupted}`]),
+      ...(detail === undefined ? [] : [detail]),
+    ]);
+    return said.length === 0 ? [] : [`${scenario}: ${[...new Set(said)].join("; ")}`];
+  });
+  return lines.length === 0 ? [] : [`${lines.join(". ")}.`];
+}
+
+function notRun(rows: MatrixRow[]): string {
+  return rows
+    .filter(({ report }) => report.unavailable !== undefined)
+    .map(({ server, report }) => `- **${server.name}** did not run: ${report.unavailable}.`)
+    .join("\n");
+}
+
+const plainOutcome = (outcome: string) =>
+  outcome.replaceAll(/\b[A-Z]+_[A-Z_]+\b/g, "`$&`").replaceAll("|", "\\|");
+
+function countBy(values: string[]): Map<string, number> {
+  return new Map(
+    [...Map.groupBy(values, (value) => value)].map(([value, all]) => [value, all.length]),
+  );
+}
+
+function table([head = [], ...rows]: string[][]): string {
+  return [tableRow(head), tableRow(head.map(() => "---")), ...rows.map(tableRow)].join("\n");
+}
+
+const tableRow = (cells: string[]) => `| ${cells.join(" | ")} |`;

@@ -1,0 +1,131 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { packageBin } from "../servers/package-bin.ts";
+import type { ClientName } from "./conformance-client.ts";
+import type { Mode } from "./modes.ts";
+import type { Scenario } from "./scenarios.ts";
+
+export interface ScenarioResult {
+  /** How many checks passed. */
+  readonly passed: number;
+  /**
+   * What did not: the ids of the suite's checks that failed or gave a warning, each once;
+   * `client-exit` and `client-timeout` for how the client ended; `no-checks` when none was made.
+   */
+  readonly failed: readonly string[];
+  /** What the suite saw, in its words. */
+  readonly checks: readonly Check[];
+  /** What the suite printed, the client's own output with it when that failed. */
+  readonly printed: string;
+}
+
+/** One entry of the suite's `checks.json`. */
+interface Check {
+  readonly id: string;
+  readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "INFO" | "SKIPPED";
+  readonly details?: Record<string, unknown>;
+}
+
+export interface ScenarioRun {
+  scenario: Scenario;
+  client: ClientName;
+  mode: Mode;
+  /** How long the client may take. @default 20000 */
+  timeoutMs?: number;
+}
+
+const program = fileURLToPath(new URL("./client-program.ts", import.meta.url));
+const retryCheck = "client-sse-retry-timing";
+
+/**
+ * Runs a client through a scenario. The suite minds when a client reconnects more than 200 ms late,
+ * which once, on a busy machine, says nothing of the client: a run with nothing else wrong is
+ * repeated, twice at most. One that is too early is not.
+ */
+export async function runScenario(run: ScenarioRun): Promise<ScenarioResult> {
+  for (let repeats = 2; ; repeats -= 1) {
+    const result = await runOnce(run);
+    const isLate = result.checks.some(
+      ({ id, details }) => id === retryCheck && details?.["tooEarly"] === false,
+    );
+    if (repeats === 0 || !isLate || result.failed.join() !== retryCheck) return result;
+  }
+}
+
+/** Runs the suite's own command line and returns what it printed. */
+export async function runSuite(args: string[]): Promise<{ code: number | null; printed: string }> {
+  const suite = spawn(
+    process.execPath,
+    [packageBin("@modelcontextprotocol/conformance"), ...args],
+    {
+      env: {
+        ...process.env,
+        NODE_COMPILE_CACHE: join(tmpdir(), "durable-mcp-e2e-compile-cache"),
+        // Some Node versions warn when they run TypeScript.
+        NODE_NO_WARNINGS: "1",
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
+  const ended = new Promise<number | null>((resolve, reject) => {
+    suite.once("error", reject);
+    suite.once("close", resolve);
+  });
+  const [stdout, stderr, code] = await Promise.all([text(suite.stdout), text(suite.stderr), ended]);
+  return { code, printed: stdout + stderr };
+}
+
+async function runOnce({
+  scenario,
+  client,
+  mode,
+  timeoutMs = 60_000,
+}: ScenarioRun): Promise<ScenarioResult> {
+  // Outside of the repository, and gone at the end: the suite's logs hold ids and tokens.
+  const directory = await mkdtemp(join(tmpdir(), "durable-mcp-conformance-"));
+  try {
+    const { code, printed } = await runSuite([
+      "client",
+      ...["--scenario", scenario.name, "--spec-version", scenario.revision],
+      ...["--command", clientCommand(client, mode)],
+      ...["--timeout", String(timeoutMs), "--output-dir", directory],
+    ]);
+    const checks = await readChecks(directory);
+    const failed = new Set(checks.filter(isFailed).map(({ id }) => id));
+    const passed = checks.filter(({ status }) => status === "SUCCESS").length;
+    if (printed.includes("CLIENT TIMED OUT")) failed.add("client-timeout");
+    else if (printed.includes("CLIENT EXITED WITH ERROR")) failed.add("client-exit");
+    if (passed === 0) failed.add("no-checks");
+    if (code !== 0 && failed.size === 0) failed.add("suite-exit");
+    return { passed, failed: [...failed], checks, printed };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** For a shell. With `exec` the client takes the shell's place, so that it is the client that the suite ends. */
+function clientCommand(client: ClientName, mode: Mode): string {
+  const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
+  const parts = [process.execPath, ...strip, "--conditions=@durable-mcp/source", program];
+  return ["exec", ...parts.map(quoted), client, mode].join(" ");
+}
+
+function quoted(part: string): string {
+  return `'${part.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** The suite writes `<directory>/<scenario>-<time>/checks.json`, the scenario's slash included. */
+async function readChecks(directory: string): Promise<Check[]> {
+  const files = await readdir(directory, { recursive: true });
+  const file = files.find((name) => name.endsWith("checks.json"));
+  if (file === undefined) return [];
+  return JSON.parse(await readFile(join(directory, file), "utf8")) as Check[];
+}
+
+function isFailed({ status }: Check): boolean {
+  return status === "FAILURE" || status === "WARNING";
+}

@@ -1,0 +1,63 @@
+import { type Requirement, specLink } from "./requirement.ts";
+import { requirementSections } from "./requirements.ts";
+
+/** Where the page is, from the root of the repository. */
+export const requirementsPagePath = "docs/requirements.md";
+
+const sources = "https://github.com/durable-mcp/durable-mcp/blob/main/packages/";
+
+const intro = `# Requirements
+
+What the Model Context Protocol asks of a client on sessions, the version header, streams and fallback, in the revisions with sessions (2025-03-26, 2025-06-18, 2025-11-25), and the tests that cover it. What it asks of servers is listed where a client meets it.
+
+This page is written by \`npm run requirements\` from the manifest in \`packages/e2e/src/requirements/\`; a test fails when a requirement is not covered, when a test named here is gone, when a test's title cites an id that is not listed, and when this page is not up to date. The statements are ours; the links lead to the specification's words.
+`;
+
+/** The reader's page, as Markdown. */
+export function requirementsPage(): string {
+  const sections = requirementSections.map(
+    ({ title, requirements }) => `## ${title}\n\n${table(requirements)}`,
+  );
+  return [intro, ...sections].join("\n");
+}
+
+function table(requirements: readonly Requirement[]): string {
+  const rows = requirements.map((requirement) =>
+    [
+      requirement.id,
+      requirement.role,
+      requirement.level,
+      requirement.statement,
+      specLinks(requirement),
+      coverage(requirement),
+    ].join(" | "),
+  );
+  const head = [
+    "id | of | level | requirement | specification | covered by",
+    "--- | --- | --- | --- | --- | ---",
+  ];
+  return [...head, ...rows].map((row) => `| ${row} |\n`).join("");
+}
+
+function specLinks({ spec }: Requirement): string {
+  return spec
+    .flatMap((place) =>
+      place.revisions.map((revision) => `[${revision}](${specLink(place, revision)})`),
+    )
+    .join(", ");
+}
+
+function coverage({ tests = {}, note, role }: Requirement): string {
+  const lines = Object.entries(tests).map(([file, titles]) => {
+    const quoted = titles.map((title) => `“${escape(title)}”`).join(", ");
+    return `[${file.replace("/src/", "/").replace(".test.ts", "")}](${sources}${file}): ${quoted}`;
+  });
+  if (note !== undefined) lines.push(note);
+  if (lines.length === 0) lines.push(role === "server" ? "the server's" : "");
+  return lines.join("<br>");
+}
+
+/** So that a title is text in a table. */
+function escape(title: string): string {
+  return title.replaceAll("|", "\\|").replaceAll("<", "&lt;");
+}
