@@ -38,6 +38,7 @@ export default defineConfig({
       project("core", { include: ["{src,test}/**/*.test.ts"] }),
       project("ai-sdk"),
       project("stores", realServers),
+      project("server"),
       project("e2e", realServers),
       project("examples", realServers),
     ],

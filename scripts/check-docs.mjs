@@ -207,6 +207,13 @@ function slugOfCode(code) {
   return code.toLowerCase().replaceAll("_", "-");
 }
 
+/** The types of the events that a source file declares. */
+function typesIn(file) {
+  return [...read(`packages/${file}`).matchAll(/readonly type: "([\w-]+)"/g)].map(
+    ([, type]) => type,
+  );
+}
+
 /** Exports and the fields of exported interfaces, in the reference of their package; events in theirs. */
 function checkReference() {
   let count = 0;
@@ -221,6 +228,7 @@ function checkReference() {
   const documented = {
     core: ["core/src/index.ts"],
     "ai-sdk": ["ai-sdk/src/index.ts"],
+    server: ["server/src/index.ts", "server/src/node.ts"],
     stores: [
       ...["core/src/store-driver.ts", "core/src/testing/index.ts"],
       ...["stores/src/sqlite.ts", "stores/src/postgres.ts", "stores/src/redis.ts"],
@@ -248,9 +256,9 @@ function checkReference() {
   }
   const events = ["core/src/session-event.ts", "ai-sdk/src/connection-event.ts"]
     .concat("ai-sdk/src/durable-session-event.ts")
-    .flatMap((file) => [...read(`packages/${file}`).matchAll(/readonly type: "([\w-]+)"/g)])
-    .map(([, type]) => type);
+    .flatMap(typesIn);
   expectNames("docs/reference/events.md", new Set(events));
+  expectNames("docs/reference/server.md", new Set(typesIn("server/src/server-event.ts")));
   return count;
 }
 

@@ -11,6 +11,7 @@ const marker = Symbol.for("durable-mcp.McpSessionError");
  * - `PRINCIPAL_REQUIRED`: a stateful connection was used without saying on whose behalf.
  * - `REDIRECT_REFUSED`: the server answered with a redirect, which could carry the session id elsewhere.
  * - `SESSION_LOST`: the server no longer knows the session and a new one could not take its place.
+ * - `STATE_CONFLICT`: another call changed the state of a server's session at the same time.
  * - `STATE_INVALID`: a snapshot or state from outside does not parse.
  * - `STORE_FAILED`: a store could not be reached or did not do what it was asked.
  */
@@ -23,6 +24,7 @@ export type McpSessionErrorCode =
   | "PRINCIPAL_REQUIRED"
   | "REDIRECT_REFUSED"
   | "SESSION_LOST"
+  | "STATE_CONFLICT"
   | "STATE_INVALID"
   | "STORE_FAILED";
 

@@ -12,6 +12,8 @@ export interface TestServer {
   kill: () => Promise<void>;
   /** Kills it and starts a new process on the same port. */
   restart: () => Promise<void>;
+  /** Asks it to end (SIGTERM), waits until it has, and starts a new process on the same port. */
+  restartPolitely: () => Promise<void>;
   /** Kills it if it runs and cleans up. */
   stop: () => Promise<void>;
 }
@@ -84,6 +86,16 @@ export async function startServerProcess(command: ServerCommand): Promise<TestSe
     kill,
     restart: async () => {
       await kill();
+      await start();
+    },
+    restartPolitely: async () => {
+      const running = child;
+      child = undefined;
+      if (running && running.exitCode === null && running.signalCode === null) {
+        const ended = new Promise((resolve) => running.once("exit", resolve));
+        running.kill("SIGTERM");
+        await ended;
+      }
       await start();
     },
     stop: async () => {

@@ -1,0 +1,42 @@
+import { fileURLToPath } from "node:url";
+import { packageFile } from "../servers/package-bin.ts";
+import { startServerProcess } from "../servers/server-process.ts";
+import type { ReplicatedServer } from "./killed-replicas-run.ts";
+
+const script = fileURLToPath(new URL("../../../examples/src/notes-server.ts", import.meta.url));
+
+/** The example server on `@durable-mcp/server`, from source; `store` as its command line takes it. */
+export function notesServer(store: string): ReplicatedServer {
+  return {
+    name: "notes on @durable-mcp/server",
+    startReplica: () =>
+      startServerProcess({
+        name: "notes",
+        args: (port) => ["--conditions=@durable-mcp/source", script, String(port), store],
+      }),
+    waitsInServer: true,
+    call: (text, delayMs) => ["add_note", { text, delayMs }],
+    readNotes: async (client) => {
+      const { text } = await client.callTool("search_notes", { text: "<" });
+      return text === "" ? [] : text.split("\n");
+    },
+  };
+}
+
+/** The official SDK's own example, which keeps nothing but the session. */
+export const sdkExample: ReplicatedServer = {
+  name: "SDK v1 simpleStreamableHttp",
+  startReplica: () =>
+    startServerProcess({
+      name: "SDK v1 simpleStreamableHttp",
+      args: () => [
+        packageFile(
+          "@modelcontextprotocol/sdk",
+          "dist/esm/examples/server/simpleStreamableHttp.js",
+        ),
+      ],
+      env: (port) => ({ MCP_PORT: String(port) }),
+    }),
+  waitsInServer: false,
+  call: (name) => ["greet", { name }],
+};

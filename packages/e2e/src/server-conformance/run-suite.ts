@@ -1,0 +1,47 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { packageBin } from "../servers/package-bin.ts";
+
+export interface SuiteSummary {
+  /** Scenarios that ran and in which nothing failed. */
+  readonly passed: readonly string[];
+  readonly failed: readonly string[];
+  readonly printed: string;
+}
+
+/** Runs the suite's scenarios of one protocol revision, pending ones too, against a server. */
+export async function runServerSuite(
+  url: string,
+  { revision }: { revision: string },
+): Promise<SuiteSummary> {
+  // Outside of the repository, and gone at the end: the suite's logs hold session ids.
+  const directory = await mkdtemp(join(tmpdir(), "durable-mcp-conformance-"));
+  try {
+    const suite = spawn(
+      process.execPath,
+      [
+        packageBin("@modelcontextprotocol/conformance"),
+        ...["server", "--url", url, "--suite", "all", "--spec-version", revision, "-o", directory],
+      ],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const printed = await text(suite.stdout);
+    return { ...readSummary(printed), printed };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+function readSummary(printed: string): Pick<SuiteSummary, "passed" | "failed"> {
+  const passed: string[] = [];
+  const failed: string[] = [];
+  for (const line of printed.split("\n")) {
+    const [, mark, name, count] = /^([✓✗]) ([\w-]+): (\d+) passed/.exec(line) ?? [];
+    if (mark === "✗" || (mark === "✓" && count === "0")) failed.push(name!);
+    else if (mark === "✓") passed.push(name!);
+  }
+  return { passed, failed };
+}

@@ -1,0 +1,52 @@
+import type { JSONRPCMessage, JSONRPCRequest } from "@modelcontextprotocol/sdk/types.js";
+
+/** The first protocol revision without sessions. */
+const firstStatelessVersion = "2026-07-28";
+
+/** What a POST carries, as far as routing needs to know. The transport validates the rest. */
+export interface ClientBody {
+  /** As it was sent, a batch as an array. */
+  readonly value: unknown;
+  readonly messages: readonly JSONRPCMessage[];
+  readonly requests: readonly JSONRPCRequest[];
+}
+
+/** `undefined` for what is not JSON. */
+export function parseClientBody(text: string): ClientBody | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const items: unknown[] = Array.isArray(value) ? value : [value];
+  const messages = items.filter(isMessage);
+  return { value, messages, requests: messages.filter(isRequest) };
+}
+
+function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
+  return "method" in message && "id" in message;
+}
+
+function isMessage(value: unknown): value is JSONRPCMessage {
+  if (typeof value !== "object" || value === null) return false;
+  const { jsonrpc, id, method } = value as Record<string, unknown>;
+  const isId = id === undefined || typeof id === "string" || typeof id === "number";
+  return jsonrpc === "2.0" && isId && (method === undefined || typeof method === "string");
+}
+
+/**
+ * Whether a request is one of a revision without sessions: its version is in the header, and in
+ * each request's `_meta`.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
+ */
+export function isStatelessRequest(request: Request, body: ClientBody | undefined): boolean {
+  if (request.headers.has("mcp-session-id")) return false;
+  const header = request.headers.get("mcp-protocol-version");
+  if (header !== null && header >= firstStatelessVersion) return true;
+  return (body?.messages ?? []).some((message) => {
+    const { params } = message as { params?: Record<string, Record<string, unknown>> };
+    const version = params?.["_meta"]?.["io.modelcontextprotocol/protocolVersion"];
+    return typeof version === "string" && version >= firstStatelessVersion;
+  });
+}

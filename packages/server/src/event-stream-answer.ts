@@ -1,0 +1,71 @@
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+
+/** What a stream says next. */
+export type StreamPart =
+  | { readonly type: "message"; readonly eventId: string; readonly message: JSONRPCMessage }
+  /** Gives the client an id to resume from, before there is a message. */
+  | { readonly type: "prime"; readonly eventId: string };
+
+export interface EventStreamOptions {
+  readonly parts: (signal: AbortSignal) => AsyncIterable<StreamPart>;
+  readonly sessionId: string;
+  readonly keepAliveMs: number;
+  /** Milliseconds after which a client should come back, told with the first event id. */
+  readonly retryMs: number;
+  /** Ends the stream from this side. */
+  readonly signal: AbortSignal;
+  readonly onEnd: () => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** An SSE answer that carries what `parts` yields, until they end or the client goes away. */
+export function eventStreamAnswer(options: EventStreamOptions): Response {
+  const { parts, sessionId, keepAliveMs, retryMs, onEnd, onError } = options;
+  const closing = new AbortController();
+  const signal = AbortSignal.any([closing.signal, options.signal]);
+  const encoder = new TextEncoder();
+
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      const write = (text: string) => {
+        // A stream that its client has left takes nothing more, and throws.
+        if (!closing.signal.aborted) controller.enqueue(encoder.encode(text));
+      };
+      // A comment, so that the headers reach the client before there is anything to say.
+      write(": open\n\n");
+      const keepAlive = setInterval(() => write(": keep-alive\n\n"), keepAliveMs);
+      (keepAlive as { unref?: () => void }).unref?.();
+      void (async () => {
+        try {
+          for await (const part of parts(signal)) {
+            if (signal.aborted) break;
+            write(part.type === "prime" ? prime(part.eventId, retryMs) : event(part));
+          }
+        } catch (error) {
+          onError(error);
+        } finally {
+          clearInterval(keepAlive);
+          onEnd();
+          if (!closing.signal.aborted) controller.close();
+        }
+      })();
+    },
+    cancel: () => closing.abort(),
+  });
+  return new Response(body, {
+    headers: {
+      "Content-Type": "text/event-stream",
+      "Cache-Control": "no-cache, no-transform",
+      "X-Accel-Buffering": "no",
+      "Mcp-Session-Id": sessionId,
+    },
+  });
+}
+
+function prime(eventId: string, retryMs: number): string {
+  return `id: ${eventId}\nretry: ${retryMs}\ndata: \n\n`;
+}
+
+function event({ eventId, message }: Extract<StreamPart, { type: "message" }>): string {
+  return `event: message\nid: ${eventId}\ndata: ${JSON.stringify(message)}\n\n`;
+}

@@ -1,0 +1,165 @@
+import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
+import { InitializeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { expect, test } from "vitest";
+import { createRawClient, readMessages } from "../test/raw-client.ts";
+import { createReplicas } from "../test/replicas.ts";
+import { createNotesServer, type Notes } from "../test/notes-server.ts";
+import { createSessionHandler } from "./index.ts";
+
+/** A handler whose clock the test sets; its store has the same. */
+function startWithClock(options: { idleTimeoutMs?: number; absoluteTimeoutMs?: number }) {
+  const clock = { now: 1_000_000 };
+  const now = () => clock.now;
+  const lines: string[] = [];
+  const handler = createSessionHandler<Notes>({
+    store: createMemoryStore({ now }),
+    now,
+    principal: "none",
+    initialState: () => ({ notes: [] }),
+    createServer: ({ session }) => createNotesServer(session, { lines }),
+    ...options,
+  });
+  return { clock, handler, lines, client: createRawClient(handler) };
+}
+
+test("a session ends when it was idle for too long, not when it was used", async () => {
+  const { clock, client } = startWithClock({ idleTimeoutMs: 1_000 });
+  const id = await client.initialize();
+  for (let n = 0; n < 5; n++) {
+    clock.now += 900;
+    expect(await client.call(id, "list")).toMatchObject({ status: 200 });
+  }
+  clock.now += 1_001;
+  expect(await client.call(id, "list")).toMatchObject({ status: 404 });
+});
+
+test("a session ends at its absolute age however much it is used", async () => {
+  const { clock, client } = startWithClock({ absoluteTimeoutMs: 2_000 });
+  const id = await client.initialize();
+  clock.now += 1_500;
+  expect(await client.call(id, "list")).toMatchObject({ status: 200 });
+  clock.now += 501;
+  expect(await client.call(id, "list")).toMatchObject({ status: 404 });
+});
+
+test("sweep closes the servers of sessions that are over", async () => {
+  const { clock, client, handler, lines } = startWithClock({ idleTimeoutMs: 1_000 });
+  await client.initialize();
+  clock.now += 600;
+  const used = await client.initialize();
+  clock.now += 600;
+  expect(await handler.sweep()).toBe(1);
+  expect(lines.filter((line) => line === "closed")).toHaveLength(1);
+  expect(handler.liveSessions).toBe(1);
+  expect(await client.call(used, "list")).toMatchObject({ status: 200 });
+});
+
+const wait = (id: number, ms: number) => ({
+  id,
+  method: "tools/call",
+  params: { name: "wait", arguments: { ms } },
+});
+
+test("drain finishes what is in flight, refuses what is new, and leaves the rest to others", async () => {
+  const replicas = createReplicas();
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  await one.client.call(id, "add", { text: "a" });
+  const call = await one.client.post(id, wait(7, 150));
+  const listening = await one.client.get(id);
+
+  const drained = one.handler.drain();
+  const refused = await one.client.post(undefined, {
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "", version: "" },
+    },
+  });
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+  expect((await one.client.get(id)).status).toBe(503);
+  // Sessions that are there go on until the end.
+  expect(await one.client.call(id, "list")).toMatchObject({ text: "a" });
+  await listening.text();
+  const messages = await readMessages(call);
+  expect(messages.at(-1)?.message.result?.content?.[0]?.text).toBe("waited");
+  await drained;
+  expect(one.handler.liveSessions).toBe(0);
+  expect(await one.client.call(id, "list")).toMatchObject({ status: 503 });
+  expect(await two.client.call(id, "list")).toMatchObject({ text: "a" });
+});
+
+test.each(["sse", "json"] as const)(
+  "a call that outlasts the drain is told that its outcome is unknown (%s)",
+  async (answers) => {
+    const { client, handler } = createReplicas({ answers }).start();
+    const id = await client.initialize();
+    const call = client.call(id, "hang", {}, "hanging");
+    await client.whenInFlight(id, "hanging");
+    await handler.drain({ timeoutMs: 50 });
+    expect((await call).error?.data?.code).toBe("OUTCOME_UNKNOWN");
+  },
+);
+
+test("a session that ends while a call runs ends the call, on every replica", async () => {
+  const replicas = createReplicas();
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  const call = one.client.call(id, "hang", {}, "hanging");
+  await one.client.whenInFlight(id, "hanging");
+  await two.client.end(id);
+  expect((await call).error).toBeDefined();
+  await expect.poll(() => one.handler.liveSessions).toBe(0);
+});
+
+test("a store that cannot be reached is 503 and an event, not a lost session", async () => {
+  const store = createMemoryStore();
+  let isDown = false;
+  const error = new McpSessionError("STORE_FAILED", "The store is down.");
+  const events: string[] = [];
+  const handler = createSessionHandler<Notes>({
+    principal: "none",
+    initialState: () => ({ notes: [] }),
+    createServer: ({ session }) => createNotesServer(session),
+    onEvent: ({ type }) => void events.push(type),
+    store: {
+      ...store,
+      get: (key) => (isDown ? Promise.reject(error) : store.get(key)),
+      put: (...args) => (isDown ? Promise.reject(error) : store.put(...args)),
+    },
+  });
+  const client = createRawClient(handler);
+  const id = await client.initialize();
+  isDown = true;
+  expect(await client.call(id, "list")).toMatchObject({ status: 503 });
+  isDown = false;
+  const call = client.call(id, "add_slowly", { text: "a", ms: 1_000 }, "slow");
+  await client.whenInFlight(id, "slow");
+  isDown = true;
+  // Nothing may be acknowledged that is not stored.
+  expect((await call).error?.data?.code).toBe("STORE_FAILED");
+  isDown = false;
+  expect(await client.call(id, "list")).toMatchObject({ status: 200 });
+  expect(events).toContain("store-failed");
+});
+
+test("a server that negotiates otherwise than before is not put in its place", async () => {
+  const replicas = createReplicas();
+  const one = replicas.start();
+  const id = await one.client.initialize();
+  const other = replicas.start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      mcp.server.setRequestHandler(InitializeRequestSchema, () => ({
+        protocolVersion: "2024-11-05",
+        capabilities: {},
+        serverInfo: { name: "older", version: "1" },
+      }));
+      return mcp;
+    },
+  });
+  expect(await other.client.call(id, "list")).toMatchObject({ status: 404 });
+  expect(replicas.events.map(({ type }) => type)).toContain("restore-failed");
+});

@@ -1,0 +1,53 @@
+import type { JsonValue, SessionStore } from "@durable-mcp/core";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { storeKey } from "./store-key.ts";
+
+export interface Mailbox {
+  /** Leaves a client's message for the live session that waits for it in another process. */
+  leave(
+    session: { readonly hash: string; readonly owner: string },
+    instance: string,
+    message: JSONRPCMessage,
+  ): Promise<void>;
+  /** Takes what was left for a live session, in order. */
+  take(hash: string, instance: string): Promise<JSONRPCMessage[]>;
+}
+
+/** Messages left for one live session at most; a client sends few while a call runs. */
+const maxMessages = 100;
+
+export function createMailbox({
+  store,
+  name,
+  maxAgeMs,
+  now,
+}: {
+  store: SessionStore;
+  name: string;
+  maxAgeMs: number;
+  now: () => number;
+}): Mailbox {
+  const keyOf = (hash: string, instance: string) => storeKey(name, "mail", hash, instance);
+  return {
+    leave: async ({ hash, owner }, instance, message) => {
+      const key = keyOf(hash, instance);
+      for (let stored = await store.get(key); ;) {
+        const before = Array.isArray(stored?.value) ? (stored.value as JsonValue[]) : [];
+        const value = [...before, message as unknown as JsonValue].slice(-maxMessages);
+        const options = { owner, expiresAt: now() + maxAgeMs };
+        const result = await store.put(key, value, stored?.revision ?? null, options);
+        if (result.ok) return;
+        stored = result.current;
+      }
+    },
+    take: async (hash, instance) => {
+      const key = keyOf(hash, instance);
+      for (let stored = await store.get(key); stored;) {
+        const result = await store.delete(key, stored.revision);
+        if (result.ok) return stored.value as unknown as JSONRPCMessage[];
+        stored = result.current;
+      }
+      return [];
+    },
+  };
+}

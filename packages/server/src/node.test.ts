@@ -1,0 +1,96 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { expect, test } from "vitest";
+import { listen } from "../test/listen.ts";
+import { createReplicas } from "../test/replicas.ts";
+import { toNodeHandler } from "./node.ts";
+
+async function connect(url: string) {
+  const client = new Client(
+    { name: "client", version: "1" },
+    { capabilities: { elicitation: { form: {} } } },
+  );
+  const transport = new StreamableHTTPClientTransport(new URL(url));
+  await client.connect(transport);
+  return { client, transport };
+}
+
+const textOf = (result: unknown) =>
+  (result as { content: { text: string }[] }).content.map(({ text }) => text).join();
+
+test("serves the official client over node:http: calls, questions, notifications, the end", async () => {
+  const { handler } = createReplicas().start();
+  await using server = await listen(toNodeHandler(handler));
+  const { client, transport } = await connect(server.url);
+  client.setRequestHandler(ElicitRequestSchema, () => ({
+    action: "accept",
+    content: { name: "Ada" },
+  }));
+  expect(textOf(await client.callTool({ name: "add", arguments: { text: "a" } }))).toBe("1 notes");
+  // Over the listening stream, and over the call's own.
+  expect(textOf(await client.callTool({ name: "ask", arguments: {} }))).toBe('{"name":"Ada"}');
+  expect(textOf(await client.callTool({ name: "ask_related", arguments: {} }))).toBe(
+    '{"name":"Ada"}',
+  );
+  await transport.terminateSession();
+  await expect(client.callTool({ name: "list", arguments: {} })).rejects.toThrow("Mcp-Session-Id");
+  await client.close();
+});
+
+test("the official client resumes a call whose stream the server closed", async () => {
+  const { handler } = createReplicas({ retryMs: 10 }).start();
+  await using server = await listen(toNodeHandler(handler));
+  const { client } = await connect(server.url);
+  const said = await client.callTool({ name: "report", arguments: { steps: 3 } });
+  expect(textOf(said)).toBe("3 steps");
+  await client.close();
+});
+
+test("an error as an answer ends the official client's stream for good", async () => {
+  const replicas = createReplicas({ retryMs: 10 });
+  const { handler } = replicas.start();
+  const gets: number[] = [];
+  const listener = toNodeHandler(async (request) => {
+    const response = await handler(request);
+    if (request.headers.has("last-event-id")) gets.push(response.status);
+    return response;
+  });
+  await using server = await listen(listener);
+  const { client } = await connect(server.url);
+  await expect(client.getPrompt({ name: "none" })).rejects.toThrow("Method not found");
+  await expect.poll(() => gets).toEqual([204]);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(gets).toEqual([204]);
+  await client.close();
+});
+
+test("takes a body that a parser in front of it has read", async () => {
+  const { handler } = createReplicas().start();
+  const serve = toNodeHandler(handler);
+  await using server = await listen((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const parsed: unknown = JSON.parse(Buffer.concat(chunks).toString() || "null");
+      Object.assign(request, { body: parsed ?? undefined });
+      serve(request, response);
+    })();
+  });
+  const { client } = await connect(server.url);
+  expect(textOf(await client.callTool({ name: "add", arguments: { text: "a" } }))).toBe("1 notes");
+  await client.close();
+});
+
+test("a foreign Host is refused over HTTP too", async () => {
+  const { handler } = createReplicas().start();
+  await using server = await listen(toNodeHandler(handler));
+  const { request } = await import("node:http");
+  const status = await new Promise((resolve) => {
+    request(server.url, { method: "POST", headers: { host: "evil.example" } }, (response) => {
+      resolve(response.statusCode);
+      response.resume();
+    }).end("{}");
+  });
+  expect(status).toBe(403);
+});

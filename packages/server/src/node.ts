@@ -1,0 +1,21 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+
+/**
+ * Serves a handler over `node:http`, and as a middleware of Express and its relatives. A body that
+ * a parser in front of it has read (`express.json()`) is taken from `request.body`.
+ */
+export function toNodeHandler(
+  handler: (request: Request) => Response | Promise<Response>,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const listener = getRequestListener(handler, { overrideGlobalObjects: false });
+  return (request, response) => {
+    const { body } = request as { body?: unknown };
+    if (request.readableEnded && body !== undefined) {
+      const rawBody = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+      Object.assign(request, { rawBody });
+    }
+    // It answers 500 to what fails, and rejects never.
+    void listener(request, response);
+  };
+}

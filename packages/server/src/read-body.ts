@@ -1,0 +1,27 @@
+/** The body as text; `undefined` when it is longer than `maxBytes`. */
+export async function readBody(request: Request, maxBytes: number): Promise<string | undefined> {
+  const length = request.headers.get("content-length");
+  if (Number(length) > maxBytes) return undefined;
+  if (length !== null && Number(length) >= 0) {
+    // HTTP holds the body to that length; the faster way to read it.
+    const text = await request.text();
+    return text.length > maxBytes ? undefined : text;
+  }
+  const decoder = new TextDecoder();
+  let received = 0;
+  let text = "";
+  if (!request.body) return "";
+  // Not `for await`: some runtimes' bodies are not iterable.
+  const reader = request.body.getReader();
+  for (;;) {
+    const { done, value } = (await reader.read()) as ReadableStreamReadResult<Uint8Array>;
+    if (done) break;
+    received += value.byteLength;
+    if (received > maxBytes) {
+      await reader.cancel().catch(() => {});
+      return undefined;
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+  return text + decoder.decode();
+}

@@ -1,0 +1,60 @@
+/** Ids of at most this many characters are looked up; anything else is an unknown id. */
+const idPattern = /^[\x21-\x7E]{1,1024}$/;
+
+/**
+ * A new session id: 256 bits from the platform's CSPRNG, in visible ASCII.
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+ */
+export function createSessionId(): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(32)));
+}
+
+/** Random text for what need not be a credential but must not meet another: 96 bits. */
+export function randomName(): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(12)));
+}
+
+/**
+ * What a store knows a session by. The id cannot be had back from it; `undefined` for what no
+ * server would hand out as an id.
+ */
+export async function hashSessionId(sessionId: string): Promise<string | undefined> {
+  if (!idPattern.test(sessionId)) return undefined;
+  const bytes = new TextEncoder().encode(`durable-mcp session\n${sessionId}`);
+  return base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+}
+
+/** The same, remembering the hashes of the ids that were asked for last. */
+export function createHashSessionId(remembered: number): typeof hashSessionId {
+  const hashes = new Map<string, Promise<string | undefined>>();
+  return (sessionId) => {
+    const known = hashes.get(sessionId);
+    if (known) return known;
+    const hash = hashSessionId(sessionId);
+    hashes.set(sessionId, hash);
+    if (hashes.size > remembered) hashes.delete(hashes.keys().next().value!);
+    return hash;
+  };
+}
+
+/** Names a session, or an id that nobody knows, in events: the first 48 bits of its hash. */
+export function fingerprint(sessionHash: string): string {
+  return sessionHash.slice(0, 8);
+}
+
+export function base64url(bytes: Uint8Array): string {
+  const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** `undefined` when `text` is not the base64url of UTF-8. */
+export function textFromBase64url(text: string): string | undefined {
+  if (!/^[\w-]*$/.test(text)) return undefined;
+  try {
+    const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = Uint8Array.from(binary, (character) => character.codePointAt(0)!);
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

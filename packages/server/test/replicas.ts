@@ -1,0 +1,52 @@
+import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
+import {
+  createSessionHandler,
+  type ServerSessionEvent,
+  type SessionHandlerOptions,
+} from "../src/index.ts";
+import { createNotesServer, type Notes } from "./notes-server.ts";
+import { createRawClient } from "./raw-client.ts";
+
+type Options = Partial<SessionHandlerOptions<Notes>>;
+
+/** Handlers on one store, as replicas and restarted processes are. */
+export function createReplicas(common: Options = {}) {
+  const store = createMemoryStore();
+  /** What the author's code of all of them was told. */
+  const lines: string[] = [];
+  const events: ServerSessionEvent[] = [];
+  const start = (options: Options = {}) => {
+    const killable = createKillableStore(store);
+    const handler = createSessionHandler<Notes>({
+      store: killable.store,
+      principal: "none",
+      initialState: () => ({ notes: [] }),
+      createServer: ({ session }) => createNotesServer(session, { lines }),
+      pollIntervalMs: 20,
+      leaseMs: 3_000,
+      onEvent: (event) => void events.push(event),
+      ...common,
+      ...options,
+    });
+    return { handler, client: createRawClient(handler), kill: killable.kill };
+  };
+  return { start, store, lines, events };
+}
+
+/** From `kill` on nothing reaches the store, as when the process is gone. */
+function createKillableStore(store: SessionStore) {
+  let isDead = false;
+  const unlessDead = <T>(run: () => Promise<T>) => (isDead ? new Promise<T>(() => {}) : run());
+  return {
+    kill: () => {
+      isDead = true;
+    },
+    store: {
+      get: (key) => unlessDead(() => store.get(key)),
+      put: (...args) => unlessDead(() => store.put(...args)),
+      touch: (...args) => unlessDead(() => store.touch(...args)),
+      delete: (...args) => unlessDead(() => store.delete(...args)),
+      list: (query) => unlessDead(() => store.list(query)),
+    } satisfies SessionStore,
+  };
+}
