@@ -22,8 +22,15 @@ test("aborts after its time, also when nothing else holds it and memory is colle
     setTimeout(gc, 50);
     setTimeout(() => process.exit(1), 60_000);
     await aborted;
+    console.log("aborted");
     process.exit(0);
   `;
   const flags = ["--expose-gc", "--experimental-strip-types", "--no-warnings"];
-  await promisify(execFile)(process.execPath, [...flags, "--input-type=module", "--eval", program]);
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...flags,
+    "--input-type=module",
+    "--eval",
+    program,
+  ]);
+  expect(stdout).toBe("aborted\n");
 });
