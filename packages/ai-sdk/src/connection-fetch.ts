@@ -94,9 +94,10 @@ export function createConnectionFetch({
       return await (isForServer(target) ? sendSigned(input, init, headers) : send(input, init));
     };
 
+  const tokensOfProvider = async () => await (await authProvider())?.tokens();
   const sendWithTokens: SendToServer = async (input, init, headers) => {
     const isSigned = headers.has("authorization") || hasHeader(options.headers, "authorization");
-    const issued = isSigned ? undefined : await (await authProvider())?.tokens();
+    const issued = isSigned ? undefined : await ask("authProvider", context, tokensOfProvider);
     if (issued?.access_token) headers.set("authorization", `Bearer ${issued.access_token}`);
     return await sendToServer(input, init, headers);
   };
@@ -122,7 +123,10 @@ async function resolveAll(
   context: ConnectionContext,
 ): Promise<Record<string, string>> {
   const entries = Object.entries(headers).map(async ([name, value]) => {
-    const resolved: unknown = typeof value === "string" ? value : await value(context);
+    const resolved: unknown =
+      typeof value === "string"
+        ? value
+        : await ask(`headers.${name}`, context, () => value(context));
     if (isHeaderValue(resolved)) return [name, resolved] as const;
     throw new McpSessionError(
       "CONNECTION_INVALID",
@@ -131,6 +135,27 @@ async function resolveAll(
     );
   });
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/**
+ * Asks a function of the application. Its failure must not look like one of the request, which has
+ * not been sent: a network error of its own would make the outcome of a tool call unknown.
+ */
+async function ask<T>(
+  field: string,
+  { connection, abortSignal }: ConnectionContext,
+  question: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await question();
+  } catch (cause) {
+    if (abortSignal.aborted || McpSessionError.isInstance(cause)) throw cause;
+    throw new McpSessionError(
+      "CONNECTION_UNAVAILABLE",
+      `Connection ${connection}: ${field} failed; the cause says why. The request was not sent, and the next one asks again.`,
+      { data: { field, connection }, cause },
+    );
+  }
 }
 
 /** A token this close to its end, in milliseconds, is not used any more. */
@@ -145,7 +170,7 @@ function createTokenCache(
   let value: ConnectionToken | undefined;
 
   const load = async () => {
-    const loaded: unknown = await getToken(context);
+    const loaded: unknown = await ask("auth.getToken", context, () => getToken(context));
     if (isToken(loaded)) return loaded;
     throw new McpSessionError(
       "CONNECTION_INVALID",

@@ -114,7 +114,9 @@ export function createConnectionRegistry({
     endStep("closed");
     const closings = openings.map(async (opening) => await (await opening).close());
     const endings = connections.map((connection) => connection.endSideSession());
-    await within(disposeTimeoutMs, Promise.allSettled([...closings, ...endings]));
+    // A session whose start was aborted is being ended.
+    const aborted = connections.map((connection) => connection.settle());
+    await within(disposeTimeoutMs, Promise.allSettled([...closings, ...endings, ...aborted]));
   };
 
   const registry: ConnectionRegistry = {

@@ -2,7 +2,7 @@ import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
 import type { Tool, ToolSet } from "ai";
 import { McpSessionError } from "@durable-mcp/core";
 import { callTimedOut } from "./connection-error.ts";
-import { connectTimeoutMs, type McpClientConnection } from "./define-connection.ts";
+import { type McpClientConnection, readyTimeoutMs } from "./define-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { toolName } from "./tool-name.ts";
 
@@ -12,7 +12,7 @@ export async function connectionTools(connection: RegistryConnection): Promise<T
   const client = await connection.client();
   if (client.initializeResult.capabilities.tools == null) return {};
   const { options } = definition;
-  const timeout = AbortSignal.timeout(connectTimeoutMs(definition));
+  const timeout = AbortSignal.timeout(readyTimeoutMs(definition));
   const listed = await listAllTools(client, AbortSignal.any([abortSignal, timeout]));
   const offered = listed.filter((tool) => isOffered(tool.name, options.tools));
   const toolsOf = (current: MCPClient): ToolSet =>

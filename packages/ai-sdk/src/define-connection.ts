@@ -331,3 +331,9 @@ export function startTimeoutMs({ options }: McpClientConnection): number {
 export function connectTimeoutMs({ options }: McpClientConnection): number {
   return options.timeouts?.connectMs ?? 10_000;
 }
+
+/** For what waits for a session to be ready, which `session.onStart` may have to prepare first. */
+export function readyTimeoutMs(definition: McpClientConnection): number {
+  const { onStart } = sessionOptions(definition);
+  return connectTimeoutMs(definition) + (onStart ? startTimeoutMs(definition) : 0);
+}

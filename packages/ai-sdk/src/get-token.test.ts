@@ -171,6 +171,26 @@ describe("getToken", () => {
     ]);
   });
 
+  test.each([
+    ["auth.getToken", { auth: { getToken: () => fetch("http://127.0.0.1:1") } }],
+    ["headers.x-tenant", { headers: { "x-tenant": () => fetch("http://127.0.0.1:1") } }],
+  ])("%s that fails is no call whose outcome is unknown", async (field, options) => {
+    const server = await startNotebookServer();
+    const saved = startApplication({ notes: notebook(server) });
+    const session = await saved.step({}, (registry) => registry.tools());
+    server.requests.length = 0;
+    const application = startApplication({ notes: notebook(server, options as never) });
+    await application.step(session, async (registry) => {
+      const tools = await registry.tools();
+      await expect(callTool(tools, "notes__list_notes")).rejects.toMatchObject({
+        code: "CONNECTION_UNAVAILABLE",
+        data: { field, connection: "notes" },
+        cause: expect.any(TypeError),
+      });
+    });
+    expect(server.requests).toEqual([]);
+  });
+
   test.each([undefined, null, "token", {}, { token: "" }, { token: 1 }])(
     "has to return a token: %j",
     async (token) => {

@@ -7,10 +7,8 @@ import {
 } from "@ai-sdk/mcp";
 import {
   type ConnectionContext,
-  connectTimeoutMs,
   type McpClientConnection,
-  sessionOptions,
-  startTimeoutMs,
+  readyTimeoutMs,
 } from "./define-connection.ts";
 
 /** How one step reaches one connection's server. */
@@ -51,10 +49,7 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
       },
       clientName: "durable-mcp",
       initializationOptions: {
-        // The client's handshake waits for `onStart` too.
-        timeout:
-          connectTimeoutMs(definition) +
-          (sessionOptions(definition).onStart ? startTimeoutMs(definition) : 0),
+        timeout: readyTimeoutMs(definition),
         signal: context.abortSignal,
       },
       capabilities: clientCapabilities(definition),

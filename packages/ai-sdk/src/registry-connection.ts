@@ -150,7 +150,9 @@ export function createRegistryConnection({
       onSseFallback: () => undefined,
     });
     try {
-      await onStart!({ ...startContext, reason, client: withSessionErrors(client, restoreError) });
+      const start = { ...startContext, reason, client: withSessionErrors(client, restoreError) };
+      // Not every hook heeds its signal, and what it prepares after the step nobody would save.
+      await Promise.race([onStart!(start), rejectOnAbort(signal)]);
     } finally {
       await client.close();
     }
@@ -217,6 +219,15 @@ export function createRegistryConnection({
       return opening;
     },
   };
+}
+
+async function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) {
+    await new Promise((resolve) => {
+      signal.addEventListener("abort", resolve, { once: true });
+    });
+  }
+  throw signal.reason;
 }
 
 /** The client, with errors that come from the session fetch as `McpSessionError`. */

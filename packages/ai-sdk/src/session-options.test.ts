@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { sendJson } from "../test/http-server.ts";
 import { answer, on, startNotebookServer } from "../test/notebook-server.ts";
-import { callForText, callTool, startApplication } from "../test/step.ts";
+import { alice, callForText, callTool, startApplication } from "../test/step.ts";
 import {
   defineMcpClientConnection,
   type McpClientConnectionOptions,
@@ -55,6 +55,43 @@ describe("session.onStart", () => {
       expect(await callForText(await registry.tools(), ...add("more"))).toBe("2 notes");
     });
     expect(reasons).toEqual(["started notes user", "recovered notes user"]);
+  });
+
+  test("has its own time also when a listing met the loss", async () => {
+    const { server, application } = await start(
+      {
+        toolList: { maxLength: 0 },
+        onStart: async ({ reason }) => {
+          if (reason === "recovered") await new Promise((resolve) => setTimeout(resolve, 2_500));
+        },
+      },
+      { timeouts: { connectMs: 2_000 } },
+    );
+    const session = await application.step({}, (registry) => registry.tools());
+    server.forgetSessions();
+    await application.step(session, async (registry) => {
+      expect(Object.keys(await registry.tools())).toContain("notes__add_note");
+    });
+  });
+
+  test("that heeds no signal is over when the step is, and its session is ended", async () => {
+    let started = 0;
+    const { server, application } = await start({
+      onStart: async () => {
+        started += 1;
+        await new Promise(() => {});
+      },
+    });
+    const controller = new AbortController();
+    const { provider } = application;
+    const registry = provider.create({ principal: alice, abortSignal: controller.signal });
+    const tools = registry.tools();
+    await expect.poll(() => started).toBe(1);
+    controller.abort(new Error("left"));
+    await expect(tools).rejects.toThrow("left");
+    await registry.dispose();
+    expect(server.log.at(-1)).toBe("DELETE");
+    expect(provider.commit(registry, {})).toEqual({});
   });
 
   test("that fails leaves the connection out, says why, and is tried again by the next step", async () => {

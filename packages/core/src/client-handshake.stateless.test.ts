@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { sendJson, startMcpServer, type TestMcpServer } from "../test/mcp-server.ts";
-import { startStep } from "../test/step.ts";
+import { sessionSnapshot, startStep } from "../test/step.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
 
 const day = 86_400_000;
@@ -132,4 +132,21 @@ describe("a server that only speaks revisions without sessions", () => {
     const later = startStep(server, { snapshot: slot.snapshot! });
     await expect(later.client.handshake()).rejects.toMatchObject({ code: "ERA_UNSUPPORTED" });
   });
+});
+
+test.each([true, false])("a lost session leaves its notice, saved as lost: %s", async (isSaved) => {
+  const server = await startModernServer();
+  const lost = { version: 1, kind: "lost", url: server.url } as const;
+  const snapshot = isSaved ? lost : sessionSnapshot(server.url);
+  server.use(({ headers, message }, response) =>
+    headers["mcp-session-id"] !== undefined
+      ? sendJson(response, 404, {})
+      : sendJson(response, 400, { jsonrpc: "2.0", id: message.id, error: refusal() }),
+  );
+  const { client, slot } = startStep(server, { snapshot });
+  if (isSaved) await client.post(probe, { headers: probeHeaders });
+  else await expect(client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
+  expect(slot.snapshot).toMatchObject({ kind: "stateless" });
+  expect(slot.takeLossNotice()).toBe(true);
+  expect(slot.takeLossNotice()).toBe(false);
 });

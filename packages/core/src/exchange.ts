@@ -33,6 +33,7 @@ import type { SendToEndpoint } from "./server-endpoint.ts";
 import type { ServerRequests } from "./server-requests.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
 import { headersForClient, headersForMessage, headersForSession } from "./session-headers.ts";
+import { withTimeLimit } from "./time-limit.ts";
 import { compareAndClear, type LiveSession, sameSession, type SlotState } from "./session-slot.ts";
 import type { ToolListKeeper } from "./tool-list.ts";
 
@@ -105,10 +106,7 @@ export function createExchange({
     const outgoing =
       "method" in message ? withWireIds(message, ids) : serverRequests.answer(message, session);
     if (outgoing === undefined) return emptyAnswer(202);
-    const signal = AbortSignal.any([
-      AbortSignal.timeout(answerTimeoutMs),
-      ...(request.signal ? [request.signal] : []),
-    ]);
+    const signal = withTimeLimit(answerTimeoutMs, request.signal);
     const headers = headersForSession(request.headers, session);
     const sending = send({ ...request, headers, body: JSON.stringify(outgoing), signal });
     const response = await orNever(sending, signal);
@@ -200,6 +198,8 @@ export function createExchange({
         return await sendRequest(message, request, { ...attempts, isUncertain, isRetried: true });
       }
       if (await isKnown(session, request)) throw refusedOnce(method, status);
+      // A caller that left while it was asked proves nothing about the session.
+      request.signal?.throwIfAborted();
     }
     lose(session, method, status);
     if (attempts.isRecovered && loss === "definite") throw sessionLost(method, url, status);
@@ -213,13 +213,10 @@ export function createExchange({
 
   /** Whether the server, or the replica that is hit this time, knows the session. */
   const isKnown = async (session: LiveSession, template: OutgoingRequest): Promise<boolean> => {
-    const signal = AbortSignal.any([
-      AbortSignal.timeout(pingTimeoutMs),
-      ...(template.signal ? [template.signal] : []),
-    ]);
+    const signal = withTimeLimit(pingTimeoutMs, template.signal);
     try {
       const ping = { method: "ping", id: ids.next() };
-      const response = await sendOwn(ping, { template, session, signal });
+      const response = await orNever(sendOwn(ping, { template, session, signal }), signal);
       await response.body?.cancel();
       return response.ok;
     } catch {

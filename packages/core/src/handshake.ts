@@ -125,6 +125,8 @@ export function createHandshake({
   /** Remembers a server that only speaks revisions without sessions. */
   const recordVerdict = (message: object | undefined): boolean => {
     if (!speaksOnlyStatelessVersions(message)) return false;
+    // What was lost has no session in its place, and is gone all the same.
+    state.hasLossNotice ||= state.lost !== undefined || state.snapshot?.kind === "lost";
     saveSnapshot(state, { version: 1, kind: "stateless", url: url.href, decidedAt: now() });
     emit({ type: "stateless" });
     return true;

@@ -111,6 +111,20 @@ describe("retrySameId", () => {
     expect(server.sessionIds).toHaveLength(2);
   });
 
+  test("keeps the session when the caller leaves while the ping is under way", async () => {
+    const { client, server, slot, events } = await startBalanced(1, probable);
+    const controller = new AbortController();
+    server.use(({ message }, response, next) => {
+      if (message?.method === "ping") controller.abort(new Error("left"));
+      else if (message?.method === "tools/call") sendText(response, ...probable);
+      else next();
+    });
+    const { signal } = controller;
+    await expect(client.request("tools/call", {}, { signal })).rejects.toThrow("left");
+    expect(slot).toMatchObject({ changed: false, snapshot: { kind: "session" } });
+    expect(events.map(({ type }) => type)).toEqual(["resumed"]);
+  });
+
   test("keeps the session when a notification hits the wrong replica", async () => {
     const { client, server, slot } = await startBalanced(1, definite);
     await client.post({ jsonrpc: "2.0", method: "notifications/roots/list_changed" });

@@ -22,6 +22,7 @@ test("notifications on an answer's stream are events, scrubbed, with the client'
         }),
       ),
     );
+    response.write(eventText(notification(`of/${snapshot.sessionId}`)));
     response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
   });
   await client.request("tools/call", { _meta: { progressToken: "own" } });
@@ -37,6 +38,7 @@ test("notifications on an answer's stream are events, scrubbed, with the client'
       method: "notifications/message",
       params: { data: { "[session id]": ["of [session id]"] } },
     },
+    { type: "notification", method: "of/[session id]", params: undefined },
   ]);
 });
 

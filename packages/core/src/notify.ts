@@ -8,7 +8,8 @@ export type Notify = (message: JsonRpcNotification, session: LiveSession) => voi
 
 export function createNotify(emit: EmitSessionEvent): Notify {
   return ({ method, params }, session) => {
-    const scrubbed = session.kind === "session" ? scrubStrings(params, session.sessionId) : params;
-    emit({ type: "notification", method, params: scrubbed as typeof params });
+    const said = { method, params };
+    const scrubbed = session.kind === "session" ? scrubStrings(said, session.sessionId) : said;
+    emit({ type: "notification", ...(scrubbed as typeof said) });
   };
 }

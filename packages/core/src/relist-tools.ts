@@ -1,3 +1,4 @@
+import { abortable } from "./abortable.ts";
 import type { JsonRpcRequest } from "./json-rpc.ts";
 import type { RequestTemplate, SendOwnMessage } from "./own-message.ts";
 import { readAnswer } from "./read-answer.ts";
@@ -5,6 +6,7 @@ import type { RequestIds } from "./request-ids.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
 import type { SlotState } from "./session-slot.ts";
 import type { SessionSnapshotOfSession } from "./session-snapshot.ts";
+import { withTimeLimit } from "./time-limit.ts";
 import type { ToolListKeeper } from "./tool-list.ts";
 
 const maxPages = 100;
@@ -38,15 +40,22 @@ export async function relistTools({
   const before = lost.toolList ?? state.localTools?.list;
   if (before === undefined || tools.answer(request) !== undefined) return;
   const session = state.live;
-  const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const bounded = withTimeLimit(timeoutMs, signal);
   try {
     let cursor: unknown;
     for (let page = 0; page < maxPages; page += 1) {
       const id = ids.next();
       const message =
         cursor === undefined ? { ...request, id } : { ...request, id, params: { cursor } };
-      const response = await sendOwn(message, { template, session, signal: bounded });
-      const answer = response.ok ? await readAnswer(response, id) : undefined;
+      const listing = sendOwn(message, { template, session, signal: bounded }).then(
+        async (response) => {
+          if (response.ok) return await readAnswer(response, id);
+          await response.body?.cancel();
+          return undefined;
+        },
+      );
+      // Not every fetch heeds a signal, and the requests of the step wait for this.
+      const answer = await abortable(listing, bounded);
       if (answer?.result === undefined) return;
       tools.observe(answer, { wireId: id, request: message, progressToken: undefined });
       cursor = answer.result["nextCursor"];

@@ -1,3 +1,4 @@
+import { abortable } from "./abortable.ts";
 import { hasContentType } from "./read-answer.ts";
 import { wait } from "./wait.ts";
 
@@ -33,7 +34,8 @@ export function createStreamResumption(
     while (attempts < maxAttempts) {
       attempts += 1;
       await wait(retryMs, signal);
-      const response = await get(lastEventId, signal).catch(() => undefined);
+      // Not every fetch heeds a signal.
+      const response = await abortable(get(lastEventId, signal), signal).catch(() => undefined);
       signal.throwIfAborted();
       if (response === undefined || response.status >= 500) {
         await response?.body?.cancel();

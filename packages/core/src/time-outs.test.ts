@@ -114,4 +114,24 @@ describe("a hung server", () => {
       { id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } },
     ]);
   });
+
+  test("fails a call also when a resumption by the base fetch heeds no signal", async () => {
+    const server = await startMcpServer();
+    const snapshot = await saveSession(server);
+    server.use(({ message }, response, next) => {
+      if (message?.method !== "tools/call") return next();
+      startEvents(response);
+      const note = { jsonrpc: "2.0", method: "notifications/message", params: {} };
+      response.end(`retry: 1\n${eventText(note, "1")}`);
+    });
+    const { client } = startStep(server, {
+      snapshot,
+      timeouts: { answerMs: 200 },
+      fetch: (input, init) =>
+        init?.method === "GET" ? new Promise(() => {}) : globalThis.fetch(input, init),
+    });
+    expect(await client.request("tools/call")).toMatchObject({
+      error: { data: { code: "OUTCOME_UNKNOWN" } },
+    });
+  });
 });
