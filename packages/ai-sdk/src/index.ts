@@ -16,5 +16,6 @@ export {
   type McpClientConnectionOptions,
   type StatefulSessionOptions,
 } from "./define-connection.ts";
+export type { McpConnection } from "./mcp-connection.ts";
 export type { TerminateConnectionResult } from "./terminate-connections.ts";
 export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";
