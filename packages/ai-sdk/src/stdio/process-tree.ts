@@ -2,6 +2,8 @@ import { hasInEnvironment, type ProcessEntry, readProcessTable } from "./process
 
 /** The processes that one server consists of, wherever they went. */
 export interface ProcessTree {
+  /** Takes note of what belongs to it now. */
+  note(): void;
   /** Whether none is left. */
   isGone(): boolean;
   /** Sends a signal to each that is left. */
@@ -14,7 +16,7 @@ export interface ProcessTree {
  * - descends from the supervisor or from another that belongs, or
  * - is in the supervisor's session, where it was born and stays when its parent ends, or
  * - was started with the mark in its environment, which a daemon takes along into its own session, or
- * - belonged when last looked at: its parents may have ended since.
+ * - belonged when last looked at: its parents may have ended since. So look now and then.
  *
  * @param mark `NAME=value`, in the environment of the server and whatever it starts
  */
@@ -22,8 +24,6 @@ export function createProcessTree(supervisor: number, mark: string): ProcessTree
   let known = new Map<number, ProcessEntry>();
   /** Processes that were looked into and are not marked. */
   let strangers = new Set<string>();
-
-  const identity = ({ pid, startedAt }: ProcessEntry) => `${pid} ${startedAt}`;
 
   const look = (): ProcessEntry[] => {
     const table = readProcessTable().filter(({ pid }) => pid !== supervisor && pid !== process.pid);
@@ -49,11 +49,16 @@ export function createProcessTree(supervisor: number, mark: string): ProcessTree
   };
 
   return {
+    note: () => void look(),
     isGone: () => look().length === 0,
     signal(signal) {
       for (const { pid } of look()) send(pid, signal);
     },
   };
+}
+
+function identity({ pid, startedAt }: ProcessEntry): string {
+  return `${pid} ${startedAt}`;
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {

@@ -119,7 +119,14 @@ export function createStdioConnection({
     await Promise.all([...servers].map((server) => server.close()));
     ownContext.abortSignal.throwIfAborted();
     const { server, client: raw } = await connect();
-    const client = withSessionErrors(raw, restoreError);
+    const client = withSessionErrors(raw, (error) => {
+      const own = restoreError(error);
+      if (McpSessionError.isInstance(own) || server.end === undefined) return own;
+      return errors.lost(
+        `${describeEnd(server.end)}, and this client with it. Ask the registry for client(${JSON.stringify(name)}) again.`,
+        { cause: error },
+      );
+    });
     try {
       await prepare(client, server, reason);
     } catch (error) {
@@ -138,21 +145,15 @@ export function createStdioConnection({
   };
 
   /** Sees the end of a server that nobody asked to end. */
-  const watch = (server: StdioServer, opened: Promise<MCPClient>) => {
-    const forget = () => {
-      openings.delete(opened);
-      if (opening === opened) opening = undefined;
-    };
-    void server.exited.then(() => {
-      forget();
-      isLost ||= !server.isClosed;
-    });
-    void server.ended.then((end) => {
-      if (server.isClosed || !isActive()) return;
-      const exitCode = end.type === "ended" ? end.exitCode : null;
-      const signal = end.type === "ended" ? end.signal : null;
-      emit({ type: "lost", connection: name, exitCode, signal });
-    });
+  const watch = async (server: StdioServer, opened: Promise<MCPClient>) => {
+    await server.exited;
+    openings.delete(opened);
+    if (opening === opened) opening = undefined;
+    if (server.isClosed || !isActive()) return;
+    isLost = true;
+    const end = await server.ended;
+    const { exitCode, signal } = end.type === "ended" ? end : { exitCode: null, signal: null };
+    emit({ type: "lost", connection: name, exitCode, signal });
   };
 
   const openNext = async (): Promise<MCPClient> => {
@@ -168,7 +169,7 @@ export function createStdioConnection({
     }
     try {
       const opened = await open();
-      watch(opened.server, opening!);
+      void watch(opened.server, opening!);
       return opened.client;
     } catch (error) {
       ownContext.abortSignal.throwIfAborted();
@@ -230,7 +231,7 @@ export function createStdioConnection({
         return await attempt();
       } catch (error) {
         const failure = restoreError(error);
-        const isEnd = McpSessionError.isInstance(failure) && failure !== error;
+        const isEnd = McpSessionError.isInstance(failure) && failure.code === "OUTCOME_UNKNOWN";
         const { resend = "safe" } = session;
         const isSafe = tool === undefined || toolMayRunTwice(tool, session);
         if (!isEnd || resend === "never" || (resend === "safe" && !isSafe)) throw error;

@@ -76,16 +76,11 @@ export function createStdioErrors(
 }
 
 export function describeEnd(end: ProcessEnd): string {
-  switch (end.type) {
-    case "not-started":
-      return `could not be started (${end.reason})`;
-    case "supervisor-ended":
-      return `was ended together with its supervisor`;
-    case "ended":
-      return end.signal === null
-        ? `ended with exit code ${end.exitCode}`
-        : `was ended by ${end.signal}`;
-  }
+  if (end.type === "not-started") return `could not be started (${end.reason})`;
+  if (end.type === "supervisor-ended") return "was ended together with its supervisor";
+  return end.signal === null
+    ? `ended with exit code ${end.exitCode}`
+    : `was ended by ${end.signal}`;
 }
 
 function quote({ stderr, strays }: ServerOutput): string {

@@ -55,6 +55,8 @@ export async function startStdioServer({
   onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
 }): Promise<StdioServer> {
   const env = await resolveEnvironment(options.env ?? {}, context);
+  // Whoever was to end it may be gone by now.
+  context.abortSignal.throwIfAborted();
   const secrets = Object.values(env);
   const process = startSupervisedProcess({
     command: options.command,

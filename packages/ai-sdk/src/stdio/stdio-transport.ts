@@ -94,6 +94,17 @@ export function createStdioTransport(
     process.hold(true);
   };
 
+  const failPendingAtTheEnd = async () => {
+    await process.ended;
+    isOver = true;
+    for (const id of [...pending.keys()]) {
+      const request = settle(id)!;
+      fail(request, ended, "The server's process ended.", failureData(request));
+    }
+    // Not at once: closing makes some clients forget why a request failed.
+    setImmediate(() => transport.onclose?.());
+  };
+
   const transport: MCPTransport = {
     supportsProtocolVersionDiscovery: true,
     waitsForProtocolVersionDiscovery: true,
@@ -112,15 +123,7 @@ export function createStdioTransport(
           for (const message of Array.isArray(parsed) ? parsed : [parsed]) receive(message, line);
         }
       });
-      void process.ended.then(() => {
-        isOver = true;
-        for (const id of [...pending.keys()]) {
-          const request = settle(id)!;
-          fail(request, ended, "The server's process ended.", failureData(request));
-        }
-        // Not at once: closing makes some clients forget why a request failed.
-        setImmediate(() => transport.onclose?.());
-      });
+      void failPendingAtTheEnd();
     },
     async send(message, { signal } = {}) {
       const isRequest = "method" in message && "id" in message;

@@ -12,6 +12,9 @@ import spawn from "cross-spawn";
 import { createProcessTree, type ProcessTree } from "./process-tree.ts";
 import type { SupervisorNotice, SupervisorOrder, SupervisorReport } from "./supervisor-messages.ts";
 
+/** How often to look what the server has started, in milliseconds: soon at first, then at leisure. */
+const firstLookMs = 50;
+const longestLookMs = 1_000;
 /** How long to go on with what even SIGKILL does not end at once, in milliseconds. */
 const killForMs = 5_000;
 const firstPauseMs = 5;
@@ -46,18 +49,27 @@ async function run({
   const tree =
     process.platform === "win32" ? windowsTree(child) : createProcessTree(process.pid, mark);
   let isOver = false;
+  const exit = () => {
+    isOver = true;
+    tell({ type: "exited" });
+  };
   const over = new Promise<SupervisorReport>((resolve) => {
     child.on("error", (error: NodeJS.ErrnoException) => {
       resolve({ type: "not-started", reason: error.code ?? error.name });
     });
     child.on("exit", (exitCode, signal) => resolve({ type: "ended", exitCode, signal }));
   });
-  void over.then(() => {
-    isOver = true;
-    tell({ type: "exited" });
-  });
+  void over.then(exit);
 
+  let lookMs = firstLookMs;
+  const look = () => {
+    tree.note();
+    lookMs = Math.min(lookMs * 2, longestLookMs);
+    looking = setTimeout(look, lookMs);
+  };
+  let looking = setTimeout(look, lookMs);
   await Promise.race([over, end.promise]);
+  clearTimeout(looking);
   // Its stdin is at its end now: a server that keeps to the protocol ends by itself.
   await until(() => isOver, closeMs);
   if (!tree.isGone()) {
@@ -80,6 +92,7 @@ function tell(message: SupervisorNotice | SupervisorReport, then?: () => void): 
 /** Windows knows a process's children as long as it lives itself, and has no polite signal. */
 function windowsTree(child: ChildProcess): ProcessTree {
   return {
+    note: () => undefined,
     isGone: () => child.pid === undefined || child.exitCode !== null,
     signal() {
       spawnSync("taskkill", ["/PID", String(child.pid), "/T", "/F"], { windowsHide: true });
