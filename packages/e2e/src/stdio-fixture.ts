@@ -1,9 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import {
-  type ConnectionEvent,
-  createConnectionProvider,
-} from "@durable-mcp/ai-sdk";
+import { type ConnectionEvent, createConnectionProvider } from "@durable-mcp/ai-sdk";
 import {
   defineMcpStdioConnection,
   type McpStdioConnectionOptions,
@@ -31,10 +28,10 @@ export function stdioFixture(manner = "", wrapper: "none" | "sh" | "sh -c" = "no
 
 /** A registry with a fixture server as `fixture`, and what it reports. */
 export function openFixture(
-  options: Partial<McpStdioConnectionOptions> & { manner?: string; wrapper?: "sh" } = {},
+  options: Partial<McpStdioConnectionOptions> & { manner?: string } = {},
 ) {
-  const { manner, wrapper, ...definition } = options;
-  const { marker, ...command } = stdioFixture(manner, wrapper);
+  const { manner, ...definition } = options;
+  const { marker, ...command } = stdioFixture(manner);
   const events: ConnectionEvent[] = [];
   const provider = createConnectionProvider({
     connections: {
@@ -79,4 +76,12 @@ export async function callTool(
 export async function callForText(tools: ToolSet, tool: string, input?: unknown): Promise<string> {
   const { content } = await callTool(tools, tool, input);
   return content[0].text as string;
+}
+
+/** Calls a tool and gives the texts that the model sees as its result. */
+export async function callForModel(tools: ToolSet, tool: string): Promise<string[]> {
+  const output: unknown = await callTool(tools, tool);
+  const { toModelOutput } = tools[`fixture__${tool}`]!;
+  const seen: any = await toModelOutput!({ toolCallId: "call-1", input: {}, output });
+  return seen.value.map((part: { text: string }) => part.text);
 }

@@ -82,42 +82,46 @@ onLinux("nothing of a server is left", () => {
     await callTool(tools, "list_notes");
   });
 
-  describe.each(["none", "sh"] as const)("after its program ended, server behind: %s", (wrapper) => {
-    test.each([
-      ["SIGTERM", "wait"],
-      ["SIGKILL", "wait"],
-      ["SIGINT", "wait"],
-      ["process.exit()", "exit"],
-      ["an uncaught error", "throw"],
-      ["nothing left to do, although it did not dispose of anything", "return"],
-    ])("by %s", async (how, ending) => {
-      const { marker, command, args } = stdioFixture("", wrapper);
-      const child = spawn(
-        process.execPath,
-        [
-          "--conditions=@durable-mcp/source",
-          program,
-          command,
-          // So that the program itself is not counted.
-          JSON.stringify(args).replace(marker, () => [...marker].map(escaped).join("")),
-          ending,
-        ],
-        { stdio: ["ignore", "pipe", "ignore"] },
-      );
-      const ended = once(child, "exit");
-      const [line] = (await once(createInterface(child.stdout), "line")) as [string];
-      expect(line).toBe("ready");
-      if (ending === "wait") {
-        expect(processesWith(marker).length).toBeGreaterThanOrEqual(processCount);
-        child.kill(how as NodeJS.Signals);
-      }
-      await ended;
-      await untilNothingIsLeft(marker);
-    });
-  });
+  describe.each(["none", "sh"] as const)(
+    "after its program ended, server behind: %s",
+    (wrapper) => {
+      test.each([
+        ["SIGTERM", "wait"],
+        ["SIGKILL", "wait"],
+        ["SIGINT", "wait"],
+        ["process.exit()", "exit"],
+        ["an uncaught error", "throw"],
+        ["nothing left to do, although it did not dispose of anything", "return"],
+      ])("by %s", async (how, ending) => {
+        const { marker, command, args } = stdioFixture("", wrapper);
+        const child = spawn(
+          process.execPath,
+          [
+            "--conditions=@durable-mcp/source",
+            program,
+            command,
+            // So that the program itself is not counted.
+            JSON.stringify(args).replace(marker, () => [...marker].map(escaped).join("")),
+            ending,
+          ],
+          { stdio: ["ignore", "pipe", "ignore"] },
+        );
+        const ended = once(child, "exit");
+        const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+        expect(line).toBe("ready");
+        if (ending === "wait") {
+          expect(processesWith(marker).length).toBeGreaterThanOrEqual(processCount);
+          child.kill(how as NodeJS.Signals);
+        }
+        await ended;
+        await untilNothingIsLeft(marker);
+      });
+    },
+  );
 });
 
-const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const escaped = (character: string) =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** The supervisors that a process started. */
 function supervisorsOf(parent: number): number[] {
