@@ -90,46 +90,50 @@ describe.skipIf(process.platform !== "linux")("nothing of a server is left", () 
     await callTool(tools, "list_notes");
   });
 
-  describe.each(["none", "sh"] as const)(
-    "after its program ended, server behind: %s",
-    (wrapper) => {
-      test.each([
-        ["SIGTERM", "wait"],
-        ["SIGKILL", "wait"],
-        ["SIGINT", "wait"],
-        ["process.exit()", "exit"],
-        ["an uncaught error", "throw"],
-        ["nothing left to do, although it did not dispose of anything", "return"],
-      ])("by %s", async (how, ending) => {
-        const { marker, command, args } = stdioFixture("", wrapper);
-        const child = spawn(
-          process.execPath,
-          [
-            "--conditions=@durable-mcp/source",
-            program,
-            command,
-            // So that the program itself is not counted.
-            JSON.stringify(args).replace(marker, () => [...marker].map(escaped).join("")),
-            ending,
-          ],
-          { stdio: ["ignore", "pipe", "ignore"] },
-        );
-        const ended = once(child, "exit");
-        const [line] = (await once(createInterface(child.stdout), "line")) as [string];
-        expect(line).toBe("ready");
-        if (ending === "wait") {
-          assert(processesWith(marker).length >= processCount);
-          child.kill(how as NodeJS.Signals);
-        }
-        await ended;
-        await untilNothingIsLeft(marker);
-      });
+  test.each([
+    ["SIGTERM", "wait", "none"],
+    ["SIGKILL", "wait", "none"],
+    ["SIGKILL", "wait", "sh"],
+    ["SIGINT", "wait", "none"],
+    ["process.exit()", "exit", "none"],
+    ["an uncaught error", "throw", "none"],
+    ["nothing left to do, although it did not dispose of anything", "return", "none"],
+  ] as const)(
+    "after its program was ended by %s (%s), server behind: %s",
+    async (how, ending, wrapper) => {
+      const { marker, command, args } = stdioFixture("", wrapper);
+      const child = spawn(
+        process.execPath,
+        [
+          "--conditions=@durable-mcp/source",
+          program,
+          command,
+          // So that the program itself is not counted.
+          JSON.stringify(args).replace(marker, () => escaped(marker)),
+          ending,
+        ],
+        { stdio: ["ignore", "pipe", "ignore"] },
+      );
+      const ended = once(child, "exit");
+      const [line] = (await once(createInterface(child.stdout), "line")) as [string];
+      expect(line).toBe("ready");
+      if (ending === "wait") {
+        assert(processesWith(marker).length >= processCount);
+        child.kill(how);
+      }
+      await ended;
+      await untilNothingIsLeft(marker);
     },
   );
 });
 
-const escaped = (character: string) =>
-  `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+/** The same text for `JSON.parse`, and another to look at. */
+function escaped(text: string): string {
+  return text.replaceAll(
+    /./g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
 
 /** The supervisors that a process started. */
 function supervisorsOf(parent: number): number[] {
