@@ -1,9 +1,9 @@
 /**
  * Runs one stdio server and sees to it that nothing of it is left, whatever becomes of the program
  * that uses it. A process and a session of its own, so that what ends that program, Ctrl-C and kill
- * -9 included, leaves this one alive long enough to clean up. The server has this process's stdin,
- * stdout and stderr, which are pipes to the program; an IPC channel beside them is the lifeline,
- * whose end means that the program is gone.
+ * -9 included, leaves this one alive long enough to clean up. The server has this process's stdout
+ * and stderr, which are pipes to the program, and gets its stdin handed on. An IPC channel beside
+ * them is the lifeline, whose end means that the program is gone.
  *
  * Started by `startSupervisedProcess`, by file name. Imports nothing but siblings and Node.
  */
@@ -45,7 +45,16 @@ async function run({
   closeMs,
 }: SupervisorOrder & { type: "start" }): Promise<void> {
   isStarted = true;
-  const child = spawn(command, args, { cwd, env, stdio: "inherit", windowsHide: true });
+  const child = spawn(command, args, {
+    cwd,
+    env,
+    stdio: ["pipe", "inherit", "inherit"],
+    windowsHide: true,
+  });
+  // Either end may be gone at any time, which others say better.
+  process.stdin.on("error", () => undefined);
+  child.stdin?.on("error", () => undefined);
+  if (child.stdin) process.stdin.pipe(child.stdin, { end: false });
   const tree =
     process.platform === "win32" ? windowsTree(child) : createProcessTree(process.pid, mark);
   let isOver = false;
@@ -70,7 +79,11 @@ async function run({
   let looking = setTimeout(look, lookMs);
   await Promise.race([over, end.promise]);
   clearTimeout(looking);
-  // Its stdin is at its end now: a server that keeps to the protocol ends by itself.
+  // At the end of its stdin a server that keeps to the protocol ends by itself. That takes away the
+  // only thing that leads to some of its children, so look before.
+  tree.note();
+  process.stdin.unpipe();
+  child.stdin?.end();
   await until(() => isOver, closeMs);
   if (!tree.isGone()) {
     tree.signal("SIGTERM");
