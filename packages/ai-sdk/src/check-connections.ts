@@ -1,5 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
-import type { McpClientConnection } from "./define-connection.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 
 const namePattern = /^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/;
 
@@ -26,10 +26,11 @@ export function checkConnections(connections: unknown): void {
         { data: { field } },
       );
     }
-    if ((connection as McpClientConnection | undefined)?.type !== "mcp-client") {
+    const type = (connection as McpConnection | undefined)?.type;
+    if (type !== "mcp-client" && type !== "mcp-stdio") {
       throw new McpSessionError(
         "CONNECTION_INVALID",
-        `${field} must be made by defineMcpClientConnection.`,
+        `${field} must be made by defineMcpClientConnection or defineMcpStdioConnection.`,
         { data: { field } },
       );
     }

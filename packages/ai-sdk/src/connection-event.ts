@@ -4,6 +4,8 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  * What happened to a connection. Beside the events of its session (`started`, `resumed`, `lost`,
  * `recovered`, `sessionless`, `stateless`, `discarded`, `tools-changed`):
  *
+ * - `lost` with `exitCode` and `signal`, where there is no `status`: a stdio server's process ended,
+ *   and what it held is gone.
  * - `discarded` with reason `"invalid"`: the saved state of the connection did not parse.
  * - `unavailable`: the server could not be reached or refused; the connection's tools are missing.
  *   The error is without its `cause`, which only the thrown one has.
@@ -14,6 +16,13 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  */
 export type ConnectionEvent = { readonly connection: string } & (
   | SessionEvent
+  | {
+      readonly type: "lost";
+      readonly method?: undefined;
+      readonly status?: undefined;
+      readonly exitCode: number | null;
+      readonly signal: string | null;
+    }
   | { readonly type: "discarded"; readonly reason: "invalid" }
   | { readonly type: "unavailable"; readonly error: McpSessionError }
   | { readonly type: "sse-fallback" }

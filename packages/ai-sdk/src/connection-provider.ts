@@ -2,13 +2,15 @@ import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
 import { type ConnectionRegistry, createConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { checkConnections } from "./check-connections.ts";
-import { isStateful, type McpClientConnection } from "./define-connection.ts";
+import { isStateful } from "./define-connection.ts";
+import type { McpConnection } from "./mcp-connection.ts";
+import { openConnection } from "./open-connection.ts";
 import { createRegistryConnection } from "./registry-connection.ts";
 import { registerInternals, type StepSlot } from "./provider-internals.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "./session-state.ts";
 import { terminateConnections, type TerminateConnectionResult } from "./terminate-connections.ts";
 
-type Connections = Record<string, McpClientConnection>;
+type Connections = Record<string, McpConnection>;
 
 export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   /**
@@ -122,16 +124,18 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
     const signal = abortSignal ? AbortSignal.any([abortSignal, closing.signal]) : closing.signal;
     let isActive = true;
     return createConnectionRegistry({
-      connections: Object.entries(declared).map(([connection, definition]) =>
-        createRegistryConnection({
-          definition,
-          context: { principal, connection, abortSignal: signal },
-          ...(isStateful(definition) ? slotFor(connection) : { slot: undefined }),
-          isActive: () => isActive,
-          emit,
-          now,
-        }),
-      ),
+      connections: Object.entries(declared).map(([connection, definition]) => {
+        const context = { principal, connection, abortSignal: signal };
+        const step = { context, isActive: () => isActive, emit };
+        return definition.type === "mcp-stdio"
+          ? definition[openConnection](step)
+          : createRegistryConnection({
+              definition,
+              ...(isStateful(definition) ? slotFor(connection) : { slot: undefined }),
+              now,
+              ...step,
+            });
+      }),
       emit,
       endStep(phase) {
         isActive = false;
@@ -168,16 +172,17 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       // Also when there is nothing to end: a forgotten principal is a mistake in the program.
       sessionKey({ connection: "any", principal });
       const declared = Object.entries(declaredFor(principal));
-      const definitions = declared.filter(
-        ([name]) => connection === undefined || name === connection,
-      );
-      if (connection !== undefined && definitions.length === 0) {
+      const named = declared.filter(([name]) => connection === undefined || name === connection);
+      if (connection !== undefined && named.length === 0) {
         throw new McpSessionError(
           "CONNECTION_INVALID",
           `There is no connection ${JSON.stringify(connection)}. Declared: ${declared.map(([name]) => name).join(", ")}.`,
           { data: { field: "connection" } },
         );
       }
+      const definitions = named.flatMap(([name, definition]) =>
+        definition.type === "mcp-client" ? [[name, definition] as const] : [],
+      );
       return await terminateConnections({ session, definitions, principal, timeoutMs, emit, now });
     },
   };

@@ -5,18 +5,19 @@ import { connectionUnavailable, withoutCause } from "./connection-error.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { connectionTools } from "./connection-tools.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
-import { isStateful, type McpClientConnection } from "./define-connection.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 
 /** A step's live clients, one a connection, built on first use. */
 export interface ConnectionRegistry<
-  CONNECTIONS extends Record<string, McpClientConnection> = Record<string, McpClientConnection>,
+  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
 > extends AsyncDisposable {
   /** What is declared, for prompts and menus. */
   readonly connections: readonly {
     readonly name: string;
     readonly description: string;
-    readonly session: "stateful" | "stateless";
+    /** `"process"`: what the server holds lasts as long as the registry. */
+    readonly session: "stateful" | "stateless" | "process";
   }[];
   /**
    * The tools of all connections as an AI SDK `ToolSet`, named `<connection>__<tool>`. With a kept
@@ -39,14 +40,14 @@ export interface ConnectionRegistry<
    * connection, its session. The tokens of an `authProvider` are added to requests without an
    * `Authorization` of their own; they are not renewed, and nobody is asked to log in.
    *
-   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, and for a stdio connection
    */
   fetch(name: keyof CONNECTIONS & string): typeof globalThis.fetch;
   /** What the servers say about how to use them, by connection; those that are down are left out. */
   instructions(): Promise<Record<string, string>>;
   /**
    * Waits for handshakes in flight, for a bounded time, and closes the clients. The servers'
-   * sessions, and what runs in them, go on.
+   * sessions, and what runs in them, go on; stdio servers end.
    */
   dispose(): Promise<void>;
 }
@@ -89,14 +90,13 @@ export function createConnectionRegistry({
     use: (connection: RegistryConnection) => Promise<T>,
     onUnavailable: "omit" | "throw",
   ): Promise<T[]> => {
-    const results = connections.map(async ({ name }) => {
+    const results = connections.map(async ({ name, origin }) => {
       const connection = find(name);
       try {
         return [await use(connection)];
       } catch (cause) {
         // That the step was aborted or disposed of says nothing about the server.
         connection.abortSignal.throwIfAborted();
-        const { origin } = new URL(connection.definition.options.url);
         const error = connectionUnavailable(cause, name, origin);
         if (onUnavailable === "throw") throw error;
         emit({ type: "unavailable", connection: name, error: withoutCause(error) });
@@ -120,10 +120,10 @@ export function createConnectionRegistry({
   };
 
   const registry: ConnectionRegistry = {
-    connections: connections.map(({ name, definition }) => ({
+    connections: connections.map(({ name, definition, session }) => ({
       name,
       description: definition.options.description,
-      session: isStateful(definition) ? "stateful" : "stateless",
+      session,
     })),
     async tools({ onUnavailable = "omit" } = {}) {
       const sets = await collect(async (connection) => {

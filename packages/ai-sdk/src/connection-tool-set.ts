@@ -1,13 +1,13 @@
 import type { CallToolResult } from "@ai-sdk/mcp";
 import type { FlexibleSchema, Tool, ToolSet } from "ai";
-import type { McpClientConnection } from "./define-connection.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 
 /**
  * The tools of connections with `schemas`, by name and type: `<connection>__<tool>`. Each may be
  * missing, because its connection is down. Those of other connections are there at run time only;
  * where no connection has schemas it is a `ToolSet` of any names.
  */
-export type ConnectionToolSet<CONNECTIONS extends Record<string, McpClientConnection>> =
+export type ConnectionToolSet<CONNECTIONS extends Record<string, McpConnection>> =
   string extends keyof CONNECTIONS ? ToolSet : NamedTools<KnownTools<CONNECTIONS>>;
 
 // An index signature beside the names would take their types away: `Tool<any>` & `Tool<INPUT>`.
@@ -18,7 +18,7 @@ type KnownTools<CONNECTIONS> = UnionToIntersection<
 >;
 
 type ToolsOf<CONNECTIONS> = {
-  [NAME in keyof CONNECTIONS & string]: CONNECTIONS[NAME] extends McpClientConnection<infer SCHEMAS>
+  [NAME in keyof CONNECTIONS & string]: CONNECTIONS[NAME] extends McpConnection<infer SCHEMAS>
     ? HasNames<SCHEMAS> extends true
       ? { [TOOL in keyof SCHEMAS & string as `${NAME}__${TOOL}`]: TypedTool<SCHEMAS[TOOL]> }
       : never

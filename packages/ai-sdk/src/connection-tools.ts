@@ -2,18 +2,23 @@ import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
 import type { Tool, ToolSet } from "ai";
 import { McpSessionError } from "@durable-mcp/core";
 import { callTimedOut } from "./connection-error.ts";
-import { type McpClientConnection, readyTimeoutMs } from "./define-connection.ts";
+import type { McpClientConnection } from "./define-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: RegistryConnection): Promise<ToolSet> {
   const { name, definition, abortSignal, restoreError, lossNotices } = connection;
-  const client = await connection.client();
-  if (client.initializeResult.capabilities.tools == null) return {};
+  const withRecovery: NonNullable<RegistryConnection["withRecovery"]> = (tool, attempt) =>
+    connection.withRecovery?.(tool, attempt) ?? attempt();
+  const { client, listed } = await withRecovery(undefined, async () => {
+    const current = await connection.client();
+    if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
+    const timeout = AbortSignal.timeout(connection.connectMs);
+    const tools = await listAllTools(current, AbortSignal.any([abortSignal, timeout]));
+    return { client: current, listed: tools };
+  });
   const { options } = definition;
-  const timeout = AbortSignal.timeout(readyTimeoutMs(definition));
-  const listed = await listAllTools(client, AbortSignal.any([abortSignal, timeout]));
   const offered = listed.filter((tool) => isOffered(tool.name, options.tools));
   const toolsOf = (current: MCPClient): ToolSet =>
     current.toolsFromDefinitions(
@@ -23,14 +28,22 @@ export async function connectionTools(connection: RegistryConnection): Promise<T
   let bound = { client, tools: toolsOf(client) };
 
   const entries = Object.entries(bound.tools).map(async ([serverName, tool]) => {
+    const definitionOfTool = offered.find((candidate) => candidate.name === serverName);
     const call: Execute = async (input, callOptions) => {
-      const current = await connection.client();
-      if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
-      const { execute } = bound.tools[serverName] as { execute: Execute };
-      const result = await execute(input, callOptions);
+      const result = await withRecovery(definitionOfTool ?? { name: serverName }, async () => {
+        const current = await connection.client();
+        if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
+        const { execute } = bound.tools[serverName] as { execute: Execute };
+        return await execute(input, callOptions);
+      });
       return lossNotices?.mark(result, callOptions?.toolCallId ?? "") ?? result;
     };
-    const execute = withCallOptions(call, { connection: name, options, restoreError });
+    const execute = withCallOptions(call, {
+      connection: name,
+      origin: connection.origin,
+      callMs: options.timeouts?.callMs,
+      restoreError,
+    });
     const toModelOutput: Tool["toModelOutput"] =
       lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
     const offeredTool = { ...tool, execute, ...(toModelOutput && { toModelOutput }) } as Tool;
@@ -68,11 +81,13 @@ function withCallOptions(
   execute: Execute,
   {
     connection,
-    options: { url, timeouts: { callMs } = {} },
+    origin,
+    callMs,
     restoreError,
   }: {
     connection: string;
-    options: McpClientConnection["options"];
+    origin: string;
+    callMs: number | undefined;
     restoreError: (error: unknown) => unknown;
   },
 ): Execute {
@@ -87,7 +102,7 @@ function withCallOptions(
       const isTimeout = timeout?.aborted && !options?.abortSignal?.aborted;
       // An error of ours knows more about what became of the call.
       if (!isTimeout || McpSessionError.isInstance(restored)) throw restored;
-      throw callTimedOut(error, { connection, origin: new URL(url).origin, callMs: callMs! });
+      throw callTimedOut(error, { connection, origin, callMs: callMs! });
     }
   };
 }

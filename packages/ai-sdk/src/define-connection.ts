@@ -177,16 +177,23 @@ export interface McpClientConnection<
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 const positive = z.number().check(z.positive("must be a positive number of milliseconds"));
-const timeout = positive.check(
+export const timeout = positive.check(
   z.int("must be a whole number of milliseconds"),
   z.maximum(2_147_483_647, "must be at most 2147483647 milliseconds"),
 );
-const text = z.string().check(z.minLength(1, "must not be empty"));
-const names = z.array(text);
-const someFunction = z.custom(isFunction, "must be a function");
-const someObject = z.custom(
+export const text = z.string().check(z.minLength(1, "must not be empty"));
+export const names = z.array(text);
+export const someFunction = z.custom(isFunction, "must be a function");
+export const someObject = z.custom(
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
   "must be an object",
+);
+
+export const toolFilter = z.optional(
+  z.union(
+    [z.strictObject({ allow: names }), z.strictObject({ block: names })],
+    "must be { allow: string[] } or { block: string[] }",
+  ),
 );
 
 const optionsSchema = z
@@ -236,12 +243,7 @@ const optionsSchema = z
         ),
       ),
     ),
-    tools: z.optional(
-      z.union(
-        [z.strictObject({ allow: names }), z.strictObject({ block: names })],
-        "must be { allow: string[] } or { block: string[] }",
-      ),
-    ),
+    tools: toolFilter,
     schemas: z.optional(someObject),
     capabilities: z.optional(someObject),
     onElicitation: z.optional(someFunction),
@@ -286,20 +288,28 @@ const optionsSchema = z
 export function defineMcpClientConnection<
   const SCHEMAS extends ConnectionToolSchemas | undefined = undefined,
 >(options: McpClientConnectionOptions<SCHEMAS>): McpClientConnection<SCHEMAS> {
-  const parsed = z.safeParse(optionsSchema, options);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    const unknownKey = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
-    const path = [...(issue?.path ?? []), ...(unknownKey === undefined ? [] : [unknownKey])];
-    const field = path.join(".") || "options";
-    // The issue of a key says that it is invalid, the one inside says why.
-    const reason = issue?.code === "invalid_key" ? issue.issues[0]?.message : issue?.message;
-    const fix = unknownKey === undefined ? (reason ?? "is invalid") : "is not a known option";
-    throw new McpSessionError("CONNECTION_INVALID", `Connection option ${field} ${fix}.`, {
-      data: { field },
-    });
-  }
+  checkOptions(optionsSchema, options);
   return Object.freeze({ type: "mcp-client", options: Object.freeze({ ...options }) });
+}
+
+/**
+ * Checks the options of a definition.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field and how to fix it
+ */
+export function checkOptions(schema: z.ZodMiniType, options: unknown): void {
+  const parsed = z.safeParse(schema, options);
+  if (parsed.success) return;
+  const issue = parsed.error.issues[0];
+  const unknownKey = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
+  const path = [...(issue?.path ?? []), ...(unknownKey === undefined ? [] : [unknownKey])];
+  const field = path.join(".") || "options";
+  // The issue of a key says that it is invalid, the one inside says why.
+  const reason = issue?.code === "invalid_key" ? issue.issues[0]?.message : issue?.message;
+  const fix = unknownKey === undefined ? (reason ?? "is invalid") : "is not a known option";
+  throw new McpSessionError("CONNECTION_INVALID", `Connection option ${field} ${fix}.`, {
+    data: { field },
+  });
 }
 
 function parseUrl(value: unknown): URL | undefined {

@@ -27,7 +27,7 @@ export interface LossNotices {
  * @param text what the model is told; `false` leaves the mark for code alone
  */
 export function createLossNotices(
-  slots: readonly SessionSlot[],
+  slots: readonly Pick<SessionSlot, "takeLossNotice">[],
   text: string | false = defaultText,
 ): LossNotices {
   /** Calls whose result has no metadata to mark, such as one of a typed tool. */

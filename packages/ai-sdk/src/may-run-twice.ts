@@ -1,20 +1,27 @@
 import type { JsonRpcRequest, SessionSnapshot } from "@durable-mcp/core";
 import type { StatefulSessionOptions } from "./define-connection.ts";
 
+type SafeOptions = Pick<StatefulSessionOptions, "safeTools" | "trustAnnotations">;
+
+/** Whether the application allows that calls of this tool run twice. */
+export function toolMayRunTwice(
+  tool: { readonly name: string; readonly annotations?: unknown },
+  { safeTools = [], trustAnnotations = false }: SafeOptions,
+): boolean {
+  if (safeTools.includes(tool.name)) return true;
+  if (!trustAnnotations) return false;
+  const { readOnlyHint, idempotentHint } = (tool.annotations ?? {}) as Record<string, unknown>;
+  return readOnlyHint === true || idempotentHint === true;
+}
+
 /** Whether the application allows that this tool call runs twice. */
 export function mayRunTwice(
   { method, params }: JsonRpcRequest,
-  {
-    safeTools = [],
-    trustAnnotations = false,
-  }: Pick<StatefulSessionOptions, "safeTools" | "trustAnnotations">,
+  options: SafeOptions,
   snapshot: SessionSnapshot | undefined,
 ): boolean {
   const name = params?.["name"];
   if (method !== "tools/call" || typeof name !== "string") return false;
-  if (safeTools.includes(name)) return true;
-  if (!trustAnnotations || snapshot?.kind !== "session") return false;
-  const annotations = snapshot.toolList?.tools.find((tool) => tool.name === name)?.["annotations"];
-  const { readOnlyHint, idempotentHint } = (annotations ?? {}) as Record<string, unknown>;
-  return readOnlyHint === true || idempotentHint === true;
+  const tools = snapshot?.kind === "session" ? snapshot.toolList?.tools : undefined;
+  return toolMayRunTwice(tools?.find((tool) => tool.name === name) ?? { name }, options);
 }

@@ -82,7 +82,11 @@ export function needsListening(definition: McpClientConnection): boolean {
   return ["sampling", "elicitation", "roots"].some((name) => name in capabilities);
 }
 
-function clientCapabilities({ options }: McpClientConnection) {
+export function clientCapabilities({
+  options,
+}: {
+  options: Pick<McpClientConnection["options"], "onElicitation" | "capabilities">;
+}) {
   return {
     ...(options.onElicitation && { elicitation: {} }),
     ...options.capabilities,

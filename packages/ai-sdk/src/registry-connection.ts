@@ -14,6 +14,7 @@ import { createConnectionFetch } from "./connection-fetch.ts";
 import {
   type ConnectionContext,
   connectTimeoutMs,
+  isStateful,
   type McpClientConnection,
   sessionOptions,
   startTimeoutMs,
@@ -27,7 +28,18 @@ import { watchClientVersion } from "./peer-version.ts";
 /** One connection in one step. */
 export interface RegistryConnection {
   readonly name: string;
-  readonly definition: McpClientConnection;
+  readonly definition: {
+    readonly options: Pick<
+      McpClientConnection["options"],
+      "description" | "tools" | "schemas" | "timeouts"
+    >;
+  };
+  /** Where the server is, for messages. */
+  readonly origin: string;
+  /** What lasts: the session over all steps, nothing, or the server's process for this step. */
+  readonly session: "stateful" | "stateless" | "process";
+  /** For the handshake, and for listing tools, in milliseconds. */
+  readonly connectMs: number;
   readonly abortSignal: AbortSignal;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
   createFetch(): typeof globalThis.fetch;
@@ -44,6 +56,14 @@ export interface RegistryConnection {
   endSideSession(): Promise<void>;
   /** What tool results say of a session that was lost; `undefined` without sessions. */
   readonly lossNotices: LossNotices | undefined;
+  /**
+   * Runs an attempt, and once more after a loss that the client itself cannot see past, if the tool
+   * (none: a listing) may run twice. A session fetch does that on its own.
+   */
+  withRecovery?<T>(
+    tool: { readonly name: string; readonly annotations?: unknown } | undefined,
+    attempt: () => Promise<T>,
+  ): Promise<T>;
   /** The `McpSessionError` behind an error of the client, or the error itself. */
   readonly restoreError: (error: unknown) => unknown;
 }
@@ -192,6 +212,9 @@ export function createRegistryConnection({
   return {
     name,
     definition,
+    origin: url.origin,
+    session: isStateful(definition) ? "stateful" : "stateless",
+    connectMs: connectTimeoutMs(definition),
     abortSignal: context.abortSignal,
     createFetch: takeFetch,
     openings,
@@ -231,7 +254,7 @@ async function rejectOnAbort(signal: AbortSignal): Promise<never> {
 }
 
 /** The client, with errors that come from the session fetch as `McpSessionError`. */
-function withSessionErrors(
+export function withSessionErrors(
   client: MCPClient,
   restoreError: (error: unknown) => unknown,
 ): MCPClient {

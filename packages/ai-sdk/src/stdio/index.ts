@@ -1,0 +1,6 @@
+export {
+  defineMcpStdioConnection,
+  type McpStdioConnection,
+  type McpStdioConnectionOptions,
+  type StdioSessionOptions,
+} from "./define-stdio-connection.ts";

@@ -1,0 +1,28 @@
+import { StringDecoder } from "node:string_decoder";
+
+/** Larger than any message that a model could do something with, in characters. */
+const maxLength = 64 * 1024 * 1024;
+
+/**
+ * Splits a byte stream into lines, whatever the chunks.
+ *
+ * @returns takes the next chunk and gives the lines that are whole now, without their ends
+ * @throws {RangeError} when a line gets longer than 64 Mi characters
+ */
+export function createLineSplitter(): (chunk: Buffer) => string[] {
+  const decoder = new StringDecoder("utf8");
+  let parts: string[] = [];
+  let length = 0;
+  return (chunk) => {
+    const [first = "", ...others] = decoder.write(chunk).split("\n");
+    parts.push(first);
+    length += first.length;
+    if (length > maxLength) throw new RangeError(`a line of more than ${maxLength} characters`);
+    if (others.length === 0) return [];
+    const last = others.pop() ?? "";
+    const lines = [parts.join(""), ...others];
+    parts = [last];
+    length = last.length;
+    return lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
+  };
+}

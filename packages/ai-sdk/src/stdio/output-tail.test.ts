@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { createOutputTail } from "./output-tail.ts";
+
+test("quotes nothing of a server that printed nothing", () => {
+  expect(createOutputTail([]).quote()).toBe("");
+});
+
+test("quotes the last lines, however much was printed", () => {
+  const tail = createOutputTail([]);
+  for (let line = 0; line < 100_000; line += 1) tail.append(`line ${line}\n`);
+  const lines = tail.quote().split("\n");
+  expect(lines).toHaveLength(20);
+  expect(lines.at(-1)).toBe("line 99999");
+});
+
+test("quotes the end of a line that has none", () => {
+  const tail = createOutputTail([]);
+  tail.append("x".repeat(1_000_000));
+  expect(tail.quote()).toBe("x".repeat(2_000));
+});
+
+test("quotes no secret, also one that came in pieces or lies across the edge", () => {
+  const secret = "s3cr3t-".repeat(400);
+  const tail = createOutputTail([secret]);
+  tail.append(secret.slice(0, 100));
+  tail.append(`${secret.slice(100)} was refused\n`);
+  expect(tail.quote()).toBe("[redacted] was refused");
+});
+
+test("quotes no terminal codes and control characters", () => {
+  const tail = createOutputTail([]);
+  tail.append("\u001B[31mred\u001B[0m\u0007 \u001B]0;title\u0007\tend\r\n");
+  expect(tail.quote()).toBe("red \tend");
+});

@@ -1,0 +1,31 @@
+import { stripVTControlCharacters } from "node:util";
+import { scrubSecrets } from "../scrub-secrets.ts";
+
+/** What is kept, in characters; more than is quoted, so that no secret is cut in two at the edge. */
+const keptLength = 16_000;
+const quotedLength = 2_000;
+const quotedLines = 20;
+
+/** The last that a server printed. */
+export interface OutputTail {
+  append(text: string): void;
+  /** The last lines, without secrets and terminal codes; empty when nothing was printed. */
+  quote(): string;
+}
+
+/** @param secrets what must not be quoted */
+export function createOutputTail(secrets: readonly string[]): OutputTail {
+  let kept = "";
+  return {
+    append(text) {
+      kept = (kept + text).slice(-keptLength);
+    },
+    quote() {
+      const clean = scrubSecrets(stripVTControlCharacters(kept), secrets)
+        // oxlint-disable-next-line no-control-regex -- that is what is taken out
+        .replaceAll(/[\0-\x08\x0B-\x1F\x7F]/g, "")
+        .trim();
+      return clean.split("\n").slice(-quotedLines).join("\n").slice(-quotedLength);
+    },
+  };
+}

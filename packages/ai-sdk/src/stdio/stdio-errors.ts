@@ -1,0 +1,90 @@
+import { basename } from "node:path";
+import { McpSessionError } from "@durable-mcp/core";
+import type { McpStdioConnectionOptions } from "./define-stdio-connection.ts";
+import type { ProcessEnd } from "./supervised-process.ts";
+
+/** What a server had to say before it failed. */
+export interface ServerOutput {
+  /** The last lines of its stderr, without secrets. */
+  readonly stderr: string;
+  /** The last lines of its stdout that were no messages, without secrets. */
+  readonly strays: string;
+}
+
+/** What the messages about one stdio connection have in common. */
+export type StdioErrors = ReturnType<typeof createStdioErrors>;
+
+/** Where a stdio server is, in the place of an origin. */
+export function stdioOrigin({ command }: Pick<McpStdioConnectionOptions, "command">): string {
+  return `stdio:${basename(command)}`;
+}
+
+export function createStdioErrors(
+  connection: string,
+  { command, cwd }: Pick<McpStdioConnectionOptions, "command" | "cwd">,
+) {
+  const origin = stdioOrigin({ command });
+  const unavailable = (
+    why: string,
+    { output, cause, field }: { output?: ServerOutput; cause?: unknown; field?: string } = {},
+  ) =>
+    new McpSessionError(
+      "CONNECTION_UNAVAILABLE",
+      `Connection ${connection}: the server ${origin} ${why}${output ? quote(output) : ""}`,
+      { data: { connection, origin, ...(field !== undefined && { field }) }, cause },
+    );
+
+  return {
+    unavailable,
+    /** There is no process. */
+    notStarted: (reason: string, isDirectory: boolean) => {
+      if (!isDirectory) {
+        return unavailable(`could not be started: cwd ${cwd} is not a directory.`, {
+          field: "cwd",
+        });
+      }
+      const field = "command";
+      if (reason === "ENOENT") {
+        return unavailable(
+          `could not be started: there is no command ${command}. Install it, give its full path, or set PATH in env.`,
+          { field },
+        );
+      }
+      return unavailable(`could not be started (${reason}): is ${command} a program?`, { field });
+    },
+    endedEarly: (end: ProcessEnd, output: ServerOutput) =>
+      unavailable(`${describeEnd(end)} before it had answered the handshake.`, { output }),
+    silent: (connectMs: number, output: ServerOutput, cause: unknown) =>
+      unavailable(`did not answer the handshake within ${connectMs} ms.`, { output, cause }),
+    refused: (why: string, output: ServerOutput, cause: unknown) =>
+      unavailable(`did not accept the handshake: ${why}.`, { output, cause }),
+    /** A request that was under way. */
+    outcomeUnknown: (method: string, end: ProcessEnd, output: ServerOutput) =>
+      new McpSessionError(
+        "OUTCOME_UNKNOWN",
+        `${method} at ${origin}: the server ${describeEnd(end)} before it had answered, and what it held is gone. Whether the request was carried out is unknown; check before you send it again.${quote(output)}`,
+        { data: { connection, origin, method } },
+      ),
+    /** The process is gone and there is no other. */
+    lost: (why: string, options: { cause?: unknown; output?: ServerOutput } = {}) =>
+      new McpSessionError(
+        "SESSION_LOST",
+        `Connection ${connection}: the server ${origin} ${why}${options.output ? quote(options.output) : ""}`,
+        { data: { connection, origin }, cause: options.cause },
+      ),
+  };
+}
+
+export function describeEnd(end: ProcessEnd): string {
+  if (end.type === "not-started") return `could not be started (${end.reason})`;
+  if (end.type === "supervisor-ended") return "was ended together with its supervisor";
+  return end.signal === null
+    ? `ended with exit code ${end.exitCode}`
+    : `was ended by ${end.signal}`;
+}
+
+function quote({ stderr, strays }: ServerOutput): string {
+  const printed = stderr === "" ? " It printed nothing on stderr." : ` Its stderr:\n${stderr}`;
+  if (strays === "") return printed;
+  return `${printed}\nOn stdout, where only messages belong:\n${strays}`;
+}

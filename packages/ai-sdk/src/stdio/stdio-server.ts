@@ -1,0 +1,174 @@
+import { statSync } from "node:fs";
+import {
+  createMCPClient,
+  ElicitationRequestSchema,
+  type JSONRPCRequest,
+  type MCPClient,
+} from "@ai-sdk/mcp";
+import { McpSessionError } from "@durable-mcp/core";
+import type { ConnectionContext } from "../define-connection.ts";
+import { clientCapabilities } from "../open-client.ts";
+import { scrubSecrets } from "../scrub-secrets.ts";
+import type { McpStdioConnectionOptions } from "./define-stdio-connection.ts";
+import { createOutputTail } from "./output-tail.ts";
+import type { ServerOutput, StdioErrors } from "./stdio-errors.ts";
+import { createStdioTransport } from "./stdio-transport.ts";
+import { type ProcessEnd, startSupervisedProcess } from "./supervised-process.ts";
+
+/** The server refuses `initialize`: it only speaks revisions that have none. */
+const unsupportedVersion = -32022;
+
+/** A running server, from its start until nothing of it is left. */
+export interface StdioServer {
+  /** After a handshake. @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
+  connect(client: { discover: boolean }): Promise<MCPClient>;
+  /** Settles when the server's own process has ended. */
+  readonly exited: Promise<void>;
+  /** Settles when nothing of it is left. */
+  readonly ended: Promise<ProcessEnd>;
+  /** How it ended, if it has. */
+  readonly end: ProcessEnd | undefined;
+  /** Whether it ended because it was told to. */
+  readonly isClosed: boolean;
+  readonly output: () => ServerOutput;
+  close(): Promise<void>;
+}
+
+/** Starts a server's process. */
+export async function startStdioServer({
+  options,
+  context,
+  errors,
+  connectMs,
+  failures,
+  onAnswer,
+  onNotification,
+}: {
+  options: McpStdioConnectionOptions;
+  context: ConnectionContext;
+  errors: StdioErrors;
+  connectMs: number;
+  /** Takes the errors of requests that were under way at the end, under the `data` of the client's. */
+  failures: WeakMap<object, McpSessionError>;
+  /** Told of each answer after the handshake. */
+  onAnswer: () => void;
+  onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
+}): Promise<StdioServer> {
+  const env = await resolveEnvironment(options.env ?? {}, context);
+  // Whoever was to end it may be gone by now.
+  context.abortSignal.throwIfAborted();
+  const secrets = Object.values(env);
+  const process = startSupervisedProcess({
+    command: options.command,
+    args: options.args ?? [],
+    env,
+    cwd: options.cwd,
+    closeMs: options.timeouts?.closeMs ?? 1_000,
+  });
+  const stderr = createOutputTail(secrets);
+  const strays = createOutputTail(secrets);
+  process.stderr.setEncoding("utf8").on("data", (text: string) => stderr.append(text));
+  const output = () => ({ stderr: stderr.quote(), strays: strays.quote() });
+
+  let end: ProcessEnd | undefined;
+  let isClosed = false;
+  const ended = process.ended.then((how) => (end = how));
+
+  const failureData = ({ method }: JSONRPCRequest) => {
+    // The client hands it on as it is; a server cannot make up one that is in `failures`.
+    const data = {};
+    failures.set(data, errors.outcomeUnknown(method, end!, output()));
+    return data;
+  };
+  const transport = createStdioTransport(process, {
+    failureData,
+    onAnswer: ({ method }) => {
+      if (method !== "initialize" && method !== "server/discover") onAnswer();
+    },
+    onNotification(method, params) {
+      onNotification(method, scrubDeep(params, secrets));
+    },
+    onStray: (line) => strays.append(`${line}\n`),
+  });
+  const close = transport.close.bind(transport);
+  transport.close = async () => {
+    isClosed = true;
+    await close();
+  };
+
+  return {
+    exited: process.exited,
+    ended,
+    output,
+    get isClosed() {
+      return isClosed;
+    },
+    get end() {
+      return end;
+    },
+    async close() {
+      await transport.close();
+    },
+    async connect({ discover }) {
+      const { onElicitation } = options;
+      const timeout = AbortSignal.timeout(connectMs);
+      try {
+        const client = await createMCPClient({
+          transport,
+          clientName: "durable-mcp",
+          protocolVersionDiscovery: discover,
+          initializationOptions: { signal: AbortSignal.any([context.abortSignal, timeout]) },
+          capabilities: clientCapabilities({ options }),
+        });
+        if (onElicitation) {
+          client.onElicitationRequest(ElicitationRequestSchema, (request) =>
+            onElicitation(request, context),
+          );
+        }
+        return client;
+      } catch (error) {
+        if (isUnsupportedVersion(error) && !discover) throw error;
+        context.abortSignal.throwIfAborted();
+        if (end?.type === "not-started") {
+          throw errors.notStarted(end.reason, isDirectory(options.cwd));
+        }
+        const { data } = error as { data?: object };
+        if (end !== undefined && failures.has(data ?? {})) throw errors.endedEarly(end, output());
+        if (timeout.aborted) throw errors.silent(connectMs, output(), error);
+        throw errors.refused(scrubSecrets((error as Error).message, secrets), output(), error);
+      }
+    },
+  };
+}
+
+export function isUnsupportedVersion(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === unsupportedVersion;
+}
+
+function scrubDeep<T>(value: T, secrets: readonly string[]): T {
+  if (value === undefined) return value;
+  return JSON.parse(JSON.stringify(value), (_key, inner: unknown) =>
+    typeof inner === "string" ? scrubSecrets(inner, secrets) : inner,
+  ) as T;
+}
+
+function isDirectory(path: string | undefined): boolean {
+  return path === undefined || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** All values of a definition's `env`, for one principal. */
+async function resolveEnvironment(
+  env: NonNullable<McpStdioConnectionOptions["env"]>,
+  context: ConnectionContext,
+): Promise<Record<string, string>> {
+  const entries = Object.entries(env).map(async ([name, value]) => {
+    const resolved: unknown = typeof value === "string" ? value : await value(context);
+    if (typeof resolved === "string" && !resolved.includes("\0")) return [name, resolved] as const;
+    throw new McpSessionError(
+      "CONNECTION_INVALID",
+      `Connection ${context.connection}: env.${name} must return a string without null characters.`,
+      { data: { field: `env.${name}`, connection: context.connection } },
+    );
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}

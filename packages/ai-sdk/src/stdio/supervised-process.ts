@@ -1,0 +1,138 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import type { Readable, Writable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { createProcessTree } from "./process-tree.ts";
+import { inheritedEnvironment, serverEnvironment } from "./server-environment.ts";
+import type { SupervisorNotice, SupervisorOrder, SupervisorReport } from "./supervisor-messages.ts";
+
+/** The program as it runs: from source, or built. */
+const supervisorUrl = new URL(
+  import.meta.url.endsWith(".ts") ? "./supervisor.ts" : "./supervisor.js",
+  import.meta.url,
+);
+
+/** In the environment of a server and of what it starts; the value is different for each server. */
+const markName = "DURABLE_MCP_STDIO";
+
+/** How a server ended, or why there never was one. */
+export type ProcessEnd =
+  | SupervisorReport
+  /** Something killed the supervisor. */
+  | { readonly type: "supervisor-ended"; readonly signal: NodeJS.Signals | null };
+
+/** A server's process with all that it starts, alive until `end`, or until this process is gone. */
+export interface SupervisedProcess {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  /** Settles when the server's own process has ended; what it left behind is ended next. */
+  readonly exited: Promise<void>;
+  /** How it ended; settles when nothing of it is left and its output has been read. */
+  readonly ended: Promise<ProcessEnd>;
+  /** Ends it, politely at first, with everything it started. Settles with `ended`. */
+  end(): Promise<ProcessEnd>;
+  /** Whether this process is to stay alive for it. At first it is. */
+  hold(isHeld: boolean): void;
+}
+
+export interface ServerCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Over the few variables that are inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | undefined;
+  /** How long the server has to end by itself, and again after SIGTERM, in milliseconds. */
+  readonly closeMs: number;
+}
+
+/**
+ * Starts a server under a supervisor of its own.
+ *
+ * @throws {Error} when the supervisor's program is not where it should be
+ */
+export function startSupervisedProcess(server: ServerCommand): SupervisedProcess {
+  const program = fileURLToPath(supervisorUrl);
+  if (!existsSync(program)) {
+    throw new Error(
+      `The program that looks after stdio servers is not at ${program}. Keep @durable-mcp/ai-sdk out of the bundle (mark it as external).`,
+    );
+  }
+  const mark = randomUUID();
+  const supervisor = spawn(process.execPath, [program, server.command], {
+    // Its own environment is not the server's: NODE_OPTIONS there is meant for the server.
+    env: inheritedEnvironment(),
+    stdio: ["pipe", "pipe", "pipe", "ipc"],
+    detached: true,
+    windowsHide: true,
+  });
+  const { stdin, stdout, stderr } = supervisor as ChildProcess & {
+    stdin: Writable;
+    stdout: Readable;
+    stderr: Readable;
+  };
+  const streams = [stdin, stdout, stderr] as unknown as { ref(): void; unref(): void }[];
+
+  const tell = (order: SupervisorOrder) => {
+    // One that is gone cannot be told, which its end says better.
+    if (supervisor.connected) supervisor.send(order, () => undefined);
+  };
+  // What is written to a server that has ended goes nowhere; `ended` says why.
+  stdin.on("error", () => undefined);
+
+  let isEnding = false;
+  const hold = (isHeld: boolean) => {
+    if (isEnding) return;
+    for (const handle of [supervisor, supervisor.channel, ...streams]) {
+      if (isHeld) handle?.ref();
+      else handle?.unref();
+    }
+  };
+
+  const exit = Promise.withResolvers<void>();
+  const ended = new Promise<ProcessEnd>((resolve) => {
+    let report: SupervisorReport | undefined;
+    supervisor.on("message", (message: SupervisorNotice | SupervisorReport) => {
+      exit.resolve();
+      if (message.type !== "exited") report = message;
+    });
+    supervisor.on("error", (error: NodeJS.ErrnoException) => {
+      resolve({ type: "not-started", reason: error.code ?? error.name });
+    });
+    supervisor.once("exit", (_code, signal) => {
+      if (report !== undefined || supervisor.pid === undefined) return;
+      // Nobody else would end what it leaves behind; and that holds the pipes open.
+      createProcessTree(supervisor.pid, `${markName}=${mark}`).signal("SIGKILL");
+      resolve({ type: "supervisor-ended", signal });
+    });
+    supervisor.once("close", (_code, signal) => {
+      resolve(report ?? { type: "supervisor-ended", signal });
+    });
+  });
+
+  void ended.then(() => exit.resolve());
+
+  tell({
+    type: "start",
+    ...server,
+    env: { ...serverEnvironment(server.env), [markName]: mark },
+    mark: `${markName}=${mark}`,
+  });
+
+  return {
+    stdin,
+    stdout,
+    stderr,
+    exited: exit.promise,
+    ended,
+    hold,
+    async end() {
+      hold(true);
+      isEnding = true;
+      stdin.end();
+      tell({ type: "end" });
+      return await ended;
+    },
+  };
+}

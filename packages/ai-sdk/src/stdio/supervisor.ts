@@ -1,0 +1,125 @@
+/**
+ * Runs one stdio server and sees to it that nothing of it is left, whatever becomes of the program
+ * that uses it. A process and a session of its own, so that what ends that program, Ctrl-C and kill
+ * -9 included, leaves this one alive long enough to clean up. The server has this process's stdout
+ * and stderr, which are pipes to the program, and gets its stdin handed on. An IPC channel beside
+ * them is the lifeline, whose end means that the program is gone.
+ *
+ * Started by `startSupervisedProcess`, by file name. Imports nothing but siblings and Node.
+ */
+import { type ChildProcess, spawnSync } from "node:child_process";
+import spawn from "cross-spawn";
+import { createProcessTree, type ProcessTree } from "./process-tree.ts";
+import type { SupervisorNotice, SupervisorOrder, SupervisorReport } from "./supervisor-messages.ts";
+
+/** How often to look what the server has started, in milliseconds: soon at first, then at leisure. */
+const firstLookMs = 50;
+const longestLookMs = 1_000;
+/** How long to go on with what even SIGKILL does not end at once, in milliseconds. */
+const killForMs = 5_000;
+const firstPauseMs = 5;
+const longestPauseMs = 100;
+
+/** Settles when the program wants the server to end, or is gone. */
+const end = Promise.withResolvers<void>();
+let isStarted = false;
+
+process.on("message", (order: SupervisorOrder) => {
+  if (order.type === "end") end.resolve();
+  else if (!isStarted) void run(order);
+});
+process.on("disconnect", () => {
+  end.resolve();
+  if (!isStarted) process.exit();
+});
+process.on("SIGTERM", () => end.resolve());
+// Whoever sends these means the program, which ends the server when it sees fit.
+for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
+
+async function run({
+  command,
+  args,
+  env,
+  cwd,
+  mark,
+  closeMs,
+}: SupervisorOrder & { type: "start" }): Promise<void> {
+  isStarted = true;
+  const child = spawn(command, args, {
+    cwd,
+    env,
+    stdio: ["pipe", "inherit", "inherit"],
+    windowsHide: true,
+  });
+  // Either end may be gone at any time, which others say better.
+  process.stdin.on("error", () => undefined);
+  child.stdin?.on("error", () => undefined);
+  if (child.stdin) process.stdin.pipe(child.stdin, { end: false });
+  const tree =
+    process.platform === "win32" ? windowsTree(child) : createProcessTree(process.pid, mark);
+  let isOver = false;
+  const exit = () => {
+    isOver = true;
+    tell({ type: "exited" });
+  };
+  const over = new Promise<SupervisorReport>((resolve) => {
+    child.on("error", (error: NodeJS.ErrnoException) => {
+      resolve({ type: "not-started", reason: error.code ?? error.name });
+    });
+    child.on("exit", (exitCode, signal) => resolve({ type: "ended", exitCode, signal }));
+  });
+  void over.then(exit);
+
+  let lookMs = firstLookMs;
+  const look = () => {
+    tree.note();
+    lookMs = Math.min(lookMs * 2, longestLookMs);
+    looking = setTimeout(look, lookMs);
+  };
+  let looking = setTimeout(look, lookMs);
+  await Promise.race([over, end.promise]);
+  clearTimeout(looking);
+  // At the end of its stdin a server that keeps to the protocol ends by itself. That takes away the
+  // only thing that leads to some of its children, so look before.
+  tree.note();
+  process.stdin.unpipe();
+  child.stdin?.end();
+  await until(() => isOver, closeMs);
+  if (!tree.isGone()) {
+    tree.signal("SIGTERM");
+    await until(() => tree.isGone(), closeMs);
+  }
+  await until(() => {
+    tree.signal("SIGKILL");
+    return tree.isGone();
+  }, killForMs);
+
+  tell(await over, () => process.exit());
+}
+
+function tell(message: SupervisorNotice | SupervisorReport, then?: () => void): void {
+  if (process.connected) process.send?.(message, undefined, undefined, then);
+  else then?.();
+}
+
+/** Windows knows a process's children as long as it lives itself, and has no polite signal. */
+function windowsTree(child: ChildProcess): ProcessTree {
+  return {
+    note: () => undefined,
+    isGone: () => child.pid === undefined || child.exitCode !== null,
+    signal() {
+      spawnSync("taskkill", ["/PID", String(child.pid), "/T", "/F"], { windowsHide: true });
+    },
+  };
+}
+
+/** Looks again and again, ever less often; gives up after `ms`. */
+async function until(isTrue: () => boolean, ms: number): Promise<void> {
+  const deadline = performance.now() + ms;
+  for (let pauseMs = firstPauseMs; !isTrue() && performance.now() < deadline;) {
+    await new Promise((resolve) => {
+      setTimeout(resolve, pauseMs);
+    });
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs);
+  }
+}
