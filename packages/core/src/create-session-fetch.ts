@@ -155,6 +155,7 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
     return age >= 0 && age <= (options.statelessMaxAgeMs ?? 86_400_000);
   };
 
+  let hasProbed = false;
   const fetch: typeof globalThis.fetch = async (input, init) => {
     if (!isSameEndpoint(requestUrl(input), url)) return await fetchOther(input, init);
     const request = await readOutgoingRequest(input, init);
@@ -175,9 +176,10 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
     };
 
     const message = request.method === "POST" ? parseMessage(bodyText(request) ?? "") : undefined;
-    // A client that did not probe is told what is wrong: by a new attempt, which may also succeed.
-    const neverProbed =
-      message !== undefined && isRequest(message) && message.method === "initialize";
+    const method = message !== undefined && isRequest(message) ? message.method : undefined;
+    hasProbed ||= method === "server/discover";
+    // A client that does not probe is told what is wrong: by a new attempt, which may also succeed.
+    const neverProbed = method === "initialize" && !hasProbed;
     if (isStateless() && !neverProbed) return await passThrough(undefined);
     if (request.method === "DELETE") return emptyAnswer(204);
     if (request.method === "GET") return await inbound(request);
