@@ -131,10 +131,16 @@ export function createExchange({
     if (!recover && state.live === undefined && state.lost !== undefined) {
       throw notSentAgain(method, "definite");
     }
-    const ensured = await handshake.ensure(request, request.signal);
+    const mayHaveRun = attempts.isUncertain && !isSafeMethod(method);
+    const ensured = await handshake.ensure(request, request.signal).catch((error: unknown) => {
+      throw mayHaveRun && !request.signal?.aborted ? notSentAgain(method, "probable") : error;
+    });
     if ("refused" in ensured) {
-      // Anything else a client would take for the answer of an old server.
-      if (isAuthOrOutage(ensured.refused)) return toResponseFor(message.id, ensured.refused);
+      // Anything else a client would take for the answer of an old server. But after a 401 it
+      // would send again what may have been carried out.
+      if (isAuthOrOutage(ensured.refused) && !mayHaveRun) {
+        return toResponseFor(message.id, ensured.refused);
+      }
       if (attempts.isUncertain) throw notSentAgain(method, "probable", ensured.refused.status);
       throw sessionRefused(state, method, url, ensured.refused.status);
     }
