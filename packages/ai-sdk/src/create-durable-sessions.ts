@@ -1,4 +1,9 @@
-import { McpSessionError, type Principal, type StoredRecord } from "@durable-mcp/core";
+import {
+  McpSessionError,
+  type Principal,
+  type StoredRecord,
+  type StoredValue,
+} from "@durable-mcp/core";
 import type { McpClientConnection } from "./define-connection.ts";
 import { describeRecord } from "./describe-record.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
@@ -16,6 +21,7 @@ import {
   checkSessionId,
   parseRecord,
   parseRecordKey,
+  recordKey,
   recordOwner,
   recordPrefix,
   recordValue,
@@ -141,16 +147,22 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpClie
     },
 
     async clearTools(sessionId, selection) {
-      const clear = async ({ key, owner, ...stored }: StoredRecord): Promise<void> => {
+      const records = await recordsOf(sessionId, selection);
+      const { principal } = selection;
+      const owner = recordOwner(principal);
+      const clear = async (key: string, stored: StoredValue): Promise<void> => {
         const record = parseRecord(stored.value);
         if (record?.snapshot.kind !== "session" || !record.snapshot.toolList) return;
         const { toolList: _, ...snapshot } = record.snapshot;
         const next = recordValue({ ...record, snapshot, savedAt: now() });
         const result = await store.put(key, next, stored.revision, { owner });
         if (result.ok || result.current === undefined) return;
-        await clear({ ...result.current, key, owner, lastUsedAt: 0 });
+        await clear(key, result.current);
       };
-      await Promise.all((await recordsOf(sessionId, selection)).map(clear));
+      const clearings = records.map((stored) =>
+        clear(recordKey(parseRecordKey(stored.key)!, principal), stored),
+      );
+      await Promise.all(clearings);
     },
 
     async end(sessionId, selection) {

@@ -7,7 +7,14 @@ import {
 } from "@durable-mcp/core";
 import type { McpClientConnection } from "./define-connection.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
-import { parseRecord, parseRecordKey, recordValue, type SessionRecord } from "./session-record.ts";
+import {
+  parseRecord,
+  parseRecordKey,
+  recordKey,
+  recordOwner,
+  recordValue,
+  type SessionRecord,
+} from "./session-record.ts";
 import type { EndedSession } from "./stored-session.ts";
 
 /**
@@ -44,8 +51,11 @@ export async function endRecord({
   mode: EndMode;
   now: () => number;
 }): Promise<EndedSession | undefined> {
-  const { key, owner } = stored;
-  const { sessionId, connection } = parseRecordKey(key)!;
+  const name = parseRecordKey(stored.key)!;
+  const { sessionId, connection } = name;
+  // Not the record's: a store may list something in the principal's place.
+  const key = recordKey(name, principal);
+  const owner = recordOwner(principal);
   const url = definition && new URL(definition.options.url).href;
 
   const attempt = async ({

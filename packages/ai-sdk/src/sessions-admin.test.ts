@@ -1,6 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { startProcess } from "../test/durable-process.ts";
+import { createFingerprintingStore } from "../test/fingerprinting-store.ts";
 import { on, startNotebookServer } from "../test/notebook-server.ts";
 import { alice, bob, callForText } from "../test/step.ts";
 
@@ -32,6 +33,21 @@ const getToken = () => Promise.reject(new Error("nobody is there to log in"));
 
 const asOwner = ({ principal }: { principal: typeof alice | undefined }) =>
   principal && { principal };
+
+async function startFingerprinted() {
+  const server = await startNotebookServer();
+  let time = Date.now();
+  const now = () => time;
+  const plain = createMemoryStore({ now });
+  const { sessions } = startProcess(server, createFingerprintingStore(plain), { now });
+  await sessions.run("chat", { principal: alice }, ({ tools }) => addNote(tools, "a"));
+  const ofAlice = (await sessions.admin.list()).sessions[0]?.owner;
+  await sessions.run("chat", { principal: bob }, ({ tools }) => addNote(tools, "b"));
+  const pass = () => {
+    time += hour;
+  };
+  return { server, plain, sessions, ofAlice, pass };
+}
 
 test("the operator sees the sessions of all principals, without their ids", async () => {
   const { sessions, server } = await startIdle();
@@ -168,5 +184,49 @@ describe("a sweep", () => {
       });
     }
     expect((await sessions.admin.sweep({ idleForMs: 3_000 })).sessions).toEqual([]);
+  });
+});
+
+describe("a store that keeps a fingerprint in the principal's place", () => {
+  test("is swept with the principal that authorize knows", async () => {
+    const { server, sessions, ofAlice, pass } = await startFingerprinted();
+    pass();
+    const named: unknown[] = [];
+    const { sessions: swept } = await sessions.admin.sweep({
+      idleForMs: hour,
+      authorize: ({ owner, principal }) => {
+        named.push(principal);
+        return { principal: owner === ofAlice ? alice : bob };
+      },
+    });
+    expect(named).toEqual([undefined, undefined]);
+    expect(swept).toMatchObject([
+      { ended: true, removed: true },
+      { ended: true, removed: true },
+    ]);
+    expect(server.liveSessions()).toBe(0);
+  });
+
+  test("refuses the principal of somebody else", async () => {
+    const { server, sessions, pass } = await startFingerprinted();
+    pass();
+    const eve = { type: "user", issuer: "https://idp.test", id: "eve" } as const;
+    await expect(
+      sessions.admin.sweep({ idleForMs: hour, authorize: () => ({ principal: eve }) }),
+    ).rejects.toMatchObject({ code: "CONNECTION_INVALID" });
+    expect(server.liveSessions()).toBe(2);
+  });
+
+  test("lets principals see, restart, end and delete what is theirs", async () => {
+    const { server, plain, sessions } = await startFingerprinted();
+    const use = { principal: alice };
+    expect(await sessions.info("chat", use)).toHaveLength(1);
+    await sessions.clearTools("chat", use);
+    expect(await sessions.info("chat", use)).not.toMatchObject([{ tools: {} }]);
+    expect(await sessions.restart("chat", use)).toMatchObject([{ ended: true }]);
+    expect(await sessions.end("chat", use)).toMatchObject([{ removed: true }]);
+    expect(await sessions.deleteAll({ principal: bob })).toMatchObject([{ ended: true }]);
+    expect(server.liveSessions()).toBe(0);
+    expect((await plain.list({ limit: 10 })).records).toEqual([]);
   });
 });

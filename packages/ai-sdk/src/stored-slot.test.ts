@@ -48,6 +48,8 @@ describe("two openers", () => {
     expect(server.liveSessions()).toBe(1);
     const types = processes.map((process) => process.types());
     expect(types.filter((each) => each.includes("adopted"))).toHaveLength(1);
+    const events = JSON.stringify(processes.map((process) => process.events));
+    for (const id of [...server.sessionIds, "alice"]) expect(events).not.toContain(id);
   });
 
   test("end with one session when both find it lost", async () => {
