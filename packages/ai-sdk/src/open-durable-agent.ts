@@ -67,7 +67,7 @@ export class OpenDurableAgent<
   }
 
   /**
-   * Lets go of the session. When no stream is left, waits until all is written; else returns at
+   * Lets go of the session. When no call and no stream is left, waits until all is written; else returns at
    * once. Never rejects.
    */
   async dispose(): Promise<void> {
