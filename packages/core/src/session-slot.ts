@@ -118,11 +118,11 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     takeLossNotice() {
       const hadNotice = state.hasLossNotice;
       state.hasLossNotice = false;
-      if (state.snapshot?.kind === "session" && state.snapshot.replacesLost) {
-        const { replacesLost: _, ...told } = state.snapshot;
-        saveSnapshot(state, told);
-      }
-      return hadNotice;
+      if (state.snapshot?.kind !== "session" || !state.snapshot.replacesLost) return hadNotice;
+      const { replacesLost: _, ...told } = state.snapshot;
+      saveSnapshot(state, told);
+      // Also when it was another process that lost one, and its session was taken over.
+      return true;
     },
     async settle() {
       const { opening, confirming, ensuring } = state;
