@@ -108,11 +108,12 @@ export function createConnectionRegistry({
 
   const closeAll = async () => {
     endStep("closing");
-    const openings = connections.flatMap((connection) => [...connection.openings]);
+    const openings = () => connections.flatMap((connection) => [...connection.openings]);
     const handshakes = connections.map((connection) => connection.settle());
-    await within(disposeTimeoutMs, Promise.allSettled([...openings, ...handshakes]));
+    await within(disposeTimeoutMs, Promise.allSettled([...openings(), ...handshakes]));
     endStep("closed");
-    const closings = openings.map(async (opening) => await (await opening).close());
+    // Those, too, that were opened in the meantime.
+    const closings = openings().map(async (opening) => await (await opening).close());
     const endings = connections.map((connection) => connection.endSideSession());
     // A session whose start was aborted is being ended.
     const aborted = connections.map((connection) => connection.settle());

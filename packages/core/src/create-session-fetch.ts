@@ -100,7 +100,7 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
           session,
           url,
           createFetch: (slot) => createSessionFetch(forStartHook(options, slot)),
-          timeoutMs: timeouts.startMs ?? 60_000,
+          timeoutMs: timerMs(timeouts.startMs, 60_000),
         })),
     abandon: (session, { headers }) =>
       terminateSession({
@@ -112,7 +112,7 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
     afterRecovery: (lost, template, signal) =>
       relistTools({ state, lost, sendOwn, ids, tools, emit, template, signal }),
     recover,
-    timeoutMs: timeouts.initializeMs ?? 30_000,
+    timeoutMs: timerMs(timeouts.initializeMs, 30_000),
     now,
   });
   const serverRequests = questions ?? createServerRequests(ids);
@@ -132,7 +132,7 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
     isSafeToResend: options.isSafeToResend,
     classifyLoss: options.classifyLoss,
     retrySameId: options.retrySameId ?? false,
-    answerTimeoutMs: timeouts.answerMs ?? 300_000,
+    answerTimeoutMs: timerMs(timeouts.answerMs, 300_000),
     notify,
     recover,
   });
@@ -246,6 +246,13 @@ function forExceptions(options: SessionFetchOptions, slot: SessionSlot): Session
 function isOfStatelessEra(message: JsonRpcMessage): boolean {
   const meta = "params" in message ? message.params?.["_meta"] : undefined;
   return isRecord(meta) && Object.hasOwn(meta, "io.modelcontextprotocol/protocolVersion");
+}
+
+/** Timers end at once for what is longer, `Infinity` included. */
+const maxTimerMs = 2_147_483_647;
+
+function timerMs(ms: number | undefined, otherwise: number): number {
+  return Math.min(ms ?? otherwise, maxTimerMs);
 }
 
 function isSameEndpoint(a: URL, b: URL): boolean {

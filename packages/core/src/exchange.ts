@@ -223,8 +223,9 @@ export function createExchange({
     try {
       const ping = { method: "ping", id: ids.next() };
       const response = await orNever(sendOwn(ping, { template, session, signal }), signal);
-      await response.body?.cancel();
-      return response.ok;
+      // An outage of the server says nothing of the session.
+      const { loss } = await bufferAnswer(response, session, classifyLoss);
+      return loss === "none";
     } catch {
       return false;
     }
