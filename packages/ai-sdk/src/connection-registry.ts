@@ -114,10 +114,12 @@ export function createConnectionRegistry({
     endStep("closed");
     // Those, too, that were opened in the meantime.
     const closings = openings().map(async (opening) => await (await opening).close());
-    const endings = connections.map((connection) => connection.endSideSession());
-    // A session whose start was aborted is being ended.
-    const aborted = connections.map((connection) => connection.settle());
-    await within(disposeTimeoutMs, Promise.allSettled([...closings, ...endings, ...aborted]));
+    const endings = connections.map(async (connection) => {
+      // A session whose start was aborted is being ended.
+      await connection.settle();
+      await connection.endLooseSessions();
+    });
+    await within(disposeTimeoutMs, Promise.allSettled([...closings, ...endings]));
   };
 
   const registry: ConnectionRegistry = {

@@ -25,6 +25,7 @@ test("shows the snapshot, whether it changed and whether it is settled, and noth
     "settle",
     "snapshot",
     "takeLossNotice",
+    "unfinished",
   ]);
 });
 
@@ -48,6 +49,7 @@ test("refuses a slot that it did not make", () => {
   const foreign: SessionSlot = {
     snapshot: undefined,
     changed: false,
+    unfinished: undefined,
     takeLossNotice: () => false,
     settle: () => Promise.resolve(),
   };
