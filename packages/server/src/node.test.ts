@@ -94,3 +94,23 @@ test("a foreign Host is refused over HTTP too", async () => {
   });
   expect(status).toBe(403);
 });
+
+// The client takes only a result for the end of a stream, and came back each second, for ever.
+test("a call that the official client gave up is not asked for again and again", async () => {
+  const { handler } = createReplicas({ retryMs: 10 }).start();
+  const gets: number[] = [];
+  const listener = toNodeHandler(async (request) => {
+    const response = await handler(request);
+    if (request.headers.has("last-event-id")) gets.push(response.status);
+    return response;
+  });
+  await using server = await listen(listener);
+  const { client } = await connect(server.url);
+  const call = client.callTool({ name: "hang", arguments: {} }, undefined, { timeout: 50 });
+  await expect(call).rejects.toThrow("timed out");
+  await expect.poll(() => gets.at(-1)).toBe(204);
+  const { length } = gets;
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(gets).toHaveLength(length);
+  await client.close();
+});
