@@ -163,3 +163,31 @@ test("a server that negotiates otherwise than before is not put in its place", a
   expect(await other.client.call(id, "list")).toMatchObject({ status: 404 });
   expect(replicas.events.map(({ type }) => type)).toContain("restore-failed");
 });
+
+const initialize = {
+  id: "init",
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "", version: "" },
+  },
+};
+
+test("drain waits for the answer to initialize, whose headers are out before it is stored", async () => {
+  const store = createMemoryStore();
+  const { client, handler } = createReplicas().start({
+    store: {
+      ...store,
+      put: async (...args) => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return await store.put(...args);
+      },
+    },
+  });
+  const response = await client.post(undefined, initialize);
+  const drained = handler.drain();
+  const [answer] = await readMessages(response);
+  expect(answer?.message.result).toBeDefined();
+  await drained;
+});

@@ -146,6 +146,8 @@ export async function createLiveSession<State extends object>(
   let dispatchTurn: Promise<unknown> = Promise.resolve();
   let followTurn: Promise<unknown> = Promise.resolve();
   let onInitialize = options.onInitialize;
+  /** A new session's first request, until it is answered. */
+  let initializing: RequestId | undefined;
 
   const state = createSharedState<State>({
     state: stored.record.state,
@@ -255,6 +257,7 @@ export async function createLiveSession<State extends object>(
   }
 
   async function settled(request: JSONRPCRequest): Promise<void> {
+    if (request.method === "initialize") initializing = undefined;
     const exchange = exchangeOf.get(request);
     if (!exchange) return;
     if (exchanges.get(request.id) === exchange) exchanges.delete(request.id);
@@ -384,10 +387,15 @@ export async function createLiveSession<State extends object>(
       return listening.signal;
     },
     get requestsInFlight() {
-      return exchanges.size + opening;
+      return exchanges.size + opening + (initializing === undefined ? 0 : 1);
     },
     isServing: (requestId) => exchanges.has(requestId),
-    initialize: (post) => handOver(post),
+    initialize: async (post) => {
+      initializing = post.requests[0]!.id;
+      const response = await handOver(post);
+      if (!response.ok) initializing = undefined;
+      return response;
+    },
     replayInitialize: async (url) => {
       const { initialize, protocolVersion } = stored.record;
       const headers = {
@@ -437,6 +445,9 @@ export async function createLiveSession<State extends object>(
     },
     close: async () => {
       closing.abort();
+      if (initializing !== undefined) {
+        await transport.send(outcomeUnknown(initializing)).catch(() => {});
+      }
       for (const id of exchanges.keys()) {
         const error = outcomeUnknown(id) as Answer;
         const exchange = exchanges.get(id)!;
