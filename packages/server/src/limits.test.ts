@@ -196,3 +196,11 @@ test.each([
   );
   expect(outcome).toBe(status);
 });
+
+test("a call whose state could not be stored is in flight no longer, in JSON too", async () => {
+  const { client } = createReplicas({ answers: "json", limits: { stateBytes: 100 } }).start();
+  const id = await client.initialize();
+  const answer = await client.call(id, "add", { text: "x".repeat(200) }, 5);
+  expect(answer.error?.data?.code).toBe("STATE_INVALID");
+  expect(await client.call(id, "list", {}, 5)).toMatchObject({ status: 200 });
+});

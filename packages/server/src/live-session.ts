@@ -196,11 +196,12 @@ export async function createLiveSession<State extends object>(
         if (request.method === "initialize") await onInitialize(negotiatedVersion(answer));
         else if ("result" in answer) await remember(request);
         if (exchange) await state.settle(exchange.hold);
-        // In JSON there is no coming back for an answer.
-        if (answers === "json") await exchange?.logged.forget(request.id).catch(() => {});
         return answer;
       } catch (error) {
         return failure(request.id, error);
+      } finally {
+        // In JSON there is no coming back for an answer.
+        if (answers === "json") await exchange?.logged.forget(request.id).catch(() => {});
       }
     },
     onRelated: (request, message) => {
