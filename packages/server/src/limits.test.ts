@@ -204,3 +204,15 @@ test("a call whose state could not be stored is in flight no longer, in JSON too
   expect(answer.error?.data?.code).toBe("STATE_INVALID");
   expect(await client.call(id, "list", {}, 5)).toMatchObject({ status: 200 });
 });
+
+test("of two requests with one id that come at once only one runs", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  const answers = await Promise.all([
+    client.post(id, [hang(1), hang(2)]),
+    client.post(id, hang(1)),
+  ]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+  expect((await client.post(id, [hang(3), hang(3)])).status).toBe(409);
+  expect((await client.post(id, hang(3))).status).toBe(200);
+});

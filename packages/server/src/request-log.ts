@@ -97,14 +97,24 @@ export function createRequestLog(options: RequestLogOptions) {
         const record: RequestRecord = { ...base, ids: own, open: own, events: [], last: 0 };
         return { id, key: keyOf(hash, id), record, revision: undefined as string | undefined };
       });
-      for (const row of rows) {
-        row.revision = await claim(row.key, row.record, owner);
-        if (row.revision !== undefined) continue;
-        const claimed = rows.filter((other) => other.revision !== undefined);
-        await Promise.all(claimed.map((other) => store.delete(other.key, other.revision)));
-        return undefined;
+      async function withdraw(): Promise<void> {
+        served.delete(nonce);
+        const claimed = rows.filter((row) => row.revision !== undefined);
+        await Promise.all(claimed.map((row) => store.delete(row.key, row.revision)));
       }
+      // Before the first claim: whoever meets it must not take it for that of a dead request.
       served.add(nonce);
+      try {
+        for (const row of rows) {
+          row.revision = await claim(row.key, row.record, owner);
+          if (row.revision !== undefined) continue;
+          await withdraw();
+          return undefined;
+        }
+      } catch (error) {
+        await withdraw().catch(() => {});
+        throw error;
+      }
       const stream = rows[0]!;
       const eventId = eventIds.of({ stream: requestKeyPart(ids[0]), nonce });
       let turn: Promise<unknown> = Promise.resolve();
