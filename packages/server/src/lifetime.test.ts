@@ -1,7 +1,7 @@
 import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
 import { InitializeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
-import { createRawClient, readMessages } from "../test/raw-client.ts";
+import { createRawClient, readMessages, takeEvents, whenListening } from "../test/raw-client.ts";
 import { createReplicas } from "../test/replicas.ts";
 import { createNotesServer, type Notes } from "../test/notes-server.ts";
 import { createSessionHandler } from "./index.ts";
@@ -190,4 +190,20 @@ test("drain waits for the answer to initialize, whose headers are out before it 
   const [answer] = await readMessages(response);
   expect(answer?.message.result).toBeDefined();
   await drained;
+});
+
+test("a listening stream hears what is said after a silence longer than the idle time-out", async () => {
+  const { clock, client } = startWithClock({ idleTimeoutMs: 1_000 });
+  const id = await client.initialize();
+  const [one, two] = (await whenListening(await client.get(id))).body!.tee();
+  const first = takeEvents(new Response(one), 1);
+  const both = takeEvents(new Response(two), 2);
+  await client.call(id, "announce");
+  await first;
+  for (let n = 0; n < 3; n++) {
+    clock.now += 900;
+    expect(await client.call(id, "list")).toMatchObject({ status: 200 });
+  }
+  await client.call(id, "announce");
+  expect(new Set((await both).map(({ eventId }) => eventId)).size).toBe(2);
 });
