@@ -207,3 +207,18 @@ test("a listening stream hears what is said after a silence longer than the idle
   await client.call(id, "announce");
   expect(new Set((await both).map(({ eventId }) => eventId)).size).toBe(2);
 });
+
+// As after a failover to a copy that was behind; it was tried again for ever.
+test("a store that lost its last writes is a conflict, not a call that never ends", async () => {
+  const store = createMemoryStore();
+  const { client: ours } = createReplicas().start({ store });
+  const id = await ours.initialize();
+  await ours.call(id, "add", { text: "a" });
+  const { records } = await store.list({ limit: 100 });
+  const { key, value, owner } = records.find((record) => record.key.includes('"session"'))!;
+  await ours.call(id, "add", { text: "b" });
+  await store.delete(key);
+  await store.put(key, value, null, { owner });
+  expect((await ours.call(id, "add", { text: "c" })).error?.data?.code).toBe("STATE_CONFLICT");
+  expect(await ours.call(id, "add", { text: "c" })).toMatchObject({ text: "2 notes" });
+});
