@@ -216,3 +216,10 @@ test("of two requests with one id that come at once only one runs", async () => 
   expect((await client.post(id, [hang(3), hang(3)])).status).toBe(409);
   expect((await client.post(id, hang(3))).status).toBe(200);
 });
+
+test("a malformed initialize within a session does not end it", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  await readMessages(await client.post(id, { id: 9, method: "initialize", params: {} }));
+  expect(await client.call(id, "list")).toMatchObject({ status: 200 });
+});

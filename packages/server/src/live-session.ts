@@ -193,8 +193,12 @@ export async function createLiveSession<State extends object>(
     beforeAnswer: async (request, answer) => {
       const exchange = exchangeOf.get(request);
       try {
-        if (request.method === "initialize") await onInitialize(negotiatedVersion(answer));
-        else if ("result" in answer) await remember(request);
+        if (request.method === "initialize") {
+          const tell = onInitialize;
+          // Only the first one is about the session; another one is a mistake of the client's.
+          onInitialize = async () => {};
+          await tell(negotiatedVersion(answer));
+        } else if ("result" in answer) await remember(request);
         if (exchange) await state.settle(exchange.hold);
         return answer;
       } catch (error) {
