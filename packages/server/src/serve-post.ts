@@ -38,12 +38,16 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
   const { parts, directory, adopt, drainingFor } = options;
   const { settings, emit } = parts;
 
-  async function initialize(post: Post, first: JSONRPCRequest): Promise<Response> {
+  function refusalOfNew(): Response | undefined {
     const retryAfter = drainingFor();
-    if (retryAfter !== undefined) {
-      emit({ type: "refused", reason: "draining" });
-      return unavailable("This server is shutting down and starts no new sessions.", retryAfter);
-    }
+    if (retryAfter === undefined) return undefined;
+    emit({ type: "refused", reason: "draining" });
+    return unavailable("This server is shutting down and starts no new sessions.", retryAfter);
+  }
+
+  async function initialize(post: Post, first: JSONRPCRequest): Promise<Response> {
+    const refusal = refusalOfNew();
+    if (refusal) return refusal;
     if (!isInitializeRequest(first) || post.body.messages.length > 1) {
       return errorAnswer(400, -32600, "Invalid Request: initialize is not as specified", {
         id: first.id,
@@ -137,6 +141,8 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
       return errorAnswer(400, -32000, "Bad Request: Mcp-Session-Id header is required");
     }
     if (!adopt || body.requests.length === 0) return sessionNotFound();
+    const refusalToAdopt = refusalOfNew();
+    if (refusalToAdopt) return refusalToAdopt;
     const adopted = await adopt(sessionId, request, caller);
     const response = await inSession(post, adopted);
     const headers = new Headers(response.headers);

@@ -87,3 +87,13 @@ describe("wrapFetchHandler", () => {
     expect(events).toEqual([]);
   });
 });
+
+test("while a handler drains it adopts nobody", async () => {
+  const { client, handler } = createReplicas({ unknownSession: "adopt" }).start();
+  const id = await client.initialize();
+  const params = { name: "wait", arguments: { ms: 100 } };
+  await client.post(id, { id: 1, method: "tools/call", params });
+  const drained = handler.drain();
+  expect(await client.call("unknown", "list")).toMatchObject({ status: 503 });
+  await drained;
+});
