@@ -222,3 +222,18 @@ test("a store that lost its last writes is a conflict, not a call that never end
   expect((await ours.call(id, "add", { text: "c" })).error?.data?.code).toBe("STATE_CONFLICT");
   expect(await ours.call(id, "add", { text: "c" })).toMatchObject({ text: "2 notes" });
 });
+
+test("drain does not wait for ever for a server that is never built", async () => {
+  const replicas = createReplicas();
+  const id = await replicas.start().client.initialize();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { client, handler } = replicas.start({
+    createServer: () => {
+      ask();
+      return new Promise(() => {});
+    },
+  });
+  void client.call(id, "list");
+  await asked;
+  await expect(handler.drain({ timeoutMs: 20 })).resolves.toBeUndefined();
+});
