@@ -237,3 +237,38 @@ test("drain does not wait for ever for a server that is never built", async () =
   await asked;
   await expect(handler.drain({ timeoutMs: 20 })).resolves.toBeUndefined();
 });
+
+// Both run where nobody awaits them (a timer, a signal): a rejection would end the process.
+test("sweep and drain survive a store that cannot be reached", async () => {
+  const store = createMemoryStore();
+  let isDown = false;
+  const unlessDown = <T>(run: () => Promise<T>) =>
+    isDown ? Promise.reject(new Error("down")) : run();
+  const replicas = createReplicas();
+  const { client, handler } = replicas.start({
+    store: {
+      ...store,
+      get: (key) => unlessDown(() => store.get(key)),
+      delete: (...args) => unlessDown(() => store.delete(...args)),
+    },
+  });
+  await client.initialize();
+  isDown = true;
+  expect(await handler.sweep()).toBe(0);
+  expect(handler.liveSessions).toBe(1);
+  await handler.drain();
+  expect(replicas.events).toContainEqual(expect.objectContaining({ type: "store-failed" }));
+});
+
+test("a second drain does not open a handler again", async () => {
+  const { handler, client } = createReplicas({
+    principal: (request) =>
+      request.headers.has("x-hang") ? new Promise(() => {}) : { type: "anonymous" },
+  }).start();
+  const id = await client.initialize();
+  void client.post(id, { id: 1, method: "ping" }, { "x-hang": "yes" });
+  await handler.drain({ timeoutMs: 20 });
+  const again = handler.drain({ timeoutMs: 20 });
+  expect(await client.call(id, "list")).toMatchObject({ status: 503 });
+  await again;
+});
