@@ -1,5 +1,8 @@
 import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
-import { InitializeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import {
+  InitializeRequestSchema,
+  SubscribeRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
 import { createRawClient, readMessages, takeEvents, whenListening } from "../test/raw-client.ts";
 import { createReplicas } from "../test/replicas.ts";
@@ -271,4 +274,45 @@ test("a second drain does not open a handler again", async () => {
   const again = handler.drain({ timeoutMs: 20 });
   expect(await client.call(id, "list")).toMatchObject({ status: 503 });
   await again;
+});
+
+test("a request whose server comes after the drain may be sent again: 503, not a lost session", async () => {
+  const replicas = createReplicas();
+  const one = replicas.start();
+  const id = await one.client.initialize();
+  const { promise: built, resolve: build } = Promise.withResolvers<void>();
+  const { client, handler } = replicas.start({
+    createServer: async ({ session }) => {
+      await built;
+      return createNotesServer(session);
+    },
+  });
+  const answers = [client.call(id, "list"), client.post(undefined, initialize)];
+  await handler.drain({ timeoutMs: 20 });
+  build();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([503, 503]);
+  expect(await one.client.call(id, "list")).toMatchObject({ status: 200 });
+});
+
+test("a session that ends while its subscriptions are restored leaves no request waiting", async () => {
+  const replicas = createReplicas();
+  const one = replicas.start();
+  const id = await one.client.initialize();
+  const params = { uri: "a://b" };
+  await readMessages(await one.client.post(id, { id: 5, method: "resources/subscribe", params }));
+  const { promise: subscribing, resolve: subscribe } = Promise.withResolvers<void>();
+  const { client } = replicas.start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      mcp.server.setRequestHandler(SubscribeRequestSchema, () => {
+        subscribe();
+        return new Promise(() => {});
+      });
+      return mcp;
+    },
+  });
+  const call = client.call(id, "list");
+  await subscribing;
+  await client.end(id);
+  expect(await call).toMatchObject({ status: 404 });
 });

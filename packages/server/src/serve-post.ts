@@ -61,8 +61,9 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
     const { live, release, hash } = await directory.start(post.caller, first.params);
     try {
       const response = await live.initialize(toClientPost(post, post.body.value, [first]));
-      if (!response.ok) await directory.remove({ hash });
-      return response;
+      if (response.ok) return response;
+      await directory.remove({ hash });
+      return live.closed.aborted ? closedMeanwhile() : response;
     } finally {
       release();
     }
@@ -82,6 +83,10 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
         });
       }
       const response = await live.post(toClientPost(post, body, requests));
+      // Its server was closed in this process, for a deploy say: not the end of the session.
+      if (response?.status === 404 && live.closed.aborted && (await session.stored.load())) {
+        return closedMeanwhile();
+      }
       if (response) return response;
       emit({ type: "refused", reason: "duplicate-request" });
       return errorAnswer(409, -32600, "A request with this id is in flight in this session");
@@ -149,6 +154,10 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
     headers.set("mcp-session-id", adopted.sessionId);
     return new Response(response.body, { status: response.status, headers });
   };
+}
+
+function closedMeanwhile(): Response {
+  return unavailable("The server of this session was closed in this process.", 1);
 }
 
 function toClientPost(post: Post, body: unknown, requests: readonly JSONRPCRequest[]) {
