@@ -122,6 +122,8 @@ interface Exchange {
   readonly hold: StateHold;
   readonly open: Set<RequestId>;
   readonly release: () => void;
+  /** Some answer will not come, for which the transport would keep the stream open. */
+  hasCancelled?: boolean;
 }
 
 /** Characters of the URIs that a session is subscribed to. */
@@ -268,6 +270,7 @@ export async function createLiveSession<State extends object>(
     if (exchanges.get(request.id) === exchange) exchanges.delete(request.id);
     exchange.open.delete(request.id);
     if (exchange.open.size > 0) return;
+    if (exchange.hasCancelled && answers === "sse") transport.closeSSEStream(request.id);
     end(exchange);
     if (answers === "json") return;
     answered.push(exchange.logged);
@@ -284,11 +287,9 @@ export async function createLiveSession<State extends object>(
   async function endCancelled(request: JSONRPCRequest): Promise<void> {
     const exchange = exchangeOf.get(request);
     if (!exchange) return;
+    exchange.hasCancelled = true;
     await exchange.logged.forget(request.id);
-    if (answers === "sse") {
-      if (exchange.logged.ids.length === 1) transport.closeSSEStream(request.id);
-      return;
-    }
+    if (answers === "sse") return;
     const error = { code: -32603, message: "The request was cancelled." };
     await transport.send({ jsonrpc: "2.0", id: request.id, error });
   }
