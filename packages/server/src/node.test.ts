@@ -65,22 +65,28 @@ test("an error as an answer ends the official client's stream for good", async (
   await client.close();
 });
 
-test("takes a body that a parser in front of it has read", async () => {
-  const { handler } = createReplicas().start();
-  const serve = toNodeHandler(handler);
-  await using server = await listen((request, response) => {
-    void (async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      const parsed: unknown = JSON.parse(Buffer.concat(chunks).toString() || "null");
-      Object.assign(request, { body: parsed ?? undefined });
-      serve(request, response);
-    })();
-  });
-  const { client } = await connect(server.url);
-  expect(textOf(await client.callTool({ name: "add", arguments: { text: "a" } }))).toBe("1 notes");
-  await client.close();
-});
+test.each(["json", "raw"])(
+  "takes a body that a %s parser in front of it has read",
+  async (parser) => {
+    const { handler } = createReplicas().start();
+    const serve = toNodeHandler(handler);
+    await using server = await listen((request, response) => {
+      void (async () => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of request) chunks.push(chunk as Buffer);
+        const raw = Buffer.concat(chunks);
+        const parsed: unknown = JSON.parse(raw.toString() || "null");
+        Object.assign(request, { body: parser === "raw" ? raw : (parsed ?? undefined) });
+        serve(request, response);
+      })();
+    });
+    const { client } = await connect(server.url);
+    expect(textOf(await client.callTool({ name: "add", arguments: { text: "a" } }))).toBe(
+      "1 notes",
+    );
+    await client.close();
+  },
+);
 
 test("a foreign Host is refused over HTTP too", async () => {
   const { handler } = createReplicas().start();
