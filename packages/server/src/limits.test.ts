@@ -185,6 +185,8 @@ test.each([
     { allowedHosts: ["mcp.example"], allowedOrigins: ["https://app.example"] },
     200,
   ],
+  ["mcp.example:8443", "https://mcp.example:8443", { allowedHosts: ["mcp.example:8443"] }, 200],
+  ["mcp.example:8443", "https://mcp.example:1", { allowedHosts: ["mcp.example:8443"] }, 403],
   ["anything", "https://anything", { allowedHosts: "any" }, 200],
 ] as const)("Host %s, Origin %s, %o: %i", async (host, origin, options, status) => {
   const { handler } = createReplicas().start(options);
