@@ -4,7 +4,13 @@ import {
   SubscribeRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
-import { createRawClient, readMessages, takeEvents, whenListening } from "../test/raw-client.ts";
+import {
+  createRawClient,
+  readMessages,
+  takeEventId,
+  takeEvents,
+  whenListening,
+} from "../test/raw-client.ts";
 import { createReplicas } from "../test/replicas.ts";
 import { createNotesServer, type Notes } from "../test/notes-server.ts";
 import { createSessionHandler } from "./index.ts";
@@ -315,4 +321,23 @@ test("a session that ends while its subscriptions are restored leaves no request
   await subscribing;
   await client.end(id);
   expect(await call).toMatchObject({ status: 404 });
+});
+
+test("a client that comes back for an answer that could not be stored does not wait for it", async () => {
+  const store = createMemoryStore();
+  let isDown = false;
+  const { client } = createReplicas().start({
+    store: {
+      ...store,
+      put: (...args) => (isDown ? Promise.reject(new Error("down")) : store.put(...args)),
+    },
+  });
+  const id = await client.initialize();
+  const first = await takeEventId(await client.post(id, wait(7, 50)));
+  isDown = true;
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  isDown = false;
+  const [answer] = await readMessages(await client.get(id, first));
+  expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
+  expect(await client.call(id, "list", {}, 7)).toMatchObject({ status: 200 });
 });

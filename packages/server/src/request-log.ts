@@ -133,7 +133,13 @@ export function createRequestLog(options: RequestLogOptions) {
         const answered = answeredId(message);
         const other = rows.find((row) => row !== stream && row.id === answered);
         if (other) await write(other, { ...other.record, open: [] });
-        if (!(await write(stream, appendMessage(stream.record, message, bounds)))) return undefined;
+        const record = appendMessage(stream.record, message, bounds);
+        const isKept = await write(stream, record).catch((error: unknown) => {
+          // Its last answer will not be stored: who comes back for it must not wait for it.
+          if (record.open.length === 0) served.delete(nonce);
+          throw error;
+        });
+        if (!isKept) return undefined;
         waker.wake(stream.key);
         return eventId(stream.record.last);
       }
