@@ -100,7 +100,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   clearTools(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<void>;
   /**
    * Ends MCP sessions on their servers, then removes them from the store. What could not be ended
-   * is kept, to be tried again.
+   * is kept; the next step on it tries once more.
    */
   end(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
   /**
