@@ -108,15 +108,18 @@ export function createConnectionRegistry({
 
   const closeAll = async () => {
     endStep("closing");
-    const openings = connections.flatMap((connection) => [...connection.openings]);
+    const openings = () => connections.flatMap((connection) => [...connection.openings]);
     const handshakes = connections.map((connection) => connection.settle());
-    await within(disposeTimeoutMs, Promise.allSettled([...openings, ...handshakes]));
+    await within(disposeTimeoutMs, Promise.allSettled([...openings(), ...handshakes]));
     endStep("closed");
-    const closings = openings.map(async (opening) => await (await opening).close());
-    const endings = connections.map((connection) => connection.endSideSession());
-    // A session whose start was aborted is being ended.
-    const aborted = connections.map((connection) => connection.settle());
-    await within(disposeTimeoutMs, Promise.allSettled([...closings, ...endings, ...aborted]));
+    // Those, too, that were opened in the meantime.
+    const closings = openings().map(async (opening) => await (await opening).close());
+    const endings = connections.map(async (connection) => {
+      // A session whose start was aborted is being ended.
+      await connection.settle();
+      await connection.endLooseSessions();
+    });
+    await within(disposeTimeoutMs, Promise.allSettled([...closings, ...endings]));
   };
 
   const registry: ConnectionRegistry = {

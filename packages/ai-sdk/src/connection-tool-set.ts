@@ -7,8 +7,13 @@ import type { McpConnection } from "./mcp-connection.ts";
  * missing, because its connection is down. Those of other connections are there at run time only;
  * where no connection has schemas it is a `ToolSet` of any names.
  */
-export type ConnectionToolSet<CONNECTIONS extends Record<string, McpConnection>> =
-  string extends keyof CONNECTIONS ? ToolSet : NamedTools<KnownTools<CONNECTIONS>>;
+export type ConnectionToolSet<CONNECTIONS extends Record<string, McpConnection>> = Listed<
+  string extends keyof CONNECTIONS ? ToolSet : NamedTools<KnownTools<CONNECTIONS>>
+>;
+
+// Over the members of a mapped type TypeScript compares what two registries have, and not just what
+// they were declared with: one with known connections can be used where any will do.
+type Listed<TOOLS> = { [NAME in keyof TOOLS]: TOOLS[NAME] };
 
 // An index signature beside the names would take their types away: `Tool<any>` & `Tool<INPUT>`.
 type NamedTools<TOOLS> = [keyof TOOLS] extends [never] ? ToolSet : Partial<TOOLS>;

@@ -10,6 +10,7 @@ import {
   type DurableSessions,
   type McpClientConnection,
   type Principal,
+  type SessionLease,
 } from "./index.ts";
 
 const principal: Principal = { type: "app" };
@@ -28,6 +29,13 @@ const typed = createDurableSessions({
   }),
   store,
 });
+const otherNotes = () =>
+  defineMcpClientConnection({
+    url: "http://a/mcp",
+    description,
+    session: "stateful",
+    schemas: { add_note: { inputSchema: z.object({ count: z.number() }) } },
+  });
 declare const connections: Record<string, McpClientConnection>;
 const untyped = createDurableSessions({
   provider: createConnectionProvider({ connections }),
@@ -60,5 +68,11 @@ test("only declared connections can be named", () => {
 
 test("sessions of any connections are DurableSessions", () => {
   expectTypeOf(untyped).toExtend<DurableSessions>();
-  expectTypeOf(typed).toExtend<DurableSessions<any>>();
+  expectTypeOf(typed).toExtend<DurableSessions>();
+  expectTypeOf<Awaited<ReturnType<typeof typed.open>>>().toExtend<SessionLease>();
+});
+
+test("sessions of other connections are not those that are asked for", () => {
+  type Other = DurableSessions<{ notes: ReturnType<typeof otherNotes> }>;
+  expectTypeOf<Other>().not.toExtend<typeof typed>();
 });

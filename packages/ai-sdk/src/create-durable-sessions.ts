@@ -4,7 +4,7 @@ import {
   type StoredRecord,
   type StoredValue,
 } from "@durable-mcp/core";
-import type { McpClientConnection } from "./define-connection.ts";
+import { clientConnections, type McpConnection } from "./mcp-connection.ts";
 import { describeRecord } from "./describe-record.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import type {
@@ -44,7 +44,7 @@ const endedAtOnce = 10;
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`
  */
-export function createDurableSessions<CONNECTIONS extends Record<string, McpClientConnection>>({
+export function createDurableSessions<CONNECTIONS extends Record<string, McpConnection>>({
   provider,
   store,
   agent: ownAgent,
@@ -84,7 +84,7 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpClie
   };
 
   const endAll = async (records: readonly StoredRecord[], principal: Principal, mode: EndMode) => {
-    const declared: Record<string, McpClientConnection> = declaredFor(principal);
+    const declared = clientConnections(declaredFor(principal));
     const ended = await inParallel(records, endedAtOnce, async (stored) => {
       const { connection } = parseRecordKey(stored.key)!;
       const definition = Object.hasOwn(declared, connection) ? declared[connection] : undefined;
@@ -99,8 +99,16 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpClie
       recordOwner(principal);
       abortSignal?.throwIfAborted();
       const declared = declaredFor(principal);
-      const shared = { store, agent, sessionId, principal, declared, touchIntervalMs, emit, now };
-      const slots = await loadStepSlots(shared);
+      const slots = await loadStepSlots({
+        store,
+        agent,
+        sessionId,
+        principal,
+        declared: clientConnections(declared),
+        touchIntervalMs,
+        emit,
+        now,
+      });
       const registry = createRegistry({ declared, principal, abortSignal, slotFor: slots.of });
       const close = async () => {
         await registry.dispose();
@@ -132,7 +140,7 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpClie
     async status(sessionId, { timeoutMs = 5_000, ...selection }) {
       const { principal } = selection;
       const records = await recordsOf(sessionId, selection);
-      const declared: Record<string, McpClientConnection> = declaredFor(principal);
+      const declared = clientConnections(declaredFor(principal));
       const pings = records.map(async ({ key, value }) => {
         const { connection } = parseRecordKey(key)!;
         const definition = Object.hasOwn(declared, connection) ? declared[connection] : undefined;
@@ -188,7 +196,13 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpClie
       return results;
     },
 
-    admin: createSessionsAdmin({ store, agent, declaredFor, touchIntervalMs, now }),
+    admin: createSessionsAdmin({
+      store,
+      agent,
+      declaredFor: (principal) => clientConnections(declaredFor(principal)),
+      touchIntervalMs,
+      now,
+    }),
   };
   return sessions;
 }

@@ -152,3 +152,17 @@ describe("dispose", () => {
     expect(opening.provider.commit(opening.registry, {})).toEqual({});
   }, 15_000);
 });
+
+test("dispose ends a session whose handshake was aborted before it was saved", async () => {
+  const { server, provider } = await startRegistry();
+  const controller = new AbortController();
+  const registry = provider.create({ principal: alice, abortSignal: controller.signal });
+  server.intercept(on("notifications/initialized", () => undefined));
+  const opening = registry.client("notes");
+  await vi.waitFor(() => expect(server.log).toContain("POST notifications/initialized"));
+  controller.abort(new Error("left"));
+  await expect(opening).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
+  await registry.dispose();
+  expect(server.log.at(-1)).toBe("DELETE");
+  expect(provider.commit(registry, {})).toEqual({});
+});

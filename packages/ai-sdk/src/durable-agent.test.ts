@@ -419,6 +419,23 @@ describe("an open durable agent", () => {
     await expectReleased(1);
   });
 
+  // What `return open.generate(…)` without `await` does below an `await using`.
+  test("is kept by a call that is still on its way when it is disposed of", async () => {
+    const { agent, expectReleased } = await startAgents();
+    const session = await agent([add("a")], "Noted.").open(options);
+    const generating = session.generate({ prompt });
+    await session.dispose();
+    expect(JSON.stringify((await generating).steps[0]?.toolResults)).toContain("1 notes");
+    await expectReleased(1);
+    const next = await agent([add("b")], "Noted.").open(options);
+    const streaming = next.stream({ prompt });
+    await next.dispose();
+    const { steps } = await streaming;
+    expect(JSON.stringify((await steps)[0]?.toolResults)).toContain("2 notes");
+    await expectReleased(2);
+    await expect(next.generate({ prompt })).rejects.toThrow(/released already/);
+  });
+
   test("refuses to stream when it was released", async () => {
     const { agent } = await startAgents();
     const open = await agent("Done.").open(options);

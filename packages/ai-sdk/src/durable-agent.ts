@@ -1,11 +1,11 @@
 import type { Principal } from "@durable-mcp/core";
 import type { Agent, FlexibleSchema, OutputInterface, ToolLoopAgentSettings, ToolSet } from "ai";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
-import type { McpClientConnection } from "./define-connection.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 import type { DurableSessions, SessionUse } from "./durable-sessions.ts";
 import { OpenDurableAgent } from "./open-durable-agent.ts";
 
-type Connections = Record<string, McpClientConnection>;
+type Connections = Record<string, McpConnection>;
 type RuntimeContext = Record<string, unknown>;
 
 /** Which agent session a call goes on with, and on whose behalf. */

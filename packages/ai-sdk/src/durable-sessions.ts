@@ -2,13 +2,13 @@ import type { Principal, SessionStore } from "@durable-mcp/core";
 import type { ConnectionProvider } from "./connection-provider.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
-import type { McpClientConnection } from "./define-connection.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import type { SessionLease } from "./session-lease.ts";
 import type { DurableSessionsAdmin } from "./sessions-admin.ts";
 import type { EndedSession, SessionPage, SessionStatus, StoredSession } from "./stored-session.ts";
 
-type Connections = Record<string, McpClientConnection>;
+type Connections = Record<string, McpConnection>;
 
 export interface DurableSessionsOptions<CONNECTIONS extends Connections> {
   /** The application's connections, from `createConnectionProvider`. */
@@ -100,7 +100,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   clearTools(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<void>;
   /**
    * Ends MCP sessions on their servers, then removes them from the store. What could not be ended
-   * is kept, to be tried again.
+   * is kept; the next step on it tries once more.
    */
   end(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
   /**

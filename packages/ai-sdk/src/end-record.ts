@@ -57,6 +57,8 @@ export async function endRecord({
   const key = recordKey(name, principal);
   const owner = recordOwner(principal);
   const url = definition && new URL(definition.options.url).href;
+  /** What an attempt could not end, also when the record had to be looked at again. */
+  let notEnded: EndedSession | undefined;
 
   const attempt = async ({
     value,
@@ -103,6 +105,7 @@ export async function endRecord({
     const wasClaimed = record.snapshot.kind === "lost";
     const isKept = failure && mode !== "delete" && !(mode === "sweep" && wasClaimed);
     if (isKept) return outcome;
+    if (failure) notEnded = outcome;
     if (mode === "restart") {
       await write(claim.revision, []);
       return outcome;
@@ -116,7 +119,8 @@ export async function endRecord({
   let current: StoredValue = stored;
   for (;;) {
     const outcome = await attempt(current);
-    if (outcome === undefined || !("revision" in outcome)) return outcome;
+    if (outcome === undefined) return notEnded && { ...notEnded, removed: true };
+    if (!("revision" in outcome)) return { ...outcome, ...notEnded, removed: outcome.removed };
     if (mode === "sweep") return undefined;
     current = outcome;
   }

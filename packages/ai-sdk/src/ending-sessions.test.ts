@@ -226,6 +226,22 @@ describe("end", () => {
 });
 
 describe("deleteAll", () => {
+  test("says what it could not end also when somebody wrote the record meanwhile", async () => {
+    const { sessions, server, store, held } = await startUsed("chat");
+    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+    held.before("delete", async () => {
+      held.heal();
+      const [record] = (await store.list({ limit: 1 })).records;
+      // As a step does that had no more luck with ending it.
+      const { ending: _, ...value } = record!.value as Record<string, any>;
+      await store.put(record!.key, value, record!.revision, record!);
+    });
+    expect(await sessions.deleteAll(use)).toEqual([
+      { ...chat, ended: false, removed: true, reason: "refused", status: 500 },
+    ]);
+    expect((await store.list({ limit: 1 })).records).toEqual([]);
+  });
+
   test("ends and removes all of a principal, of all agents, and of nobody else", async () => {
     const { sessions, server, store } = await startUsed("chat", "other");
     await startProcess(server, store, { agent: "planner" }).sessions.run("x", use, () => undefined);

@@ -1,14 +1,26 @@
-/** Works on all items, at most `limit` at a time; the results are in the items' order. */
+/**
+ * Works on all items, at most `limit` at a time; the results are in the items' order. When one
+ * fails, no further one is begun, and the failure is thrown when those under way have ended.
+ */
 export async function inParallel<ITEM, RESULT>(
   items: readonly ITEM[],
   limit: number,
   work: (item: ITEM) => Promise<RESULT>,
 ): Promise<RESULT[]> {
   const results: RESULT[] = [];
+  const failures: unknown[] = [];
   const queue = items.entries();
   const workers = Array.from({ length: limit }, async () => {
-    for (const [index, item] of queue) results[index] = await work(item);
+    for (const [index, item] of queue) {
+      if (failures.length > 0) return;
+      try {
+        results[index] = await work(item);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
   });
   await Promise.all(workers);
+  if (failures.length > 0) throw failures[0];
   return results;
 }

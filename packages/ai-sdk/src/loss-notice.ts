@@ -3,7 +3,7 @@ import type { Tool } from "ai";
 
 /** What the model is told, if the definition does not say otherwise. */
 const defaultText =
-  "Note: the server had lost the session, so this ran in a new one. What the server kept before (open pages, files, logins, selections) is gone; set up again what you still need.";
+  "Note: the server had lost the session, and a new one was started. What the server kept before (open pages, files, logins, selections) is gone; set up again what you still need.";
 
 /** In the `_meta` of the first tool result after a lost session was replaced. */
 const metaKey = "durable-mcp/sessionReplaced";

@@ -1,4 +1,5 @@
 import {
+  type GenerateTextResult,
   type OutputInterface,
   type StreamTextResult,
   ToolLoopAgent,
@@ -13,7 +14,7 @@ type RuntimeContext = Record<string, unknown>;
  * An agent whose agent session is open, so that `tools` has the tools of its connections: for AI
  * SDK helpers that need them before they call the agent, such as `createAgentUIStream`.
  *
- * It holds the session until it is disposed of and all of its streams have ended.
+ * It holds the session until it is disposed of and all of its calls and streams have ended.
  */
 export class OpenDurableAgent<
   CALL_OPTIONS = never,
@@ -36,17 +37,37 @@ export class OpenDurableAgent<
     this.#lease = lease as SessionLease<never>;
   }
 
+  /** As `generate` of `ToolLoopAgent`; the call holds the session until it is done. */
+  override async generate(
+    parameters: Parameters<
+      ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>["generate"]
+    >[0],
+  ): Promise<GenerateTextResult<TOOLS, RUNTIME_CONTEXT, OUTPUT>> {
+    return await this.#holding(() => super.generate(parameters));
+  }
+
   /** As `stream` of `ToolLoopAgent`; the stream holds the session until it has ended. */
   override async stream(
     parameters: Parameters<
       ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>["stream"]
     >[0],
   ): Promise<StreamTextResult<TOOLS, RUNTIME_CONTEXT, OUTPUT>> {
-    return this.#lease.attach(await super.stream(parameters));
+    return await this.#holding(async () => this.#lease.attach(await super.stream(parameters)));
+  }
+
+  /** Who returns a call without waiting for it disposes of the agent while the call begins. */
+  async #holding<T>(run: () => Promise<T>): Promise<T> {
+    const over = Promise.withResolvers<void>();
+    this.#lease.attach({ consumeStream: () => over.promise });
+    try {
+      return await run();
+    } finally {
+      over.resolve();
+    }
   }
 
   /**
-   * Lets go of the session. When no stream is left, waits until all is written; else returns at
+   * Lets go of the session. When no call and no stream is left, waits until all is written; else returns at
    * once. Never rejects.
    */
   async dispose(): Promise<void> {

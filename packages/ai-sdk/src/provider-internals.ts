@@ -1,6 +1,6 @@
 import type { OnSession, Principal, SessionSlot } from "@durable-mcp/core";
 import type { ConnectionRegistry } from "./connection-registry.ts";
-import type { McpClientConnection } from "./define-connection.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 
 /** The slot of a stateful connection in one step, and where its sessions are saved. */
 export interface StepSlot {
@@ -9,7 +9,7 @@ export interface StepSlot {
 }
 
 /** What durable sessions need of a provider beyond its interface. */
-export interface ProviderInternals<CONNECTIONS extends Record<string, McpClientConnection>> {
+export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnection>> {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => CONNECTIONS;
   /** A registry on slots that come from elsewhere than an agent session's state. */
@@ -23,14 +23,14 @@ export interface ProviderInternals<CONNECTIONS extends Record<string, McpClientC
 
 const internals = new WeakMap<object, ProviderInternals<any>>();
 
-export function registerInternals<CONNECTIONS extends Record<string, McpClientConnection>>(
+export function registerInternals<CONNECTIONS extends Record<string, McpConnection>>(
   provider: object,
   ofProvider: ProviderInternals<CONNECTIONS>,
 ): void {
   internals.set(provider, ofProvider);
 }
 
-export function internalsOf<CONNECTIONS extends Record<string, McpClientConnection>>(
+export function internalsOf<CONNECTIONS extends Record<string, McpConnection>>(
   provider: object,
 ): ProviderInternals<CONNECTIONS> {
   const found = internals.get(provider);

@@ -52,8 +52,8 @@ export interface RegistryConnection {
   readonly openings: ReadonlySet<Promise<MCPClient>>;
   /** Waits until no handshake of the connection's session is under way. */
   settle(): Promise<void>;
-  /** Ends what is not to outlive the step: the session of `session.except`. */
-  endSideSession(): Promise<void>;
+  /** Ends what is not to outlive the step: the session of `session.except`, and any unfinished one. */
+  endLooseSessions(): Promise<void>;
   /** What tool results say of a session that was lost; `undefined` without sessions. */
   readonly lossNotices: LossNotices | undefined;
   /**
@@ -221,10 +221,13 @@ export function createRegistryConnection({
     async settle() {
       await Promise.all([slot?.settle(), sideSlot?.settle()]);
     },
-    async endSideSession() {
-      const snapshot = sideSlot?.snapshot;
-      if (snapshot === undefined) return;
-      await terminateSession({ url, snapshot, fetch: connectionFetch.fetch });
+    async endLooseSessions() {
+      const loose = [slot?.unfinished, sideSlot?.unfinished, sideSlot?.snapshot];
+      const endings = loose.map(async (snapshot) => {
+        if (snapshot === undefined) return;
+        await terminateSession({ url, snapshot, fetch: connectionFetch.fetch });
+      });
+      await Promise.all(endings);
     },
     lossNotices:
       slot && createLossNotices(sideSlot ? [slot, sideSlot] : [slot], session.lossNotice),

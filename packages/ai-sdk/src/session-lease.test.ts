@@ -1,7 +1,8 @@
+import { getEventListeners } from "node:events";
 import { createMemoryStore } from "@durable-mcp/core";
 import { generateText, stepCountIs, streamText } from "ai";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { startProcess } from "../test/durable-process.ts";
 import { startNotebookServer } from "../test/notebook-server.ts";
 import { scriptedModel } from "../test/scripted-model.ts";
@@ -209,6 +210,18 @@ describe("an attached stream", () => {
     lease.attach(streamText({ model: streamingModel(), tools: lease.tools, prompt: "go" }));
     await lease.dispose();
     await expect(lease.closed).resolves.toBeUndefined();
+  });
+
+  test("leaves no listener on a signal that outlives it", async () => {
+    const { signal } = new AbortController();
+    const { lease } = await openLease(signal);
+    const listeners = () => getEventListeners(signal, "abort").length;
+    const before = listeners();
+    const result = lease.attach(streamText({ model: streamingModel(), prompt: "go" }));
+    expect(listeners()).toBe(before + 1);
+    await result.text;
+    await vi.waitFor(() => expect(listeners()).toBe(before));
+    await lease.dispose();
   });
 
   test("does not keep the lease from another stream", async () => {

@@ -1,6 +1,6 @@
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
-import type { McpClientConnection } from "./define-connection.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 
 /** What a run of AI SDK has, such as the result of `streamText`, that can be read to its end. */
 export interface AttachableResult {
@@ -18,7 +18,7 @@ export interface AttachableResult {
  * return lease.attach(result).toUIMessageStreamResponse();
  */
 export interface SessionLease<
-  CONNECTIONS extends Record<string, McpClientConnection> = Record<string, McpClientConnection>,
+  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
 > extends AsyncDisposable {
   /** The agent session's id, as given to `open`. */
   readonly sessionId: string;
@@ -49,7 +49,7 @@ export interface SessionLease<
 /**
  * @param options.close closes the clients and writes what changed; does not reject
  */
-export function createSessionLease<CONNECTIONS extends Record<string, McpClientConnection>>({
+export function createSessionLease<CONNECTIONS extends Record<string, McpConnection>>({
   sessionId,
   registry,
   tools,
@@ -68,7 +68,6 @@ export function createSessionLease<CONNECTIONS extends Record<string, McpClientC
     const release = () => {
       if (!isHeld) return;
       isHeld = false;
-      abortSignal?.removeEventListener("abort", release);
       holds -= 1;
       if (holds === 0) closed.resolve(close());
     };
@@ -87,15 +86,19 @@ export function createSessionLease<CONNECTIONS extends Record<string, McpClientC
           "attach: the lease was released already. Attach before disposing of it.",
         );
       }
-      const release = hold();
+      const releaseHold = hold();
+      const release = () => {
+        abortSignal?.removeEventListener("abort", releaseNext);
+        releaseHold();
+      };
+      // In its turn: first the calls under way are told to be cancelled, which a released step does not.
+      const releaseNext = () => queueMicrotask(release);
       // Reading to the end is what ends a stream, whoever else reads it and stops. Results fail at
       // once when the run is aborted, the stream only after its callbacks.
       result.consumeStream({ onError: () => undefined }).then(release, release);
       result.finishReason?.then(undefined, release);
       if (abortSignal?.aborted) release();
-      // In its turn: first the calls under way are told to be cancelled, which a released step does not.
-      const releaseNext = () => queueMicrotask(release);
-      abortSignal?.addEventListener("abort", releaseNext, { once: true });
+      else abortSignal?.addEventListener("abort", releaseNext, { once: true });
       return result;
     },
     async dispose() {

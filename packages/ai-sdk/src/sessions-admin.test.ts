@@ -230,3 +230,18 @@ describe("a store that keeps a fingerprint in the principal's place", () => {
     expect((await plain.list({ limit: 10 })).records).toEqual([]);
   });
 });
+
+test("a sweep takes no connection for declared that only has a name that objects have", async () => {
+  const { sessions, store, pass } = await startIdle();
+  const [stored] = (await store.list({ limit: 1 })).records;
+  const [agent, chat, , ...principal] = JSON.parse(stored!.key) as string[];
+  const key = JSON.stringify([agent, chat, "constructor", ...principal]);
+  await store.put(key, stored!.value, null, { owner: stored!.owner });
+  pass(hour);
+  const { sessions: swept } = await sessions.admin.sweep({ idleForMs: hour, authorize: asOwner });
+  const undeclared = { ended: false, removed: true, reason: "undeclared" };
+  expect(swept).toContainEqual(
+    expect.objectContaining({ connection: "constructor", ...undeclared }),
+  );
+  expect(swept).toHaveLength(3);
+});

@@ -129,7 +129,8 @@ export function createSessionsAdmin({
           return deleted.ok ? [{ owner, sessionId, connection, ended: false, removed: true }] : [];
         }
         if (!(await isOfPrincipal(store, stored, name, authorized.principal))) return [];
-        const definition = declaredFor(authorized.principal)[connection];
+        const declared = declaredFor(authorized.principal);
+        const definition = Object.hasOwn(declared, connection) ? declared[connection] : undefined;
         const ended = await endRecord({
           store,
           stored,

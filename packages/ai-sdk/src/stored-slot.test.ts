@@ -148,6 +148,28 @@ describe("two openers", () => {
     expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("again");
   });
 
+  test("a save that was done and reported as failed is replaced, not gone on with", async () => {
+    const server = await startNotebookServer();
+    const store = createMemoryStore();
+    let isFailing = false;
+    const put: typeof store.put = async (...args) => {
+      const result = await store.put(...args);
+      if (isFailing) throw new Error("no answer");
+      return result;
+    };
+    const { sessions, types } = startProcess(server, { ...store, put });
+    await sessions.run("chat", use, async ({ tools }) => {
+      server.forgetSessions();
+      isFailing = true;
+      await expect(addNote(tools, "lost")).rejects.toThrow(/no answer/);
+      isFailing = false;
+      expect(await addNote(tools, "kept")).toBe("1 notes");
+    });
+    expect(types()).not.toContain("adopted");
+    expect(server.sessionIds).toHaveLength(3);
+    expect(server.liveSessions()).toBe(1);
+  });
+
   test("a store that only reports conflicts fails the save", async () => {
     const server = await startNotebookServer();
     const store = createMemoryStore();

@@ -193,7 +193,9 @@ export async function loadStoredSlot({
         return saved;
       } catch (error) {
         saveFailure = error;
-        // It may have been saved all the same; then the next step finds it ended and starts another.
+        // It may have been saved all the same; then the next step finds it ended and starts another,
+        // and this one does not take it for another process's.
+        used.add(own.sessionId);
         endInBackground(own);
         throw error;
       }

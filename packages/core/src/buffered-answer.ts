@@ -1,5 +1,6 @@
 import { isRecord, type JsonRpcId } from "./json-rpc.ts";
 import { classifyLoss, type RefusedAnswer, type SessionLoss } from "./lost-session.ts";
+import { McpSessionError } from "./mcp-session-error.ts";
 import { readText } from "./read-text.ts";
 import { scrubHeaders, scrubSessionId } from "./scrub-session-id.ts";
 import { headersForClient } from "./session-headers.ts";
@@ -28,8 +29,24 @@ export async function bufferAnswer(
   }
   const headers = scrubHeaders(received, session.sessionId);
   const body = scrubSessionId(text, session.sessionId);
-  const loss = classify?.({ status, headers, body }) ?? classifyLoss({ status, body: text });
+  const loss = ownLoss(classify, { status, headers, body }) ?? classifyLoss({ status, body: text });
   return { status, headers, body, loss };
+}
+
+/** What the application says; its own errors must not be taken for those of the network. */
+function ownLoss(
+  classify: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined,
+  answer: RefusedAnswer,
+): SessionLoss | undefined {
+  try {
+    return classify?.(answer);
+  } catch (cause) {
+    throw new McpSessionError(
+      "CONNECTION_INVALID",
+      `classifyLoss threw an error, the cause of this one, on an answer with HTTP ${answer.status}. It has to return "definite", "probable", "none" or undefined.`,
+      { data: { field: "classifyLoss", status: answer.status }, cause },
+    );
+  }
 }
 
 export function toResponse({ status, headers, body }: BufferedAnswer): Response {

@@ -100,7 +100,7 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
           session,
           url,
           createFetch: (slot) => createSessionFetch(forStartHook(options, slot)),
-          timeoutMs: timeouts.startMs ?? 60_000,
+          timeoutMs: timerMs(timeouts.startMs, 60_000),
         })),
     abandon: (session, { headers }) =>
       terminateSession({
@@ -112,7 +112,7 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
     afterRecovery: (lost, template, signal) =>
       relistTools({ state, lost, sendOwn, ids, tools, emit, template, signal }),
     recover,
-    timeoutMs: timeouts.initializeMs ?? 30_000,
+    timeoutMs: timerMs(timeouts.initializeMs, 30_000),
     now,
   });
   const serverRequests = questions ?? createServerRequests(ids);
@@ -132,7 +132,7 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
     isSafeToResend: options.isSafeToResend,
     classifyLoss: options.classifyLoss,
     retrySameId: options.retrySameId ?? false,
-    answerTimeoutMs: timeouts.answerMs ?? 300_000,
+    answerTimeoutMs: timerMs(timeouts.answerMs, 300_000),
     notify,
     recover,
   });
@@ -155,6 +155,7 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
     return age >= 0 && age <= (options.statelessMaxAgeMs ?? 86_400_000);
   };
 
+  let hasProbed = false;
   const fetch: typeof globalThis.fetch = async (input, init) => {
     if (!isSameEndpoint(requestUrl(input), url)) return await fetchOther(input, init);
     const request = await readOutgoingRequest(input, init);
@@ -175,9 +176,10 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
     };
 
     const message = request.method === "POST" ? parseMessage(bodyText(request) ?? "") : undefined;
-    // A client that did not probe is told what is wrong: by a new attempt, which may also succeed.
-    const neverProbed =
-      message !== undefined && isRequest(message) && message.method === "initialize";
+    const method = message !== undefined && isRequest(message) ? message.method : undefined;
+    hasProbed ||= method === "server/discover";
+    // A client that does not probe is told what is wrong: by a new attempt, which may also succeed.
+    const neverProbed = method === "initialize" && !hasProbed;
     if (isStateless() && !neverProbed) return await passThrough(undefined);
     if (request.method === "DELETE") return emptyAnswer(204);
     if (request.method === "GET") return await inbound(request);
@@ -244,6 +246,13 @@ function forExceptions(options: SessionFetchOptions, slot: SessionSlot): Session
 function isOfStatelessEra(message: JsonRpcMessage): boolean {
   const meta = "params" in message ? message.params?.["_meta"] : undefined;
   return isRecord(meta) && Object.hasOwn(meta, "io.modelcontextprotocol/protocolVersion");
+}
+
+/** Timers end at once for what is longer, `Infinity` included. */
+const maxTimerMs = 2_147_483_647;
+
+function timerMs(ms: number | undefined, otherwise: number): number {
+  return Math.min(ms ?? otherwise, maxTimerMs);
 }
 
 function isSameEndpoint(a: URL, b: URL): boolean {

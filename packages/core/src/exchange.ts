@@ -131,10 +131,16 @@ export function createExchange({
     if (!recover && state.live === undefined && state.lost !== undefined) {
       throw notSentAgain(method, "definite");
     }
-    const ensured = await handshake.ensure(request, request.signal);
+    const mayHaveRun = attempts.isUncertain && !isSafeMethod(method);
+    const ensured = await handshake.ensure(request, request.signal).catch((error: unknown) => {
+      throw mayHaveRun && !request.signal?.aborted ? notSentAgain(method, "probable") : error;
+    });
     if ("refused" in ensured) {
-      // Anything else a client would take for the answer of an old server.
-      if (isAuthOrOutage(ensured.refused)) return toResponseFor(message.id, ensured.refused);
+      // Anything else a client would take for the answer of an old server. But after a 401 it
+      // would send again what may have been carried out.
+      if (isAuthOrOutage(ensured.refused) && !mayHaveRun) {
+        return toResponseFor(message.id, ensured.refused);
+      }
       if (attempts.isUncertain) throw notSentAgain(method, "probable", ensured.refused.status);
       throw sessionRefused(state, method, url, ensured.refused.status);
     }
@@ -217,8 +223,9 @@ export function createExchange({
     try {
       const ping = { method: "ping", id: ids.next() };
       const response = await orNever(sendOwn(ping, { template, session, signal }), signal);
-      await response.body?.cancel();
-      return response.ok;
+      // An outage of the server says nothing of the session.
+      const { loss } = await bufferAnswer(response, session, classifyLoss);
+      return loss === "none";
     } catch {
       return false;
     }

@@ -57,6 +57,20 @@ describe("an application's own classifyLoss", () => {
     expect(server.sessionIds).toHaveLength(1);
   });
 
+  test("that throws fails the request with what is wrong, and keeps the session", async () => {
+    const { client, slot } = await startLostStep({
+      classifyLoss: () => {
+        throw new TypeError("no such field");
+      },
+    });
+    await expect(client.request("tools/call")).rejects.toMatchObject({
+      code: "CONNECTION_INVALID",
+      data: { field: "classifyLoss" },
+      cause: { message: "no such field" },
+    });
+    expect(slot.changed).toBe(false);
+  });
+
   test("can keep a session that the built-in rule gives up", async () => {
     const { client, server, slot } = await startLostStep({ classifyLoss: () => "none" });
     expect((await client.request("tools/call")).status).toBe(404);
@@ -123,6 +137,20 @@ describe("retrySameId", () => {
     await expect(client.request("tools/call", {}, { signal })).rejects.toThrow("left");
     expect(slot).toMatchObject({ changed: false, snapshot: { kind: "session" } });
     expect(events.map(({ type }) => type)).toEqual(["resumed"]);
+  });
+
+  test("does not take an outage for a loss when it asks with a ping", async () => {
+    const { client, server, slot } = await startBalanced(1, probable);
+    let asked = 0;
+    server.use(({ message }, response) => {
+      asked += 1;
+      return message?.method === "ping"
+        ? sendText(response, 503, "busy")
+        : sendText(response, 400, "unknown session");
+    });
+    await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+    expect(asked).toBe(2);
+    expect(slot.changed).toBe(false);
   });
 
   test("keeps the session when a notification hits the wrong replica", async () => {

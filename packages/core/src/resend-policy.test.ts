@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { sendJson, sendText, startMcpServer } from "../test/mcp-server.ts";
 import { saveSession, startStep } from "../test/step.ts";
@@ -122,6 +123,24 @@ test("does not say so either when the new session is refused after a probable lo
   const snapshot = await saveSession(server);
   server.use((_, response) => sendText(response, 400, "invalid session id"));
   const { client } = startStep(server, { snapshot, resend: "always" });
+  await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+  expect(server.log).toEqual(["POST tools/call", "POST initialize"]);
+});
+
+test.each([
+  ["answers 503", (response: ServerResponse) => sendText(response, 503, "starting")],
+  ["answers 401", (response: ServerResponse) => sendText(response, 401, "")],
+  ["hangs", () => undefined],
+])("nor when its handshake %s", async (_, refuse) => {
+  const server = await startMcpServer();
+  const snapshot = await saveSession(server);
+  server.use(({ message }, response) =>
+    message?.method === "initialize"
+      ? refuse(response)
+      : sendText(response, 400, "invalid session id"),
+  );
+  const options = { snapshot, resend: "always", timeouts: { initializeMs: 500 } } as const;
+  const { client } = startStep(server, options);
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
   expect(server.log).toEqual(["POST tools/call", "POST initialize"]);
 });

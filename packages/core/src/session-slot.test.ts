@@ -25,6 +25,7 @@ test("shows the snapshot, whether it changed and whether it is settled, and noth
     "settle",
     "snapshot",
     "takeLossNotice",
+    "unfinished",
   ]);
 });
 
@@ -36,10 +37,19 @@ test("says that it changed when another snapshot is saved or the snapshot is dro
   expect(slot).toMatchObject({ snapshot: undefined, changed: true });
 });
 
+test("tells of the loss that another process replaced before it was adopted", () => {
+  const slot = createSessionSlot();
+  saveSnapshot(slotState(slot), { ...a, replacesLost: true });
+  expect(slot.takeLossNotice()).toBe(true);
+  expect(slot.takeLossNotice()).toBe(false);
+  expect(slot.snapshot).toEqual(a);
+});
+
 test("refuses a slot that it did not make", () => {
   const foreign: SessionSlot = {
     snapshot: undefined,
     changed: false,
+    unfinished: undefined,
     takeLossNotice: () => false,
     settle: () => Promise.resolve(),
   };

@@ -16,6 +16,11 @@ export interface SessionSlot {
   /** Whether `snapshot` differs from the one the slot was created with. */
   readonly changed: boolean;
   /**
+   * A session that the server made and that was not saved, because the handshake was not finished.
+   * Whoever gives the slot up ends it with `terminateSession`: nobody else knows it.
+   */
+  readonly unfinished: SessionSnapshotOfSession | undefined;
+  /**
    * Whether the session took the place of a lost one, in this step or an earlier one, and nobody
    * has asked this yet: what the server held before is gone, and somebody should be told.
    */
@@ -115,14 +120,19 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     get changed() {
       return state.changed;
     },
+    get unfinished() {
+      const { opened, url } = state;
+      if (opened?.kind !== "session" || url === undefined) return undefined;
+      return { version: 1 as const, url, ...opened };
+    },
     takeLossNotice() {
       const hadNotice = state.hasLossNotice;
       state.hasLossNotice = false;
-      if (state.snapshot?.kind === "session" && state.snapshot.replacesLost) {
-        const { replacesLost: _, ...told } = state.snapshot;
-        saveSnapshot(state, told);
-      }
-      return hadNotice;
+      if (state.snapshot?.kind !== "session" || !state.snapshot.replacesLost) return hadNotice;
+      const { replacesLost: _, ...told } = state.snapshot;
+      saveSnapshot(state, told);
+      // Also when it was another process that lost one, and its session was taken over.
+      return true;
     },
     async settle() {
       const { opening, confirming, ensuring } = state;

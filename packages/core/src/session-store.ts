@@ -54,7 +54,7 @@ export interface StorePage {
 
 /**
  * Where sessions are kept: compare-and-set on one record. A conflict is an answer, not an
- * exception. Every method rejects with `STORE_FAILED` when the store cannot be reached or did not
+ * exception. Every method settles in bounded time, and rejects with `STORE_FAILED` when the store cannot be reached or did not
  * do what it was asked; it then may or may not have been done. Values that have expired are absent.
  *
  * Keys, owners and prefixes are well-formed text of at most 1,000 characters, the empty one included;

@@ -1,8 +1,8 @@
 /**
  * A signal that aborts with `signal`, or after `ms` milliseconds.
  *
- * Node before 22.12 forgets a time-out that only `AbortSignal.any` holds; one that somebody listens
- * to it keeps.
+ * Node 22.11 and older forget a time-out that only `AbortSignal.any` holds, and keep one that
+ * somebody listens to.
  */
 export function withTimeLimit(ms: number, signal: AbortSignal | undefined): AbortSignal {
   const timeout = AbortSignal.timeout(ms);

@@ -53,7 +53,7 @@ describe("a hung server", () => {
     const server = await startMcpServer();
     const { client } = startStep(server, {
       snapshot: await saveSession(server),
-      timeouts: { answerMs: 30 },
+      timeouts: { answerMs: 1_000 },
     });
     server.use(({ message }, response, next) => {
       if (message?.method !== "tools/call") return next();
@@ -126,7 +126,7 @@ describe("a hung server", () => {
     });
     const { client } = startStep(server, {
       snapshot,
-      timeouts: { answerMs: 200 },
+      timeouts: { answerMs: 1_000 },
       fetch: (input, init) =>
         init?.method === "GET" ? new Promise(() => {}) : globalThis.fetch(input, init),
     });

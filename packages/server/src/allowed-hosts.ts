@@ -34,8 +34,10 @@ export function createHostCheck({
   };
 }
 
-/** As it stands, or by its name without scheme and port. */
+/** As it stands, or by its name or host without scheme. */
 function matches(text: string, url: string, allowed: readonly string[]): boolean {
   if (allowed.includes(text)) return true;
-  return URL.canParse(url) && allowed.includes(new URL(url).hostname);
+  if (!URL.canParse(url)) return false;
+  const { hostname, host } = new URL(url);
+  return allowed.includes(hostname) || allowed.includes(host);
 }

@@ -207,7 +207,7 @@ export function createSessionHandler<State extends object = Record<string, unkno
   }
 
   async function drain({ timeoutMs = 10_000 }: DrainOptions = {}): Promise<void> {
-    phase = "draining";
+    if (phase === "serving") phase = "draining";
     streamsClosing.abort();
     const deadline = Date.now() + timeoutMs;
     while ((parts.pool.uses > 0 || unanswered.count > 0) && Date.now() < deadline) {
@@ -215,13 +215,19 @@ export function createSessionHandler<State extends object = Record<string, unkno
     }
     phase = "closed";
     await parts.pool.closeAll();
-    await replica.leave();
+    // Told as an event; a lease that is not given back runs out.
+    await replica.leave().catch(() => {});
   }
 
   async function sweep(): Promise<number> {
     let closed = 0;
     for (const hash of parts.pool.hashes) {
-      if (await parts.sessions.find(hash)) continue;
+      // What cannot be read stays; the store's failure was told as an event.
+      const isOver = await parts.sessions.find(hash).then(
+        (stored) => stored === undefined,
+        () => false,
+      );
+      if (!isOver) continue;
       await parts.pool.close(hash);
       closed += 1;
     }

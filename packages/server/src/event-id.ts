@@ -13,6 +13,9 @@ export interface EventPosition {
   readonly place: number;
 }
 
+/** The place after everything: who has it has nothing to come back for. */
+export const lastPlace = 36 ** 8 - 1;
+
 export type MakeEventId = (place: number) => string;
 
 /** Makes the event ids of one session, and reads them. */

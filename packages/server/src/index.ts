@@ -3,7 +3,12 @@ export {
   type DrainOptions,
   type SessionHandler,
 } from "./create-session-handler.ts";
-export type { AnswerKind, ConnectableServer, CreateServer, ServerSession } from "./live-session.ts";
+export type {
+  AnswerKind,
+  ConnectableServer,
+  CreateServer,
+  ServerSession,
+} from "./server-session.ts";
 export type { ServerSessionEvent } from "./server-event.ts";
 export type {
   AnsweredClient,

@@ -1,7 +1,16 @@
 import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
-import { InitializeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import {
+  InitializeRequestSchema,
+  SubscribeRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
-import { createRawClient, readMessages } from "../test/raw-client.ts";
+import {
+  createRawClient,
+  readMessages,
+  takeEventId,
+  takeEvents,
+  whenListening,
+} from "../test/raw-client.ts";
 import { createReplicas } from "../test/replicas.ts";
 import { createNotesServer, type Notes } from "../test/notes-server.ts";
 import { createSessionHandler } from "./index.ts";
@@ -162,4 +171,173 @@ test("a server that negotiates otherwise than before is not put in its place", a
   });
   expect(await other.client.call(id, "list")).toMatchObject({ status: 404 });
   expect(replicas.events.map(({ type }) => type)).toContain("restore-failed");
+});
+
+const initialize = {
+  id: "init",
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "", version: "" },
+  },
+};
+
+test("drain waits for the answer to initialize, whose headers are out before it is stored", async () => {
+  const store = createMemoryStore();
+  const { client, handler } = createReplicas().start({
+    store: {
+      ...store,
+      put: async (...args) => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return await store.put(...args);
+      },
+    },
+  });
+  const response = await client.post(undefined, initialize);
+  const drained = handler.drain();
+  const [answer] = await readMessages(response);
+  expect(answer?.message.result).toBeDefined();
+  await drained;
+});
+
+test("a listening stream hears what is said after a silence longer than the idle time-out", async () => {
+  const { clock, client } = startWithClock({ idleTimeoutMs: 1_000 });
+  const id = await client.initialize();
+  const [one, two] = (await whenListening(await client.get(id))).body!.tee();
+  const first = takeEvents(new Response(one), 1);
+  const both = takeEvents(new Response(two), 2);
+  await client.call(id, "announce");
+  await first;
+  for (let n = 0; n < 3; n++) {
+    clock.now += 900;
+    expect(await client.call(id, "list")).toMatchObject({ status: 200 });
+  }
+  await client.call(id, "announce");
+  expect(new Set((await both).map(({ eventId }) => eventId)).size).toBe(2);
+});
+
+// As after a failover to a copy that was behind; it was tried again for ever.
+test("a store that lost its last writes is a conflict, not a call that never ends", async () => {
+  const store = createMemoryStore();
+  const { client: ours } = createReplicas().start({ store });
+  const id = await ours.initialize();
+  await ours.call(id, "add", { text: "a" });
+  const { records } = await store.list({ limit: 100 });
+  const { key, value, owner } = records.find((record) => record.key.includes('"session"'))!;
+  await ours.call(id, "add", { text: "b" });
+  await store.delete(key);
+  await store.put(key, value, null, { owner });
+  expect((await ours.call(id, "add", { text: "c" })).error?.data?.code).toBe("STATE_CONFLICT");
+  expect(await ours.call(id, "add", { text: "c" })).toMatchObject({ text: "2 notes" });
+});
+
+test("drain does not wait for ever for a server that is never built", async () => {
+  const replicas = createReplicas();
+  const id = await replicas.start().client.initialize();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { client, handler } = replicas.start({
+    createServer: () => {
+      ask();
+      return new Promise(() => {});
+    },
+  });
+  void client.call(id, "list");
+  await asked;
+  await expect(handler.drain({ timeoutMs: 20 })).resolves.toBeUndefined();
+});
+
+// Both run where nobody awaits them (a timer, a signal): a rejection would end the process.
+test("sweep and drain survive a store that cannot be reached", async () => {
+  const store = createMemoryStore();
+  let isDown = false;
+  const unlessDown = <T>(run: () => Promise<T>) =>
+    isDown ? Promise.reject(new Error("down")) : run();
+  const replicas = createReplicas();
+  const { client, handler } = replicas.start({
+    store: {
+      ...store,
+      get: (key) => unlessDown(() => store.get(key)),
+      delete: (...args) => unlessDown(() => store.delete(...args)),
+    },
+  });
+  await client.initialize();
+  isDown = true;
+  expect(await handler.sweep()).toBe(0);
+  expect(handler.liveSessions).toBe(1);
+  await handler.drain();
+  expect(replicas.events).toContainEqual(expect.objectContaining({ type: "store-failed" }));
+});
+
+test("a second drain does not open a handler again", async () => {
+  const { handler, client } = createReplicas({
+    principal: (request) =>
+      request.headers.has("x-hang") ? new Promise(() => {}) : { type: "anonymous" },
+  }).start();
+  const id = await client.initialize();
+  void client.post(id, { id: 1, method: "ping" }, { "x-hang": "yes" });
+  await handler.drain({ timeoutMs: 20 });
+  const again = handler.drain({ timeoutMs: 20 });
+  expect(await client.call(id, "list")).toMatchObject({ status: 503 });
+  await again;
+});
+
+test("a request whose server comes after the drain may be sent again: 503, not a lost session", async () => {
+  const replicas = createReplicas();
+  const one = replicas.start();
+  const id = await one.client.initialize();
+  const { promise: built, resolve: build } = Promise.withResolvers<void>();
+  const { client, handler } = replicas.start({
+    createServer: async ({ session }) => {
+      await built;
+      return createNotesServer(session);
+    },
+  });
+  const answers = [client.call(id, "list"), client.post(undefined, initialize)];
+  await handler.drain({ timeoutMs: 20 });
+  build();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([503, 503]);
+  expect(await one.client.call(id, "list")).toMatchObject({ status: 200 });
+});
+
+test("a session that ends while its subscriptions are restored leaves no request waiting", async () => {
+  const replicas = createReplicas();
+  const one = replicas.start();
+  const id = await one.client.initialize();
+  const params = { uri: "a://b" };
+  await readMessages(await one.client.post(id, { id: 5, method: "resources/subscribe", params }));
+  const { promise: subscribing, resolve: subscribe } = Promise.withResolvers<void>();
+  const { client } = replicas.start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      mcp.server.setRequestHandler(SubscribeRequestSchema, () => {
+        subscribe();
+        return new Promise(() => {});
+      });
+      return mcp;
+    },
+  });
+  const call = client.call(id, "list");
+  await subscribing;
+  await client.end(id);
+  expect(await call).toMatchObject({ status: 404 });
+});
+
+test("a client that comes back for an answer that could not be stored does not wait for it", async () => {
+  const store = createMemoryStore();
+  let isDown = false;
+  const { client } = createReplicas().start({
+    store: {
+      ...store,
+      put: (...args) => (isDown ? Promise.reject(new Error("down")) : store.put(...args)),
+    },
+  });
+  const id = await client.initialize();
+  const first = await takeEventId(await client.post(id, wait(7, 50)));
+  isDown = true;
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  isDown = false;
+  const [answer] = await readMessages(await client.get(id, first));
+  expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
+  expect(await client.call(id, "list", {}, 7)).toMatchObject({ status: 200 });
 });

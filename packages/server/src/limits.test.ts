@@ -185,6 +185,8 @@ test.each([
     { allowedHosts: ["mcp.example"], allowedOrigins: ["https://app.example"] },
     200,
   ],
+  ["mcp.example:8443", "https://mcp.example:8443", { allowedHosts: ["mcp.example:8443"] }, 200],
+  ["mcp.example:8443", "https://mcp.example:1", { allowedHosts: ["mcp.example:8443"] }, 403],
   ["anything", "https://anything", { allowedHosts: "any" }, 200],
 ] as const)("Host %s, Origin %s, %o: %i", async (host, origin, options, status) => {
   const { handler } = createReplicas().start(options);
@@ -195,4 +197,31 @@ test.each([
     (error: Error) => Number(error.message.slice(-3)),
   );
   expect(outcome).toBe(status);
+});
+
+test("a call whose state could not be stored is in flight no longer, in JSON too", async () => {
+  const { client } = createReplicas({ answers: "json", limits: { stateBytes: 100 } }).start();
+  const id = await client.initialize();
+  const answer = await client.call(id, "add", { text: "x".repeat(200) }, 5);
+  expect(answer.error?.data?.code).toBe("STATE_INVALID");
+  expect(await client.call(id, "list", {}, 5)).toMatchObject({ status: 200 });
+});
+
+test("of two requests with one id that come at once only one runs", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  const answers = await Promise.all([
+    client.post(id, [hang(1), hang(2)]),
+    client.post(id, hang(1)),
+  ]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+  expect((await client.post(id, [hang(3), hang(3)])).status).toBe(409);
+  expect((await client.post(id, hang(3))).status).toBe(200);
+});
+
+test("a malformed initialize within a session does not end it", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  await readMessages(await client.post(id, { id: 9, method: "initialize", params: {} }));
+  expect(await client.call(id, "list")).toMatchObject({ status: 200 });
 });

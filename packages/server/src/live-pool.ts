@@ -44,8 +44,12 @@ export function createLivePool(maxSessions: number, emit: EmitServerEvent): Live
 
   async function drop(hash: string, entry: Entry): Promise<void> {
     if (entries.get(hash) === entry) entries.delete(hash);
-    const live = await entry.live.catch(() => undefined);
-    await live?.close().catch((error: unknown) => emit({ type: "failed", error }));
+    const closed = entry.live
+      .catch(() => undefined)
+      .then((live) => live?.close())
+      .catch((error: unknown) => emit({ type: "failed", error }));
+    // One that is still being built is closed once it is there, and nobody waits for that.
+    if (entry.current) await closed;
   }
 
   function makeRoom(): void {

@@ -1,18 +1,7 @@
 import type { Principal } from "@durable-mcp/core";
 import { McpSessionError } from "@durable-mcp/core";
-import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
-import {
-  type EventStore,
-  WebStandardStreamableHTTPServerTransport,
-} from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type {
-  ClientCapabilities,
-  Implementation,
-  JSONRPCMessage,
-  JSONRPCRequest,
-  RequestId,
-} from "@modelcontextprotocol/sdk/types.js";
+import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/sdk/types.js";
+import { createCallWatch } from "./call-watch.ts";
 import { sessionEventIds } from "./event-id.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Replica } from "./replica.ts";
@@ -21,48 +10,13 @@ import type { LoggedRequests, RequestLog } from "./request-log.ts";
 import { type Answer, createServerLink } from "./server-link.ts";
 import { createSharedState, type OnStateConflict, type StateHold } from "./shared-state.ts";
 import type { EmitServerEvent } from "./server-event.ts";
-import type { SessionRecord } from "./session-record.ts";
+import { type AnswerKind, type CreateServer, createServerSession } from "./server-session.ts";
 import { fingerprint, randomName } from "./session-id.ts";
 import type { StandaloneStreams } from "./standalone-stream.ts";
 import type { StoredSession } from "./stored-session.ts";
+import { type ClientPost, createSessionTransport } from "./session-transport.ts";
+import { createToldSettings } from "./told-settings.ts";
 import type { Waker } from "./waker.ts";
-
-/** A session as the author's server sees it. */
-export interface ServerSession<State extends object> {
-  /**
-   * The session's own JSON object. Read and change it in a handler: what changed is stored before
-   * the answer goes out. Take it from here each time, it is another object after a change elsewhere.
-   */
-  readonly state: State;
-  /**
-   * Applies `change` to the newest state and stores the result at once. `change` runs again when
-   * another call was faster, so it changes nothing but its argument, and never conflicts.
-   *
-   * @throws {McpSessionError} `STATE_CONFLICT` after 20 times, `STATE_INVALID` when the state grows
-   *   over its limit, `SESSION_LOST` when the session has ended, `STORE_FAILED`
-   */
-  update<Result>(change: (state: State) => Result): Promise<Result>;
-  /** Negotiated with the client. */
-  readonly protocolVersion: string;
-  readonly clientCapabilities: ClientCapabilities;
-  /** As the client calls itself: unverified. */
-  readonly clientInfo: Implementation | undefined;
-}
-
-/** What a handler needs of an `McpServer` or `Server` of `@modelcontextprotocol/sdk`. */
-export interface ConnectableServer {
-  connect(transport: Transport): Promise<void>;
-  close(): Promise<void>;
-}
-
-export type CreateServer<State extends object> = (context: {
-  readonly session: ServerSession<State>;
-  /** Of the request that started the session; all later ones have the same. */
-  readonly principal: Principal;
-}) => ConnectableServer | Promise<ConnectableServer>;
-
-/** How the requests of a session are answered: as SSE streams, or each with one JSON body. */
-export type AnswerKind = "sse" | "json";
 
 export interface LiveSessionOptions<State extends object> {
   readonly sessionId: string;
@@ -87,14 +41,6 @@ export interface LiveSessionOptions<State extends object> {
   readonly onInitialize: (protocolVersion: string | undefined) => Promise<void>;
   /** The session turned out to have ended elsewhere. */
   readonly onGone: () => void;
-}
-
-/** One POST with requests, as it is handed to the SDK's transport. */
-interface ClientPost {
-  readonly request: Request;
-  readonly body: unknown;
-  readonly requests: readonly JSONRPCRequest[];
-  readonly authInfo: AuthInfo | undefined;
 }
 
 /** A session that has a server in this process. */
@@ -122,17 +68,16 @@ interface Exchange {
   readonly hold: StateHold;
   readonly open: Set<RequestId>;
   readonly release: () => void;
+  /** Some answer will not come, for which the transport would keep the stream open. */
+  hasCancelled?: boolean;
 }
-
-/** Characters of the URIs that a session is subscribed to. */
-const maxSubscriptionsLength = 65_536;
 
 /** Builds the author's server for a session and connects it. */
 export async function createLiveSession<State extends object>(
   options: LiveSessionOptions<State>,
 ): Promise<LiveSession> {
-  const { sessionId, hash, stored, principal, answers, log, standalone, mailbox } = options;
-  const { waker, emit, replica, pollIntervalMs } = options;
+  const { sessionId, hash, stored, principal, answers, log, standalone } = options;
+  const { waker, emit, replica } = options;
   const instance = randomName();
   const eventIds = await sessionEventIds(sessionId);
   const closing = new AbortController();
@@ -141,11 +86,12 @@ export async function createLiveSession<State extends object>(
   /** By request, and by message of its answer stream. */
   const exchangeOf = new WeakMap<object, Exchange>();
   const answered: LoggedRequests[] = [];
-  const applied = { initialized: false, logLevel: "", subscriptions: new Set<string>() };
-  let dispatching: Exchange | undefined;
-  let dispatchTurn: Promise<unknown> = Promise.resolve();
   let followTurn: Promise<unknown> = Promise.resolve();
+  /** Requests that are being written down. */
+  let opening = 0;
   let onInitialize = options.onInitialize;
+  /** A new session's first request, until it is answered. */
+  let initializing: RequestId | undefined;
 
   const state = createSharedState<State>({
     state: stored.record.state,
@@ -157,26 +103,15 @@ export async function createLiveSession<State extends object>(
       emit({ type: "state-conflict", session: fingerprint(hash), resolved }),
   });
 
-  const eventStore: EventStore = {
-    storeEvent: async (_streamId, message) => {
-      const exchange = exchangeOf.get(message) ?? dispatching;
-      // The answer to `initialize` is not kept: a client that misses it initializes again.
-      if (!exchange) return "";
-      if (!("jsonrpc" in message)) return exchange.logged.eventId(0);
-      // Without an id the client gets the message all the same, and cannot resume after it.
-      return (await exchange.logged.append(message).catch(() => undefined)) ?? "";
-    },
-    replayEventsAfter: () =>
-      Promise.reject(new Error("Streams are resumed from the store, not by the transport.")),
-  };
-
-  const transport = new WebStandardStreamableHTTPServerTransport({
-    sessionIdGenerator: () => sessionId,
-    enableJsonResponse: answers === "json",
-    ...(answers === "sse" && { eventStore }),
-    retryInterval: options.retryMs,
+  const wire = createSessionTransport({
+    sessionId,
+    answers,
+    retryMs: options.retryMs,
     keepAliveMs: options.keepAliveMs,
+    protocolVersion: () => stored.record.protocolVersion,
+    streamOf: (message) => exchangeOf.get(message)?.logged,
   });
+  const { transport } = wire;
 
   const link = createServerLink(transport, instance, {
     canStream: () => answers === "sse",
@@ -191,14 +126,19 @@ export async function createLiveSession<State extends object>(
     beforeAnswer: async (request, answer) => {
       const exchange = exchangeOf.get(request);
       try {
-        if (request.method === "initialize") await onInitialize(negotiatedVersion(answer));
-        else if ("result" in answer) await remember(request);
+        if (request.method === "initialize") {
+          const tell = onInitialize;
+          // Only the first one is about the session; another one is a mistake of the client's.
+          onInitialize = async () => {};
+          await tell(negotiatedVersion(answer));
+        } else if ("result" in answer) await settings.remember(request);
         if (exchange) await state.settle(exchange.hold);
-        // In JSON there is no coming back for an answer.
-        if (answers === "json") await exchange?.logged.forget(request.id).catch(() => {});
         return answer;
       } catch (error) {
         return failure(request.id, error);
+      } finally {
+        // In JSON there is no coming back for an answer.
+        if (answers === "json") await exchange?.logged.forget(request.id).catch(() => {});
       }
     },
     onRelated: (request, message) => {
@@ -210,56 +150,31 @@ export async function createLiveSession<State extends object>(
     onCancelled: (request) => void endCancelled(request).catch(() => {}),
   });
 
-  const session: ServerSession<State> = {
-    get state() {
-      return state.current;
-    },
-    update: (change) => state.update(change),
-    get protocolVersion() {
-      return stored.record.protocolVersion;
-    },
-    get clientCapabilities() {
-      return stored.record.initialize.capabilities as ClientCapabilities;
-    },
-    get clientInfo() {
-      return stored.record.initialize["clientInfo"] as Implementation | undefined;
-    },
-  };
+  const session = createServerSession(stored, state);
+  const settings = createToldSettings(stored, (message) => link.inject(message));
+  const startWatching = createCallWatch({
+    hash,
+    instance,
+    stored,
+    mailbox: options.mailbox,
+    waker,
+    pollIntervalMs: options.pollIntervalMs,
+    closed: closing.signal,
+    isBusy: () => exchanges.size > 0,
+    receive: (message) => link.receive(message),
+    onGone: options.onGone,
+  });
   const server = await options.createServer({ session, principal });
   await server.connect(link.transport);
 
-  /** What the server was told that its successor must be told too. */
-  async function remember({ method, params }: JSONRPCRequest): Promise<void> {
-    if (method === "logging/setLevel") {
-      const logLevel = String(params?.["level"]);
-      applied.logLevel = logLevel;
-      await stored.edit((record) => ({ ...record, logLevel }));
-    }
-    if (method !== "resources/subscribe" && method !== "resources/unsubscribe") return;
-    const uri = String(params?.["uri"]);
-    const isAdded = method === "resources/subscribe";
-    const { subscriptions } = stored.record;
-    if (isAdded && subscriptions.join("").length + uri.length > maxSubscriptionsLength) {
-      throw new McpSessionError(
-        "STATE_INVALID",
-        "The session has too many subscriptions to remember another one.",
-        { data: { method } },
-      );
-    }
-    if (isAdded) applied.subscriptions.add(uri);
-    else applied.subscriptions.delete(uri);
-    await stored.edit((record) => {
-      const others = record.subscriptions.filter((other) => other !== uri);
-      return { ...record, subscriptions: isAdded ? [...others, uri] : others };
-    });
-  }
-
   async function settled(request: JSONRPCRequest): Promise<void> {
+    if (request.method === "initialize") initializing = undefined;
     const exchange = exchangeOf.get(request);
     if (!exchange) return;
     if (exchanges.get(request.id) === exchange) exchanges.delete(request.id);
     exchange.open.delete(request.id);
     if (exchange.open.size > 0) return;
+    if (exchange.hasCancelled && answers === "sse") transport.closeSSEStream(request.id);
     end(exchange);
     if (answers === "json") return;
     answered.push(exchange.logged);
@@ -276,36 +191,11 @@ export async function createLiveSession<State extends object>(
   async function endCancelled(request: JSONRPCRequest): Promise<void> {
     const exchange = exchangeOf.get(request);
     if (!exchange) return;
+    exchange.hasCancelled = true;
     await exchange.logged.forget(request.id);
-    if (answers === "sse") {
-      if (exchange.logged.ids.length === 1) transport.closeSSEStream(request.id);
-      return;
-    }
+    if (answers === "sse") return;
     const error = { code: -32603, message: "The request was cancelled." };
     await transport.send({ jsonrpc: "2.0", id: request.id, error });
-  }
-
-  /** While calls run: takes the client's messages for them that reached another replica. */
-  async function watchMail(): Promise<void> {
-    while (exchanges.size > 0 && !closing.signal.aborted) {
-      await waker.wait(instance, pollIntervalMs, closing.signal);
-      if (exchanges.size === 0 || closing.signal.aborted) return;
-      for (const message of await mailbox.take(hash, instance)) link.receive(message);
-      if (!(await stored.load())) return options.onGone();
-      await stored.renew();
-    }
-  }
-
-  /** Requests that are being written down. */
-  let opening = 0;
-  let isWatching = false;
-  function startWatching(): void {
-    if (isWatching) return;
-    isWatching = true;
-    void (async () => {
-      while (exchanges.size > 0 && !closing.signal.aborted) await watchMail().catch(() => {});
-      isWatching = false;
-    })();
   }
 
   async function openExchange(post: ClientPost): Promise<Exchange | undefined> {
@@ -326,55 +216,10 @@ export async function createLiveSession<State extends object>(
     return exchange;
   }
 
-  function handOver({ request, body, authInfo }: ClientPost): Promise<Response> {
-    const headers = new Headers(request.headers);
-    headers.set("mcp-session-id", sessionId);
-    if (!headers.has("mcp-protocol-version") && stored.record.protocolVersion) {
-      headers.set("mcp-protocol-version", stored.record.protocolVersion);
-    }
-    const copy = new Request(request.url, { method: "POST", headers });
-    return transport.handleRequest(copy, { parsedBody: body, ...(authInfo && { authInfo }) });
-  }
-
-  /**
-   * One at a time: the transport asks for the id of a stream's first event without saying which
-   * POST the stream answers. In JSON there are no such events, and the wait would be for the answer.
-   */
-  function dispatch(post: ClientPost, exchange: Exchange | undefined): Promise<Response> {
-    if (answers === "json") return handOver(post);
-    const result = dispatchTurn.then(async () => {
-      dispatching = exchange;
-      try {
-        return await handOver(post);
-      } finally {
-        dispatching = undefined;
-      }
-    });
-    dispatchTurn = result.catch(() => {});
-    return result;
-  }
-
-  async function applyRecord(record: SessionRecord): Promise<void> {
+  async function takeOver(): Promise<void> {
+    const { record } = stored;
     state.refresh(record.state, record.stateVersion);
-    if (record.initialized && !applied.initialized) {
-      applied.initialized = true;
-      await link.inject({ method: "notifications/initialized" });
-    }
-    if (record.logLevel !== undefined && record.logLevel !== applied.logLevel) {
-      applied.logLevel = record.logLevel;
-      const params = { level: record.logLevel };
-      await link.inject({ method: "logging/setLevel", params, id: "answered" });
-    }
-    for (const uri of record.subscriptions) {
-      if (applied.subscriptions.has(uri)) continue;
-      applied.subscriptions.add(uri);
-      await link.inject({ method: "resources/subscribe", params: { uri }, id: "answered" });
-    }
-    for (const uri of [...applied.subscriptions]) {
-      if (record.subscriptions.includes(uri)) continue;
-      applied.subscriptions.delete(uri);
-      await link.inject({ method: "resources/unsubscribe", params: { uri }, id: "answered" });
-    }
+    await settings.tell(record);
   }
 
   return {
@@ -384,10 +229,15 @@ export async function createLiveSession<State extends object>(
       return listening.signal;
     },
     get requestsInFlight() {
-      return exchanges.size + opening;
+      return exchanges.size + opening + (initializing === undefined ? 0 : 1);
     },
     isServing: (requestId) => exchanges.has(requestId),
-    initialize: (post) => handOver(post),
+    initialize: async (post) => {
+      initializing = post.requests[0]!.id;
+      const response = await wire.post(post);
+      if (!response.ok) initializing = undefined;
+      return response;
+    },
     replayInitialize: async (url) => {
       const { initialize, protocolVersion } = stored.record;
       const headers = {
@@ -408,17 +258,14 @@ export async function createLiveSession<State extends object>(
     },
     follow: (newest) => {
       stored.see(newest);
-      const result = followTurn.then(() => applyRecord(stored.record));
+      const result = followTurn.then(takeOver);
       followTurn = result.catch(() => {});
       return result;
     },
     post: async (post) => {
       if (post.requests.length === 0) {
-        if (includesInitialized(post.body)) {
-          applied.initialized = true;
-          await stored.edit((record) => ({ ...record, initialized: true }));
-        }
-        return await dispatch(post, undefined);
+        await settings.rememberInitialized(post.body);
+        return await wire.post(post);
       }
       opening += post.requests.length;
       const exchange = await openExchange(post).finally(() => {
@@ -427,7 +274,7 @@ export async function createLiveSession<State extends object>(
       if (!exchange) return undefined;
       startWatching();
       try {
-        const response = await dispatch(post, exchange);
+        const response = await wire.post(post, exchange.logged);
         if (!response.ok) await abandon(exchange);
         return response;
       } catch (error) {
@@ -437,6 +284,9 @@ export async function createLiveSession<State extends object>(
     },
     close: async () => {
       closing.abort();
+      if (initializing !== undefined) {
+        await transport.send(outcomeUnknown(initializing)).catch(() => {});
+      }
       for (const id of exchanges.keys()) {
         const error = outcomeUnknown(id) as Answer;
         const exchange = exchanges.get(id)!;
@@ -462,13 +312,6 @@ function negotiatedVersion(answer: Answer): string | undefined {
   if (!("result" in answer)) return undefined;
   const version = (answer.result as { protocolVersion?: unknown }).protocolVersion;
   return typeof version === "string" ? version : undefined;
-}
-
-function includesInitialized(body: unknown): boolean {
-  const messages: unknown[] = Array.isArray(body) ? body : [body];
-  return messages.some(
-    (message) => (message as { method?: unknown } | null)?.method === "notifications/initialized",
-  );
 }
 
 function failure(requestId: RequestId, error: unknown): Answer {

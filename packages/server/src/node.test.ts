@@ -65,22 +65,28 @@ test("an error as an answer ends the official client's stream for good", async (
   await client.close();
 });
 
-test("takes a body that a parser in front of it has read", async () => {
-  const { handler } = createReplicas().start();
-  const serve = toNodeHandler(handler);
-  await using server = await listen((request, response) => {
-    void (async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      const parsed: unknown = JSON.parse(Buffer.concat(chunks).toString() || "null");
-      Object.assign(request, { body: parsed ?? undefined });
-      serve(request, response);
-    })();
-  });
-  const { client } = await connect(server.url);
-  expect(textOf(await client.callTool({ name: "add", arguments: { text: "a" } }))).toBe("1 notes");
-  await client.close();
-});
+test.each(["json", "raw"])(
+  "takes a body that a %s parser in front of it has read",
+  async (parser) => {
+    const { handler } = createReplicas().start();
+    const serve = toNodeHandler(handler);
+    await using server = await listen((request, response) => {
+      void (async () => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of request) chunks.push(chunk as Buffer);
+        const raw = Buffer.concat(chunks);
+        const parsed: unknown = JSON.parse(raw.toString() || "null");
+        Object.assign(request, { body: parser === "raw" ? raw : (parsed ?? undefined) });
+        serve(request, response);
+      })();
+    });
+    const { client } = await connect(server.url);
+    expect(textOf(await client.callTool({ name: "add", arguments: { text: "a" } }))).toBe(
+      "1 notes",
+    );
+    await client.close();
+  },
+);
 
 test("a foreign Host is refused over HTTP too", async () => {
   const { handler } = createReplicas().start();
@@ -93,4 +99,24 @@ test("a foreign Host is refused over HTTP too", async () => {
     }).end("{}");
   });
   expect(status).toBe(403);
+});
+
+// The client takes only a result for the end of a stream, and came back each second, for ever.
+test("a call that the official client gave up is not asked for again and again", async () => {
+  const { handler } = createReplicas({ retryMs: 10 }).start();
+  const gets: number[] = [];
+  const listener = toNodeHandler(async (request) => {
+    const response = await handler(request);
+    if (request.headers.has("last-event-id")) gets.push(response.status);
+    return response;
+  });
+  await using server = await listen(listener);
+  const { client } = await connect(server.url);
+  const call = client.callTool({ name: "hang", arguments: {} }, undefined, { timeout: 50 });
+  await expect(call).rejects.toThrow("timed out");
+  await expect.poll(() => gets.at(-1)).toBe(204);
+  const { length } = gets;
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(gets).toHaveLength(length);
+  await client.close();
 });

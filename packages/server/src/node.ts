@@ -12,7 +12,8 @@ export function toNodeHandler(
   return (request, response) => {
     const { body } = request as { body?: unknown };
     if (request.readableEnded && body !== undefined) {
-      const rawBody = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+      const isRaw = typeof body === "string" || body instanceof Uint8Array;
+      const rawBody = Buffer.from(isRaw ? (body as string) : JSON.stringify(body));
       Object.assign(request, { rawBody });
     }
     // It answers 500 to what fails, and rejects never.

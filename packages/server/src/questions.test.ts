@@ -88,3 +88,13 @@ test.each(["sse", "json"] as const)(
     expect(await two.client.call(id, "list", {}, 7)).toMatchObject({ status: 200 });
   },
 );
+
+test("the stream of a batch ends with its last answer when another one was cancelled", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize({}, "2025-03-26");
+  const hang = { id: 1, method: "tools/call", params: { name: "hang", arguments: {} } };
+  const wait = { id: 2, method: "tools/call", params: { name: "wait", arguments: { ms: 50 } } };
+  const response = await client.post(id, [hang, wait]);
+  await client.post(id, { method: "notifications/cancelled", params: { requestId: 1 } });
+  expect((await readMessages(response)).map(({ message }) => message.id)).toEqual([2]);
+});

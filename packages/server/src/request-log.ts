@@ -97,14 +97,24 @@ export function createRequestLog(options: RequestLogOptions) {
         const record: RequestRecord = { ...base, ids: own, open: own, events: [], last: 0 };
         return { id, key: keyOf(hash, id), record, revision: undefined as string | undefined };
       });
-      for (const row of rows) {
-        row.revision = await claim(row.key, row.record, owner);
-        if (row.revision !== undefined) continue;
-        const claimed = rows.filter((other) => other.revision !== undefined);
-        await Promise.all(claimed.map((other) => store.delete(other.key, other.revision)));
-        return undefined;
+      async function withdraw(): Promise<void> {
+        served.delete(nonce);
+        const claimed = rows.filter((row) => row.revision !== undefined);
+        await Promise.all(claimed.map((row) => store.delete(row.key, row.revision)));
       }
+      // Before the first claim: whoever meets it must not take it for that of a dead request.
       served.add(nonce);
+      try {
+        for (const row of rows) {
+          row.revision = await claim(row.key, row.record, owner);
+          if (row.revision !== undefined) continue;
+          await withdraw();
+          return undefined;
+        }
+      } catch (error) {
+        await withdraw().catch(() => {});
+        throw error;
+      }
       const stream = rows[0]!;
       const eventId = eventIds.of({ stream: requestKeyPart(ids[0]), nonce });
       let turn: Promise<unknown> = Promise.resolve();
@@ -123,7 +133,13 @@ export function createRequestLog(options: RequestLogOptions) {
         const answered = answeredId(message);
         const other = rows.find((row) => row !== stream && row.id === answered);
         if (other) await write(other, { ...other.record, open: [] });
-        if (!(await write(stream, appendMessage(stream.record, message, bounds)))) return undefined;
+        const record = appendMessage(stream.record, message, bounds);
+        const isKept = await write(stream, record).catch((error: unknown) => {
+          // Its last answer will not be stored: who comes back for it must not wait for it.
+          if (record.open.length === 0) served.delete(nonce);
+          throw error;
+        });
+        if (!isKept) return undefined;
         waker.wake(stream.key);
         return eventId(stream.record.last);
       }

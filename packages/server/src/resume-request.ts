@@ -1,5 +1,5 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import type { EventPosition } from "./event-id.ts";
+import { type EventPosition, lastPlace } from "./event-id.ts";
 import type { StreamPart } from "./event-stream-answer.ts";
 import type { RequestLog, RequestOwner } from "./request-log.ts";
 import { closeAsUnknown, outcomeUnknown, type StreamBounds } from "./request-record.ts";
@@ -22,7 +22,7 @@ export async function isFinished(
   position: EventPosition,
 ): Promise<boolean> {
   const { stored } = await log.find(hash, position.stream);
-  if (!stored) return false;
+  if (!stored) return position.place === lastPlace;
   const { record } = stored;
   // With another nonce the client has used the request id again since: it got its answer.
   if (record.nonce !== position.nonce) return true;
@@ -47,7 +47,7 @@ export async function* resumeRequest(
     if (!stored) {
       onUnknown();
       const message = outcomeUnknown(JSON.parse(position.stream) as string | number);
-      yield { type: "message", eventId: eventId(place + 1), message };
+      yield { type: "message", eventId: eventId(lastPlace), message };
       return;
     }
     const { record, revision } = stored;

@@ -38,12 +38,16 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
   const { parts, directory, adopt, drainingFor } = options;
   const { settings, emit } = parts;
 
-  async function initialize(post: Post, first: JSONRPCRequest): Promise<Response> {
+  function refusalOfNew(): Response | undefined {
     const retryAfter = drainingFor();
-    if (retryAfter !== undefined) {
-      emit({ type: "refused", reason: "draining" });
-      return unavailable("This server is shutting down and starts no new sessions.", retryAfter);
-    }
+    if (retryAfter === undefined) return undefined;
+    emit({ type: "refused", reason: "draining" });
+    return unavailable("This server is shutting down and starts no new sessions.", retryAfter);
+  }
+
+  async function initialize(post: Post, first: JSONRPCRequest): Promise<Response> {
+    const refusal = refusalOfNew();
+    if (refusal) return refusal;
     if (!isInitializeRequest(first) || post.body.messages.length > 1) {
       return errorAnswer(400, -32600, "Invalid Request: initialize is not as specified", {
         id: first.id,
@@ -57,8 +61,9 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
     const { live, release, hash } = await directory.start(post.caller, first.params);
     try {
       const response = await live.initialize(toClientPost(post, post.body.value, [first]));
-      if (!response.ok) await directory.remove({ hash });
-      return response;
+      if (response.ok) return response;
+      await directory.remove({ hash });
+      return live.closed.aborted ? closedMeanwhile() : response;
     } finally {
       release();
     }
@@ -78,6 +83,10 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
         });
       }
       const response = await live.post(toClientPost(post, body, requests));
+      // Its server was closed in this process, for a deploy say: not the end of the session.
+      if (response?.status === 404 && live.closed.aborted && (await session.stored.load())) {
+        return closedMeanwhile();
+      }
       if (response) return response;
       emit({ type: "refused", reason: "duplicate-request" });
       return errorAnswer(409, -32600, "A request with this id is in flight in this session");
@@ -137,12 +146,18 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
       return errorAnswer(400, -32000, "Bad Request: Mcp-Session-Id header is required");
     }
     if (!adopt || body.requests.length === 0) return sessionNotFound();
+    const refusalToAdopt = refusalOfNew();
+    if (refusalToAdopt) return refusalToAdopt;
     const adopted = await adopt(sessionId, request, caller);
     const response = await inSession(post, adopted);
     const headers = new Headers(response.headers);
     headers.set("mcp-session-id", adopted.sessionId);
     return new Response(response.body, { status: response.status, headers });
   };
+}
+
+function closedMeanwhile(): Response {
+  return unavailable("The server of this session was closed in this process.", 1);
 }
 
 function toClientPost(post: Post, body: unknown, requests: readonly JSONRPCRequest[]) {

@@ -56,8 +56,9 @@ export interface ServerLink {
 export function createServerLink(inner: Transport, instance: string, hooks: LinkHooks): ServerLink {
   const prefix = `${instance}.`;
   const requests = new Map<RequestId, JSONRPCRequest>();
-  const injected = new Map<RequestId, (answer: Answer) => void>();
+  const injected = new Map<RequestId, (answer: Answer | undefined) => void>();
   let lastInjected = 0;
+  let isClosed = false;
   let lastExtra: MessageExtraInfo | undefined;
 
   const transport: Transport = {
@@ -69,7 +70,13 @@ export function createServerLink(inner: Transport, instance: string, hooks: Link
     },
   };
   const callbacks: Pick<Transport, "onclose" | "onerror" | "onmessage"> = {
-    onclose: () => transport.onclose?.(),
+    onclose: () => {
+      isClosed = true;
+      transport.onclose?.();
+      // A server that is closed answers nothing more.
+      for (const resolve of injected.values()) resolve(undefined);
+      injected.clear();
+    },
     onerror: (error) => transport.onerror?.(error),
     onmessage: (message, extra) => {
       // The listening streams are not the transport's.
@@ -136,6 +143,7 @@ export function createServerLink(inner: Transport, instance: string, hooks: Link
     transport,
     receive: (message) => receive(message, lastExtra),
     inject: ({ method, params, id }) => {
+      if (isClosed) return Promise.resolve(undefined);
       const message = { jsonrpc: "2.0" as const, method, ...(params && { params }) };
       if (id === undefined) {
         transport.onmessage?.(message as JSONRPCMessage);

@@ -1,7 +1,7 @@
 import type { Principal, SessionStore } from "@durable-mcp/core";
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import type { ClientCapabilities, Implementation } from "@modelcontextprotocol/sdk/types.js";
-import type { AnswerKind, CreateServer } from "./live-session.ts";
+import type { AnswerKind, CreateServer } from "./server-session.ts";
 import type { ServerSessionEvent } from "./server-event.ts";
 import type { OnStateConflict } from "./shared-state.ts";
 

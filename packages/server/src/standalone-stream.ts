@@ -98,8 +98,10 @@ export function createStandaloneStreams(options: StandaloneStreamsOptions) {
       message: JSONRPCMessage,
     ): Promise<void> {
       await edit(session, (record) => {
-        const last = record.last + 1;
         const at = now();
+        // By the clock, not from 1: a record that expired meanwhile must not begin again at places
+        // that a client has seen.
+        const last = Math.max(record.last + 1, at);
         const kept = record.events.filter((event) => event.at > at - maxAgeMs);
         const events = [...kept, { place: last, at, message: message as never }];
         return { ...record, last, events: newest(events, bounds) };

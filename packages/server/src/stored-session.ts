@@ -65,10 +65,11 @@ export function createStoredSessions({ store, name, lifetime, now }: StoredSessi
     let record = first;
     let revision = firstRevision;
 
-    function take(stored: StoredValue | undefined): SessionRecord | undefined {
+    function take(stored: StoredValue | undefined, refused?: string): SessionRecord | undefined {
       const parsed = parse(stored);
       if (!stored || !parsed) return undefined;
-      if (parsed.changes >= record.changes) {
+      // What refused our newest is what counts, though it be older: a store may lose its last writes.
+      if (parsed.changes >= record.changes || refused === revision) {
         ({ revision } = stored);
         record = parsed;
       }
@@ -84,13 +85,14 @@ export function createStoredSessions({ store, name, lifetime, now }: StoredSessi
         if (!changed) return "stopped";
         const usedAt = Math.max(now(), changed.usedAt);
         const next = { ...changed, usedAt, changes: record.changes + 1 };
-        const result = await put(hash, next, revision);
+        const tried = revision;
+        const result = await put(hash, next, tried);
         if (result.ok) {
           if (next.changes > record.changes) record = next;
           if (record === next) ({ revision } = result);
           return "done";
         }
-        if (!take(result.current)) return "gone";
+        if (!take(result.current, tried)) return "gone";
       }
     }
 

@@ -87,3 +87,29 @@ describe("wrapFetchHandler", () => {
     expect(events).toEqual([]);
   });
 });
+
+test("while a handler drains it adopts nobody", async () => {
+  const { client, handler } = createReplicas({ unknownSession: "adopt" }).start();
+  const id = await client.initialize();
+  const params = { name: "wait", arguments: { ms: 100 } };
+  await client.post(id, { id: 1, method: "tools/call", params });
+  const drained = handler.drain();
+  expect(await client.call("unknown", "list")).toMatchObject({ status: 503 });
+  await drained;
+});
+
+test("what the wrapper sends on a client's behalf does not carry the length of another body", async () => {
+  const lengths: (string | null)[] = [];
+  const existing = startMemoryHandler();
+  const handler = wrapFetchHandler(
+    (request) => {
+      lengths.push(request.headers.get("content-length"));
+      return existing(request);
+    },
+    { unknownSession: "adopt" },
+  );
+  const body = JSON.stringify({ jsonrpc: "2.0", ...list });
+  const headers = { "content-length": `${body.length}`, "mcp-session-id": "lost" };
+  expect((await createRawClient(handler).send("POST", headers, body)).status).toBe(200);
+  expect(lengths).toEqual([`${body.length}`, null, null, null]);
+});

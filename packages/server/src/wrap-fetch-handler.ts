@@ -102,7 +102,14 @@ async function isUnknownSession(response: Response): Promise<boolean> {
 
 function withBody(request: Request, body: unknown, sessionId?: string): Request {
   const headers = new Headers(request.headers);
-  for (const name of ["mcp-session-id", "mcp-method", "mcp-name", "last-event-id"]) {
+  // The length is of the body that the client sent.
+  for (const name of [
+    "content-length",
+    "mcp-session-id",
+    "mcp-method",
+    "mcp-name",
+    "last-event-id",
+  ]) {
     headers.delete(name);
   }
   if (sessionId !== undefined) headers.set("mcp-session-id", sessionId);

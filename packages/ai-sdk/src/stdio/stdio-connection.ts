@@ -13,7 +13,7 @@ import { isUnsupportedVersion, startStdioServer, type StdioServer } from "./stdi
 /**
  * One stdio connection of one registry: one process at a time, started on first use and replaced
  * when it ends by itself. Whoever holds the connection owns the processes: `settle` and
- * `endSideSession` end them.
+ * `endLooseSessions` end them.
  */
 export function createStdioConnection({
   options,
@@ -193,7 +193,7 @@ export function createStdioConnection({
     abortSignal: context.abortSignal,
     openings,
     restoreError,
-    get fetch(): never {
+    createFetch(): never {
       throw new McpSessionError(
         "CONNECTION_INVALID",
         `Connection ${name} runs over stdio, where there is nothing to fetch. Use client(${JSON.stringify(name)}), or put the server behind Streamable HTTP.`,
@@ -243,7 +243,7 @@ export function createStdioConnection({
       closing.abort(new DOMException("The registry was disposed of.", "AbortError"));
       await Promise.allSettled(openings);
     },
-    async endSideSession() {
+    async endLooseSessions() {
       await Promise.all([...servers].map((server) => server.close()));
     },
   };

@@ -33,7 +33,7 @@ export function createNotebookSessions({
     onEvent,
   });
   return {
-    sessions: createDurableSessions({ provider, store, onEvent }) as unknown as DurableSessions,
+    sessions: createDurableSessions({ provider, store, onEvent }),
     events,
   };
 }

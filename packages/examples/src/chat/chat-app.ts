@@ -2,7 +2,6 @@ import {
   createDurableAgentUIStreamResponse,
   type DurableAgent,
   type DurableSessions,
-  type McpClientConnection,
   McpSessionError,
   type Principal,
 } from "@durable-mcp/ai-sdk";
@@ -11,7 +10,7 @@ import { getSignedCookie, setSignedCookie } from "hono/cookie";
 
 interface ChatAppOptions {
   agent: DurableAgent;
-  sessions: DurableSessions<{ shop: McpClientConnection }>;
+  sessions: DurableSessions;
   /** Signs the cookie that says who is signed in; the same in all processes. */
   secret: string;
   /** Which process this is, for the page to show. */
@@ -75,7 +74,7 @@ export function createChatApp({ agent, sessions, secret, server }: ChatAppOption
     if (principal === undefined) return context.body(null, 401);
     const { id, action } = context.req.param();
     // Another name is refused with CONNECTION_INVALID.
-    const selection = { principal, connection: context.req.param("connection") as "shop" };
+    const selection = { principal, connection: context.req.param("connection") };
     const results =
       action === "end" ? await sessions.end(id, selection) : await sessions.restart(id, selection);
     return context.json(results.map(({ ended, removed }) => ({ ended, removed })));
