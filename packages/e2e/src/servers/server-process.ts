@@ -30,7 +30,8 @@ export interface ServerCommand {
   onStop?: () => void;
 }
 
-const startTimeoutMs = 20_000;
+/** A busy machine takes its time; a server that is not coming fails all the same. */
+const startTimeoutMs = 60_000;
 const keptOutputCharacters = 8_000;
 
 /** Starts a server on a free port of 127.0.0.1 and waits until it answers HTTP. */
