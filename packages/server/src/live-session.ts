@@ -97,7 +97,7 @@ export async function createLiveSession<State extends object>(
     state: stored.record.state,
     version: stored.record.stateVersion,
     maxBytes: options.maxStateBytes,
-    save: (next, ifVersion) => stored.saveState(next, ifVersion),
+    save: (...args) => stored.saveState(...args),
     onConflict: options.onStateConflict,
     onConflictSeen: (resolved) =>
       emit({ type: "state-conflict", session: fingerprint(hash), resolved }),
@@ -218,7 +218,7 @@ export async function createLiveSession<State extends object>(
 
   async function takeOver(): Promise<void> {
     const { record } = stored;
-    state.refresh(record.state, record.stateVersion);
+    state.refresh(record.state, record.stateVersion, record.stateWriters);
     await settings.tell(record);
   }
 
