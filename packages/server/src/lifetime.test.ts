@@ -341,3 +341,30 @@ test("a client that comes back for an answer that could not be stored does not w
   expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
   expect(await client.call(id, "list", {}, 7)).toMatchObject({ status: 200 });
 });
+
+test("what is said or sent after the end of a session leaves nothing behind", async () => {
+  const replicas = createReplicas();
+  const one = replicas.start();
+  const { promise: built, resolve: build } =
+    Promise.withResolvers<ReturnType<typeof createNotesServer>>();
+  const two = replicas.start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      build(mcp);
+      return mcp;
+    },
+  });
+  const id = await one.client.initialize();
+  await one.client.post(id, wait(7, 60_000));
+  await two.client.call(id, "announce");
+  const cancel = { method: "notifications/cancelled", params: { requestId: 7 } };
+  await two.client.post(id, cancel);
+  await one.client.end(id);
+  await (await built).server.notification({ method: "notifications/resources/list_changed" });
+  const kinds = async () => {
+    const { records } = await replicas.store.list({ limit: 100 });
+    return records.map(({ key }) => (JSON.parse(key) as string[])[2]);
+  };
+  expect(await kinds()).not.toContain("standalone");
+  expect(await kinds()).not.toContain("mail");
+});

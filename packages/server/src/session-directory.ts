@@ -141,6 +141,7 @@ export function createSessionDirectory<State extends object>(
     await sessions.remove(hash);
     await pool.close(hash);
     await parts.standalone.remove(hash);
+    await parts.mailbox.removeAll(hash);
     await parts.log.removeAll(hash);
   }
 

@@ -41,6 +41,8 @@ export interface StandaloneStreamsOptions {
   readonly keepMs: number;
   readonly pollIntervalMs: number;
   readonly now: () => number;
+  /** Whether a session is stored. */
+  readonly isStored: (hash: string) => Promise<boolean>;
 }
 
 /** A session, as far as its listening streams are concerned. */
@@ -74,6 +76,8 @@ export function createStandaloneStreams(options: StandaloneStreamsOptions) {
       const value = next as unknown as JsonValue;
       const expiresAt = now() + keepMs;
       if ((await store.put(keyOf(hash), value, revision, { owner, expiresAt })).ok) {
+        // Looked up after the write: a session that ends later removes what is there by then.
+        if (revision === null && !(await options.isStored(hash))) await store.delete(keyOf(hash));
         waker.wake(keyOf(hash));
         return next;
       }
