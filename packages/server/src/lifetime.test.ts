@@ -368,3 +368,20 @@ test("what is said or sent after the end of a session leaves nothing behind", as
   expect(await kinds()).not.toContain("standalone");
   expect(await kinds()).not.toContain("mail");
 });
+
+test("a client that says it is initialized along with a request is remembered as such", async () => {
+  const replicas = createReplicas();
+  const { client } = replicas.start();
+  const started = await client.post(undefined, {
+    ...initialize,
+    params: { ...initialize.params, protocolVersion: "2025-03-26" },
+  });
+  await readMessages(started);
+  const id = started.headers.get("mcp-session-id")!;
+  const version = { "mcp-protocol-version": "2025-03-26" };
+  const batch = [{ method: "notifications/initialized" }, { id: 1, method: "ping" }];
+  await readMessages(await client.post(id, batch, version));
+  expect(replicas.lines).toEqual(["initialized"]);
+  await readMessages(await replicas.start().client.post(id, { id: 2, method: "ping" }, version));
+  expect(replicas.lines).toEqual(["initialized", "initialized"]);
+});

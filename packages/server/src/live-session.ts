@@ -274,6 +274,7 @@ export async function createLiveSession<State extends object>(
       if (!exchange) return undefined;
       startWatching();
       try {
+        await settings.rememberInitialized(post.body);
         const response = await wire.post(post, exchange.logged);
         if (!response.ok) await abandon(exchange);
         return response;
