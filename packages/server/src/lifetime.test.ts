@@ -385,3 +385,20 @@ test("a client that says it is initialized along with a request is remembered as
   await readMessages(await replicas.start().client.post(id, { id: 2, method: "ping" }, version));
   expect(replicas.lines).toEqual(["initialized", "initialized"]);
 });
+
+test("a server that fails to connect is closed, and an adoption that failed leaves no session", async () => {
+  const replicas = createReplicas({ unknownSession: "adopt" });
+  let closed = 0;
+  const { client } = replicas.start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      return Object.assign(mcp, {
+        connect: () => Promise.reject(new Error("no")),
+        close: async () => void closed++,
+      });
+    },
+  });
+  expect(await client.call("unknown", "list")).toMatchObject({ status: 500 });
+  expect(closed).toBe(1);
+  expect((await replicas.store.list({ limit: 10 })).records).toEqual([]);
+});

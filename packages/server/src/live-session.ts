@@ -165,7 +165,12 @@ export async function createLiveSession<State extends object>(
     onGone: options.onGone,
   });
   const server = await options.createServer({ session, principal });
-  await server.connect(link.transport);
+  try {
+    await server.connect(link.transport);
+  } catch (error) {
+    await server.close().catch(() => {});
+    throw error;
+  }
 
   async function settled(request: JSONRPCRequest): Promise<void> {
     if (request.method === "initialize") initializing = undefined;
