@@ -36,8 +36,9 @@ export function createHostCheck({
 
 /** As it stands, or by its name or host without scheme. */
 function matches(text: string, url: string, allowed: readonly string[]): boolean {
-  if (allowed.includes(text)) return true;
+  const names = allowed.map((name) => name.toLowerCase());
+  if (names.includes(text.toLowerCase())) return true;
   if (!URL.canParse(url)) return false;
   const { hostname, host } = new URL(url);
-  return allowed.includes(hostname) || allowed.includes(host);
+  return names.includes(hostname) || names.includes(host);
 }

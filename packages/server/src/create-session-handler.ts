@@ -76,14 +76,16 @@ export function createSessionHandler<State extends object = Record<string, unkno
   const waker = createWaker();
   const replica = createReplica({ store, name, leaseMs: settings.leaseMs, now });
   const common = { store, name, now };
+  const sessions = createStoredSessions({ ...common, lifetime: settings.lifetime });
+  const isStored = async (hash: string) => (await sessions.find(hash)) !== undefined;
   const parts: HandlerParts = {
     settings,
     emit,
     waker,
     replica,
     pool: createLivePool(limits.liveSessions, emit),
-    sessions: createStoredSessions({ ...common, lifetime: settings.lifetime }),
-    mailbox: createMailbox({ ...common, maxAgeMs: settings.eventMaxAgeMs }),
+    sessions,
+    mailbox: createMailbox({ ...common, isStored, maxAgeMs: settings.eventMaxAgeMs }),
     log: createRequestLog({
       ...common,
       replica,
@@ -94,6 +96,7 @@ export function createSessionHandler<State extends object = Record<string, unkno
     }),
     standalone: createStandaloneStreams({
       ...common,
+      isStored,
       replica,
       waker,
       bounds,

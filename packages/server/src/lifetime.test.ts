@@ -341,3 +341,64 @@ test("a client that comes back for an answer that could not be stored does not w
   expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
   expect(await client.call(id, "list", {}, 7)).toMatchObject({ status: 200 });
 });
+
+test("what is said or sent after the end of a session leaves nothing behind", async () => {
+  const replicas = createReplicas();
+  const one = replicas.start();
+  const { promise: built, resolve: build } =
+    Promise.withResolvers<ReturnType<typeof createNotesServer>>();
+  const two = replicas.start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      build(mcp);
+      return mcp;
+    },
+  });
+  const id = await one.client.initialize();
+  await one.client.post(id, wait(7, 60_000));
+  await two.client.call(id, "announce");
+  const cancel = { method: "notifications/cancelled", params: { requestId: 7 } };
+  await two.client.post(id, cancel);
+  await one.client.end(id);
+  await (await built).server.notification({ method: "notifications/resources/list_changed" });
+  const kinds = async () => {
+    const { records } = await replicas.store.list({ limit: 100 });
+    return records.map(({ key }) => (JSON.parse(key) as string[])[2]);
+  };
+  expect(await kinds()).not.toContain("standalone");
+  expect(await kinds()).not.toContain("mail");
+});
+
+test("a client that says it is initialized along with a request is remembered as such", async () => {
+  const replicas = createReplicas();
+  const { client } = replicas.start();
+  const started = await client.post(undefined, {
+    ...initialize,
+    params: { ...initialize.params, protocolVersion: "2025-03-26" },
+  });
+  await readMessages(started);
+  const id = started.headers.get("mcp-session-id")!;
+  const version = { "mcp-protocol-version": "2025-03-26" };
+  const batch = [{ method: "notifications/initialized" }, { id: 1, method: "ping" }];
+  await readMessages(await client.post(id, batch, version));
+  expect(replicas.lines).toEqual(["initialized"]);
+  await readMessages(await replicas.start().client.post(id, { id: 2, method: "ping" }, version));
+  expect(replicas.lines).toEqual(["initialized", "initialized"]);
+});
+
+test("a server that fails to connect is closed, and an adoption that failed leaves no session", async () => {
+  const replicas = createReplicas({ unknownSession: "adopt" });
+  let closed = 0;
+  const { client } = replicas.start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      return Object.assign(mcp, {
+        connect: () => Promise.reject(new Error("no")),
+        close: async () => void closed++,
+      });
+    },
+  });
+  expect(await client.call("unknown", "list")).toMatchObject({ status: 500 });
+  expect(closed).toBe(1);
+  expect((await replicas.store.list({ limit: 10 })).records).toEqual([]);
+});

@@ -187,6 +187,8 @@ test.each([
   ],
   ["mcp.example:8443", "https://mcp.example:8443", { allowedHosts: ["mcp.example:8443"] }, 200],
   ["mcp.example:8443", "https://mcp.example:1", { allowedHosts: ["mcp.example:8443"] }, 403],
+  ["mcp.example", undefined, { allowedHosts: ["MCP.Example"] }, 200],
+  ["MCP.example", "https://mcp.example", { allowedHosts: ["mcp.EXAMPLE"] }, 200],
   ["anything", "https://anything", { allowedHosts: "any" }, 200],
 ] as const)("Host %s, Origin %s, %o: %i", async (host, origin, options, status) => {
   const { handler } = createReplicas().start(options);

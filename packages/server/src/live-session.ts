@@ -97,7 +97,7 @@ export async function createLiveSession<State extends object>(
     state: stored.record.state,
     version: stored.record.stateVersion,
     maxBytes: options.maxStateBytes,
-    save: (next, ifVersion) => stored.saveState(next, ifVersion),
+    save: (...args) => stored.saveState(...args),
     onConflict: options.onStateConflict,
     onConflictSeen: (resolved) =>
       emit({ type: "state-conflict", session: fingerprint(hash), resolved }),
@@ -165,7 +165,12 @@ export async function createLiveSession<State extends object>(
     onGone: options.onGone,
   });
   const server = await options.createServer({ session, principal });
-  await server.connect(link.transport);
+  try {
+    await server.connect(link.transport);
+  } catch (error) {
+    await server.close().catch(() => {});
+    throw error;
+  }
 
   async function settled(request: JSONRPCRequest): Promise<void> {
     if (request.method === "initialize") initializing = undefined;
@@ -218,7 +223,7 @@ export async function createLiveSession<State extends object>(
 
   async function takeOver(): Promise<void> {
     const { record } = stored;
-    state.refresh(record.state, record.stateVersion);
+    state.refresh(record.state, record.stateVersion, record.stateWriters);
     await settings.tell(record);
   }
 
@@ -274,6 +279,7 @@ export async function createLiveSession<State extends object>(
       if (!exchange) return undefined;
       startWatching();
       try {
+        await settings.rememberInitialized(post.body);
         const response = await wire.post(post, exchange.logged);
         if (!response.ok) await abandon(exchange);
         return response;

@@ -1,6 +1,6 @@
 import type { JsonValue, SessionStore } from "@durable-mcp/core";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { storeKey } from "./store-key.ts";
+import { removeAllUnder, storeKey, storeKeyPrefix } from "./store-key.ts";
 
 export interface Mailbox {
   /** Leaves a client's message for the live session that waits for it in another process. */
@@ -11,6 +11,8 @@ export interface Mailbox {
   ): Promise<void>;
   /** Takes what was left for a live session, in order. */
   take(hash: string, instance: string): Promise<JSONRPCMessage[]>;
+  /** Removes all that was left for a session that has ended. */
+  removeAll(hash: string): Promise<void>;
 }
 
 /** Messages left for one live session at most; a client sends few while a call runs. */
@@ -21,11 +23,14 @@ export function createMailbox({
   name,
   maxAgeMs,
   now,
+  isStored,
 }: {
   store: SessionStore;
   name: string;
   maxAgeMs: number;
   now: () => number;
+  /** Whether a session is stored. */
+  isStored: (hash: string) => Promise<boolean>;
 }): Mailbox {
   const keyOf = (hash: string, instance: string) => storeKey(name, "mail", hash, instance);
   return {
@@ -36,7 +41,11 @@ export function createMailbox({
         const value = [...before, message as unknown as JsonValue].slice(-maxMessages);
         const options = { owner, expiresAt: now() + maxAgeMs };
         const result = await store.put(key, value, stored?.revision ?? null, options);
-        if (result.ok) return;
+        if (result.ok) {
+          // Looked up after the write: a session that ends later removes what is there by then.
+          if (!stored && !(await isStored(hash))) await store.delete(key);
+          return;
+        }
         stored = result.current;
       }
     },
@@ -49,5 +58,6 @@ export function createMailbox({
       }
       return [];
     },
+    removeAll: (hash) => removeAllUnder(store, storeKeyPrefix(name, "mail", hash)),
   };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createNotesServer } from "../test/notes-server.ts";
 import { readMessages, takeEvents, whenListening } from "../test/raw-client.ts";
 import { createReplicas } from "../test/replicas.ts";
 
@@ -97,4 +98,23 @@ test("the stream of a batch ends with its last answer when another one was cance
   const response = await client.post(id, [hang, wait]);
   await client.post(id, { method: "notifications/cancelled", params: { requestId: 1 } });
   expect((await readMessages(response)).map(({ message }) => message.id)).toEqual([2]);
+});
+
+test("a question that is asked before the client listens is not lost", async () => {
+  const { promise: name, resolve } = Promise.withResolvers<unknown>();
+  const { client } = createReplicas().start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      mcp.server.oninitialized = () => {
+        const requestedSchema = { type: "object" as const, properties: {} };
+        const asked = mcp.server.elicitInput({ message: "Your name?", requestedSchema });
+        void asked.then(({ content }) => resolve(content));
+      };
+      return mcp;
+    },
+  });
+  const id = await client.initialize({ elicitation: { form: {} } });
+  const [question] = await takeEvents(await client.get(id), 1);
+  await client.post(id, { id: question!.message.id, ...answer });
+  expect(await name).toEqual({ name: "Ada" });
 });

@@ -11,7 +11,7 @@ import {
   type StreamBounds,
 } from "./request-record.ts";
 import { randomName } from "./session-id.ts";
-import { storeKey, storeKeyPrefix } from "./store-key.ts";
+import { removeAllUnder, storeKey, storeKeyPrefix } from "./store-key.ts";
 import type { Waker } from "./waker.ts";
 
 /** The session that requests belong to. */
@@ -195,15 +195,7 @@ export function createRequestLog(options: RequestLogOptions) {
     },
 
     /** Forgets all requests of a session that has ended. */
-    async removeAll(hash: string): Promise<void> {
-      const prefix = storeKeyPrefix(name, "request", hash);
-      let cursor: string | undefined;
-      do {
-        const page = await store.list({ prefix, cursor, limit: 1000 });
-        await Promise.all(page.records.map((record) => store.delete(record.key)));
-        ({ cursor } = page);
-      } while (cursor !== undefined);
-    },
+    removeAll: (hash: string) => removeAllUnder(store, storeKeyPrefix(name, "request", hash)),
   };
 }
 

@@ -165,3 +165,14 @@ test("each message goes to one listening stream; another takes over when that on
   const [second] = await older.finally(() => clearInterval(said));
   expect(second?.eventId).not.toBe(first?.eventId);
 });
+
+test("the first listening stream gets what was said before it, and a second one does not", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  await client.call(id, "announce");
+  const first = await takeEvents(await client.get(id), 1);
+  expect(first[0]?.message.method).toBe("notifications/resources/list_changed");
+  await client.call(id, "announce");
+  const [second] = await takeEvents(await client.get(id), 1);
+  expect(second?.eventId).not.toBe(first[0]?.eventId);
+});

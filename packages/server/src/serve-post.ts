@@ -149,7 +149,11 @@ export function createServePost(options: ServePostOptions): (post: Post) => Prom
     const refusalToAdopt = refusalOfNew();
     if (refusalToAdopt) return refusalToAdopt;
     const adopted = await adopt(sessionId, request, caller);
-    const response = await inSession(post, adopted);
+    const response = await inSession(post, adopted).catch(async (error: unknown) => {
+      // Its id was given to nobody.
+      await directory.remove(adopted).catch(() => {});
+      throw error;
+    });
     const headers = new Headers(response.headers);
     headers.set("mcp-session-id", adopted.sessionId);
     return new Response(response.body, { status: response.status, headers });

@@ -103,7 +103,10 @@ export function createSessionDirectory<State extends object>(
     const { protocolVersion } = session.stored.record;
     try {
       const live = await build(session, principal, async () => {});
-      const negotiated = await live.replayInitialize(url);
+      const negotiated = await live.replayInitialize(url).catch(async (error: unknown) => {
+        await live.close().catch(() => {});
+        throw error;
+      });
       if (negotiated !== protocolVersion) {
         await live.close();
         throw new CannotRestore(`The server negotiated ${negotiated}, not ${protocolVersion}.`);
@@ -141,6 +144,7 @@ export function createSessionDirectory<State extends object>(
     await sessions.remove(hash);
     await pool.close(hash);
     await parts.standalone.remove(hash);
+    await parts.mailbox.removeAll(hash);
     await parts.log.removeAll(hash);
   }
 

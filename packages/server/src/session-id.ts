@@ -27,13 +27,15 @@ export async function hashSessionId(sessionId: string): Promise<string | undefin
 /** The same, remembering the hashes of the ids that were asked for last. */
 export function createHashSessionId(remembered: number): typeof hashSessionId {
   const hashes = new Map<string, Promise<string | undefined>>();
-  return (sessionId) => {
+  return async (sessionId) => {
+    // What is no id takes no room, however long it is.
+    if (!idPattern.test(sessionId)) return undefined;
     const known = hashes.get(sessionId);
-    if (known) return known;
+    if (known) return await known;
     const hash = hashSessionId(sessionId);
     hashes.set(sessionId, hash);
     if (hashes.size > remembered) hashes.delete(hashes.keys().next().value!);
-    return hash;
+    return await hash;
   };
 }
 

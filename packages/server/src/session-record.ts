@@ -19,6 +19,8 @@ const schema = z.object({
   subscriptions: z.array(z.string()),
   /** Counts the changes of `state`; a change of anything else leaves it. */
   stateVersion: z.number(),
+  /** The names of the last writes of `state`, by which a writer that got no answer knows its own. */
+  stateWriters: z.optional(z.array(z.string())),
   state: object,
 });
 

@@ -1,18 +1,28 @@
 import fc from "fast-check";
+import { McpSessionError } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { createSharedState, type OnStateConflict } from "./shared-state.ts";
-import type { StoredState } from "./stored-session.ts";
+import { keptWriters, type StoredState } from "./stored-session.ts";
 
 interface Notes {
   notes: string[];
 }
+
+/** A save that the store did, or did not do, before it failed. */
+type Fault = "stored" | "not stored" | "none";
+
+const down = () => new McpSessionError("STORE_FAILED", "The store is down.");
 
 /** The state as a store has it, for any number of replicas. */
 function createStored() {
   let text = JSON.stringify({ notes: [] });
   let version = 0;
   let isGone = false;
+  let writers: string[] = [];
+  /** What becomes of the next saves, one each; then all of them work. */
+  const faults: Fault[] = [];
   return {
+    faults,
     end: () => {
       isGone = true;
     },
@@ -25,18 +35,23 @@ function createStored() {
         version,
         maxBytes,
         onConflict,
-        save: async (state, ifVersion) => {
+        save: async (state, ifVersion, writer) => {
           await Promise.resolve();
+          const fault = faults.shift();
+          if (fault === "not stored") throw down();
           if (isGone) return { outcome: "gone" };
           if (ifVersion !== version) {
-            return { outcome: "conflict", state: JSON.parse(text) as StoredState, version };
+            const theirs = JSON.parse(text) as StoredState;
+            return { outcome: "conflict", state: theirs, version, writers };
           }
           text = JSON.stringify(state);
           version += 1;
+          writers = [...writers, writer].slice(-keptWriters);
+          if (fault === "stored") throw down();
           return { outcome: "saved", version };
         },
       });
-      const refresh = () => shared.refresh(JSON.parse(text) as StoredState, version);
+      const refresh = () => shared.refresh(JSON.parse(text) as StoredState, version, writers);
       return { shared, refresh };
     },
   };
@@ -170,6 +185,54 @@ describe("the state of a session", () => {
   });
 });
 
+// It met its own change as somebody else's: stored twice with a merge, a false conflict without.
+describe("a change that was stored, though the store failed", () => {
+  test.each([
+    ["with a merge", union],
+    ["without", undefined],
+  ])("is known again by the next call that holds it, %s", async (_, onConflict) => {
+    const stored = createStored();
+    const { shared } = stored.replica(onConflict);
+    const [first, second] = [shared.hold(), shared.hold()];
+    shared.current.notes.push("a");
+    stored.faults.push("stored");
+    await expect(shared.settle(first)).rejects.toEqual(code("STORE_FAILED"));
+    shared.current.notes.push("b");
+    await shared.settle(second);
+    expect(stored.notes).toEqual(["a", "b"]);
+  });
+
+  test("is known again under what others wrote since", async () => {
+    const stored = createStored();
+    const [one, two] = [stored.replica(union), stored.replica(union)];
+    const [first, second] = [one.shared.hold(), one.shared.hold()];
+    one.shared.current.notes.push("a");
+    stored.faults.push("stored");
+    await expect(one.shared.settle(first)).rejects.toEqual(code("STORE_FAILED"));
+    two.refresh();
+    await two.shared.update(({ notes }) => notes.push("b"));
+    await one.shared.settle(second);
+    expect(stored.notes).toEqual(["a", "b"]);
+    expect(one.shared.current.notes).toEqual(["a", "b"]);
+  });
+
+  test("is a conflict rather than stored twice, once its name is gone", async () => {
+    const stored = createStored();
+    const [one, two] = [stored.replica(union), stored.replica(union)];
+    const [first, second] = [one.shared.hold(), one.shared.hold()];
+    one.shared.current.notes.push("a");
+    stored.faults.push("stored");
+    await expect(one.shared.settle(first)).rejects.toEqual(code("STORE_FAILED"));
+    two.refresh();
+    for (let n = 0; n < keptWriters; n++) {
+      await two.shared.update(({ notes }) => notes.push(`${n}`));
+    }
+    await expect(one.shared.settle(second)).rejects.toEqual(code("STATE_CONFLICT"));
+    expect(stored.notes.filter((note) => note === "a")).toEqual(["a"]);
+    expect(one.shared.current.notes).toEqual(stored.notes);
+  });
+});
+
 /** A call: on which replica, how it changes the state, and how long it holds on to what it read. */
 const call = fc.record({
   replica: fc.nat({ max: 2 }),
@@ -186,8 +249,10 @@ const ticks = async (count: number) => {
 async function runCalls(
   calls: { replica: number; how: string; before: number; after: number }[],
   onConflict?: OnStateConflict<Notes>,
+  faults: Fault[] = [],
 ) {
   const stored = createStored();
+  stored.faults.push(...faults);
   const replicas = [0, 1, 2].map(() => stored.replica(onConflict, 100_000));
   const told = await Promise.all(
     calls.map(async ({ replica, how, before, after }, n) => {
@@ -230,6 +295,22 @@ test("with a merge that keeps both sides every call's change is stored, once", a
       expect(told).toHaveLength(calls.length);
       expect(stored.toSorted()).toEqual(told.toSorted());
     }),
+    { numRuns: 500 },
+  );
+});
+
+test("no change is stored twice, whichever saves fail and whether or not they were done", async () => {
+  const fault = fc.constantFrom<Fault>("stored", "not stored", "none");
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(call, { maxLength: 12 }),
+      fc.array(fault, { maxLength: 12 }),
+      async (calls, faults) => {
+        const { stored, told } = await runCalls(calls, union, faults);
+        expect(new Set(stored).size).toBe(stored.length);
+        expect(stored).toEqual(expect.arrayContaining(told));
+      },
+    ),
     { numRuns: 500 },
   );
 });

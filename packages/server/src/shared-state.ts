@@ -1,5 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
-import type { SaveStateResult, StoredState } from "./stored-session.ts";
+import { randomName } from "./session-id.ts";
+import { keptWriters, type SaveStateResult, type StoredState } from "./stored-session.ts";
 
 /** What two replicas made of one state, when both changed it. */
 export interface StateConflict<State> {
@@ -27,8 +28,8 @@ export interface StateHold {
 export interface SharedState<State> {
   /** What the author's code reads and changes. Another object after a change elsewhere. */
   readonly current: State;
-  /** Takes over what was read from the store. */
-  refresh(state: StoredState, version: number): void;
+  /** Takes over what was read from the store; `writers` are the names of its last writes. */
+  refresh(state: StoredState, version: number, writers?: readonly string[]): void;
   /** From here to `release`, no state that was current is forgotten. */
   hold(): StateHold;
   /**
@@ -46,7 +47,12 @@ export interface SharedStateOptions<State> {
   readonly state: StoredState;
   readonly version: number;
   readonly maxBytes: number;
-  readonly save: (state: StoredState, ifVersion: number) => Promise<SaveStateResult>;
+  /** `writer` names the write, and is stored with it. */
+  readonly save: (
+    state: StoredState,
+    ifVersion: number,
+    writer: string,
+  ) => Promise<SaveStateResult>;
   readonly onConflict?: OnStateConflict<State> | undefined;
   readonly onConflictSeen?: ((resolved: boolean) => void) | undefined;
 }
@@ -73,7 +79,17 @@ export function createSharedState<State extends object>(
     /** Why changes of this era were dropped; every call that may have made them is told. */
     failed?: McpSessionError;
   }
+  /** A write that the store has not answered: it may be stored all the same. */
+  interface PendingWrite {
+    readonly era: Era;
+    /** What was made of the era's object itself, and what was to be stored for it. */
+    readonly ours: string;
+    readonly text: string;
+    readonly ifVersion: number;
+  }
   const eras = new Map<number, Era>();
+  /** By the names of the writes. */
+  const pending = new Map<string, PendingWrite>();
   const holds = new Set<StateHold>();
   let last = -1;
   let turn: Promise<unknown> = Promise.resolve();
@@ -124,9 +140,9 @@ export function createSharedState<State extends object>(
       await place(era);
     } catch (error) {
       // Not the store's failures: then the change may be stored, and stays to be saved again.
-      if (!McpSessionError.isInstance(error) || error.code === "STORE_FAILED") throw error;
-      era.failed = error;
-      if (era === newest()) push(JSON.parse(stored.text) as State, stored.version);
+      if (isInDoubt(error)) throw error;
+      era.failed = error as McpSessionError;
+      if (era === newest()) pushStored();
       throw error;
     }
   }
@@ -137,19 +153,24 @@ export function createSharedState<State extends object>(
     let next = text;
     let { version } = era;
     for (let attempt = 0; ; attempt++) {
-      const result = await put(next, version);
+      const result = await put({ era, ours: text, text: next, ifVersion: version });
+      if (era.failed) throw era.failed;
       if (result.outcome === "saved") {
         era.saved = text;
         if (next === text) era.version = result.version;
         else push(JSON.parse(next) as State, result.version);
         return;
       }
+      // What was in doubt turned out to be stored.
+      if (result.outcome === "recognized" || era.saved === text) return;
+      ({ version } = result);
+      // Nobody else changed it: what is new since then can be put on top.
+      if (era.version === version) continue;
       const theirs = JSON.stringify(result.state);
       const merged = attempt < maxAttempts ? await mergedState(era.saved, text, theirs) : undefined;
       onConflictSeen?.(merged !== undefined);
       if (merged === undefined) throw conflictError();
       next = serialize(merged);
-      ({ version } = result);
     }
   }
 
@@ -164,22 +185,85 @@ export function createSharedState<State extends object>(
   }
 
   /** @throws {McpSessionError} `SESSION_LOST` when the session is gone, `STORE_FAILED` */
-  async function put(text: string, ifVersion: number) {
-    const result = await save(JSON.parse(text) as StoredState, ifVersion);
+  async function put(write: PendingWrite) {
+    const { text, ifVersion } = write;
+    const { writer, isRepeated } = nameOf(write);
+    const result = await save(JSON.parse(text) as StoredState, ifVersion, writer).catch(
+      (error: unknown) => {
+        if (!isInDoubt(error)) pending.delete(writer);
+        throw error;
+      },
+    );
     if (result.outcome === "gone") throw goneError();
-    const now = result.outcome === "saved" ? text : JSON.stringify(result.state);
-    stored = { text: now, version: result.version };
+    if (result.outcome === "saved") {
+      // What was in doubt is not stored, and will be refused should it arrive yet.
+      pending.clear();
+      stored = { text, version: result.version };
+      return result;
+    }
+    stored = { text: JSON.stringify(result.state), version: result.version };
+    recognize(result.writers);
+    if (result.writers.includes(writer)) {
+      pending.clear();
+      return { outcome: "recognized" as const };
+    }
+    // One that is sent for the first time is in no doubt.
+    if (!isRepeated) pending.delete(writer);
+    for (const inDoubt of pending.values()) {
+      if (result.version - inDoubt.ifVersion > keptWriters) giveUp(inDoubt);
+    }
+    pending.clear();
     return result;
+  }
+
+  /** The same write under the same name, so that attempts do not pile up while a store is down. */
+  function nameOf(write: PendingWrite): { writer: string; isRepeated: boolean } {
+    for (const [writer, { era, text, ours, ifVersion }] of pending) {
+      const isSame = era === write.era && text === write.text && ours === write.ours;
+      if (isSame && ifVersion === write.ifVersion) return { writer, isRepeated: true };
+    }
+    const [oldest] = pending;
+    if (oldest && pending.size >= keptWriters) {
+      giveUp(oldest[1]);
+      pending.delete(oldest[0]);
+    }
+    const writer = randomName();
+    pending.set(writer, write);
+    return { writer, isRepeated: false };
+  }
+
+  /** Takes note of those writes in doubt that are among the stored ones. */
+  function recognize(writers: readonly string[]): void {
+    for (const writer of writers) {
+      const write = pending.get(writer);
+      if (!write) continue;
+      pending.delete(writer);
+      write.era.saved = write.ours;
+      if (write.text === write.ours) write.era.version = write.ifVersion + 1;
+      if (newest().version < stored.version) pushStored();
+    }
+  }
+
+  /** Whether it is stored cannot be told any more: to merge it might store it twice. */
+  function giveUp({ era, ours }: PendingWrite): void {
+    if (ours === era.saved) return;
+    era.failed ??= conflictError();
+    if (era === newest()) pushStored();
+  }
+
+  function pushStored(): void {
+    push(JSON.parse(stored.text) as State, stored.version);
   }
 
   return {
     get current() {
       return newest().object;
     },
-    refresh: (state, version) => {
+    refresh: (state, version, writers = []) => {
       if (newest().version >= version) return;
       stored = { text: JSON.stringify(state), version };
-      push(state, version);
+      recognize(writers);
+      if (newest().version < version) pushStored();
     },
     hold: () => {
       const hold = { from: last };
@@ -202,18 +286,25 @@ export function createSharedState<State extends object>(
           const before = JSON.stringify(era.object);
           const next = JSON.parse(before) as State;
           const value = change(next);
-          const result = await put(serialize(next), era.version);
+          const text = serialize(next);
+          const result = await put({ era, ours: before, text, ifVersion: era.version });
           if (result.outcome === "saved") {
             // What calls had changed directly went along.
             era.saved = before;
             push(next, result.version);
             return value;
           }
-          push(result.state, result.version);
+          if (result.outcome === "recognized") return value;
+          if (newest().version !== result.version) pushStored();
         }
         throw conflictError();
       }),
   };
+}
+
+/** Whether what was to be stored may be stored all the same. */
+function isInDoubt(error: unknown): boolean {
+  return !McpSessionError.isInstance(error) || error.code === "STORE_FAILED";
 }
 
 function conflictError(cause?: unknown): McpSessionError {

@@ -19,6 +19,8 @@ const schema = z.object({
     }),
   ),
   last: z.number(),
+  /** The place up to which some stream has taken the messages; 0 without it. */
+  heard: z.optional(z.number()),
   /** The stream that gets the messages, and the process that has it. */
   listener: z.optional(z.object({ token: z.string(), replica: z.string() })),
 });
@@ -39,6 +41,8 @@ export interface StandaloneStreamsOptions {
   readonly keepMs: number;
   readonly pollIntervalMs: number;
   readonly now: () => number;
+  /** Whether a session is stored. */
+  readonly isStored: (hash: string) => Promise<boolean>;
 }
 
 /** A session, as far as its listening streams are concerned. */
@@ -72,6 +76,8 @@ export function createStandaloneStreams(options: StandaloneStreamsOptions) {
       const value = next as unknown as JsonValue;
       const expiresAt = now() + keepMs;
       if ((await store.put(keyOf(hash), value, revision, { owner, expiresAt })).ok) {
+        // Looked up after the write: a session that ends later removes what is there by then.
+        if (revision === null && !(await options.isStored(hash))) await store.delete(keyOf(hash));
         waker.wake(keyOf(hash));
         return next;
       }
@@ -91,6 +97,24 @@ export function createStandaloneStreams(options: StandaloneStreamsOptions) {
     return after.listener?.token === token;
   }
 
+  /**
+   * The messages that no stream has taken, or all after `replayAfter`. They are this stream's from
+   * then on; none when it is not its turn.
+   */
+  async function take(session: ListeningSession, token: string, replayAfter: number | undefined) {
+    let taken: StandaloneRecord["events"] = [];
+    let heardBefore = 0;
+    await edit(session, (record) => {
+      const isOurs = record.listener?.token === token;
+      heardBefore = record.heard ?? 0;
+      const from = replayAfter ?? heardBefore;
+      taken = isOurs ? record.events.filter((event) => event.place > from) : [];
+      const heard = taken.at(-1)?.place ?? 0;
+      return heard > heardBefore ? { ...record, heard } : undefined;
+    });
+    return { taken, heardBefore };
+  }
+
   return {
     /** Stores a message; a listening stream, on whichever replica, picks it up. */
     async append(
@@ -108,7 +132,10 @@ export function createStandaloneStreams(options: StandaloneStreamsOptions) {
       });
     },
 
-    /** What a listening stream says, from `after` (or from now) until `signal` or the session ends. */
+    /**
+     * What a listening stream says, from `after` (or from what no stream has taken) until `signal` or
+     * the session ends.
+     */
     async *listen(
       session: ListeningSession,
       { after, isAlive }: { after: number | undefined; isAlive: () => Promise<boolean> },
@@ -117,23 +144,33 @@ export function createStandaloneStreams(options: StandaloneStreamsOptions) {
       const token = randomName();
       const eventId = session.eventIds.of({ stream: standalone, nonce: "" });
       const release = await replica.hold();
+      let place = after ?? 0;
+      /** While messages are taken and not all said: what was heard before them. */
+      let heardBefore: number | undefined;
       try {
         const claimed = await edit(session, (record) => ({
           ...record,
           listener: { token, replica: replica.token },
         }));
-        let place = after ?? claimed.last;
+        place = after ?? claimed.heard ?? 0;
+        let replayAfter = after;
         yield { type: "prime", eventId: eventId(place) };
         while (!signal.aborted) {
           const { record } = await read(session.hash);
           if (await isListener(session, token, record)) {
-            for (const event of record.events.filter((kept) => kept.place > place)) {
+            const next = await take(session, token, replayAfter);
+            replayAfter = undefined;
+            ({ heardBefore } = next);
+            for (const event of next.taken) {
+              if (signal.aborted) return;
               ({ place } = event);
               const message = event.message as JSONRPCMessage;
               yield { type: "message", eventId: eventId(place), message };
             }
+            heardBefore = undefined;
           } else {
-            place = Math.max(place, record.last);
+            replayAfter = undefined;
+            place = Math.max(place, record.heard ?? 0);
           }
           await waker.wait(keyOf(session.hash), pollIntervalMs, signal);
           if (!signal.aborted && !(await isAlive())) return;
@@ -142,7 +179,11 @@ export function createStandaloneStreams(options: StandaloneStreamsOptions) {
         release();
         await edit(session, (record) => {
           const { listener, ...rest } = record;
-          return listener?.token === token ? rest : undefined;
+          if (listener?.token !== token) return undefined;
+          // What it took and could not say any more is for the next one.
+          return heardBefore === undefined
+            ? rest
+            : { ...rest, heard: Math.max(place, heardBefore) };
         }).catch(() => {});
       }
     },

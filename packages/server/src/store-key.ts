@@ -1,3 +1,5 @@
+import type { SessionStore } from "@durable-mcp/core";
+
 /** Which kind of value a key holds; see the decision record on what a session leaves in the store. */
 type KeyKind = "session" | "request" | "standalone" | "mail" | "replica";
 
@@ -9,4 +11,14 @@ export function storeKey(name: string, kind: KeyKind, ...parts: string[]): strin
 /** What all keys with these first parts begin with, and no others. */
 export function storeKeyPrefix(name: string, kind: KeyKind, ...parts: string[]): string {
   return `${storeKey(name, kind, ...parts).slice(0, -1)},`;
+}
+
+/** Removes every value whose key begins with `prefix`. */
+export async function removeAllUnder(store: SessionStore, prefix: string): Promise<void> {
+  let cursor: string | undefined;
+  do {
+    const page = await store.list({ prefix, cursor, limit: 1000 });
+    await Promise.all(page.records.map((record) => store.delete(record.key)));
+    ({ cursor } = page);
+  } while (cursor !== undefined);
 }

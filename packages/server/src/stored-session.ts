@@ -14,9 +14,17 @@ export type StoredState = SessionRecord["state"];
 export type SaveStateResult =
   | { readonly outcome: "saved"; readonly version: number }
   /** Somebody else changed the state since. */
-  | { readonly outcome: "conflict"; readonly state: StoredState; readonly version: number }
+  | {
+      readonly outcome: "conflict";
+      readonly state: StoredState;
+      readonly version: number;
+      readonly writers: readonly string[];
+    }
   /** The session has ended or expired. */
   | { readonly outcome: "gone" };
+
+/** How many writes of the state are stored by name. */
+export const keptWriters = 8;
 
 /** One session in the store. What was read last is kept, to be the base of the next change. */
 export interface StoredSession {
@@ -32,8 +40,8 @@ export interface StoredSession {
    * @returns what is stored now; `undefined` when the session is gone
    */
   edit(change: (record: SessionRecord) => SessionRecord): Promise<SessionRecord | undefined>;
-  /** Replaces the state if its version is still `ifVersion`. */
-  saveState(state: StoredState, ifVersion: number): Promise<SaveStateResult>;
+  /** Replaces the state if its version is still `ifVersion`; `writer` is stored as the write's name. */
+  saveState(state: StoredState, ifVersion: number, writer: string): Promise<SaveStateResult>;
   /** Notes the use, when the last note is old. */
   renew(): Promise<void>;
 }
@@ -109,15 +117,16 @@ export function createStoredSessions({ store, name, lifetime, now }: StoredSessi
       },
       load: async () => take(await store.get(keyOf(hash))),
       edit: async (change) => ((await replace(change)) === "gone" ? undefined : record),
-      saveState: async (state, ifVersion) => {
-        const outcome = await replace((current) =>
-          current.stateVersion === ifVersion
-            ? { ...current, state, stateVersion: ifVersion + 1 }
-            : undefined,
-        );
+      saveState: async (state, ifVersion, writer) => {
+        const outcome = await replace((current) => {
+          if (current.stateVersion !== ifVersion) return undefined;
+          const stateWriters = [...(current.stateWriters ?? []), writer].slice(-keptWriters);
+          return { ...current, state, stateVersion: ifVersion + 1, stateWriters };
+        });
         if (outcome === "gone") return { outcome };
         if (outcome === "done") return { outcome: "saved", version: ifVersion + 1 };
-        return { outcome: "conflict", state: record.state, version: record.stateVersion };
+        const { state: theirs, stateVersion: version, stateWriters: writers = [] } = record;
+        return { outcome: "conflict", state: theirs, version, writers };
       },
       renew: async () => {
         if (isUseStale(record, lifetime, now())) await replace((current) => current);
