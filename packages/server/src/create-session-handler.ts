@@ -4,7 +4,7 @@ import { createHostCheck } from "./allowed-hosts.ts";
 import { isStatelessRequest, parseClientBody } from "./client-message.ts";
 import { errorAnswer, sessionNotFound, unavailable } from "./http-answer.ts";
 import { createLivePool, PoolFull } from "./live-pool.ts";
-import { createMailbox } from "./mailbox.ts";
+import { createMailbox, MailFull } from "./mailbox.ts";
 import { readBody } from "./read-body.ts";
 import { createReplica } from "./replica.ts";
 import { createRequestLog } from "./request-log.ts";
@@ -198,6 +198,12 @@ export function createSessionHandler<State extends object = Record<string, unkno
     if (error instanceof PoolFull) {
       emit({ type: "refused", reason: "too-many-sessions" });
       return unavailable("Too many sessions are live in this process.", 5);
+    }
+    if (error instanceof MailFull) {
+      emit({ type: "refused", reason: "too-many-messages" });
+      return errorAnswer(429, -32000, "Too much is waiting for another process of this server.", {
+        headers: { "Retry-After": String(retryAfterSeconds) },
+      });
     }
     if (McpSessionError.isInstance(error) && error.code === "STORE_FAILED") {
       return errorAnswer(503, -32603, "The session store is not available.", {

@@ -227,3 +227,21 @@ test("a malformed initialize within a session does not end it", async () => {
   await readMessages(await client.post(id, { id: 9, method: "initialize", params: {} }));
   expect(await client.call(id, "list")).toMatchObject({ status: 200 });
 });
+
+/** A client's answer to a question that a live session in another process asked, so it says. */
+const answerTo = (process: number, text = "") => ({ id: `process${process}.1`, result: { text } });
+
+test("what a client leaves for other processes is bounded, whoever it names", async () => {
+  const replicas = createReplicas();
+  const { client } = replicas.start();
+  const id = await client.initialize();
+  expect((await client.post(id, answerTo(0, "x".repeat(300_000)))).status).toBe(202);
+  expect((await client.post(id, answerTo(0, "x".repeat(300_000)))).status).toBe(429);
+  for (let process = 1; process < 16; process += 1) {
+    expect((await client.post(id, answerTo(process))).status).toBe(202);
+  }
+  const refused = await client.post(id, answerTo(16));
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+  expect(replicas.events.filter(({ type }) => type === "refused")).toHaveLength(2);
+  expect(await client.call(id, "add", { text: "a" })).toMatchObject({ status: 200 });
+});

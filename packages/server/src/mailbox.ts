@@ -3,7 +3,11 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { removeAllUnder, storeKey, storeKeyPrefix } from "./store-key.ts";
 
 export interface Mailbox {
-  /** Leaves a client's message for the live session that waits for it in another process. */
+  /**
+   * Leaves a client's message for the live session that waits for it in another process.
+   *
+   * @throws {MailFull} the request is refused: clients name the live session, so they could name any
+   */
   leave(
     session: { readonly hash: string; readonly owner: string },
     instance: string,
@@ -17,6 +21,13 @@ export interface Mailbox {
 
 /** Messages left for one live session at most; a client sends few while a call runs. */
 const maxMessages = 100;
+/** JSON characters left for one live session at most, below what a store takes. */
+const maxLength = 500_000;
+/** Live sessions of one session, one a process, that mail waits for at most. */
+const maxMailboxes = 16;
+
+/** More was to be left for a session than is kept. */
+export class MailFull extends Error {}
 
 export function createMailbox({
   store,
@@ -32,6 +43,10 @@ export function createMailbox({
   /** Whether a session is stored. */
   isStored: (hash: string) => Promise<boolean>;
 }): Mailbox {
+  const countMailboxes = async (hash: string) => {
+    const prefix = storeKeyPrefix(name, "mail", hash);
+    return (await store.list({ prefix, limit: maxMailboxes })).records.length;
+  };
   const keyOf = (hash: string, instance: string) => storeKey(name, "mail", hash, instance);
   return {
     leave: async ({ hash, owner }, instance, message) => {
@@ -39,6 +54,8 @@ export function createMailbox({
       for (let stored = await store.get(key); ;) {
         const before = Array.isArray(stored?.value) ? (stored.value as JsonValue[]) : [];
         const value = [...before, message as unknown as JsonValue].slice(-maxMessages);
+        if (JSON.stringify(value).length > maxLength) throw new MailFull();
+        if (!stored && (await countMailboxes(hash)) >= maxMailboxes) throw new MailFull();
         const options = { owner, expiresAt: now() + maxAgeMs };
         const result = await store.put(key, value, stored?.revision ?? null, options);
         if (result.ok) {

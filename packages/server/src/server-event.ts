@@ -47,6 +47,7 @@ export type ServerSessionEvent =
         | "too-many-requests"
         | "too-many-streams"
         | "too-many-sessions"
+        | "too-many-messages"
         | "duplicate-request"
         | "event-id"
         | "draining";
