@@ -7,7 +7,7 @@ describe("a hung server", () => {
   test.each(["initialize", "notifications/initialized"])(
     "fails the requests that wait for %s, and the next one tries again (S70)",
     async (method) => {
-      const { client, server } = await startLostStep({ timeouts: { initializeMs: 500 } });
+      const { client, server } = await startLostStep({ timeouts: { initializeMs: 1_500 } });
       server.use(({ message }, _response, next) =>
         message?.method === method ? undefined : next(),
       );
@@ -29,7 +29,7 @@ describe("a hung server", () => {
     const server = await startMcpServer();
     const { client, slot } = startStep(server, {
       snapshot: await saveSession(server),
-      timeouts: { answerMs: 500 },
+      timeouts: { answerMs: 1_500 },
     });
     server.use(({ message }, _response, next) =>
       message?.params?.name === "hang" ? undefined : next(),
@@ -40,7 +40,7 @@ describe("a hung server", () => {
     ]);
     expect(hung).toMatchObject({
       status: "rejected",
-      reason: { code: "OUTCOME_UNKNOWN", message: expect.stringContaining("silent for 500 ms") },
+      reason: { code: "OUTCOME_UNKNOWN", message: expect.stringContaining("silent for 1500 ms") },
     });
     expect(quick).toMatchObject({ status: "fulfilled" });
     await expect.poll(() => server.log).toContain("POST notifications/cancelled");
