@@ -16,6 +16,7 @@ import {
   connectTimeoutMs,
   isStateful,
   type McpClientConnection,
+  readyTimeoutMs,
   sessionOptions,
   startTimeoutMs,
 } from "./define-connection.ts";
@@ -38,7 +39,7 @@ export interface RegistryConnection {
   readonly origin: string;
   /** What lasts: the session over all steps, nothing, or the server's process for this step. */
   readonly session: "stateful" | "stateless" | "process";
-  /** For the handshake, and for listing tools, in milliseconds. */
+  /** For the handshake, what prepares the session, and listing tools, in milliseconds. */
   readonly connectMs: number;
   readonly abortSignal: AbortSignal;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
@@ -214,7 +215,7 @@ export function createRegistryConnection({
     definition,
     origin: url.origin,
     session: isStateful(definition) ? "stateful" : "stateless",
-    connectMs: connectTimeoutMs(definition),
+    connectMs: readyTimeoutMs(definition),
     abortSignal: context.abortSignal,
     createFetch: takeFetch,
     openings,

@@ -62,10 +62,10 @@ describe("session.onStart", () => {
       {
         toolList: { maxLength: 0 },
         onStart: async ({ reason }) => {
-          if (reason === "recovered") await new Promise((resolve) => setTimeout(resolve, 6_000));
+          if (reason === "recovered") await new Promise((resolve) => setTimeout(resolve, 4_000));
         },
       },
-      { timeouts: { connectMs: 5_000 } },
+      { timeouts: { connectMs: 3_000 } },
     );
     const session = await application.step({}, (registry) => registry.tools());
     server.forgetSessions();
