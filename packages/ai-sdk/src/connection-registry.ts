@@ -9,6 +9,7 @@ import type { ConnectionEvent } from "./connection-event.ts";
 import { connectionTools } from "./connection-tools.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
 import type { McpConnection } from "./mcp-connection.ts";
+import type { NamedSessions } from "./named-sessions.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { once } from "./once.ts";
 import { registryDisposed } from "./registry-disposed.ts";
@@ -101,6 +102,8 @@ export interface ConnectionRegistry<
    *   waiting does not change, such as a refused token. The signal's reason when it is aborted
    */
   ready(connection: keyof CONNECTIONS & string, options?: ReadyOptions): Promise<void>;
+  /** The named sessions of the agent session: made, found, listed, used, restarted and closed by name. */
+  readonly named: NamedSessions<CONNECTIONS>;
   /**
    * Waits for handshakes in flight, for a bounded time, and closes the clients, the last one opened
    * first. The servers' sessions, and what runs in them, go on; stdio servers end. Never rejects:
@@ -122,7 +125,7 @@ export interface OwnedRegistry {
   readonly own: (close: () => Promise<void>) => () => void;
   /** Notes that a connection is in use, here or in a run inside. */
   readonly use: (connection: RegistryConnection) => void;
-  /** Notes that all are in use. */
+  /** Notes that all are to be closed, used or not. */
   readonly useAll: () => void;
   /** Makes the registry the owner of a connection that it does not itself offer. */
   readonly adopt: (connection: RegistryConnection) => void;
@@ -132,6 +135,7 @@ export interface OwnedRegistry {
 
 /**
  * @param options.borrowed those of `connections` that belong to an enclosing run and are not closed
+ * @param options.onFirstUse told when the first connection is used, here or in a run inside
  * @param options.useBorrowed told of the first use of each of them
  * @param options.isLeased whether somebody else disposes of the registry, and a run does not
  */
@@ -139,6 +143,7 @@ export function createConnectionRegistry({
   connections,
   borrowed = new Set(),
   useBorrowed,
+  onFirstUse,
   abortSignal,
   isLeased,
   emit,
@@ -149,6 +154,7 @@ export function createConnectionRegistry({
   connections: readonly RegistryConnection[];
   borrowed?: ReadonlySet<RegistryConnection> | undefined;
   useBorrowed?: ((connection: RegistryConnection) => void) | undefined;
+  onFirstUse?: (() => void) | undefined;
   /** Aborts when the step is to end, and when it has. */
   abortSignal: AbortSignal;
   isLeased: boolean;
@@ -164,6 +170,7 @@ export function createConnectionRegistry({
   /** In the order in which they were used first. */
   const opened = new Set<Closable>();
   const inUse = new Set<RegistryConnection>();
+  let isUsed = false;
   let disposal: Promise<void> | undefined;
   let untrack: (() => void) | undefined;
   let running: ReturnType<typeof startRunning> | undefined;
@@ -175,6 +182,13 @@ export function createConnectionRegistry({
     return () => void opened.delete(closable);
   };
   const use = (connection: RegistryConnection) => {
+    if (!isUsed) {
+      isUsed = true;
+      onFirstUse?.();
+    }
+    noteUse(connection);
+  };
+  const noteUse = (connection: RegistryConnection) => {
     if (inUse.has(connection)) return;
     inUse.add(connection);
     if (owned.has(connection)) own(() => closeConnection(connection, emit));
@@ -299,6 +313,9 @@ export function createConnectionRegistry({
       await current.end();
       return result;
     },
+    get named() {
+      return scope.named;
+    },
     async dispose() {
       disposal ??= closeAll();
       await disposal;
@@ -312,7 +329,7 @@ export function createConnectionRegistry({
     connection: (name) => byName.get(name),
     own,
     use,
-    useAll: () => connections.forEach(use),
+    useAll: () => connections.forEach(noteUse),
     adopt(connection) {
       owned.add(connection);
       use(connection);
