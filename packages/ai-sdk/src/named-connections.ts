@@ -1,4 +1,4 @@
-import { principalParts } from "@durable-mcp/core";
+import { type Principal, principalParts } from "@durable-mcp/core";
 import type { ConnectionEvent } from "./connection-event.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { NamedEnding, NamedSlots, NamedUse } from "./named-slots.ts";
@@ -16,6 +16,8 @@ type MaybeUndeclared = Pick<NamedUse, "principal"> & {
 export interface NamedConnections {
   /** @throws {McpSessionError} `STORE_FAILED` */
   open(slot: NamedSlot, use: NamedUse): Promise<RegistryConnection>;
+  /** Runs `work` when no other one for that name is under way. */
+  alone<T>(name: string, principal: Principal, work: () => Promise<T>): Promise<T>;
   /** Opens one that is not kept yet and makes its session. @throws why that failed */
   create(slot: NamedSlot, use: NamedUse, idleTimeoutMs: number | undefined): Promise<void>;
   /** Ends one on its server; runs that use it go on with another after a restart. */
@@ -73,6 +75,10 @@ export function createNamedConnections({
     async open(slot, use) {
       const key = keyOf(slot, use);
       return await inTurn(key, async () => live.get(key) ?? (await openNow(slot, use)));
+    },
+
+    async alone(name, principal, work) {
+      return await inTurn(JSON.stringify(["name", name, ...principalParts(principal)]), work);
     },
 
     async create(slot, use, idleTimeoutMs) {

@@ -144,7 +144,7 @@ export function createNamedInState({
         return { ended: false, reason: "undeclared" };
       }
       const { connection } = slot;
-      const { terminated, ...said } = await endMcpSession({
+      const { terminated, ...why } = await endMcpSession({
         definition,
         connection,
         principal,
@@ -155,7 +155,7 @@ export function createNamedInState({
       else if (terminated) forget();
       // To be tried again.
       else hold(key, entry, snapshot);
-      return { ended: terminated, ...said };
+      return terminated ? { ended: true } : { ended: false, ...why };
     },
 
     async clearTools(slot, principal) {

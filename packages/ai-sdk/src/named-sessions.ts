@@ -7,7 +7,7 @@ import type { NamedConnections } from "./named-connections.ts";
 import type { KeptSession, NamedEnding, NamedSlots } from "./named-slots.ts";
 import { runNested } from "./run-nested.ts";
 import type { RunScope } from "./run-scope.ts";
-import { checkSessionName } from "./slot-name.ts";
+import { checkSessionName, type NamedSlot } from "./slot-name.ts";
 
 /** One connection's part of a named session; without the MCP session's id. */
 export type NamedSessionConnection = Omit<KeptSession, "name">;
@@ -122,19 +122,20 @@ export function createNamedSessions({
 
   const partsOf = async (name: string) => {
     checkSessionName(name, "name");
-    return (await list()).filter((kept) => kept.name === name);
+    const parts = (await list()).filter((kept) => kept.name === name);
+    return parts.toSorted(byConnection);
   };
   const existing = async (name: string) => {
     const parts = await partsOf(name);
     if (parts.length > 0) return parts;
     throw invalid("name", `There is no session ${JSON.stringify(name)}. Make it with create.`);
   };
-  const endParts = async (parts: readonly KeptSession[], mode: "restart" | "close") =>
+  const endParts = async (parts: readonly NamedSlot[], mode: "restart" | "close") =>
     await Promise.all(
       parts.map(async (part): Promise<EndedNamedSession> => {
         const { name, connection } = part;
         const definition = definitionOf(connection);
-        const outcome = await live.end(part, { principal: principal!, definition, mode });
+        const outcome = await live.end({ name, connection }, { principal: principal!, definition, mode });
         return { name, connection, ...outcome };
       }),
     );
@@ -144,29 +145,21 @@ export function createNamedSessions({
       checkSessionName(name, "name");
       checkIdleTimeout(idleTimeoutMs, "idleTimeoutMs");
       const definitions = chooseStateful(declared, connections);
-      if ((await partsOf(name)).length > 0) {
-        throw invalid("name", `There is a session ${JSON.stringify(name)} already. Use run.`);
-      }
-      const creations = definitions.map(async ([connection, definition]) => {
-        const use = { principal: principal!, definition };
-        await live.create({ connection, name }, use, idleTimeoutMs);
+      const all = definitions.map(([connection]) => ({ connection, name }));
+      return await live.alone(name, principal!, async () => {
+        if ((await partsOf(name)).length > 0) {
+          throw invalid("name", `There is a session ${JSON.stringify(name)} already. Use run.`);
+        }
+        const creations = definitions.map(async ([connection, definition]) => {
+          const use = { principal: principal!, definition };
+          await live.create({ connection, name }, use, idleTimeoutMs);
+        });
+        const outcomes = await Promise.allSettled(creations);
+        const failure = outcomes.find((outcome) => outcome.status === "rejected");
+        if (failure === undefined) return (await named.find(name))!;
+        await endParts(all, "close").catch(() => undefined);
+        throw failure.reason;
       });
-      const outcomes = await Promise.allSettled(creations);
-      const failure = outcomes.find(({ status }) => status === "rejected");
-      if (failure !== undefined) {
-        const made = definitions.map(([connection]) => ({ connection, name }));
-        await Promise.allSettled(
-          made.map((slot) =>
-            live.end(slot, {
-              principal: principal!,
-              definition: definitionOf(slot.connection),
-              mode: "close",
-            }),
-          ),
-        );
-        throw (failure as PromiseRejectedResult).reason;
-      }
-      return (await named.find(name))!;
     },
 
     async find(name) {
@@ -219,10 +212,12 @@ function together(name: string, parts: readonly KeptSession[]): NamedSession {
     name,
     lastUsedAt: Math.max(...parts.map(({ lastUsedAt }) => lastUsedAt)),
     ...(timeouts.length > 0 && { idleTimeoutMs: Math.min(...timeouts) }),
-    connections: parts
-      .map(({ name: _, ...part }) => part)
-      .toSorted((a, b) => (a.connection < b.connection ? -1 : 1)),
+    connections: parts.map(({ name: _, ...part }) => part).toSorted(byConnection),
   };
+}
+
+function byConnection(a: { connection: string }, b: { connection: string }): number {
+  return a.connection < b.connection ? -1 : 1;
 }
 
 function chooseStateful(
