@@ -457,6 +457,10 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     hits();
     await run((own) => addNote(own, "a"));
     expect(hits()).toContainEqual(expect.objectContaining({ name: "research" }));
+    await run((own) => own.tools({ connections: ["notes"] }));
+    clearLogs();
+    await run((own) => own.tools({ connections: ["notes"] }));
+    expect(server.log).toEqual([]);
     await step(({ named }) => named.clearTools("research"));
     clearLogs();
     await run((own) => own.tools({ connections: ["notes"] }));
@@ -468,6 +472,23 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     await step(({ named }) => named.create("research", { connections: ["notes"] }));
     await run(async (own) => expect(await addNote(own, "b")).toBe("1 notes"));
   });
+});
+
+test("a session in a state was used until the end of the step that used it", async () => {
+  const { step, pass, now, session } = await startAgent("state");
+  await step(async ({ named }) => {
+    await named.create("research", { connections: ["notes"], idleTimeoutMs });
+    pass(2 * idleTimeoutMs);
+    await named.run("research", (own) => addNote(own, "a"));
+  });
+  const committed = session();
+  const usedAt = now();
+  pass(idleTimeoutMs - 1);
+  await step(async ({ named }) => {
+    expect(await named.find("research")).toMatchObject({ lastUsedAt: usedAt });
+    expect(await named.run("research", (own) => listNotes(own))).toBe("a");
+  });
+  expect(session()).not.toEqual(committed);
 });
 
 test("an idle time-out in a store is no shorter than three touches", async () => {
