@@ -219,8 +219,8 @@ test.each([
   [{ principal: app, idleTimeoutMs: 0 }, "CONNECTION_INVALID", "autoSession.idleTimeoutMs"],
   [{ principal: app, idleTimeoutMs: 2 ** 31 }, "CONNECTION_INVALID", "autoSession.idleTimeoutMs"],
 ])("refuses %j", (autoSession, code, field) => {
-  expect(() => createConnectionProvider({ connections: {}, autoSession: autoSession as any })).toThrow(
-    expect.objectContaining({ code, data: { field } }),
-  );
+  expect(() =>
+    createConnectionProvider({ connections: {}, autoSession: autoSession as any }),
+  ).toThrow(expect.objectContaining({ code, data: { field } }));
   expect(() => currentConnections()).toThrow(expect.objectContaining({ code: "RUN_REQUIRED" }));
 });

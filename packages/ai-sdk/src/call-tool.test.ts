@@ -76,7 +76,9 @@ test("ends a call that takes too long, on the server as well", async () => {
       data: { connection: "notes" },
     });
     await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]));
-    expect(await registry.call("notes", "add_note", { text: "a" }, { timeoutMs: 20_000 })).toBeDefined();
+    expect(
+      await registry.call("notes", "add_note", { text: "a" }, { timeoutMs: 20_000 }),
+    ).toBeDefined();
   });
 });
 

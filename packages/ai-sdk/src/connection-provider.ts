@@ -1,4 +1,9 @@
-import { McpSessionError, type Principal, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
+import {
+  McpSessionError,
+  type Principal,
+  sessionKey,
+  type SessionSnapshot,
+} from "@durable-mcp/core";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { type ConnectionPoolOptions, createConnectionPool } from "./connection-pool.ts";
@@ -142,8 +147,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
   };
 
   const pool = poolOptions && createConnectionPool({ options: poolOptions, emit, now });
-  const poolFor = (scope: readonly unknown[]) =>
-    pool && createRunPool({ pool, scope, emit, now });
+  const poolFor = (scope: readonly unknown[]) => pool && createRunPool({ pool, scope, emit, now });
   let namespaces = 0;
   const createNamespace = () => (namespaces += 1);
   const ownNamespace = createNamespace();
@@ -222,7 +226,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       return commitSlots(session, saved.slots, saved.named.changes());
     },
 
-    async terminate(session, { principal, connection, name, timeoutMs }) {
+    async terminate(session, { principal, connection, name: sessionName, timeoutMs }) {
       // Also when there is nothing to end: a forgotten principal is a mistake in the program.
       sessionKey({ connection: "any", principal });
       const declared = Object.entries(declaredFor(principal));
@@ -237,9 +241,16 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       const definitions = named.flatMap(([name, definition]) =>
         definition.type === "mcp-client" ? [[name, definition] as const] : [],
       );
-      if (name !== undefined) checkSessionName(name, "name");
-      const options = { session, definitions, principal, name, timeoutMs, emit, now };
-      return await terminateConnections(options);
+      if (sessionName !== undefined) checkSessionName(sessionName, "name");
+      return await terminateConnections({
+        session,
+        definitions,
+        principal,
+        name: sessionName,
+        timeoutMs,
+        emit,
+        now,
+      });
     },
 
     async shutdown({ timeoutMs = 10_000 } = {}) {

@@ -1,8 +1,4 @@
-import {
-  McpSessionError,
-  type Principal,
-  type StoredRecord,
-} from "@durable-mcp/core";
+import { McpSessionError, type Principal, type StoredRecord } from "@durable-mcp/core";
 import { clientConnections, type McpConnection } from "./mcp-connection.ts";
 import { describeRecord } from "./describe-record.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";

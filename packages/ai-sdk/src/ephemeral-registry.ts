@@ -30,14 +30,6 @@ export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpCo
       await registry.dispose();
     }
   };
-  const refuse = (method: string): never => {
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      `${method} outlives a call, and an ephemeral registry does not. Use it in run(), or open a run.`,
-      { data: { field: "ephemeral" } },
-    );
-  };
-
   const { connections, named } = open();
   return createRegistryFacade({
     lend,
@@ -47,4 +39,12 @@ export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpCo
     fetch: () => refuse("fetch"),
     dispose: () => Promise.resolve(),
   }) as ConnectionRegistry<any>;
+}
+
+function refuse(method: string): never {
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `${method} outlives a call, and an ephemeral registry does not. Use it in run(), or open a run.`,
+    { data: { field: "ephemeral" } },
+  );
 }

@@ -4,7 +4,10 @@ import type { McpClientConnection } from "./define-connection.ts";
 import type { NamedEnding, NamedSlots, NamedUse } from "./named-slots.ts";
 import type { StepSlot } from "./provider-internals.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
-import { createReplaceableConnection, type ReplaceableConnection } from "./replaceable-connection.ts";
+import {
+  createReplaceableConnection,
+  type ReplaceableConnection,
+} from "./replaceable-connection.ts";
 import { type NamedSlot, slotName } from "./slot-name.ts";
 
 /** A use of what may belong to a connection that there is no more. */

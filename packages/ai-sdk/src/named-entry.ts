@@ -1,4 +1,9 @@
-import { parseSessionSnapshot, type Principal, type SessionSnapshot, sessionKey } from "@durable-mcp/core";
+import {
+  parseSessionSnapshot,
+  type Principal,
+  type SessionSnapshot,
+  sessionKey,
+} from "@durable-mcp/core";
 import * as z from "zod/mini";
 import { isIdleTimeout } from "./idle-timeout.ts";
 import { isSessionName, type NamedSlot, parseSlotName, slotName } from "./slot-name.ts";
@@ -26,7 +31,10 @@ const entrySchema = z.strictObject({
 export function parseNamedEntry(value: unknown): NamedEntry | undefined {
   const isRecord = typeof value === "object" && value !== null;
   // The schema reads inherited keys too.
-  if (!isRecord || !["version", "snapshot", "lastUsedAt"].every((key) => Object.hasOwn(value, key))) {
+  if (
+    !isRecord ||
+    !["version", "snapshot", "lastUsedAt"].every((key) => Object.hasOwn(value, key))
+  ) {
     return undefined;
   }
   const { success, data } = z.safeParse(entrySchema, { ...value });

@@ -149,11 +149,13 @@ export function createNamedInStore({
       );
       const keys = new Set(records.map(({ slot }) => keyOf(slot, principal)));
       // What is no session is written at the end of the step.
-      const unwritten = opened.of(principal).flatMap(({ slot, stored: { slot: own } }) =>
-        own.snapshot === undefined || keys.has(keyOf(slot, principal))
-          ? []
-          : [{ ...slot, ...describeSnapshot(own.snapshot), lastUsedAt: now() }],
-      );
+      const unwritten = opened
+        .of(principal)
+        .flatMap(({ slot, stored: { slot: own } }) =>
+          own.snapshot === undefined || keys.has(keyOf(slot, principal))
+            ? []
+            : [{ ...slot, ...describeSnapshot(own.snapshot), lastUsedAt: now() }],
+        );
       return [...stored, ...unwritten];
     },
 
@@ -198,7 +200,12 @@ export function createNamedInStore({
       if (visits.has(owner)) return;
       const visiting = visit(principal, declared).catch((cause: unknown) => {
         const [connection = ""] = Object.keys(declared);
-        emit({ type: "store-failed", connection, operation: "close", error: storeFailed("close", cause) });
+        emit({
+          type: "store-failed",
+          connection,
+          operation: "close",
+          error: storeFailed("close", cause),
+        });
         return new Map<string, Promise<unknown>>();
       });
       visits.set(owner, visiting);

@@ -404,7 +404,9 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
 
     test("were used as long as a step had them", async () => {
       const { step, server, pass } = await startAgent(kept);
-      await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
+      await step(({ named }) =>
+        named.create("research", { connections: ["notes"], idleTimeoutMs }),
+      );
       for (let round = 0; round < 3; round += 1) {
         pass(idleTimeoutMs - 1);
         await step(async ({ named }) => {
@@ -432,7 +434,9 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
 
     test("and cannot be ended are replaced all the same, with an event", async () => {
       const { step, server, pass, events } = await startAgent(kept);
-      await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
+      await step(({ named }) =>
+        named.create("research", { connections: ["notes"], idleTimeoutMs }),
+      );
       pass(idleTimeoutMs);
       server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
       await step(async ({ named }) => {

@@ -135,7 +135,10 @@ export function createNamedSessions({
       parts.map(async (part): Promise<EndedNamedSession> => {
         const { name, connection } = part;
         const definition = definitionOf(connection);
-        const outcome = await live.end({ name, connection }, { principal: principal!, definition, mode });
+        const outcome = await live.end(
+          { name, connection },
+          { principal: principal!, definition, mode },
+        );
         return { name, connection, ...outcome };
       }),
     );
@@ -212,8 +215,13 @@ function together(name: string, parts: readonly KeptSession[]): NamedSession {
     name,
     lastUsedAt: Math.max(...parts.map(({ lastUsedAt }) => lastUsedAt)),
     ...(timeouts.length > 0 && { idleTimeoutMs: Math.min(...timeouts) }),
-    connections: parts.map(({ name: _, ...part }) => part).toSorted(byConnection),
+    connections: parts.map(withoutName).toSorted(byConnection),
   };
+}
+
+function withoutName(kept: KeptSession): NamedSessionConnection {
+  const { name: _, ...part } = kept;
+  return part;
 }
 
 function byConnection(a: { connection: string }, b: { connection: string }): number {

@@ -27,8 +27,7 @@ export function createRegistryFacade({
     const known = listed.get(registry) ?? new Map<string, Promise<ToolSet>>();
     listed.set(registry, known);
     const only = { connections: [connection] };
-    const listing =
-      known.get(connection) ?? registry.tools({ onUnavailable: "throw", ...only });
+    const listing = known.get(connection) ?? registry.tools({ onUnavailable: "throw", ...only });
     known.set(connection, listing as Promise<ToolSet>);
     try {
       return (await listing) as ToolSet;

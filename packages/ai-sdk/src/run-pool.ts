@@ -64,8 +64,7 @@ export function createRunPool({
     connect({ slot, principal, session, onSession, runSignal, make }) {
       const key = keyOf(slot, principal);
       const { connection: name } = slot;
-      const tell = (action: "hit" | "miss" | "opened") =>
-        emit({ type: "pool", ...slot, action });
+      const tell = (action: "hit" | "miss" | "opened") => emit({ type: "pool", ...slot, action });
       const create = (): PooledConnection => {
         const time = createStepTime();
         const own: PooledConnection = {

@@ -111,6 +111,8 @@ export function createSessionsAdmin({
     name: string | undefined;
   }): Promise<{ records: readonly StoredRecord[]; more: boolean }> => {
     const records: StoredRecord[] = [];
+    // Of those of one name a page may have none.
+    const enough = name === undefined ? 0 : limit;
     let cursor: string | undefined;
     do {
       const page = await store.list({ prefix, idleSince, cursor, limit });
@@ -118,8 +120,11 @@ export function createSessionsAdmin({
         name === undefined || parseRecordKey(key)?.name === name;
       records.push(...page.records.filter(isSelected));
       ({ cursor } = page);
-    } while (cursor !== undefined && records.length < limit && name !== undefined);
-    return { records: records.slice(0, limit), more: cursor !== undefined || records.length > limit };
+    } while (cursor !== undefined && records.length < enough);
+    return {
+      records: records.slice(0, limit),
+      more: cursor !== undefined || records.length > limit,
+    };
   };
 
   return {

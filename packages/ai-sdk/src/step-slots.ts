@@ -49,8 +49,7 @@ export async function loadStepSlots({
   emit: (event: DurableSessionEvent) => void;
   now: () => number;
 }): Promise<StepSlots> {
-  const keyOf = (slot: SlotName, user: Principal) =>
-    recordKey({ agent, sessionId, ...slot }, user);
+  const keyOf = (slot: SlotName, user: Principal) => recordKey({ agent, sessionId, ...slot }, user);
   const load = async (
     slot: SlotName,
     user: Principal,
@@ -66,8 +65,7 @@ export async function loadStepSlots({
       touchIntervalMs,
       idleTimeoutMs,
       createSlot: pool && ((snapshot) => pool.createSlot(slot, user, snapshot)),
-      end: (snapshot) =>
-        endMcpSession({ definition, connection, principal: user, snapshot, now }),
+      end: (snapshot) => endMcpSession({ definition, connection, principal: user, snapshot, now }),
       emit: (event) => emit({ ...event, ...slot }),
       now,
     });
@@ -129,7 +127,8 @@ export async function loadStepSlots({
     of: (connection) => unnamed.get(connection)!,
     named: createNamedInStore({ store, agent, sessionId, opened, touchIntervalMs, emit, now }),
     throwIfNotSaved() {
-      for (const { stored } of slots.values()) if (stored.saveFailure !== undefined) throw stored.saveFailure;
+      for (const { stored } of slots.values())
+        if (stored.saveFailure !== undefined) throw stored.saveFailure;
     },
     async close() {
       clearInterval(timer);

@@ -16,7 +16,10 @@ function refuseHandshakes(server: NotebookServer, status: number) {
   let refused = 0;
   server.intercept(
     on("POST", (request, response) => {
-      if (request.message?.method !== "initialize" && request.headers["mcp-session-id"] !== undefined) {
+      if (
+        request.message?.method !== "initialize" &&
+        request.headers["mcp-session-id"] !== undefined
+      ) {
         return "next";
       }
       refused += 1;

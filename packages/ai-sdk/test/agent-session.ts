@@ -92,12 +92,12 @@ export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
     /** The agent session with its state. */
     session: () => states.get(JSON.stringify([undefined, "chat"])) ?? {},
     provider: startProvider,
-    pass(ms: number) {
+    pass: (ms: number) => {
       time += ms;
     },
     now,
     /** Forgets what the servers received so far. */
-    clearLogs() {
+    clearLogs: () => {
       server.requests.length = 0;
       cart.requests.length = 0;
     },
