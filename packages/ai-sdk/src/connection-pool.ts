@@ -31,11 +31,12 @@ export interface PooledConnection {
   readonly end: StepTime["end"];
 }
 
-type Action = Extract<ConnectionEvent, { type: "pool" }> extends infer EVENT
-  ? EVENT extends unknown
-    ? Omit<EVENT, "connection" | "name" | "type">
-    : never
-  : never;
+type Action =
+  Extract<ConnectionEvent, { type: "pool" }> extends infer EVENT
+    ? EVENT extends unknown
+      ? Omit<EVENT, "connection" | "name" | "type">
+      : never
+    : never;
 export type EvictionReason = Extract<Action, { action: "evicted" }>["reason"];
 
 /** Keeps live clients between the runs of one agent session and principal. */
@@ -61,7 +62,10 @@ export function createConnectionPool({
 }): ConnectionPool {
   checkNumbers({ keepAliveMs, max, checkAfterMs });
   /** Those that no run has, the one used longest ago first. */
-  const idle = new Map<string, { pooled: PooledConnection; timer: ReturnType<typeof setTimeout> }>();
+  const idle = new Map<
+    string,
+    { pooled: PooledConnection; timer: ReturnType<typeof setTimeout> }
+  >();
   const closings = new Set<Promise<void>>();
   let isClosed = false;
 

@@ -128,8 +128,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
   };
 
   const pool = poolOptions && createConnectionPool({ options: poolOptions, emit, now });
-  const poolFor = (scope: readonly unknown[]) =>
-    pool && createRunPool({ pool, scope, emit, now });
+  const poolFor = (scope: readonly unknown[]) => pool && createRunPool({ pool, scope, emit, now });
   let namespaces = 0;
   const createNamespace = () => (namespaces += 1);
   const ownNamespace = createNamespace();

@@ -63,7 +63,15 @@ interface Use {
 /** Creates the registry of a step, with what the runs inside it need. */
 export function createRunRegistry(
   { declaredFor, emit, now, track }: RegistryFactory,
-  { declared, principal, abortSignal, slotFor, namedSlotFor, isLeased = false, pool }: RunRegistryOptions,
+  {
+    declared,
+    principal,
+    abortSignal,
+    slotFor,
+    namedSlotFor,
+    isLeased = false,
+    pool,
+  }: RunRegistryOptions,
 ): ConnectionRegistry {
   const step = createStepTime(abortSignal);
   /** The named sessions of the agent session that the step has used. */
@@ -154,7 +162,11 @@ export function createRunRegistry(
     const found = named.get(key);
     if (found !== undefined) return found;
     const opening = (async () => {
-      const named = connectPooled({ ...use, step }, await namedSlotFor(slot, user, definition), name);
+      const named = connectPooled(
+        { ...use, step },
+        await namedSlotFor(slot, user, definition),
+        name,
+      );
       root.adopt(named);
       return named;
     })();

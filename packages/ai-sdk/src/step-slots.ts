@@ -65,8 +65,7 @@ export async function loadStepSlots({
       url: new URL(definition.options.url).href,
       touchIntervalMs,
       createSlot: pool && ((snapshot) => pool.createSlot(slot, user, snapshot)),
-      end: (snapshot) =>
-        endMcpSession({ definition, connection, principal: user, snapshot, now }),
+      end: (snapshot) => endMcpSession({ definition, connection, principal: user, snapshot, now }),
       emit: (event) => emit({ ...event, ...slot }),
       now,
     });
@@ -111,7 +110,8 @@ export async function loadStepSlots({
       return stored;
     },
     throwIfNotSaved() {
-      for (const { stored } of slots) if (stored.saveFailure !== undefined) throw stored.saveFailure;
+      for (const { stored } of slots)
+        if (stored.saveFailure !== undefined) throw stored.saveFailure;
     },
     async close() {
       clearInterval(timer);
