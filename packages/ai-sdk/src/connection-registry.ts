@@ -229,10 +229,10 @@ export function createConnectionRegistry({
     untrack?.();
   };
 
+  const disposeEarly = () => void registry.dispose();
   /** What all runs of the registry that overlap have in common. */
   const startRunning = () => {
     const onClose: NonNullable<RunOptions["onClose"]>[] = [];
-    const disposeEarly = () => void registry.dispose();
     if (!isLeased) abortSignal.addEventListener("abort", disposeEarly, { once: true });
     const close = once(async () => {
       if (!isLeased) await registry.dispose();
@@ -270,10 +270,6 @@ export function createConnectionRegistry({
     },
     fetch: (name) => find(name).createFetch(),
     async instructions() {
-      const instructionsOf = async (connection: RegistryConnection) => {
-        const { instructions } = await connection.client();
-        return instructions ? [[connection.name, instructions] as const] : [];
-      };
       const entries = await collect([...byName.keys()], instructionsOf, "omit");
       return Object.fromEntries(entries.flat());
     },
@@ -321,4 +317,9 @@ export function createConnectionRegistry({
       if (disposal !== undefined) throw registryDisposed();
     },
   };
+}
+
+async function instructionsOf(connection: RegistryConnection) {
+  const { instructions } = await connection.client();
+  return instructions ? [[connection.name, instructions] as const] : [];
 }
