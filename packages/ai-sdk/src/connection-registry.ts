@@ -229,6 +229,11 @@ export function createConnectionRegistry({
     untrack?.();
   };
 
+  const reportNotCommitted = () => {
+    for (const { name } of inUse) {
+      emit({ type: "close-failed", connection: name, reason: "not-committed" });
+    }
+  };
   const disposeEarly = () => void registry.dispose();
   /** What all runs of the registry that overlap have in common. */
   const startRunning = () => {
@@ -280,16 +285,18 @@ export function createConnectionRegistry({
       await waitUntilReady(find(name), abortSignal, options);
     },
     async run(useRegistry, { onClose } = {}) {
+      if (disposal !== undefined) throw registryDisposed();
       running ??= startRunning();
       const current = running;
       current.uses += 1;
       if (onClose) current.onClose.push(onClose);
       let result;
       try {
+        abortSignal.throwIfAborted();
         result = await enterScope(scope, async () => await useRegistry(registry));
       } catch (error) {
         // What the run failed with is what its caller has to know.
-        await current.end().catch(() => undefined);
+        await current.end().catch(reportNotCommitted);
         throw error;
       }
       await current.end();
