@@ -25,6 +25,7 @@ import { mayRunTwice } from "./may-run-twice.ts";
 import { isOldServerStatus, needsListening, openClient } from "./open-client.ts";
 import { once } from "./once.ts";
 import { watchClientVersion } from "./peer-version.ts";
+import { ping } from "./ping-session.ts";
 
 /** One connection in one step. */
 export interface RegistryConnection {
@@ -49,8 +50,16 @@ export interface RegistryConnection {
    * negotiated something else than the one before was told.
    */
   client(): Promise<MCPClient>;
+  /**
+   * Connects, and where there is a session asks the server for it.
+   *
+   * @throws why it did not answer
+   */
+  probe(signal: AbortSignal): Promise<void>;
   /** All clients that are connected or on their way. */
   readonly openings: ReadonlySet<Promise<MCPClient>>;
+  /** Has headers and token resolved anew, for another step with the same client. */
+  renew?(): void;
   /** Waits until no handshake of the connection's session is under way. */
   settle(): Promise<void>;
   /** Ends what is not to outlive the step: the session of `session.except`, and any unfinished one. */
@@ -210,7 +219,7 @@ export function createRegistryConnection({
     }
   };
 
-  return {
+  const connection: RegistryConnection = {
     name,
     definition,
     origin: url.origin,
@@ -218,6 +227,7 @@ export function createRegistryConnection({
     connectMs: readyTimeoutMs(definition),
     abortSignal: context.abortSignal,
     createFetch: takeFetch,
+    renew: connectionFetch.renew,
     openings,
     async settle() {
       await Promise.all([slot?.settle(), sideSlot?.settle()]);
@@ -233,6 +243,15 @@ export function createRegistryConnection({
     lossNotices:
       slot && createLossNotices(sideSlot ? [slot, sideSlot] : [slot], session.lossNotice),
     restoreError,
+    async probe(signal) {
+      await connection.client();
+      if (slot?.snapshot?.kind !== "session") return;
+      const { status, failure } = await ping({ fetch: takeFetch(), url, slot, signal });
+      if (failure !== undefined) throw failure;
+      if (status !== undefined) {
+        throw connectionUnavailable({ statusCode: status }, name, url.origin);
+      }
+    },
     client() {
       if (opening === undefined) {
         const connecting: Promise<MCPClient> = open().catch((error: unknown) => {
@@ -246,6 +265,7 @@ export function createRegistryConnection({
       return opening;
     },
   };
+  return connection;
 }
 
 async function rejectOnAbort(signal: AbortSignal): Promise<never> {
