@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
-import { compileCache } from "./packages/e2e/src/compile-cache.ts";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { compileCache } from "./packages/e2e/src/compile-cache.ts";
 
 // Workspace packages resolve to their source; the rest are Vite's own defaults, which a list of ours replaces.
 const conditions = ["@durable-mcp/source", "module", "node", "development|production"];
@@ -22,6 +22,8 @@ function project(name: string, options: TestOptions = {}): TestProjectInlineConf
       isolate: false,
       // More than there are cores: these tests also wait, for timers and sockets.
       maxWorkers: Math.ceil(availableParallelism() * 1.5),
+      // For a machine that is busy with other work as well; a test that hangs fails all the same.
+      testTimeout: 30_000,
       // Type errors elsewhere are for `npm run typecheck` to report.
       typecheck: { enabled: true, include: ["src/**/*.test-d.ts"], ignoreSourceErrors: true },
       ...options,

@@ -10,7 +10,7 @@ import {
   createConnectionRegistry,
   type OwnedRegistry,
 } from "./connection-registry.ts";
-import type { ConnectionContext } from "./define-connection.ts";
+import type { ConnectionContext } from "./connection-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
 import type { McpConnection } from "./mcp-connection.ts";
