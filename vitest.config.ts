@@ -24,6 +24,7 @@ function project(name: string, options: TestOptions = {}): TestProjectInlineConf
       maxWorkers: Math.ceil(availableParallelism() * 1.5),
       // For a machine that is busy with other work as well; a test that hangs fails all the same.
       testTimeout: 30_000,
+      expect: { poll: { timeout: 20_000 } },
       // Type errors elsewhere are for `npm run typecheck` to report.
       typecheck: { enabled: true, include: ["src/**/*.test-d.ts"], ignoreSourceErrors: true },
       ...options,
