@@ -27,14 +27,18 @@ async function* bindResults(
   results: AsyncIterable<unknown>,
 ): AsyncGenerator<unknown> {
   const iterator = enterScope(scope, () => results[Symbol.asyncIterator]());
+  let isOpen = false;
   try {
     for (;;) {
       const next = await enterScope(scope, () => iterator.next());
       if (next.done) return next.value;
+      isOpen = true;
       yield next.value;
+      isOpen = false;
     }
   } finally {
-    await enterScope(scope, async () => await iterator.return?.());
+    // As `for await` does: only whoever stops reading early says so.
+    if (isOpen) await enterScope(scope, async () => await iterator.return?.());
   }
 }
 
