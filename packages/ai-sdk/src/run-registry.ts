@@ -24,6 +24,12 @@ import { createStepTime, type StepTime } from "./step-time.ts";
 
 type Connections = Readonly<Record<string, McpConnection>>;
 
+/**
+ * How long the server of an isolated session has to end it, in milliseconds: less than closing a
+ * connection takes at most, so that a server that hangs is reported once.
+ */
+const endTimeoutMs = 4_000;
+
 /** What registries of one provider have in common. */
 export interface RegistryFactory {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
@@ -63,7 +69,15 @@ interface Use {
 /** Creates the registry of a step, with what the runs inside it need. */
 export function createRunRegistry(
   { declaredFor, emit, now, track }: RegistryFactory,
-  { declared, principal, abortSignal, slotFor, namedSlotFor, isLeased = false, pool }: RunRegistryOptions,
+  {
+    declared,
+    principal,
+    abortSignal,
+    slotFor,
+    namedSlotFor,
+    isLeased = false,
+    pool,
+  }: RunRegistryOptions,
 ): ConnectionRegistry {
   const step = createStepTime(abortSignal);
   /** The named sessions of the agent session that the step has used. */
@@ -116,6 +130,8 @@ export function createRunRegistry(
   const isolate = (use: Use): RegistryConnection => {
     const { connection, definition } = use;
     if (!hasSession(definition)) return connect(use, undefined);
+    // A session is always somebody's, also one that nobody finds again.
+    principalParts(use.principal);
     const slot = createSessionSlot();
     const isolated = connect(use, { slot });
     return {
@@ -129,6 +145,7 @@ export function createRunRegistry(
           connection,
           principal: use.principal!,
           snapshot,
+          timeoutMs: endTimeoutMs,
           now,
         });
         const { terminated, status, reason = "refused" } = outcome;
@@ -154,7 +171,9 @@ export function createRunRegistry(
     const found = named.get(key);
     if (found !== undefined) return found;
     const opening = (async () => {
-      const named = connectPooled({ ...use, step }, await namedSlotFor(slot, user, definition), name);
+      const stored = await namedSlotFor(slot, user, definition);
+      root.throwIfDisposed();
+      const named = connectPooled({ ...use, step }, stored, name);
       root.adopt(named);
       return named;
     })();
@@ -185,8 +204,12 @@ export function createRunRegistry(
       step: createStepTime(outer.step.signal, nestedSignal),
     };
     checkModes(modes, own.declared);
-    own.step.signal.throwIfAborted();
-    around.throwIfDisposed();
+    const throwIfOver = () => {
+      nestedSignal?.throwIfAborted();
+      around.throwIfDisposed();
+      own.step.signal.throwIfAborted();
+    };
+    throwIfOver();
     const borrowed = new Set<RegistryConnection>();
     const connecting = Object.entries(own.declared).map(async ([connection, definition]) => {
       const mode = (Object.hasOwn(modes, connection) && modes[connection]) || "inherit";
@@ -204,8 +227,11 @@ export function createRunRegistry(
       borrowed.add(shared);
       return shared;
     });
+    const connections = await Promise.all(connecting);
+    // Loading a named session may have taken a while.
+    throwIfOver();
     const nested = createConnectionRegistry({
-      connections: await Promise.all(connecting),
+      connections,
       borrowed,
       useBorrowed: around.use,
       abortSignal: own.step.signal,
@@ -237,14 +263,17 @@ export function createRunRegistry(
   return root.registry;
 }
 
-function checkModes(modes: Readonly<Record<string, ConnectionMode>>, declared: Connections): void {
+function checkModes(
+  modes: Readonly<Record<string, ConnectionMode | undefined>>,
+  declared: Connections,
+): void {
   for (const [connection, mode] of Object.entries(modes)) {
     const field = `connections.${connection}`;
     if (!Object.hasOwn(declared, connection)) {
       throw invalid(field, `is not declared. Declared: ${Object.keys(declared).join(", ")}.`);
     }
-    if (mode === "inherit" || mode === "isolate") continue;
-    const name = (mode as { named?: unknown } | undefined)?.named;
+    if (mode === undefined || mode === "inherit" || mode === "isolate") continue;
+    const name = (mode as { named?: unknown } | null)?.named;
     if (name === undefined) throw invalid(field, `must be "inherit", "isolate" or { named }.`);
     checkSessionName(name, `${field}.named`);
   }

@@ -65,8 +65,7 @@ export async function loadStepSlots({
       url: new URL(definition.options.url).href,
       touchIntervalMs,
       createSlot: pool && ((snapshot) => pool.createSlot(slot, user, snapshot)),
-      end: (snapshot) =>
-        endMcpSession({ definition, connection, principal: user, snapshot, now }),
+      end: (snapshot) => endMcpSession({ definition, connection, principal: user, snapshot, now }),
       emit: (event) => emit({ ...event, ...slot }),
       now,
     });
@@ -94,8 +93,9 @@ export async function loadStepSlots({
 
   const touchAll = () => void forAll("touch", (slot) => slot.touch());
   let timer: ReturnType<typeof setInterval> | undefined;
+  let isClosed = false;
   const keepUsed = () => {
-    if (slots.length === 0 || timer !== undefined) return;
+    if (slots.length === 0 || timer !== undefined || isClosed) return;
     timer = setInterval(touchAll, touchIntervalMs);
     // In Node a lease that is forgotten is not to keep the process; elsewhere it is a number.
     (timer as { unref?: () => void }).unref?.();
@@ -111,9 +111,11 @@ export async function loadStepSlots({
       return stored;
     },
     throwIfNotSaved() {
-      for (const { stored } of slots) if (stored.saveFailure !== undefined) throw stored.saveFailure;
+      for (const { stored } of slots)
+        if (stored.saveFailure !== undefined) throw stored.saveFailure;
     },
     async close() {
+      isClosed = true;
       clearInterval(timer);
       await Promise.all(slots.map(({ stored }) => stored.settle()));
       await forAll("close", (slot) => slot.close());
