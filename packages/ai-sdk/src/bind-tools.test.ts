@@ -1,4 +1,4 @@
-import { type Tool, tool, type ToolSet } from "ai";
+import { tool, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { bindTools } from "./bind-tools.ts";
@@ -7,6 +7,29 @@ import { currentScope, type RunScope } from "./run-scope.ts";
 const scope = { registry: undefined, nest: undefined } as unknown as RunScope;
 const inputSchema = z.object({});
 const call = (bound: unknown) => (bound as (...args: unknown[]) => any)({}, { toolCallId: "1" });
+
+/** A tool with parts, and what it saw of the scope, and of its end. */
+function startParts(fail = false) {
+  const seen: (boolean | string)[] = [];
+  const look = () => seen.push(currentScope() === scope);
+  const iterator: AsyncIterator<number> = {
+    next: async () => {
+      look();
+      if (fail) throw new Error("The tool broke.");
+      return seen.length < 3 ? { done: false, value: seen.length } : { done: true, value: 0 };
+    },
+    return: async () => {
+      look();
+      seen.push("returned");
+      return { done: true, value: 0 };
+    },
+  };
+  const iterable = { [Symbol.asyncIterator]: () => (look(), iterator) };
+  const { parts } = bindTools(scope, {
+    parts: tool({ inputSchema, execute: () => iterable as AsyncIterable<number> }),
+  });
+  return { seen, parts: call(parts.execute) as AsyncIterable<number> };
+}
 
 describe("bound tools", () => {
   test("find the run wherever they are called", async () => {
@@ -25,7 +48,7 @@ describe("bound tools", () => {
 
   test("keep all else, and those without code are as they were", () => {
     const tools: ToolSet = {
-      plain: { description: "For the client.", inputSchema } as Tool,
+      plain: { description: "For the client.", inputSchema },
       own: tool({ description: "Own.", inputSchema, execute: () => 1 }),
     };
     const bound = bindTools(scope, tools);
@@ -33,29 +56,6 @@ describe("bound tools", () => {
     expect(bound["own"]).toMatchObject({ description: "Own.", inputSchema });
     expect(bindTools(undefined, tools)).toBe(tools);
   });
-
-  /** A tool with parts, and what it saw of the scope, and of its end. */
-  function startParts(fail = false) {
-    const seen: (boolean | string)[] = [];
-    const look = () => seen.push(currentScope() === scope);
-    const iterator: AsyncIterator<number> = {
-      next: async () => {
-        look();
-        if (fail) throw new Error("The tool broke.");
-        return seen.length < 3 ? { done: false, value: seen.length } : { done: true, value: 0 };
-      },
-      return: async () => {
-        look();
-        seen.push("returned");
-        return { done: true, value: 0 };
-      },
-    };
-    const iterable = { [Symbol.asyncIterator]: () => (look(), iterator) };
-    const { parts } = bindTools(scope, {
-      parts: tool({ inputSchema, execute: () => iterable as AsyncIterable<number> }),
-    });
-    return { seen, parts: call(parts.execute) as AsyncIterable<number> };
-  }
 
   test("with parts that are read to the end are not told to stop", async () => {
     const { seen, parts } = startParts();

@@ -27,19 +27,20 @@ const provider = createConnectionProvider({ connections });
 const registry = provider.create({ principal: { type: "app" } });
 
 test("run gives what its function gives, and knows the connections", () => {
-  const run = () =>
+  expectTypeOf(() =>
     registry.run((own) => {
       expectTypeOf(own).toEqualTypeOf<ConnectionRegistry<Connections>>();
       return Promise.resolve(7);
-    });
-  expectTypeOf(run).returns.resolves.toBeNumber();
+    }),
+  ).returns.resolves.toBeNumber();
   expectTypeOf(() => registry.run(() => "now")).returns.resolves.toBeString();
 });
 
 test("call and ready take declared connections alone", () => {
-  expectTypeOf(registry.call).parameter(0).toEqualTypeOf<"browser" | "cart">();
-  expectTypeOf(registry.call).returns.resolves.toEqualTypeOf<CallToolResult>();
-  expectTypeOf(registry.ready).parameter(0).toEqualTypeOf<"browser" | "cart">();
+  type Registry = typeof registry;
+  expectTypeOf<Parameters<Registry["call"]>[0]>().toEqualTypeOf<"browser" | "cart">();
+  expectTypeOf<ReturnType<Registry["call"]>>().resolves.toEqualTypeOf<CallToolResult>();
+  expectTypeOf<Parameters<Registry["ready"]>[0]>().toEqualTypeOf<"browser" | "cart">();
   // @ts-expect-error not declared
   void (() => registry.tools({ connections: ["nothing"] }));
 });
@@ -50,21 +51,24 @@ test("currentConnections is of any connections, or of those that it is told", ()
   expectTypeOf(() => currentConnections<Connections>()).returns.toEqualTypeOf<
     ConnectionRegistry<Connections>
   >();
-  const ephemeral = () => currentConnections({ ephemeral: true, provider });
-  expectTypeOf(ephemeral).returns.toEqualTypeOf<ConnectionRegistry<Connections>>();
+  expectTypeOf(() => currentConnections({ ephemeral: true, provider })).returns.toEqualTypeOf<
+    ConnectionRegistry<Connections>
+  >();
   // @ts-expect-error an ephemeral registry needs a provider
   void (() => currentConnections({ ephemeral: true }));
 });
 
 test("connectionTools are a ToolSet, typed where the connections are told", () => {
   expectTypeOf(() => connectionTools()).returns.resolves.toExtend<ToolSet>();
-  const add = async () => (await connectionTools<Connections>()).cart__add;
-  expectTypeOf(add).returns.resolves.toExtend<Tool<{ item: string }> | undefined>();
+  expectTypeOf(
+    async () => (await connectionTools<Connections>()).cart__add,
+  ).returns.resolves.toExtend<Tool<{ item: string }> | undefined>();
 });
 
 test("withConnections takes modes, and gives what its function gives", () => {
-  const nested = () => withConnections({ browser: "isolate", cart: { named: "x" } }, () => 7);
-  expectTypeOf(nested).returns.resolves.toBeNumber();
+  expectTypeOf(() =>
+    withConnections({ browser: "isolate", cart: { named: "x" } }, () => 7),
+  ).returns.resolves.toBeNumber();
   const some = undefined as ConnectionMode | undefined;
   void (() => withConnections({ browser: some }, () => 7));
   // @ts-expect-error not a mode
@@ -76,7 +80,7 @@ test("withConnections takes modes, and gives what its function gives", () => {
 });
 
 test("shutdown and onClose may wait", () => {
-  expectTypeOf(provider.shutdown).returns.resolves.toBeVoid();
+  expectTypeOf(() => provider.shutdown()).returns.resolves.toBeVoid();
   void (() => registry.run(() => 7, { onClose: async () => undefined }));
   void (() => registry.run(() => 7, { onClose: () => undefined }));
 });

@@ -2,7 +2,7 @@ import { EventEmitter, once } from "node:events";
 import { setImmediate as immediate, setTimeout as wait } from "node:timers/promises";
 import { createMemoryStore } from "@durable-mcp/core";
 import { generateText, isStepCount, streamText, tool, ToolLoopAgent, type ToolSet } from "ai";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { startRuns, textOf } from "../test/run.ts";
 import { scriptedModel, toolResults } from "../test/scripted-model.ts";
@@ -18,7 +18,7 @@ const stopWhen = isStepCount(5);
 const inputSchema = z.object({});
 
 /** A tool that says whether its code finds a registry. */
-const look = (isRight: (registry: unknown) => boolean) =>
+const looking = (isRight: (registry: unknown) => boolean) =>
   tool({
     description: "Looks.",
     inputSchema,
@@ -46,7 +46,7 @@ describe("inside of a run the registry is found", () => {
     const { create } = await startRuns();
     const model = scriptedModel([{ tool: "look" }, { tool: "look" }], [{ tool: "look" }], "Done.");
     await create().run(async (registry) => {
-      await loops[loop]!(model, { look: look((found) => found === registry) });
+      await loops[loop]!(model, { look: looking((found) => found === registry) });
     });
     expect(toolResults(model)).toEqual(["text: found", "text: found", "text: found"]);
   });
@@ -59,7 +59,7 @@ describe("inside of a run the registry is found", () => {
         description: "Delegates.",
         inputSchema,
         async execute() {
-          const tools = { look: look((found) => found === registry) };
+          const tools = { look: looking((found) => found === registry) };
           return (await new ToolLoopAgent({ model: inner, tools }).generate({ prompt })).text;
         },
       });
@@ -165,13 +165,13 @@ describe("inside of a run the registry is found", () => {
   });
 });
 
+async function startAgent(tools: ToolSet, ...turns: Parameters<typeof scriptedModel>) {
+  const { provider, cart } = await startRuns();
+  const sessions = createDurableSessions({ provider, store: createMemoryStore() });
+  const model = scriptedModel(...turns);
+  return { agent: createDurableAgent({ sessions, model, tools }), model, cart };
+}
 describe("a durable agent's own tools find the session's registry", () => {
-  async function startAgent(tools: ToolSet, ...turns: Parameters<typeof scriptedModel>) {
-    const { provider, cart } = await startRuns();
-    const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-    const model = scriptedModel(...turns);
-    return { agent: createDurableAgent({ sessions, model, tools }), model, cart };
-  }
   const options = { sessionId: "chat-1", principal: alice };
   const note = tool({
     description: "Notes something.",
@@ -300,9 +300,8 @@ test("without AsyncLocalStorage runs run, and what looks for one is told why", a
   const key = Symbol.for("durable-mcp.runScopes");
   const holder = globalThis as { [key]?: unknown };
   const kept = holder[key];
-  const getBuiltin = process.getBuiltinModule;
   delete holder[key];
-  process.getBuiltinModule = (() => undefined) as never;
+  const builtins = vi.spyOn(process, "getBuiltinModule").mockReturnValue(undefined);
   try {
     expect(await create().run((registry) => registry.connections.length)).toBe(3);
     await expect(create().run(() => currentConnections())).rejects.toMatchObject({
@@ -310,7 +309,7 @@ test("without AsyncLocalStorage runs run, and what looks for one is told why", a
       message: expect.stringContaining("no AsyncLocalStorage"),
     });
   } finally {
-    process.getBuiltinModule = getBuiltin;
+    builtins.mockRestore();
     holder[key] = kept;
   }
 });

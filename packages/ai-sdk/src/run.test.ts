@@ -9,6 +9,11 @@ import { withConnections } from "./with-connections.ts";
 const isOver = { code: "CONNECTION_UNAVAILABLE" };
 const initializations = (log: string[]) => log.filter((line) => line === "POST initialize").length;
 
+const addLater = async (index: number) => {
+  await wait(index % 5);
+  return textOf(await currentConnections().call("cart", "add_note", { text: String(index) }));
+};
+
 describe("a run", () => {
   test("gives what its function gives, and disposes of its registry", async () => {
     const { create, cart } = await startRuns();
@@ -24,12 +29,8 @@ describe("a run", () => {
 
   test("opens one session for 100 calls at once, all deep inside", async () => {
     const { create, cart } = await startRuns();
-    const call = async (index: number) => {
-      await wait(index % 5);
-      return textOf(await currentConnections().call("cart", "add_note", { text: String(index) }));
-    };
     const texts = await create().run(() =>
-      Promise.all(Array.from({ length: 100 }, (_, index) => call(index))),
+      Promise.all(Array.from({ length: 100 }, (_, index) => addLater(index))),
     );
     expect(new Set(texts).size).toBe(100);
     expect(cart.sessionIds).toHaveLength(1);
@@ -175,7 +176,9 @@ describe("onClose", () => {
 
   test("of a run that failed is called, and does not hide the run's error", async () => {
     const { create } = await startRuns();
-    const onClose = vi.fn(() => Promise.reject(new Error("The disk is full.")));
+    const onClose = vi.fn<() => Promise<void>>(() =>
+      Promise.reject(new Error("The disk is full.")),
+    );
     const run = create().run(() => Promise.reject(new Error("The agent broke.")), { onClose });
     await expect(run).rejects.toThrow("The agent broke.");
     expect(onClose).toHaveBeenCalledTimes(1);

@@ -104,7 +104,7 @@ describe("shutdown", () => {
 
   test("forgets what was closed: nothing is closed twice", async () => {
     const { provider, create } = await startRuns();
-    const onClose = vi.fn();
+    const onClose = vi.fn<() => void>();
     for (let round = 0; round < 3; round += 1) {
       await create().run(() => withConnections({ browser: "isolate" }, () => add("browser")), {
         onClose,
@@ -116,7 +116,9 @@ describe("shutdown", () => {
 
   test("calls onClose once, and what that fails with the run fails with", async () => {
     const { provider, create } = await startRuns();
-    const onClose = vi.fn(() => Promise.reject(new Error("The disk is full.")));
+    const onClose = vi.fn<() => Promise<void>>(() =>
+      Promise.reject(new Error("The disk is full.")),
+    );
     const go = Promise.withResolvers<void>();
     const run = create().run(() => go.promise, { onClose });
     run.catch(() => undefined);
