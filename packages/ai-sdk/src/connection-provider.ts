@@ -1,10 +1,12 @@
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
 import { type ConnectionRegistry, createConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 import { checkConnections } from "./check-connections.ts";
 import { isStateful } from "./define-connection.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { openConnection } from "./open-connection.ts";
+import { tellTelemetry } from "./operation-tracer.ts";
 import { createRegistryConnection } from "./registry-connection.ts";
 import { registerInternals, type StepSlot } from "./provider-internals.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "./session-state.ts";
@@ -20,6 +22,8 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   connections: CONNECTIONS | ((principal: Principal | undefined) => CONNECTIONS);
   /** Told what happens to connections and their sessions. */
   onEvent?: ((event: ConnectionEvent) => void) | undefined;
+  /** Measures what connections do: `openTelemetry()`, for example. @default none */
+  telemetry?: ConnectionTelemetry | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   now?: (() => number) | undefined;
 }
@@ -91,11 +95,13 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
 export function createConnectionProvider<CONNECTIONS extends Connections>({
   connections,
   onEvent,
+  telemetry,
   now = Date.now,
 }: ConnectionProviderOptions<CONNECTIONS>): ConnectionProvider<CONNECTIONS> {
   if (typeof connections !== "function") checkConnections(connections);
   const slotsOf = new WeakMap<object, ReadonlyMap<string, SeededSlot>>();
   const emit = (event: ConnectionEvent) => {
+    tellTelemetry(telemetry, event);
     try {
       onEvent?.(event);
     } catch {
@@ -126,7 +132,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
     return createConnectionRegistry({
       connections: Object.entries(declared).map(([connection, definition]) => {
         const context = { principal, connection, abortSignal: signal };
-        const step = { context, isActive: () => isActive, emit };
+        const step = { context, isActive: () => isActive, emit, telemetry };
         return definition.type === "mcp-stdio"
           ? definition[openConnection](step)
           : createRegistryConnection({

@@ -7,6 +7,7 @@ import { connectionTools } from "./connection-tools.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
+import { tracedClient } from "./traced-client.ts";
 
 /** A step's live clients, one a connection, built on first use. */
 export interface ConnectionRegistry<
@@ -135,7 +136,8 @@ export function createConnectionRegistry({
       return Object.assign({}, ...sets) as ToolSet;
     },
     async client(name) {
-      return await find(name).client();
+      const connection = find(name);
+      return tracedClient(await connection.client(), connection.trace);
     },
     fetch: (name) => find(name).createFetch(),
     async instructions() {
