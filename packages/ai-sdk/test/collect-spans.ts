@@ -29,7 +29,7 @@ export function collectSpans() {
     /** All that have ended. */
     spans,
     /** The one of this name. */
-    find(name: string): ReadableSpan {
+    find: (name: string): ReadableSpan => {
       const found = spans().filter((span) => span.name === name);
       if (found.length === 1) return found[0]!;
       throw new Error(`There are ${found.length} spans ${name} in:\n${outline(spans())}`);

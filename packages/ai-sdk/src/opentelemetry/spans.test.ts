@@ -41,6 +41,25 @@ const inSpan = async <T>(name: string, run: () => Promise<T>): Promise<T> =>
     }
   });
 
+/** The attributes of the only span of a use that fails. */
+const failing = async (
+  use: (registry: any) => Promise<unknown>,
+  options?: Parameters<typeof traced>[1],
+) => {
+  const server = await startNotebookServer();
+  const application = traced(server, options);
+  await application.step({}, async (registry) => {
+    const tools = await registry.tools();
+    reset();
+    await use({ server, tools });
+  });
+  const [span, ...others] = spans();
+  expect(others).toEqual([]);
+  expect(span?.status).toEqual({ code: SpanStatusCode.ERROR });
+  expect(span?.events).toEqual([]);
+  return span?.attributes;
+};
+
 describe("the spans of a step", () => {
   test("nest: a listing connects, a call is below what called it", async () => {
     const application = traced(await startNotebookServer());
@@ -276,7 +295,9 @@ describe("a recovery", () => {
       server.forgetSessions();
       server.intercept(on("initialize", (_, response) => sendText(response, 400, "Full")));
       reset();
-      await expect(callTool(tools, "notes__list_notes")).rejects.toThrow();
+      await expect(callTool(tools, "notes__list_notes")).rejects.toMatchObject({
+        code: "SESSION_LOST",
+      });
     });
     expect(find("recover")).toMatchObject({
       status: { code: SpanStatusCode.ERROR },
@@ -295,7 +316,7 @@ describe("a recovery", () => {
     server.intercept(on("initialize", (_, response) => sendText(response, 503, "Full")));
     session = await application.step(session, async (registry) => {
       const tools = await registry.tools();
-      await expect(callTool(tools, "notes__list_notes")).rejects.toThrow();
+      await expect(callTool(tools, "notes__list_notes")).rejects.toThrow("503");
     });
     server.intercept(() => "next");
     reset();
@@ -306,24 +327,6 @@ describe("a recovery", () => {
 });
 
 describe("a failure", () => {
-  const failing = async (
-    use: (registry: any) => Promise<unknown>,
-    options?: Parameters<typeof traced>[1],
-  ) => {
-    const server = await startNotebookServer();
-    const application = traced(server, options);
-    await application.step({}, async (registry) => {
-      const tools = await registry.tools();
-      reset();
-      await use({ server, tools });
-    });
-    const [span, ...others] = spans();
-    expect(others).toEqual([]);
-    expect(span?.status).toEqual({ code: SpanStatusCode.ERROR });
-    expect(span?.events).toEqual([]);
-    return span?.attributes;
-  };
-
   test("that a tool's result reports is a tool_error", async () => {
     const attributes = await failing(({ tools }) => callTool(tools, "notes__fail"));
     expect(attributes).toMatchObject({ "error.type": "tool_error" });
@@ -347,7 +350,7 @@ describe("a failure", () => {
   test("of HTTP is its status", async () => {
     const attributes = await failing(async ({ server, tools }) => {
       server.intercept(on("tools/call", (_, response) => sendText(response, 503, "Busy")));
-      await expect(callTool(tools, "notes__list_notes")).rejects.toThrow();
+      await expect(callTool(tools, "notes__list_notes")).rejects.toThrow("503");
     });
     expect(attributes).toMatchObject({
       "error.type": "503",
@@ -373,7 +376,7 @@ describe("a failure", () => {
       const call = callTool(tools, "notes__wait", {}, abort.signal);
       await expect.poll(() => server.waits).toEqual(["started"]);
       abort.abort();
-      await expect(call).rejects.toThrow();
+      await expect(call).rejects.toThrow("aborted");
     });
     expect(attributes).toMatchObject({ "error.type": "AbortError" });
   });
