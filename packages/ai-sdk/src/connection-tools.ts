@@ -6,22 +6,22 @@ import type { McpClientConnection } from "./define-connection.ts";
 import { isToolError } from "./is-tool-error.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { toolName } from "./tool-name.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: RegistryConnection): Promise<ToolSet> {
   const { name, definition, abortSignal, restoreError, lossNotices } = connection;
   const withRecovery: NonNullable<RegistryConnection["withRecovery"]> = (tool, attempt) =>
     connection.withRecovery?.(tool, attempt) ?? attempt();
-  const { client, listed } = await connection.trace({ operation: "list" }, async (note) =>
-    withRecovery(undefined, async () => {
-      const current = await connection.client();
-      const { capabilities, protocolVersion } = current.initializeResult;
-      note({ protocolVersion });
-      if (capabilities.tools == null) return { client: current, listed: [] };
-      const timeout = AbortSignal.timeout(connection.connectMs);
-      const tools = await listAllTools(current, AbortSignal.any([abortSignal, timeout]));
-      return { client: current, listed: tools };
-    }),
+  const list = async () => {
+    const current = await connection.client();
+    if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
+    const timeout = AbortSignal.timeout(connection.connectMs);
+    const tools = await listAllTools(current, AbortSignal.any([abortSignal, timeout]));
+    return { client: current, listed: tools };
+  };
+  const { client, listed } = await connection.trace({ operation: "list" }, () =>
+    withRecovery(undefined, list),
   );
   const { options } = definition;
   const offered = listed.filter((tool) => isOffered(tool.name, options.tools));
@@ -36,7 +36,7 @@ export async function connectionTools(connection: RegistryConnection): Promise<T
     const definitionOfTool = offered.find((candidate) => candidate.name === serverName);
     const call: Execute = async (input, callOptions) => {
       const result = await withRecovery(definitionOfTool ?? { name: serverName }, async () => {
-        const current = await connection.client();
+        const current = await untilAborted(connection.client(), callOptions?.abortSignal);
         if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
         const { execute } = bound.tools[serverName] as { execute: Execute };
         return await execute(input, callOptions);
@@ -51,13 +51,9 @@ export async function connectionTools(connection: RegistryConnection): Promise<T
     });
     const execute: Execute = (input, callOptions) =>
       connection.trace({ operation: "call", tool: serverName }, async (note) => {
-        try {
-          const result = await bounded(input, callOptions);
-          note({ isToolError: isToolError(result) });
-          return result;
-        } finally {
-          note({ protocolVersion: bound.client.initializeResult.protocolVersion });
-        }
+        const result = await bounded(input, callOptions);
+        note({ isToolError: isToolError(result) });
+        return result;
       });
     const toModelOutput: Tool["toModelOutput"] =
       lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
@@ -86,13 +82,13 @@ function isOffered(name: string, filter: McpClientConnection["options"]["tools"]
   return "allow" in filter ? filter.allow.includes(name) : !filter.block.includes(name);
 }
 
-type Execute = (
+export type Execute = (
   input: unknown,
   options?: { abortSignal?: AbortSignal; toolCallId?: string },
 ) => PromiseLike<unknown>;
 
 /** Bounds a call in time, and turns a client's error back into ours. */
-function withCallOptions(
+export function withCallOptions(
   execute: Execute,
   {
     connection,

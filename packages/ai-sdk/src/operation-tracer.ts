@@ -21,7 +21,21 @@ export function createOperationTracer(
   connection: Omit<ConnectionOperation, "operation" | "tool">,
 ): TraceOperation {
   if (telemetry === undefined) return traceNothing;
-  return (operation, run) => telemetry.trace({ ...connection, ...operation }, run);
+  /** What the last client that was connected speaks. */
+  let protocolVersion: string | undefined;
+  return (operation, run) =>
+    telemetry.trace({ ...connection, ...operation }, async (note) => {
+      const noteAndKeep: NoteDetails = (details) => {
+        protocolVersion = details.protocolVersion ?? protocolVersion;
+        note(details);
+      };
+      try {
+        return await run(noteAndKeep);
+      } finally {
+        const isOnClient = operation.operation === "list" || operation.operation === "call";
+        if (isOnClient && protocolVersion !== undefined) note({ protocolVersion });
+      }
+    });
 }
 
 /** An observer that throws must not change what happens to the session. */

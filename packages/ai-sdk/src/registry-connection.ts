@@ -28,6 +28,7 @@ import { once } from "./once.ts";
 import { createOperationTracer, type TraceOperation } from "./operation-tracer.ts";
 import { watchClientVersion } from "./peer-version.ts";
 import { withTraceContext } from "./trace-context.ts";
+import { ping } from "./ping-session.ts";
 
 /** One connection in one step. */
 export interface RegistryConnection {
@@ -52,6 +53,12 @@ export interface RegistryConnection {
    * negotiated something else than the one before was told.
    */
   client(): Promise<MCPClient>;
+  /**
+   * Connects, and where there is a session asks the server for it.
+   *
+   * @throws why it did not answer
+   */
+  probe(signal: AbortSignal): Promise<void>;
   /** All clients that are connected or on their way. */
   readonly openings: ReadonlySet<Promise<MCPClient>>;
   /** Waits until no handshake of the connection's session is under way. */
@@ -230,7 +237,7 @@ export function createRegistryConnection({
     }
   };
 
-  return {
+  const connection: RegistryConnection = {
     name,
     definition,
     origin: url.origin,
@@ -254,6 +261,15 @@ export function createRegistryConnection({
       slot && createLossNotices(sideSlot ? [slot, sideSlot] : [slot], session.lossNotice),
     restoreError,
     trace,
+    async probe(signal) {
+      await connection.client();
+      if (slot?.snapshot?.kind !== "session") return;
+      const { status, failure } = await ping({ fetch: takeFetch(), url, slot, signal });
+      if (failure !== undefined) throw failure;
+      if (status !== undefined) {
+        throw connectionUnavailable({ statusCode: status }, name, url.origin);
+      }
+    },
     client() {
       if (opening === undefined) {
         const connecting: Promise<MCPClient> = trace({ operation: "connect" }, open).catch(
@@ -269,6 +285,7 @@ export function createRegistryConnection({
       return opening;
     },
   };
+  return connection;
 }
 
 async function rejectOnAbort(signal: AbortSignal): Promise<never> {

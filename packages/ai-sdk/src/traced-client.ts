@@ -10,19 +10,14 @@ export function tracedClient(client: MCPClient, trace: TraceOperation): MCPClien
   const known = tracedClients.get(client);
   if (known !== undefined) return known;
 
-  const { protocolVersion } = client.initializeResult;
   const callTool: MCPClient["callTool"] = (options) =>
     trace({ operation: "call", tool: options.name }, async (note) => {
-      note({ protocolVersion });
       const result = await client.callTool(options);
       note({ isToolError: isToolError(result) });
       return result;
     });
   const listTools: MCPClient["listTools"] = (options) =>
-    trace({ operation: "list" }, async (note) => {
-      note({ protocolVersion });
-      return await client.listTools(options);
-    });
+    trace({ operation: "list" }, () => client.listTools(options));
   const traced = new Proxy(client, {
     get(target, key) {
       if (key === "callTool") return callTool;

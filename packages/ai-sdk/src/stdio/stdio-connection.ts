@@ -194,7 +194,7 @@ export function createStdioConnection({
     }
   };
 
-  return {
+  const connection: RegistryConnection = {
     name,
     definition: { options },
     origin: stdioOrigin(options),
@@ -223,6 +223,12 @@ export function createStdioConnection({
       ],
       session.lossNotice,
     ),
+    async probe(signal) {
+      const client = await connection.client();
+      // There is nothing smaller that the client sends.
+      if (client.initializeResult.capabilities.tools == null) return;
+      await client.listTools({ options: { signal } });
+    },
     client() {
       if (opening === undefined) {
         const connecting: Promise<MCPClient> = Promise.resolve()
@@ -258,4 +264,5 @@ export function createStdioConnection({
       await Promise.all([...servers].map((server) => server.close()));
     },
   };
+  return connection;
 }
