@@ -9,7 +9,11 @@ import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "../../test/scripted-model.ts";
 import { startSseServer } from "../../test/sse-server.ts";
 import { callForText, callTool, startApplication } from "../../test/step.ts";
-import { defineMcpClientConnection, type McpClientConnectionOptions } from "../index.ts";
+import {
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+  withConnections,
+} from "../index.ts";
 import { openTelemetry } from "./index.ts";
 
 const { spans, find, outline, reset } = collectSpans();
@@ -171,6 +175,36 @@ describe("the spans of a step", () => {
       "mcp.protocol.version": "2025-11-25",
       "error.type": "tool_error",
     });
+  });
+
+  test("are made of calls without a model", async () => {
+    const application = traced(await startNotebookServer());
+    await application.step({}, async (registry) => {
+      await inSpan("script", () => registry.call("notes", "fail"));
+    });
+    expect(outline()).toBe("script\n  tools/call fail\n    initialize");
+    expect(find("tools/call fail").attributes).toMatchObject({
+      "mcp.protocol.version": "2025-11-25",
+      "error.type": "tool_error",
+    });
+  });
+
+  test("are below what uses them in a nested run", async () => {
+    const application = traced(await startNotebookServer());
+    await application.step({}, (registry) =>
+      registry.run(async () => {
+        const agents = ["first", "second"].map((agent) =>
+          inSpan(agent, () =>
+            withConnections({ notes: "isolate" }, async (own) => {
+              await own.call("notes", "list_notes");
+            }),
+          ),
+        );
+        await Promise.all(agents);
+      }),
+    );
+    const each = ["  tools/call list_notes", "    initialize"];
+    expect(outline()).toBe(["first", ...each, "second", ...each].join("\n"));
   });
 
   test("are named for the request that a server without initialize gets", async () => {
