@@ -1,5 +1,6 @@
 import { OpenTelemetry } from "@ai-sdk/otel";
 import { context, type Span, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import { createMemoryStore } from "@durable-mcp/core";
 import { ToolLoopAgent } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { collectSpans } from "../../test/collect-spans.ts";
@@ -8,8 +9,10 @@ import { startModernServer } from "../../test/modern-server.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "../../test/scripted-model.ts";
 import { startSseServer } from "../../test/sse-server.ts";
-import { callForText, callTool, startApplication } from "../../test/step.ts";
+import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
 import {
+  createConnectionProvider,
+  createDurableSessions,
   defineMcpClientConnection,
   type McpClientConnectionOptions,
   withConnections,
@@ -44,6 +47,14 @@ const inSpan = async <T>(name: string, run: () => Promise<T>): Promise<T> =>
       span.end();
     }
   });
+
+/** A sub-agent with a session of its own. */
+const runSubAgent = () =>
+  inSpan("agent", () =>
+    withConnections({ notes: "isolate" }, async (own) => {
+      await own.call("notes", "list_notes");
+    }),
+  );
 
 /** The attributes of the only span of a use that fails. */
 const failing = async (
@@ -193,18 +204,34 @@ describe("the spans of a step", () => {
     const application = traced(await startNotebookServer());
     await application.step({}, (registry) =>
       registry.run(async () => {
-        const agents = ["first", "second"].map((agent) =>
-          inSpan(agent, () =>
-            withConnections({ notes: "isolate" }, async (own) => {
-              await own.call("notes", "list_notes");
-            }),
-          ),
-        );
-        await Promise.all(agents);
+        await Promise.all([runSubAgent(), runSubAgent()]);
       }),
     );
-    const each = ["  tools/call list_notes", "    initialize"];
-    expect(outline()).toBe(["first", ...each, "second", ...each].join("\n"));
+    const each = ["agent", "  tools/call list_notes", "    initialize"];
+    expect(outline()).toBe([...each, ...each].join("\n"));
+  });
+
+  test("show no handshake for a client that a pool has kept", async () => {
+    const { url } = await startNotebookServer();
+    const provider = createConnectionProvider({
+      connections: {
+        notes: defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" }),
+      },
+      telemetry: openTelemetry(),
+      pool: {},
+    });
+    const sessions = createDurableSessions({ provider, store: createMemoryStore() });
+    const use = () =>
+      sessions.run("chat", { principal: alice }, async (step) => {
+        await callTool(step.tools, "notes__list_notes");
+      });
+    await use();
+    expect(outline()).toBe("tools/list\n  initialize\ntools/call list_notes");
+    reset();
+    await use();
+    expect(outline()).toBe("tools/list\ntools/call list_notes");
+    expect(find("tools/call list_notes").attributes["mcp.protocol.version"]).toBe("2025-11-25");
+    await provider.shutdown();
   });
 
   test("are named for the request that a server without initialize gets", async () => {
