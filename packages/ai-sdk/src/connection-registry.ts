@@ -307,7 +307,8 @@ export function createConnectionRegistry({
       await waitUntilReady(find(name), abortSignal, options);
     },
     async run(useRegistry, { onClose } = {}) {
-      if (disposal !== undefined) throw registryDisposed();
+      // In a run that goes on by itself after `shutdown`, what is run next can still commit.
+      if (disposal !== undefined && running === undefined) throw registryDisposed();
       running ??= startRunning();
       const current = running;
       current.uses += 1;
