@@ -37,6 +37,7 @@ export default defineConfig({
     projects: [
       project("core", { include: ["{src,test}/**/*.test.ts"] }),
       project("ai-sdk"),
+      project("langchain"),
       project("stores", realServers),
       project("server"),
       project("e2e", realServers),

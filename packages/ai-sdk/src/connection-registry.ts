@@ -7,6 +7,7 @@ import { connectionTools } from "./connection-tools.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
+import { registerHooks } from "./registry-hooks.ts";
 
 /** A step's live clients, one a connection, built on first use. */
 export interface ConnectionRegistry<
@@ -151,6 +152,7 @@ export function createConnectionRegistry({
     },
     [Symbol.asyncDispose]: () => registry.dispose(),
   };
+  registerHooks(registry, { find, collect });
   return registry;
 }
 

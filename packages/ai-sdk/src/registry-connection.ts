@@ -49,8 +49,8 @@ export interface RegistryConnection {
    * negotiated something else than the one before was told.
    */
   client(): Promise<MCPClient>;
-  /** All clients that are connected or on their way. */
-  readonly openings: ReadonlySet<Promise<MCPClient>>;
+  /** All clients that are connected or on their way, those of other packages too; closed with it. */
+  readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
   /** Waits until no handshake of the connection's session is under way. */
   settle(): Promise<void>;
   /** Ends what is not to outlive the step: the session of `session.except`, and any unfinished one. */
@@ -147,7 +147,7 @@ export function createRegistryConnection({
     slot === undefined && options.authProvider !== undefined && options.fetch === undefined;
   const isResuming = slot?.snapshot?.kind === "session";
   let opening: Promise<MCPClient> | undefined;
-  const openings = new Set<Promise<MCPClient>>();
+  const openings: RegistryConnection["openings"] = new Set();
 
   function observe(event: SessionEvent): void {
     // What the client was told of the server no longer holds; the next use connects another.

@@ -1,0 +1,76 @@
+import { McpSessionError } from "@durable-mcp/ai-sdk";
+import { callTimedOut, type RegistryConnection } from "@durable-mcp/ai-sdk/registry-hooks";
+import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
+import { connectionClient } from "./connection-client.ts";
+import type { ToolClient } from "./tool-client.ts";
+import { ToolException } from "./tool-exception.ts";
+
+/** The longest that a timer can be set to, in milliseconds. */
+const noTimeoutMs = 2_147_483_647;
+
+/**
+ * The client that the adapter's tools of a connection talk to: it offers what the connection offers
+ * and fails as the connection does.
+ *
+ * @param connection the connection; throws when it can no longer be used
+ */
+export function sessionToolClient(
+  connection: () => RegistryConnection,
+  offered: readonly Tool[],
+): ToolClient {
+  return {
+    listTools: async () => ({ tools: [...offered] }),
+    async callTool(params, resultSchema, options) {
+      const tool = offered.find(({ name }) => name === params.name) ?? { name: params.name };
+      try {
+        return await callTool(connection(), tool, params, resultSchema, options);
+      } catch (error) {
+        throw McpSessionError.isInstance(error) ? new ToolException(params.name, error) : error;
+      }
+    },
+    async readResource(params, options) {
+      const client = await connectionClient(connection());
+      return await client.readResource(params, { timeout: noTimeoutMs, ...options });
+    },
+  };
+}
+
+type CallParameters = Parameters<ToolClient["callTool"]>;
+
+async function callTool(
+  connection: RegistryConnection,
+  tool: { readonly name: string; readonly annotations?: unknown },
+  params: CallParameters[0],
+  resultSchema: CallParameters[1],
+  options: CallParameters[2],
+): ReturnType<ToolClient["callTool"]> {
+  const { name, origin, definition, restoreError, lossNotices } = connection;
+  const callMs = definition.options.timeouts?.callMs;
+  const timeout = callMs === undefined ? undefined : AbortSignal.timeout(callMs);
+  const signals = [options?.signal, timeout].filter((signal) => signal !== undefined);
+  const callOptions = {
+    // The SDK would end every call after a minute. How long one may take is the connection's to say.
+    timeout: noTimeoutMs,
+    ...options,
+    ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+  };
+  const attempt = async () => {
+    const client = await connectionClient(connection);
+    return await client.callTool(params, resultSchema, callOptions);
+  };
+  let result;
+  try {
+    result = await (connection.withRecovery?.(tool, attempt) ?? attempt());
+  } catch (error) {
+    const restored = restoreError(error);
+    const isTimeout = timeout?.aborted && !options?.signal?.aborted;
+    // An error of ours knows more about what became of the call.
+    if (!isTimeout || McpSessionError.isInstance(restored)) throw restored;
+    throw callTimedOut(error, { connection: name, origin, callMs: callMs! });
+  }
+  // What the adapter makes of it is an error, of which there is only the text.
+  const notice = result.isError ? lossNotices?.take()?.text : undefined;
+  if (notice === undefined) return result;
+  const { content, ...rest } = result as CallToolResult;
+  return { ...rest, content: [{ type: "text", text: notice }, ...content] };
+}
