@@ -10,11 +10,18 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  * - `unavailable`: the server could not be reached or refused; the connection's tools are missing.
  *   The error is without its `cause`, which only the thrown one has.
  * - `sse-fallback`: the server only knows the old HTTP+SSE transport, which keeps no session.
+ * - `close-failed`: at the end of a run a client could not be closed, or the session of an isolated
+ *   connection not be ended on its server (`status` is the server's, if it answered). `timeout`: not in
+ *   time.
  * - `peer-version`: `@ai-sdk/mcp` is of a version outside the tested range.
  *
  * No event holds a session id, a token or a principal.
  */
-export type ConnectionEvent = { readonly connection: string } & (
+export type ConnectionEvent = {
+  readonly connection: string;
+  /** The name of a named session. */
+  readonly name?: string | undefined;
+} & (
   | SessionEvent
   | {
       readonly type: "lost";
@@ -26,6 +33,11 @@ export type ConnectionEvent = { readonly connection: string } & (
   | { readonly type: "discarded"; readonly reason: "invalid" }
   | { readonly type: "unavailable"; readonly error: McpSessionError }
   | { readonly type: "sse-fallback" }
+  | {
+      readonly type: "close-failed";
+      readonly reason: "error" | "refused" | "timeout" | "unreachable";
+      readonly status?: number;
+    }
   | {
       readonly type: "peer-version";
       readonly package: string;

@@ -1,14 +1,14 @@
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
-import { type ConnectionRegistry, createConnectionRegistry } from "./connection-registry.ts";
+import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { checkConnections } from "./check-connections.ts";
-import { isStateful } from "./define-connection.ts";
 import type { McpConnection } from "./mcp-connection.ts";
-import { openConnection } from "./open-connection.ts";
-import { createRegistryConnection } from "./registry-connection.ts";
-import { registerInternals, type StepSlot } from "./provider-internals.ts";
+import { type ProviderInternals, registerInternals } from "./provider-internals.ts";
+import { createRunRegistry } from "./run-registry.ts";
+import { slotName, type SlotName } from "./slot-name.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "./session-state.ts";
 import { terminateConnections, type TerminateConnectionResult } from "./terminate-connections.ts";
+import { within } from "./within.ts";
 
 type Connections = Record<string, McpConnection>;
 
@@ -71,6 +71,15 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
       timeoutMs?: number | undefined;
     },
   ): Promise<{ session: SESSION; results: TerminateConnectionResult[] }>;
+  /**
+   * For the end of the process, such as on SIGTERM: closes all that is open (registries, runs,
+   * leases) and writes what changed: durable sessions are saved, `onClose` of each run is called.
+   * What still runs fails at its next use of a connection, and no registry can be created any more.
+   * Never rejects; a run whose `onClose` fails rejects itself.
+   *
+   * @param options.timeoutMs how long to wait for all of it, in milliseconds. @default 10000
+   */
+  shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
 }
 
 /**
@@ -108,54 +117,43 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
     return declared;
   };
 
-  const createRegistry = ({
-    declared,
-    principal,
-    abortSignal,
-    slotFor,
-  }: {
-    declared: CONNECTIONS;
-    principal: Principal | undefined;
-    abortSignal: AbortSignal | undefined;
-    /** The slot of a stateful connection. */
-    slotFor: (connection: string) => StepSlot;
-  }): ConnectionRegistry<CONNECTIONS> => {
-    const closing = new AbortController();
-    const signal = abortSignal ? AbortSignal.any([abortSignal, closing.signal]) : closing.signal;
-    let isActive = true;
-    return createConnectionRegistry({
-      connections: Object.entries(declared).map(([connection, definition]) => {
-        const context = { principal, connection, abortSignal: signal };
-        const step = { context, isActive: () => isActive, emit };
-        return definition.type === "mcp-stdio"
-          ? definition[openConnection](step)
-          : createRegistryConnection({
-              definition,
-              ...(isStateful(definition) ? slotFor(connection) : { slot: undefined }),
-              now,
-              ...step,
-            });
-      }),
-      emit,
-      endStep(phase) {
-        isActive = false;
-        if (phase === "closed") closing.abort();
-      },
-    }) as unknown as ConnectionRegistry<CONNECTIONS>;
+  const open = new Set<() => Promise<void>>();
+  let isShutDown = false;
+  const track = (close: () => Promise<void>) => {
+    // An entry of its own, whatever else is closed by the same function.
+    const entry = () => close();
+    open.add(entry);
+    return () => void open.delete(entry);
+  };
+
+  const createRegistry: ProviderInternals<CONNECTIONS>["createRegistry"] = (options) => {
+    if (isShutDown) {
+      throw new McpSessionError(
+        "CONNECTION_UNAVAILABLE",
+        "The connection provider was shut down. Take no new work in a process that is about to end.",
+      );
+    }
+    return createRunRegistry({ declaredFor, emit, now, track }, options) as ConnectionRegistry<any>;
   };
 
   const provider: ConnectionProvider<CONNECTIONS> = {
     create({ state, principal, abortSignal }) {
       const declared = declaredFor(principal);
       const slots = new Map<string, SeededSlot>();
-      const slotFor = (connection: string) => {
-        const key = sessionKey({ connection, principal: principal as Principal });
+      const seed = (slot: SlotName, user: Principal) => {
+        const key = sessionKey({ connection: slotName(slot), principal: user });
         const seeded = seedSlot(state, key);
-        if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
+        if (seeded.isDiscarded) emit({ type: "discarded", ...slot, reason: "invalid" });
         slots.set(key, seeded);
         return { slot: seeded.slot };
       };
-      const registry = createRegistry({ declared, principal, abortSignal, slotFor });
+      const registry = createRegistry({
+        declared,
+        principal,
+        abortSignal,
+        slotFor: (connection) => seed({ connection }, principal as Principal),
+        namedSlotFor: seed,
+      });
       slotsOf.set(registry, slots);
       return registry;
     },
@@ -185,7 +183,13 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       );
       return await terminateConnections({ session, definitions, principal, timeoutMs, emit, now });
     },
+
+    async shutdown({ timeoutMs = 10_000 } = {}) {
+      isShutDown = true;
+      const closings = [...open].reverse().map((close) => close());
+      await within(timeoutMs, Promise.allSettled(closings));
+    },
   };
-  registerInternals(provider, { declaredFor, createRegistry });
+  registerInternals(provider, { declaredFor, createRegistry, track });
   return provider;
 }

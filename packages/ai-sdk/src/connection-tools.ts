@@ -5,6 +5,7 @@ import { callTimedOut } from "./connection-error.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { toolName } from "./tool-name.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: RegistryConnection): Promise<ToolSet> {
@@ -31,7 +32,7 @@ export async function connectionTools(connection: RegistryConnection): Promise<T
     const definitionOfTool = offered.find((candidate) => candidate.name === serverName);
     const call: Execute = async (input, callOptions) => {
       const result = await withRecovery(definitionOfTool ?? { name: serverName }, async () => {
-        const current = await connection.client();
+        const current = await untilAborted(connection.client(), callOptions?.abortSignal);
         if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
         const { execute } = bound.tools[serverName] as { execute: Execute };
         return await execute(input, callOptions);
@@ -71,13 +72,13 @@ function isOffered(name: string, filter: McpClientConnection["options"]["tools"]
   return "allow" in filter ? filter.allow.includes(name) : !filter.block.includes(name);
 }
 
-type Execute = (
+export type Execute = (
   input: unknown,
   options?: { abortSignal?: AbortSignal; toolCallId?: string },
 ) => PromiseLike<unknown>;
 
 /** Bounds a call in time, and turns a client's error back into ours. */
-function withCallOptions(
+export function withCallOptions(
   execute: Execute,
   {
     connection,

@@ -31,7 +31,16 @@ export {
   type ConnectionProviderOptions,
   createConnectionProvider,
 } from "./connection-provider.ts";
-export type { ConnectionRegistry } from "./connection-registry.ts";
+export type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
+export type { CallOptions } from "./call-tool.ts";
+export type { ReadyOptions } from "./wait-until-ready.ts";
+export {
+  connectionTools,
+  currentConnections,
+  type CurrentConnectionsOptions,
+} from "./current-connections.ts";
+export type { ConnectionMode } from "./run-scope.ts";
+export { withConnections, type WithConnectionsOptions } from "./with-connections.ts";
 export type { ConnectionToolSet } from "./connection-tool-set.ts";
 export {
   type ConnectionContext,

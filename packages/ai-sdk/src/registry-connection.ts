@@ -25,6 +25,7 @@ import { mayRunTwice } from "./may-run-twice.ts";
 import { isOldServerStatus, needsListening, openClient } from "./open-client.ts";
 import { once } from "./once.ts";
 import { watchClientVersion } from "./peer-version.ts";
+import { ping } from "./ping-session.ts";
 
 /** One connection in one step. */
 export interface RegistryConnection {
@@ -49,6 +50,12 @@ export interface RegistryConnection {
    * negotiated something else than the one before was told.
    */
   client(): Promise<MCPClient>;
+  /**
+   * Connects, and where there is a session asks the server for it.
+   *
+   * @throws why it did not answer
+   */
+  probe(signal: AbortSignal): Promise<void>;
   /** All clients that are connected or on their way, those of other packages too; closed with it. */
   readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
   /** Waits until no handshake of the connection's session is under way. */
@@ -210,7 +217,7 @@ export function createRegistryConnection({
     }
   };
 
-  return {
+  const connection: RegistryConnection = {
     name,
     definition,
     origin: url.origin,
@@ -233,6 +240,15 @@ export function createRegistryConnection({
     lossNotices:
       slot && createLossNotices(sideSlot ? [slot, sideSlot] : [slot], session.lossNotice),
     restoreError,
+    async probe(signal) {
+      await connection.client();
+      if (slot?.snapshot?.kind !== "session") return;
+      const { status, failure } = await ping({ fetch: takeFetch(), url, slot, signal });
+      if (failure !== undefined) throw failure;
+      if (status !== undefined) {
+        throw connectionUnavailable({ statusCode: status }, name, url.origin);
+      }
+    },
     client() {
       if (opening === undefined) {
         const connecting: Promise<MCPClient> = open().catch((error: unknown) => {
@@ -246,6 +262,7 @@ export function createRegistryConnection({
       return opening;
     },
   };
+  return connection;
 }
 
 async function rejectOnAbort(signal: AbortSignal): Promise<never> {

@@ -1,4 +1,4 @@
-import type { ConnectionRegistry } from "@durable-mcp/ai-sdk";
+import { type ConnectionRegistry, currentConnections } from "@durable-mcp/ai-sdk";
 import { hooksOf, type RegistryConnection, toolName } from "@durable-mcp/ai-sdk/registry-hooks";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { loadMcpTools, type LoadMcpToolsOptions } from "@langchain/mcp-adapters";
@@ -20,6 +20,8 @@ export interface SessionToolsOptions extends Omit<
    * @default "omit"
    */
   onUnavailable?: "omit" | "throw" | undefined;
+  /** The tools of these connections alone. @default all */
+  connections?: readonly string[] | undefined;
 }
 
 /**
@@ -37,15 +39,23 @@ export interface SessionToolsOptions extends Omit<
  *   session = provider.commit(registry, session);
  * }
  *
- * @throws {McpSessionError} with `onUnavailable: "throw"`: `CONNECTION_UNAVAILABLE`, or the code
- *   that says why. The signal's reason when the step is aborted or disposed of meanwhile
+ * @param registry by default that of the run that the calling code belongs to
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run and without a registry;
+ *   `CONNECTION_INVALID` for an unknown name; with `onUnavailable: "throw"`
+ *   `CONNECTION_UNAVAILABLE`, or the code that says why. The signal's reason when the step is
+ *   aborted or disposed of meanwhile
  */
 export async function loadSessionTools(
-  registry: ConnectionRegistry<any>,
-  { onUnavailable = "omit", ...options }: SessionToolsOptions = {},
+  registry: ConnectionRegistry<any> = currentConnections(),
+  {
+    onUnavailable = "omit",
+    connections: names = registry.connections.map(({ name }) => name),
+    ...options
+  }: SessionToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
   const { find, collect } = hooksOf(registry);
   const listings = await collect(
+    names,
     async (connection) => ({ connection, offered: await offeredTools(connection) }),
     onUnavailable,
   );

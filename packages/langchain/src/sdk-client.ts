@@ -2,6 +2,7 @@ import {
   connectionUnavailable,
   type McpClientConnection,
   type RegistryConnection,
+  within,
 } from "@durable-mcp/ai-sdk/registry-hooks";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import {
@@ -10,6 +11,9 @@ import {
 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { ToolClient } from "./tool-client.ts";
+
+/** How long a client waits for the server to end a session that was its own, in milliseconds. */
+const terminateTimeoutMs = 2_000;
 
 /**
  * Connects an SDK client on the connection's fetch, and so in its session.
@@ -66,7 +70,12 @@ async function close(
   transport: StreamableHTTPClientTransport,
 ): Promise<void> {
   // A session that the client made for itself ends with it.
-  if (connection.session === "stateless") await transport.terminateSession().catch(() => undefined);
+  if (connection.session === "stateless") {
+    await within(
+      terminateTimeoutMs,
+      transport.terminateSession().catch(() => undefined),
+    );
+  }
   await client.close();
 }
 

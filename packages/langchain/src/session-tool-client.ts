@@ -1,5 +1,10 @@
 import { McpSessionError } from "@durable-mcp/ai-sdk";
-import { callTimedOut, type RegistryConnection } from "@durable-mcp/ai-sdk/registry-hooks";
+import {
+  type Execute,
+  type RegistryConnection,
+  untilAborted,
+  withCallOptions,
+} from "@durable-mcp/ai-sdk/registry-hooks";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
 import type { ToolClient } from "./tool-client.ts";
@@ -45,32 +50,31 @@ async function callTool(
   options: CallParameters[2],
 ): ReturnType<ToolClient["callTool"]> {
   const { name, origin, definition, restoreError, lossNotices } = connection;
-  const callMs = definition.options.timeouts?.callMs;
-  const timeout = callMs === undefined ? undefined : AbortSignal.timeout(callMs);
-  const signals = [options?.signal, timeout].filter((signal) => signal !== undefined);
-  const callOptions = {
-    // The SDK would end every call after a minute. How long one may take is the connection's to say.
-    timeout: noTimeoutMs,
-    ...options,
-    ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+  const attempt = async (signal: AbortSignal | undefined) => {
+    const client = await untilAborted(connectionClient(connection), signal);
+    return await client.callTool(params, resultSchema, {
+      // The SDK would end every call after a minute. How long one may take is the connection's to say.
+      timeout: noTimeoutMs,
+      ...options,
+      ...(signal && { signal }),
+    });
   };
-  const attempt = async () => {
-    const client = await connectionClient(connection);
-    return await client.callTool(params, resultSchema, callOptions);
+  const call: Execute = async (_, callOptions) => {
+    const once = async () => await attempt(callOptions?.abortSignal);
+    return await (connection.withRecovery?.(tool, once) ?? once());
   };
-  let result;
-  try {
-    result = await (connection.withRecovery?.(tool, attempt) ?? attempt());
-  } catch (error) {
-    const restored = restoreError(error);
-    const isTimeout = timeout?.aborted && !options?.signal?.aborted;
-    // An error of ours knows more about what became of the call.
-    if (!isTimeout || McpSessionError.isInstance(restored)) throw restored;
-    throw callTimedOut(error, { connection: name, origin, callMs: callMs! });
-  }
+  const bounded = withCallOptions(call, {
+    connection: name,
+    origin,
+    callMs: definition.options.timeouts?.callMs,
+    restoreError,
+  });
+  const result = (await bounded(
+    undefined,
+    options?.signal && { abortSignal: options.signal },
+  )) as CallToolResult;
   // What the adapter makes of it is an error, of which there is only the text.
   const notice = result.isError ? lossNotices?.take()?.text : undefined;
   if (notice === undefined) return result;
-  const { content, ...rest } = result as CallToolResult;
-  return { ...rest, content: [{ type: "text", text: notice }, ...content] };
+  return { ...result, content: [{ type: "text", text: notice }, ...result.content] };
 }

@@ -184,7 +184,7 @@ export function createStdioConnection({
     }
   };
 
-  return {
+  const connection: RegistryConnection = {
     name,
     definition: { options },
     origin: stdioOrigin(options),
@@ -212,6 +212,12 @@ export function createStdioConnection({
       ],
       session.lossNotice,
     ),
+    async probe(signal) {
+      const client = await connection.client();
+      // There is nothing smaller that the client sends.
+      if (client.initializeResult.capabilities.tools == null) return;
+      await client.listTools({ options: { signal } });
+    },
     client() {
       if (opening === undefined) {
         const connecting: Promise<MCPClient> = Promise.resolve()
@@ -247,4 +253,5 @@ export function createStdioConnection({
       await Promise.all([...servers].map((server) => server.close()));
     },
   };
+  return connection;
 }

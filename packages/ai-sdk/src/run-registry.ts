@@ -1,0 +1,255 @@
+import {
+  createSessionSlot,
+  McpSessionError,
+  type Principal,
+  principalParts,
+} from "@durable-mcp/core";
+import type { ConnectionEvent } from "./connection-event.ts";
+import {
+  type ConnectionRegistry,
+  createConnectionRegistry,
+  type OwnedRegistry,
+} from "./connection-registry.ts";
+import type { ConnectionContext } from "./define-connection.ts";
+import { isStateful, type McpClientConnection } from "./define-connection.ts";
+import { endMcpSession } from "./end-mcp-session.ts";
+import type { McpConnection } from "./mcp-connection.ts";
+import { openConnection } from "./open-connection.ts";
+import type { StepSlot } from "./provider-internals.ts";
+import { createRegistryConnection, type RegistryConnection } from "./registry-connection.ts";
+import type { ConnectionMode, NestOptions, RunScope } from "./run-scope.ts";
+import { checkSessionName, slotName } from "./slot-name.ts";
+
+type Connections = Readonly<Record<string, McpConnection>>;
+
+/** What registries of one provider have in common. */
+export interface RegistryFactory {
+  /** @throws {McpSessionError} `CONNECTION_INVALID` */
+  readonly declaredFor: (principal: Principal | undefined) => Connections;
+  readonly emit: (event: ConnectionEvent) => void;
+  readonly now: () => number;
+  /** Has something closed when the process is to end; returns how to forget it. */
+  readonly track: (close: () => Promise<void>) => () => void;
+}
+
+export interface RunRegistryOptions {
+  readonly declared: Connections;
+  readonly principal: Principal | undefined;
+  readonly abortSignal: AbortSignal | undefined;
+  /** The slot of a stateful connection; `undefined` isolates all of them. */
+  readonly slotFor?: ((connection: string) => StepSlot) | undefined;
+  /** That of a named session of it, for any principal. */
+  readonly namedSlotFor: (
+    slot: { readonly connection: string; readonly name: string },
+    principal: Principal,
+    definition: McpClientConnection,
+  ) => StepSlot | Promise<StepSlot>;
+  /** Whether somebody else disposes of the registry, and a run of it does not. @default false */
+  readonly isLeased?: boolean | undefined;
+}
+
+/** One connection of one step, or of a run inside it. */
+interface Use {
+  readonly connection: string;
+  readonly definition: McpConnection;
+  readonly principal: Principal | undefined;
+  readonly step: Step;
+}
+
+/** The time in which a registry is used. */
+interface Step {
+  readonly signal: AbortSignal;
+  readonly isActive: () => boolean;
+  readonly end: (phase: "closing" | "closed") => void;
+}
+
+/** Creates the registry of a step, with what the runs inside it need. */
+export function createRunRegistry(
+  { declaredFor, emit, now, track }: RegistryFactory,
+  { declared, principal, abortSignal, slotFor, namedSlotFor, isLeased = false }: RunRegistryOptions,
+): ConnectionRegistry {
+  const step = createStep(abortSignal);
+  /** The named sessions of the agent session that the step has used. */
+  const named = new Map<string, Promise<RegistryConnection>>();
+
+  const connect = (
+    { connection, definition, principal: user, step: { signal, isActive } }: Use,
+    slot: StepSlot | undefined,
+    name?: string,
+  ): RegistryConnection => {
+    const context: ConnectionContext = { principal: user, connection, abortSignal: signal };
+    const own = name === undefined ? emit : (event: ConnectionEvent) => emit({ ...event, name });
+    return definition.type === "mcp-stdio"
+      ? definition[openConnection]({ context, isActive, emit: own })
+      : createRegistryConnection({
+          definition,
+          slot: slot?.slot,
+          onSession: slot?.onSession,
+          now,
+          context,
+          isActive,
+          emit: own,
+        });
+  };
+
+  const hasSession = (definition: McpConnection): definition is McpClientConnection =>
+    definition.type === "mcp-client" && isStateful(definition);
+
+  /** A session that is ended on its server when the connection is closed. */
+  const isolate = (use: Use): RegistryConnection => {
+    const { connection, definition } = use;
+    if (!hasSession(definition)) return connect(use, undefined);
+    const slot = createSessionSlot();
+    const isolated = connect(use, { slot });
+    return {
+      ...isolated,
+      async endLooseSessions() {
+        await isolated.endLooseSessions();
+        const { snapshot } = slot;
+        if (snapshot?.kind !== "session") return;
+        const outcome = await endMcpSession({
+          definition,
+          connection,
+          principal: use.principal!,
+          snapshot,
+          now,
+        });
+        const { terminated, status, reason = "refused" } = outcome;
+        if (terminated) return;
+        const said = status === undefined ? {} : { status };
+        emit({ type: "close-failed", connection, reason, ...said });
+      },
+    };
+  };
+
+  /** One for all runs of the step, and closed with it. */
+  const findNamed = (use: Omit<Use, "step">, name: string): Promise<RegistryConnection> => {
+    const { connection, definition } = use;
+    if (!hasSession(definition)) {
+      throw invalid(
+        `connections.${connection}`,
+        `is not stateful, so that nothing lasts under a name. Use "isolate" or "inherit".`,
+      );
+    }
+    const user = use.principal!;
+    const slot = { connection, name };
+    const key = JSON.stringify([slotName(slot), ...principalParts(user)]);
+    const found = named.get(key);
+    if (found !== undefined) return found;
+    const opening = (async () => {
+      const named = connect({ ...use, step }, await namedSlotFor(slot, user, definition), name);
+      root.adopt(named);
+      return named;
+    })();
+    named.set(key, opening);
+    opening.catch(() => named.delete(key));
+    return opening;
+  };
+
+  const createScope = (
+    owned: () => OwnedRegistry,
+    own: { declared: Connections; principal: Principal | undefined; step: Step },
+    registry: ConnectionRegistry,
+  ): RunScope => ({
+    registry,
+    nest: async (options) => await nest(owned(), own, options),
+  });
+
+  const nest = async (
+    around: OwnedRegistry,
+    outer: { declared: Connections; principal: Principal | undefined; step: Step },
+    { modes, principal: given, abortSignal: nestedSignal }: NestOptions,
+  ): Promise<RunScope> => {
+    const user = given ?? outer.principal;
+    const isSame = samePrincipal(user, outer.principal);
+    const own = {
+      declared: isSame ? outer.declared : declaredFor(user),
+      principal: user,
+      step: createStep(outer.step.signal, nestedSignal),
+    };
+    checkModes(modes, own.declared);
+    own.step.signal.throwIfAborted();
+    around.throwIfDisposed();
+    const borrowed = new Set<RegistryConnection>();
+    const connecting = Object.entries(own.declared).map(async ([connection, definition]) => {
+      const mode = (Object.hasOwn(modes, connection) && modes[connection]) || "inherit";
+      if (mode === "isolate") return isolate({ connection, definition, ...own });
+      if (mode === "inherit" && !isSame) {
+        throw invalid(
+          `connections.${connection}`,
+          `cannot be inherited under another principal. Use "isolate" or { named }.`,
+        );
+      }
+      const shared =
+        mode === "inherit"
+          ? around.connection(connection)!
+          : await findNamed({ connection, definition, principal: user }, mode.named);
+      borrowed.add(shared);
+      return shared;
+    });
+    const nested = createConnectionRegistry({
+      connections: await Promise.all(connecting),
+      borrowed,
+      useBorrowed: around.use,
+      abortSignal: own.step.signal,
+      isLeased: true,
+      emit,
+      endStep: own.step.end,
+      scopeOf: (registry) => createScope(() => nested, own, registry),
+      track: around.own,
+    });
+    return nested.scope;
+  };
+
+  const root = createConnectionRegistry({
+    connections: Object.entries(declared).map(([connection, definition]) => {
+      const use = { connection, definition, principal, step };
+      if (!hasSession(definition)) return connect(use, undefined);
+      return slotFor ? connect(use, slotFor(connection)) : isolate(use);
+    }),
+    abortSignal: step.signal,
+    isLeased,
+    emit,
+    endStep: step.end,
+    scopeOf: (registry) => createScope(() => root, { declared, principal, step }, registry),
+    // What a lease holds is closed with the lease.
+    track: isLeased ? () => () => undefined : track,
+  });
+  return root.registry;
+}
+
+function createStep(...signals: (AbortSignal | undefined)[]): Step {
+  const closing = new AbortController();
+  const outer = signals.filter((signal) => signal !== undefined);
+  let isOver = false;
+  return {
+    signal: outer.length > 0 ? AbortSignal.any([...outer, closing.signal]) : closing.signal,
+    isActive: () => !isOver,
+    end(phase) {
+      isOver = true;
+      if (phase === "closed") closing.abort();
+    },
+  };
+}
+
+function checkModes(modes: Readonly<Record<string, ConnectionMode>>, declared: Connections): void {
+  for (const [connection, mode] of Object.entries(modes)) {
+    const field = `connections.${connection}`;
+    if (!Object.hasOwn(declared, connection)) {
+      throw invalid(field, `is not declared. Declared: ${Object.keys(declared).join(", ")}.`);
+    }
+    if (mode === "inherit" || mode === "isolate") continue;
+    const name = (mode as { named?: unknown } | undefined)?.named;
+    if (name === undefined) throw invalid(field, `must be "inherit", "isolate" or { named }.`);
+    checkSessionName(name, `${field}.named`);
+  }
+}
+
+function samePrincipal(a: Principal | undefined, b: Principal | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return JSON.stringify(principalParts(a)) === JSON.stringify(principalParts(b));
+}
+
+function invalid(field: string, fix: string): McpSessionError {
+  return new McpSessionError("CONNECTION_INVALID", `${field} ${fix}`, { data: { field } });
+}
