@@ -12,8 +12,11 @@ import {
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { ToolClient } from "./tool-client.ts";
 
-/** How long a client waits for the server to end a session that was its own, in milliseconds. */
-const terminateTimeoutMs = 2_000;
+/**
+ * How long a client that closes waits for what it has to tell the server: that calls are cancelled,
+ * and that a session which it made for itself is over. In milliseconds.
+ */
+const closeTimeoutMs = 2_000;
 
 /**
  * Connects an SDK client on the connection's fetch, and so in its session.
@@ -29,12 +32,20 @@ export async function openSdkClient(
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch: connection.createFetch(),
   });
+  const cancellations = trackCancellations(transport);
   const opening = client
     .connect(transport as Transport, {
       signal: connection.abortSignal,
       timeout: connection.connectMs,
     })
-    .then(() => ({ close: () => close(connection, client, transport) }));
+    .then(() => ({
+      async close() {
+        const isOwnSession = connection.session === "stateless";
+        const ending = isOwnSession ? transport.terminateSession() : Promise.resolve();
+        await within(closeTimeoutMs, Promise.allSettled([ending, ...cancellations]));
+        await client.close();
+      },
+    }));
   connection.openings.add(opening);
   try {
     await opening;
@@ -64,19 +75,23 @@ export function isOldServer(error: unknown): boolean {
   return cause instanceof RefusedConnect && [400, 404, 405].includes(cause.statusCode);
 }
 
-async function close(
-  connection: RegistryConnection,
-  client: Client,
-  transport: StreamableHTTPClientTransport,
-): Promise<void> {
-  // A session that the client made for itself ends with it.
-  if (connection.session === "stateless") {
-    await within(
-      terminateTimeoutMs,
-      transport.terminateSession().catch(() => undefined),
-    );
-  }
-  await client.close();
+/**
+ * The cancellations under way. A run that is aborted ends at once, and what the server is still
+ * doing for it would go on if the client were closed before it had said so.
+ */
+function trackCancellations(transport: StreamableHTTPClientTransport): ReadonlySet<Promise<void>> {
+  const sending = new Set<Promise<void>>();
+  const send = transport.send.bind(transport);
+  transport.send = async (message, options) => {
+    const sent = send(message, options);
+    if ("method" in message && message.method === "notifications/cancelled") {
+      sending.add(sent);
+      const forget = () => sending.delete(sent);
+      sent.then(forget, forget);
+    }
+    await sent;
+  };
+  return sending;
 }
 
 /** Says the HTTP status where the connection looks for it. */
