@@ -1,6 +1,8 @@
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
+import { type ConnectionPoolOptions, createConnectionPool } from "./connection-pool.ts";
+import { createRunPool } from "./run-pool.ts";
 import { checkConnections } from "./check-connections.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { type ProviderInternals, registerInternals } from "./provider-internals.ts";
@@ -18,6 +20,11 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
    * lower case: `^[a-z][a-z0-9]*([_-][a-z0-9]+)*$`.
    */
   connections: CONNECTIONS | ((principal: Principal | undefined) => CONNECTIONS);
+  /**
+   * Keeps live clients, and stdio servers, between the runs of one agent session and principal in
+   * this process; never for another one. For processes that live long. @default none
+   */
+  pool?: ConnectionPoolOptions | undefined;
   /** Told what happens to connections and their sessions. */
   onEvent?: ((event: ConnectionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
@@ -32,12 +39,14 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * @param options.state `session.state` of the agent session: data from outside, parsed strictly
    * @param options.principal on whose behalf; never taken from the state. Needed as soon as one
    *   connection is stateful
+   * @param options.sessionId names the agent session to the provider's pool. Not pooled without it
    * @param options.abortSignal ends handshakes and listings of the step
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
    */
   create(options: {
     state?: unknown;
     principal?: Principal | undefined;
+    sessionId?: string | undefined;
     abortSignal?: AbortSignal | undefined;
   }): ConnectionRegistry<CONNECTIONS>;
   /**
@@ -99,6 +108,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
  */
 export function createConnectionProvider<CONNECTIONS extends Connections>({
   connections,
+  pool: poolOptions,
   onEvent,
   now = Date.now,
 }: ConnectionProviderOptions<CONNECTIONS>): ConnectionProvider<CONNECTIONS> {
@@ -117,6 +127,11 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
     return declared;
   };
 
+  const pool = poolOptions && createConnectionPool({ options: poolOptions, emit, now });
+  const poolFor = (scope: readonly unknown[]) => pool && createRunPool({ pool, scope, emit, now });
+  let namespaces = 0;
+  const createNamespace = () => (namespaces += 1);
+  const ownNamespace = createNamespace();
   const open = new Set<() => Promise<void>>();
   let isShutDown = false;
   const track = (close: () => Promise<void>) => {
@@ -137,12 +152,17 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
   };
 
   const provider: ConnectionProvider<CONNECTIONS> = {
-    create({ state, principal, abortSignal }) {
+    create({ state, principal, sessionId, abortSignal }) {
       const declared = declaredFor(principal);
+      const runPool = sessionId === undefined ? undefined : poolFor([ownNamespace, sessionId]);
       const slots = new Map<string, SeededSlot>();
       const seed = (slot: SlotName, user: Principal) => {
         const key = sessionKey({ connection: slotName(slot), principal: user });
-        const seeded = seedSlot(state, key);
+        const seeded = seedSlot(
+          state,
+          key,
+          runPool && ((snapshot) => runPool.createSlot(slot, user, snapshot)),
+        );
         if (seeded.isDiscarded) emit({ type: "discarded", ...slot, reason: "invalid" });
         slots.set(key, seeded);
         return { slot: seeded.slot };
@@ -153,6 +173,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
         abortSignal,
         slotFor: (connection) => seed({ connection }, principal as Principal),
         namedSlotFor: seed,
+        pool: runPool,
       });
       slotsOf.set(registry, slots);
       return registry;
@@ -187,9 +208,13 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
     async shutdown({ timeoutMs = 10_000 } = {}) {
       isShutDown = true;
       const closings = [...open].reverse().map((close) => close());
-      await within(timeoutMs, Promise.allSettled(closings));
+      const closeAll = async () => {
+        await Promise.allSettled(closings);
+        await pool?.close();
+      };
+      await within(timeoutMs, closeAll());
     },
   };
-  registerInternals(provider, { declaredFor, createRegistry, track });
+  registerInternals(provider, { declaredFor, createRegistry, track, poolFor, createNamespace });
   return provider;
 }

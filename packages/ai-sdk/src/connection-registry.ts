@@ -3,6 +3,7 @@ import { McpSessionError } from "@durable-mcp/core";
 import type { ToolSet } from "ai";
 import { callTool, type CallOptions } from "./call-tool.ts";
 import { type Closable, closeInTurn } from "./close-in-turn.ts";
+import { closeConnection } from "./close-connection.ts";
 import { connectionUnavailable, withoutCause } from "./connection-error.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { connectionTools } from "./connection-tools.ts";
@@ -10,6 +11,7 @@ import type { ConnectionToolSet } from "./connection-tool-set.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { once } from "./once.ts";
+import { registryDisposed } from "./registry-disposed.ts";
 import { registerHooks } from "./registry-hooks.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -121,6 +123,8 @@ export interface OwnedRegistry {
   readonly own: (close: () => Promise<void>) => () => void;
   /** Notes that a connection is in use, here or in a run inside. */
   readonly use: (connection: RegistryConnection) => void;
+  /** Notes that all are in use. */
+  readonly useAll: () => void;
   /** Makes the registry the owner of a connection that it does not itself offer. */
   readonly adopt: (connection: RegistryConnection) => void;
   /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
@@ -179,7 +183,7 @@ export function createConnectionRegistry({
   };
 
   const find = (name: string): RegistryConnection => {
-    if (disposal !== undefined) throw disposed(name);
+    if (disposal !== undefined) throw registryDisposed(name);
     const connection = byName.get(name);
     if (connection !== undefined) {
       use(connection);
@@ -310,44 +314,13 @@ export function createConnectionRegistry({
     connection: (name) => byName.get(name),
     own,
     use,
+    useAll: () => connections.forEach(use),
     adopt(connection) {
       owned.add(connection);
       use(connection);
     },
     throwIfDisposed() {
-      if (disposal !== undefined) throw disposed();
+      if (disposal !== undefined) throw registryDisposed();
     },
   };
-}
-
-function disposed(connection?: string): McpSessionError {
-  const start = connection === undefined ? "The" : `Connection ${connection}: the`;
-  return new McpSessionError(
-    "CONNECTION_UNAVAILABLE",
-    `${start} registry was disposed of, or its run is over. Create one for each step, and wait in a run for all that it starts.`,
-    { data: { connection } },
-  );
-}
-
-/** Closes the clients of a connection and ends what is not to outlive it. Never rejects. */
-async function closeConnection(
-  connection: RegistryConnection,
-  emit: (event: ConnectionEvent) => void,
-): Promise<void> {
-  const { name } = connection;
-  const closings = [...connection.openings].map(async (opening) => {
-    const client = await opening.catch(() => undefined);
-    await client?.close();
-  });
-  const ending = async () => {
-    // A session whose start was aborted is being ended.
-    await connection.settle();
-    await connection.endLooseSessions();
-  };
-  const all = Promise.allSettled([...closings, ending()]).then((outcomes) => {
-    const isFailed = outcomes.some(({ status }) => status === "rejected");
-    if (isFailed) emit({ type: "close-failed", connection: name, reason: "error" });
-  });
-  const isDone = await within(disposeTimeoutMs, all);
-  if (!isDone) emit({ type: "close-failed", connection: name, reason: "timeout" });
 }

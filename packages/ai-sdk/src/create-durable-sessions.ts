@@ -55,7 +55,9 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
   now = Date.now,
 }: DurableSessionsOptions<CONNECTIONS>): DurableSessions<CONNECTIONS> {
   checkOptions({ agent: ownAgent, share, touchIntervalMs });
-  const { declaredFor, createRegistry, track } = internalsOf<CONNECTIONS>(provider);
+  const { declaredFor, createRegistry, track, poolFor, createNamespace } =
+    internalsOf<CONNECTIONS>(provider);
+  const namespace = createNamespace();
   const agent = share ? null : (ownAgent ?? "default");
   const emit = (event: DurableSessionEvent) => {
     try {
@@ -100,24 +102,31 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
       recordOwner(principal);
       abortSignal?.throwIfAborted();
       const declared = declaredFor(principal);
-      const slots = await loadStepSlots({
-        store,
-        agent,
-        sessionId,
-        principal,
-        declared: clientConnections(declared),
-        touchIntervalMs,
-        emit,
-        now,
-      });
-      const registry = createRegistry({
-        declared,
-        principal,
-        abortSignal,
-        slotFor: slots.of,
-        namedSlotFor: slots.named,
-        isLeased: true,
-      });
+      const pool = poolFor([namespace, agent, sessionId]);
+      const begin = async () => {
+        const slots = await loadStepSlots({
+          store,
+          agent,
+          sessionId,
+          principal,
+          declared: clientConnections(declared),
+          touchIntervalMs,
+          pool,
+          emit,
+          now,
+        });
+        const registry = createRegistry({
+          declared,
+          principal,
+          abortSignal,
+          slotFor: slots.of,
+          namedSlotFor: slots.named,
+          isLeased: true,
+          pool,
+        });
+        return { slots, registry };
+      };
+      const { slots, registry } = await begin().finally(() => pool?.release());
       const close = once(async () => {
         await registry.dispose();
         await slots.close();

@@ -46,7 +46,10 @@ export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpCo
 
   const registry: ConnectionRegistry = {
     connections: open().connections,
-    async tools({ connections: names = registry.connections.map(({ name }) => name), ...options } = {}) {
+    async tools({
+      connections: names = registry.connections.map(({ name }) => name),
+      ...options
+    } = {}) {
       const sets = names.map(async (connection) => {
         const only = { connections: [connection] };
         const listed = await withOwn((own) => own.tools({ ...options, ...only }));

@@ -31,6 +31,7 @@ export {
   type ConnectionProviderOptions,
   createConnectionProvider,
 } from "./connection-provider.ts";
+export type { ConnectionPoolOptions } from "./connection-pool.ts";
 export type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 export type { CallOptions } from "./call-tool.ts";
 export type { ReadyOptions } from "./wait-until-ready.ts";

@@ -1,4 +1,5 @@
 import type { OnSession, Principal, SessionSlot } from "@durable-mcp/core";
+import type { RunPool } from "./run-pool.ts";
 import type { RunRegistryOptions } from "./run-registry.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { McpConnection } from "./mcp-connection.ts";
@@ -17,9 +18,16 @@ export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnect
   readonly createRegistry: (
     options: Pick<
       RunRegistryOptions,
-      "principal" | "abortSignal" | "slotFor" | "namedSlotFor" | "isLeased"
+      "principal" | "abortSignal" | "slotFor" | "namedSlotFor" | "isLeased" | "pool"
     > & { declared: CONNECTIONS },
   ) => ConnectionRegistry<CONNECTIONS>;
+  /**
+   * What a run of the agent session named by these parts shares with the next; `undefined` without
+   * a pool.
+   */
+  readonly poolFor: (scope: readonly unknown[]) => RunPool | undefined;
+  /** A part of a scope that keeps what is stored apart from what is stored elsewhere. */
+  readonly createNamespace: () => number;
   /** Has something closed by the provider's `shutdown`; returns how to forget it. */
   readonly track: (close: () => Promise<void>) => () => void;
 }

@@ -58,6 +58,8 @@ export interface RegistryConnection {
   probe(signal: AbortSignal): Promise<void>;
   /** All clients that are connected or on their way, those of other packages too; closed with it. */
   readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
+  /** Has headers and token resolved anew, for another step with the same client. */
+  renew?(): void;
   /** Waits until no handshake of the connection's session is under way. */
   settle(): Promise<void>;
   /** Ends what is not to outlive the step: the session of `session.except`, and any unfinished one. */
@@ -225,6 +227,7 @@ export function createRegistryConnection({
     connectMs: readyTimeoutMs(definition),
     abortSignal: context.abortSignal,
     createFetch: takeFetch,
+    renew: connectionFetch.renew,
     openings,
     async settle() {
       await Promise.all([slot?.settle(), sideSlot?.settle()]);

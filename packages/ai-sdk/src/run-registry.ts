@@ -18,7 +18,9 @@ import { openConnection } from "./open-connection.ts";
 import type { StepSlot } from "./provider-internals.ts";
 import { createRegistryConnection, type RegistryConnection } from "./registry-connection.ts";
 import type { ConnectionMode, NestOptions, RunScope } from "./run-scope.ts";
+import type { RunPool } from "./run-pool.ts";
 import { checkSessionName, slotName } from "./slot-name.ts";
+import { createStepTime, type StepTime } from "./step-time.ts";
 
 type Connections = Readonly<Record<string, McpConnection>>;
 
@@ -46,6 +48,8 @@ export interface RunRegistryOptions {
   ) => StepSlot | Promise<StepSlot>;
   /** Whether somebody else disposes of the registry, and a run of it does not. @default false */
   readonly isLeased?: boolean | undefined;
+  /** Keeps the clients for the next run of the agent session. The slots have to be of its making. */
+  readonly pool?: RunPool | undefined;
 }
 
 /** One connection of one step, or of a run inside it. */
@@ -53,32 +57,34 @@ interface Use {
   readonly connection: string;
   readonly definition: McpConnection;
   readonly principal: Principal | undefined;
-  readonly step: Step;
-}
-
-/** The time in which a registry is used. */
-interface Step {
-  readonly signal: AbortSignal;
-  readonly isActive: () => boolean;
-  readonly end: (phase: "closing" | "closed") => void;
+  readonly step: StepTime;
 }
 
 /** Creates the registry of a step, with what the runs inside it need. */
 export function createRunRegistry(
   { declaredFor, emit, now, track }: RegistryFactory,
-  { declared, principal, abortSignal, slotFor, namedSlotFor, isLeased = false }: RunRegistryOptions,
+  {
+    declared,
+    principal,
+    abortSignal,
+    slotFor,
+    namedSlotFor,
+    isLeased = false,
+    pool,
+  }: RunRegistryOptions,
 ): ConnectionRegistry {
-  const step = createStep(abortSignal);
+  const step = createStepTime(abortSignal);
   /** The named sessions of the agent session that the step has used. */
   const named = new Map<string, Promise<RegistryConnection>>();
 
   const connect = (
-    { connection, definition, principal: user, step: { signal, isActive } }: Use,
+    { connection, definition, principal: user, step: time }: Use,
     slot: StepSlot | undefined,
     name?: string,
   ): RegistryConnection => {
-    const context: ConnectionContext = { principal: user, connection, abortSignal: signal };
     const own = name === undefined ? emit : (event: ConnectionEvent) => emit({ ...event, name });
+    const { signal, isActive } = time;
+    const context: ConnectionContext = { principal: user, connection, abortSignal: signal };
     return definition.type === "mcp-stdio"
       ? definition[openConnection]({ context, isActive, emit: own })
       : createRegistryConnection({
@@ -90,6 +96,25 @@ export function createRunRegistry(
           isActive,
           emit: own,
         });
+  };
+
+  /** From the pool, if there is one. */
+  const connectPooled = (
+    use: Use,
+    slot: StepSlot | undefined,
+    name?: string,
+  ): RegistryConnection => {
+    const { connection, principal: user, step: time } = use;
+    if (pool === undefined) return connect(use, slot, name);
+    return pool.connect({
+      slot: { connection, ...(name !== undefined && { name }) },
+      principal: user,
+      session: slot?.slot,
+      onSession: slot?.onSession,
+      runSignal: time.signal,
+      make: (kept, onSession) =>
+        connect({ ...use, step: kept }, slot && { slot: slot.slot, onSession }, name),
+    });
   };
 
   const hasSession = (definition: McpConnection): definition is McpClientConnection =>
@@ -137,7 +162,11 @@ export function createRunRegistry(
     const found = named.get(key);
     if (found !== undefined) return found;
     const opening = (async () => {
-      const named = connect({ ...use, step }, await namedSlotFor(slot, user, definition), name);
+      const named = connectPooled(
+        { ...use, step },
+        await namedSlotFor(slot, user, definition),
+        name,
+      );
       root.adopt(named);
       return named;
     })();
@@ -148,7 +177,7 @@ export function createRunRegistry(
 
   const createScope = (
     owned: () => OwnedRegistry,
-    own: { declared: Connections; principal: Principal | undefined; step: Step },
+    own: { declared: Connections; principal: Principal | undefined; step: StepTime },
     registry: ConnectionRegistry,
   ): RunScope => ({
     registry,
@@ -157,7 +186,7 @@ export function createRunRegistry(
 
   const nest = async (
     around: OwnedRegistry,
-    outer: { declared: Connections; principal: Principal | undefined; step: Step },
+    outer: { declared: Connections; principal: Principal | undefined; step: StepTime },
     { modes, principal: given, abortSignal: nestedSignal }: NestOptions,
   ): Promise<RunScope> => {
     const user = given ?? outer.principal;
@@ -165,7 +194,7 @@ export function createRunRegistry(
     const own = {
       declared: isSame ? outer.declared : declaredFor(user),
       principal: user,
-      step: createStep(outer.step.signal, nestedSignal),
+      step: createStepTime(outer.step.signal, nestedSignal),
     };
     checkModes(modes, own.declared);
     own.step.signal.throwIfAborted();
@@ -204,8 +233,8 @@ export function createRunRegistry(
   const root = createConnectionRegistry({
     connections: Object.entries(declared).map(([connection, definition]) => {
       const use = { connection, definition, principal, step };
-      if (!hasSession(definition)) return connect(use, undefined);
-      return slotFor ? connect(use, slotFor(connection)) : isolate(use);
+      if (!hasSession(definition)) return connectPooled(use, undefined);
+      return slotFor ? connectPooled(use, slotFor(connection)) : isolate(use);
     }),
     abortSignal: step.signal,
     isLeased,
@@ -215,21 +244,9 @@ export function createRunRegistry(
     // What a lease holds is closed with the lease.
     track: isLeased ? () => () => undefined : track,
   });
+  // What was taken from the pool has to be given back, used or not.
+  if (pool !== undefined) root.useAll();
   return root.registry;
-}
-
-function createStep(...signals: (AbortSignal | undefined)[]): Step {
-  const closing = new AbortController();
-  const outer = signals.filter((signal) => signal !== undefined);
-  let isOver = false;
-  return {
-    signal: outer.length > 0 ? AbortSignal.any([...outer, closing.signal]) : closing.signal,
-    isActive: () => !isOver,
-    end(phase) {
-      isOver = true;
-      if (phase === "closed") closing.abort();
-    },
-  };
 }
 
 function checkModes(modes: Readonly<Record<string, ConnectionMode>>, declared: Connections): void {

@@ -3,6 +3,7 @@ import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
 import { recordKey, recordOwner } from "./session-record.ts";
+import type { RunPool } from "./run-pool.ts";
 import type { SlotName } from "./slot-name.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
 import { storeFailed } from "./store-failed.ts";
@@ -41,6 +42,7 @@ export async function loadStepSlots({
   principal,
   declared,
   touchIntervalMs,
+  pool,
   emit,
   now,
 }: {
@@ -50,6 +52,7 @@ export async function loadStepSlots({
   principal: Principal;
   declared: Record<string, McpClientConnection>;
   touchIntervalMs: number;
+  pool: RunPool | undefined;
   emit: (event: DurableSessionEvent) => void;
   now: () => number;
 }): Promise<StepSlots> {
@@ -61,8 +64,8 @@ export async function loadStepSlots({
       owner: recordOwner(user),
       url: new URL(definition.options.url).href,
       touchIntervalMs,
-      end: (snapshot) =>
-        endMcpSession({ definition, connection, principal: user, snapshot, now }),
+      createSlot: pool && ((snapshot) => pool.createSlot(slot, user, snapshot)),
+      end: (snapshot) => endMcpSession({ definition, connection, principal: user, snapshot, now }),
       emit: (event) => emit({ ...event, ...slot }),
       now,
     });
@@ -107,7 +110,8 @@ export async function loadStepSlots({
       return stored;
     },
     throwIfNotSaved() {
-      for (const { stored } of slots) if (stored.saveFailure !== undefined) throw stored.saveFailure;
+      for (const { stored } of slots)
+        if (stored.saveFailure !== undefined) throw stored.saveFailure;
     },
     async close() {
       clearInterval(timer);
