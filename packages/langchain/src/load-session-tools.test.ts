@@ -1,5 +1,12 @@
 import type { ServerResponse } from "node:http";
-import { defineMcpClientConnection, McpSessionError } from "@durable-mcp/ai-sdk";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  McpSessionError,
+  withConnections,
+} from "@durable-mcp/ai-sdk";
+import { createMemoryStore } from "@durable-mcp/core";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -168,6 +175,58 @@ describe("clean-up", () => {
     await registry.dispose();
     expect(await loading).toBeInstanceOf(Error);
     held.resolve();
+  });
+});
+
+async function addDeepInside() {
+  return await call(await loadSessionTools(), "notes__add_note", { text: "a" });
+}
+
+describe("in a run", () => {
+  test("the tools of the run's session are found without passing anything by hand", async () => {
+    const { server, application, session } = await startSaved();
+    await application.step(session, async (registry) => {
+      await registry.run(async () => {
+        await sleep(1);
+        expect(await Promise.all([addDeepInside(), addDeepInside()])).toHaveLength(2);
+      });
+    });
+    expect(server.sessionIds).toHaveLength(1);
+    await expect(loadSessionTools()).rejects.toMatchObject({ code: "RUN_REQUIRED" });
+  });
+
+  test("a nested run has sessions of its own, or the same", async () => {
+    const server = await startNotebookServer();
+    const application = startApplication({ notes: notebook(server) });
+    await application.step({}, (registry) =>
+      registry.run(async () => {
+        await call(await loadSessionTools(), "notes__add_note", { text: "a" });
+        const listed = async () =>
+          (await call(await loadSessionTools(), "notes__list_notes")).content;
+        expect(await withConnections({}, listed)).toBe("a");
+        expect(await withConnections({ notes: "isolate" }, listed)).toBe("");
+        expect(await withConnections({ notes: { named: "b" } }, listed)).toBe("");
+        expect(await listed()).toBe("a");
+      }),
+    );
+    // The isolated one was ended with its run.
+    expect(server.sessionIds).toHaveLength(3);
+    expect(server.liveSessions()).toBe(2);
+  });
+
+  test("beside a pool each run has a client of its own, in the same session", async () => {
+    const server = await startNotebookServer();
+    const { provider, takeEvents } = startApplication({ notes: notebook(server) }, { pool: {} });
+    const sessions = createDurableSessions({ provider, store: createMemoryStore() });
+    for (const content of ["1 notes", "2 notes"]) {
+      await sessions.run("chat", { principal: alice }, async () => {
+        const tools = await loadSessionTools();
+        expect(await call(tools, "notes__add_note", { text: "a" })).toMatchObject({ content });
+      });
+    }
+    await provider.shutdown();
+    expect(server.sessionIds).toHaveLength(1);
+    expect(takeEvents()).not.toContain("close-failed");
   });
 });
 
