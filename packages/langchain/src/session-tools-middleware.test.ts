@@ -1,4 +1,4 @@
-import { McpSessionError, withConnections } from "@durable-mcp/ai-sdk";
+import { defineMcpClientConnection, McpSessionError, withConnections } from "@durable-mcp/ai-sdk";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import {
   AIMessage,
@@ -81,7 +81,10 @@ describe("an agent that is made once", () => {
 
   test("loads the tools once a run, however many model calls and tool calls it takes", async () => {
     const server = await startNotebookServer();
-    const application = startApplication({ notes: notebook(server) });
+    const application = startApplication({
+      // Without a session there is no kept list: each listing is a request.
+      notes: defineMcpClientConnection({ url: server.url, description: "A notebook." }),
+    });
     const agent = createAgent({
       model: saying([add("a"), add("b")], [add("c")], [list]),
       middleware: [sessionToolsMiddleware()],
