@@ -233,7 +233,7 @@ describe("a pool", () => {
     const result = await run("chat", alice, "add_note");
     expect(server.log.filter((line) => line === "POST ping")).toHaveLength(2);
     expect(server.log.filter((line) => line === "POST tools/call")).toHaveLength(1);
-    expect(result._meta).toEqual({ "durable-mcp/sessionReplaced": true });
+    expect(result).toHaveProperty("_meta", { "durable-mcp/sessionReplaced": true });
     expect(takePool()).toEqual(["miss", "opened", "hit", "hit"]);
   });
 

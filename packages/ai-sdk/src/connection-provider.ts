@@ -207,7 +207,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
 
     async shutdown({ timeoutMs = 10_000 } = {}) {
       isShutDown = true;
-      const closings = [...open].reverse().map((close) => close());
+      const closings = [...open].toReversed().map((close) => close());
       const closeAll = async () => {
         await Promise.allSettled(closings);
         await pool?.close();

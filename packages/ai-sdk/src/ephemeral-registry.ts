@@ -36,14 +36,6 @@ export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpCo
       await registry.dispose();
     }
   };
-  const refuse = (method: string): never => {
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      `${method} outlives a call, and an ephemeral registry does not. Use it in run(), or open a run.`,
-      { data: { field: "ephemeral" } },
-    );
-  };
-
   const registry: ConnectionRegistry = {
     connections: open().connections,
     async tools({
@@ -75,4 +67,12 @@ export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpCo
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   return registry as ConnectionRegistry<any>;
+}
+
+function refuse(method: string): never {
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `${method} outlives a call, and an ephemeral registry does not. Use it in run(), or open a run.`,
+    { data: { field: "ephemeral" } },
+  );
 }

@@ -182,8 +182,8 @@ export function createRunPool({
           await Promise.allSettled([...pooled.connection.openings, session?.settle()]);
         },
         async withRecovery(tool, attempt) {
-          const { withRecovery } = pooled.connection;
-          return await counted(() => withRecovery?.(tool, attempt) ?? attempt());
+          const { connection } = pooled;
+          return await counted(() => connection.withRecovery?.(tool, attempt) ?? attempt());
         },
         async endLooseSessions() {
           isOver = true;

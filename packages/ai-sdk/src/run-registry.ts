@@ -117,9 +117,6 @@ export function createRunRegistry(
     });
   };
 
-  const hasSession = (definition: McpConnection): definition is McpClientConnection =>
-    definition.type === "mcp-client" && isStateful(definition);
-
   /** A session that is ended on its server when the connection is closed. */
   const isolate = (use: Use): RegistryConnection => {
     const { connection, definition } = use;
@@ -162,13 +159,10 @@ export function createRunRegistry(
     const found = named.get(key);
     if (found !== undefined) return found;
     const opening = (async () => {
-      const named = connectPooled(
-        { ...use, step },
-        await namedSlotFor(slot, user, definition),
-        name,
-      );
-      root.adopt(named);
-      return named;
+      const stored = await namedSlotFor(slot, user, definition);
+      const opened = connectPooled({ ...use, step }, stored, name);
+      root.adopt(opened);
+      return opened;
     })();
     named.set(key, opening);
     opening.catch(() => named.delete(key));
@@ -269,4 +263,8 @@ function samePrincipal(a: Principal | undefined, b: Principal | undefined): bool
 
 function invalid(field: string, fix: string): McpSessionError {
   return new McpSessionError("CONNECTION_INVALID", `${field} ${fix}`, { data: { field } });
+}
+
+function hasSession(definition: McpConnection): definition is McpClientConnection {
+  return definition.type === "mcp-client" && isStateful(definition);
 }
