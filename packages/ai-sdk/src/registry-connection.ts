@@ -58,6 +58,11 @@ export interface RegistryConnection {
   probe(signal: AbortSignal): Promise<void>;
   /** All clients that are connected or on their way, those of other packages too; closed with it. */
   readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
+  /**
+   * For a client of another package that is to be kept with this one's own: calls `open` with the
+   * connection that outlives the run, in whose `openings` it belongs. Others are their own.
+   */
+  withKept?<T>(open: (kept: RegistryConnection) => Promise<T>): Promise<T>;
   /** Has headers and token resolved anew, for another step with the same client. */
   renew?(): void;
   /** Waits until no handshake of the connection's session is under way. */

@@ -3,34 +3,35 @@ import { bridgeClient } from "./bridge-client.ts";
 import { isOldServer, openSdkClient } from "./sdk-client.ts";
 import type { ToolClient } from "./tool-client.ts";
 
-const clients = new WeakMap<RegistryConnection, Promise<ToolClient>>();
+/** `undefined` for a server that only knows the old HTTP+SSE transport. */
+const sdkClients = new WeakMap<RegistryConnection, Promise<ToolClient | undefined>>();
 
 /**
  * The client of a connection: one for all tools that are ever loaded from it, connected on first
- * use and closed with the connection. A failure is not kept.
+ * use and closed with the connection, which a pool may keep. A failure is not kept.
  */
-export function connectionClient(connection: RegistryConnection): Promise<ToolClient> {
-  const found = clients.get(connection);
-  if (found !== undefined) return found;
-  const connecting = connect(connection).catch((error: unknown) => {
-    clients.delete(connection);
-    throw error;
-  });
-  clients.set(connection, connecting);
-  return connecting;
-}
-
-async function connect(connection: RegistryConnection): Promise<ToolClient> {
+export async function connectionClient(connection: RegistryConnection): Promise<ToolClient> {
   const definition = sdkDefinition(connection);
   if (definition === undefined) return bridgeClient(connection);
-  try {
-    return await openSdkClient(connection, definition, () => clients.delete(connection));
-  } catch (error) {
-    if (!isOldServer(error)) throw error;
-    // The connection's own client knows the old HTTP+SSE transport. When it fails too, it says why.
-    await connection.client();
-    return bridgeClient(connection);
-  }
+  const open = (kept: RegistryConnection) => sdkClient(kept, definition);
+  const client = await (connection.withKept?.(open) ?? open(connection));
+  return client ?? bridgeClient(connection);
+}
+
+function sdkClient(
+  connection: RegistryConnection,
+  definition: McpClientConnection,
+): Promise<ToolClient | undefined> {
+  const found = sdkClients.get(connection);
+  if (found !== undefined) return found;
+  const forget = () => sdkClients.delete(connection);
+  const connecting = openSdkClient(connection, definition, forget).catch((error: unknown) => {
+    if (isOldServer(error)) return undefined;
+    forget();
+    throw error;
+  });
+  sdkClients.set(connection, connecting);
+  return connecting;
 }
 
 /**

@@ -4,12 +4,11 @@ import { connectionClient } from "./connection-client.ts";
 import type { ToolClient } from "./tool-client.ts";
 
 /** Listings under way: whoever asks meanwhile waits for the same one. */
-const listings = new WeakMap<ToolClient, Promise<Tool[]>>();
+const listings = new WeakMap<RegistryConnection, Promise<Tool[]>>();
 
 /** The tools that a connection offers, under the server's names. */
 export async function offeredTools(connection: RegistryConnection): Promise<Tool[]> {
-  const list = async () => await listOnce(await connectionClient(connection), connection);
-  const listed = await (connection.withRecovery?.(undefined, list) ?? list());
+  const listed = await listOnce(connection);
   const { tools: filter, schemas } = connection.definition.options;
   return listed.filter(({ name }) => {
     if (schemas !== undefined && !Object.hasOwn(schemas, name)) return false;
@@ -18,11 +17,14 @@ export async function offeredTools(connection: RegistryConnection): Promise<Tool
   });
 }
 
-function listOnce(client: ToolClient, connection: RegistryConnection): Promise<Tool[]> {
-  const found = listings.get(client);
+function listOnce(connection: RegistryConnection): Promise<Tool[]> {
+  const found = listings.get(connection);
   if (found !== undefined) return found;
-  const listing = listAll(client, connection).finally(() => listings.delete(client));
-  listings.set(client, listing);
+  const list = async () => await listAll(await connectionClient(connection), connection);
+  const listing = (connection.withRecovery?.(undefined, list) ?? list()).finally(() =>
+    listings.delete(connection),
+  );
+  listings.set(connection, listing);
   return listing;
 }
 

@@ -34,8 +34,12 @@ export function sessionToolClient(
       }
     },
     async readResource(params, options) {
-      const client = await connectionClient(connection());
-      return await client.readResource(params, { timeout: noTimeoutMs, ...options });
+      const current = connection();
+      const read = async () => {
+        const client = await connectionClient(current);
+        return await client.readResource(params, { timeout: noTimeoutMs, ...options });
+      };
+      return await (current.withRecovery?.(undefined, read) ?? read());
     },
   };
 }
