@@ -1,5 +1,5 @@
 import type { ConnectionEvent } from "./connection-event.ts";
-import type { ConnectionContext } from "./define-connection.ts";
+import type { ConnectionContext } from "./connection-options.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 
 /**

@@ -10,7 +10,7 @@ import {
   createConnectionRegistry,
   type OwnedRegistry,
 } from "./connection-registry.ts";
-import type { ConnectionContext } from "./define-connection.ts";
+import type { ConnectionContext } from "./connection-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
 import type { McpConnection } from "./mcp-connection.ts";
@@ -23,6 +23,12 @@ import { checkSessionName, slotName } from "./slot-name.ts";
 import { createStepTime, type StepTime } from "./step-time.ts";
 
 type Connections = Readonly<Record<string, McpConnection>>;
+
+/**
+ * How long the server of an isolated session has to end it, in milliseconds: less than closing a
+ * connection takes at most, so that a server that hangs is reported once.
+ */
+const endTimeoutMs = 4_000;
 
 /** What registries of one provider have in common. */
 export interface RegistryFactory {
@@ -121,6 +127,8 @@ export function createRunRegistry(
   const isolate = (use: Use): RegistryConnection => {
     const { connection, definition } = use;
     if (!hasSession(definition)) return connect(use, undefined);
+    // A session is always somebody's, also one that nobody finds again.
+    principalParts(use.principal);
     const slot = createSessionSlot();
     const isolated = connect(use, { slot });
     return {
@@ -134,6 +142,7 @@ export function createRunRegistry(
           connection,
           principal: use.principal!,
           snapshot,
+          timeoutMs: endTimeoutMs,
           now,
         });
         const { terminated, status, reason = "refused" } = outcome;
@@ -160,6 +169,7 @@ export function createRunRegistry(
     if (found !== undefined) return found;
     const opening = (async () => {
       const stored = await namedSlotFor(slot, user, definition);
+      root.throwIfDisposed();
       const opened = connectPooled({ ...use, step }, stored, name);
       root.adopt(opened);
       return opened;
@@ -191,8 +201,12 @@ export function createRunRegistry(
       step: createStepTime(outer.step.signal, nestedSignal),
     };
     checkModes(modes, own.declared);
-    own.step.signal.throwIfAborted();
-    around.throwIfDisposed();
+    const throwIfOver = () => {
+      nestedSignal?.throwIfAborted();
+      around.throwIfDisposed();
+      own.step.signal.throwIfAborted();
+    };
+    throwIfOver();
     const borrowed = new Set<RegistryConnection>();
     const connecting = Object.entries(own.declared).map(async ([connection, definition]) => {
       const mode = (Object.hasOwn(modes, connection) && modes[connection]) || "inherit";
@@ -210,8 +224,11 @@ export function createRunRegistry(
       borrowed.add(shared);
       return shared;
     });
+    const connections = await Promise.all(connecting);
+    // Loading a named session may have taken a while.
+    throwIfOver();
     const nested = createConnectionRegistry({
-      connections: await Promise.all(connecting),
+      connections,
       borrowed,
       useBorrowed: around.use,
       abortSignal: own.step.signal,
@@ -243,14 +260,17 @@ export function createRunRegistry(
   return root.registry;
 }
 
-function checkModes(modes: Readonly<Record<string, ConnectionMode>>, declared: Connections): void {
+function checkModes(
+  modes: Readonly<Record<string, ConnectionMode | undefined>>,
+  declared: Connections,
+): void {
   for (const [connection, mode] of Object.entries(modes)) {
     const field = `connections.${connection}`;
     if (!Object.hasOwn(declared, connection)) {
       throw invalid(field, `is not declared. Declared: ${Object.keys(declared).join(", ")}.`);
     }
-    if (mode === "inherit" || mode === "isolate") continue;
-    const name = (mode as { named?: unknown } | undefined)?.named;
+    if (mode === undefined || mode === "inherit" || mode === "isolate") continue;
+    const name = (mode as { named?: unknown } | null)?.named;
     if (name === undefined) throw invalid(field, `must be "inherit", "isolate" or { named }.`);
     checkSessionName(name, `${field}.named`);
   }

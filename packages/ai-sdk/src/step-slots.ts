@@ -95,8 +95,9 @@ export async function loadStepSlots({
   const touchAll = () => void forAll("touch", (slot) => slot.touch());
   let isClosed = false;
   let timer: ReturnType<typeof setInterval> | undefined;
+  let isClosed = false;
   const keepUsed = () => {
-    if (slots.length === 0 || timer !== undefined) return;
+    if (slots.length === 0 || timer !== undefined || isClosed) return;
     timer = setInterval(touchAll, touchIntervalMs);
     // In Node a lease that is forgotten is not to keep the process; elsewhere it is a number.
     (timer as { unref?: () => void }).unref?.();

@@ -1,7 +1,7 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { connectionUnavailable } from "../connection-error.ts";
-import type { ConnectionStart } from "../define-connection.ts";
+import type { ConnectionStart } from "../session-options.ts";
 import { createLossNotices } from "../loss-notice.ts";
 import { toolMayRunTwice } from "../may-run-twice.ts";
 import type { OpenConnection } from "../open-connection.ts";

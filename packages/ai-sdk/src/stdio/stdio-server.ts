@@ -6,7 +6,7 @@ import {
   type MCPClient,
 } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import type { ConnectionContext } from "../define-connection.ts";
+import type { ConnectionContext } from "../connection-options.ts";
 import { clientCapabilities } from "../open-client.ts";
 import { scrubSecrets } from "../scrub-secrets.ts";
 import type { McpStdioConnectionOptions } from "./define-stdio-connection.ts";
