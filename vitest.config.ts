@@ -52,6 +52,7 @@ export default defineConfig({
         // Its `@opentelemetry/api` 1.9 has modules that only a bundler can resolve.
         server: { deps: { inline: [/@ai-sdk\/otel/, /@opentelemetry\/api/] } },
       }),
+      project("langchain"),
       project("stores", realServers),
       project("server"),
       project("e2e", realServers),

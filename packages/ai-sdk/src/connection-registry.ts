@@ -12,6 +12,7 @@ import type { McpConnection } from "./mcp-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { tracedClient } from "./traced-client.ts";
 import { registryDisposed } from "./registry-disposed.ts";
+import { registerHooks } from "./registry-hooks.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { untilAborted } from "./until-aborted.ts";
 import { type ReadyOptions, waitUntilReady } from "./wait-until-ready.ts";
@@ -315,7 +316,7 @@ export function createConnectionRegistry({
       if (onClose) current.onClose.push(onClose);
       let result;
       try {
-        abortSignal.throwIfAborted();
+        if (disposal === undefined) abortSignal.throwIfAborted();
         result = await enterScope(scope, async () => await useRegistry(registry));
       } catch (error) {
         // What the run failed with is what its caller has to know.
@@ -331,6 +332,7 @@ export function createConnectionRegistry({
     },
     [Symbol.asyncDispose]: () => registry.dispose(),
   };
+  registerHooks(registry, { find, collect });
   const scope = scopeOf(registry);
   // A nested one ends with what is around it, even if it has used nothing so far.
   if (useBorrowed !== undefined) untrack = track(() => registry.dispose());

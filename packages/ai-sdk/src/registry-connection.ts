@@ -59,8 +59,13 @@ export interface RegistryConnection {
    * @throws why it did not answer
    */
   probe(signal: AbortSignal): Promise<void>;
-  /** All clients that are connected or on their way. */
-  readonly openings: ReadonlySet<Promise<MCPClient>>;
+  /** All clients that are connected or on their way, those of other packages too; closed with it. */
+  readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
+  /**
+   * For a client of another package that is to be kept with this one's own: calls `open` with the
+   * connection that outlives the run, in whose `openings` it belongs. Others are their own.
+   */
+  withKept?<T>(open: (kept: RegistryConnection) => Promise<T>): Promise<T>;
   /** Has headers and token resolved anew, for another step with the same client. */
   renew?(): void;
   /** Waits until no handshake of the connection's session is under way. */
@@ -173,7 +178,7 @@ export function createRegistryConnection({
     slot === undefined && options.authProvider !== undefined && options.fetch === undefined;
   const isResuming = slot?.snapshot?.kind === "session";
   let opening: Promise<MCPClient> | undefined;
-  const openings = new Set<Promise<MCPClient>>();
+  const openings: RegistryConnection["openings"] = new Set();
 
   function observe(event: SessionEvent): void {
     // What the client was told of the server no longer holds; the next use connects another.

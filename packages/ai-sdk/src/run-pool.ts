@@ -141,6 +141,15 @@ export function createRunPool({
         tell("hit");
       });
       let isOpened = found !== undefined;
+      const withKept: NonNullable<RegistryConnection["withKept"]> = async (open) => {
+        throwIfOver();
+        await makeReady();
+        const client = await open(pooled.connection);
+        throwIfOver();
+        if (!isOpened) tell("opened");
+        isOpened = true;
+        return client;
+      };
 
       return {
         name,
@@ -169,15 +178,8 @@ export function createRunPool({
           isHandedOut = true;
           return pooled.connection.createFetch();
         },
-        async client() {
-          throwIfOver();
-          await makeReady();
-          const client = await pooled.connection.client();
-          throwIfOver();
-          if (!isOpened) tell("opened");
-          isOpened = true;
-          return forRun(client);
-        },
+        client: async () => forRun(await withKept((kept) => kept.client())),
+        withKept,
         probe: (signal) => counted(() => pooled.connection.probe(signal)),
         // The clients are the pool's to close.
         openings: new Set(),

@@ -41,7 +41,7 @@ export function createStdioConnection({
   const failures = new WeakMap<object, McpSessionError>();
   /** Those of which something may be left. */
   const servers = new Set<StdioServer>();
-  const openings = new Set<Promise<MCPClient>>();
+  const openings: RegistryConnection["openings"] = new Set();
   let opening: Promise<MCPClient> | undefined;
   /** Whether what the server held is gone, and no other has taken its place. */
   let isLost = false;
