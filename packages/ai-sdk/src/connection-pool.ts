@@ -37,7 +37,7 @@ type Action =
       ? Omit<EVENT, "connection" | "name" | "type">
       : never
     : never;
-export type EvictionReason = Extract<Action, { action: "evicted" }>["reason"];
+type EvictionReason = Extract<Action, { action: "evicted" }>["reason"];
 
 /** Keeps live clients between the runs of one agent session and principal. */
 export interface ConnectionPool {
@@ -106,7 +106,10 @@ export function createConnectionPool({
       return undefined;
     },
     give(key, pooled) {
-      if (isClosed) return void evict(pooled, "shutdown");
+      if (isClosed) {
+        void evict(pooled, "shutdown");
+        return;
+      }
       // Of two runs at once that had one each, the later one's is kept.
       evictKept(key, "max");
       pooled.onSession = undefined;
@@ -120,7 +123,7 @@ export function createConnectionPool({
     },
     async close() {
       isClosed = true;
-      for (const key of [...idle.keys()].reverse()) evictKept(key, "shutdown");
+      for (const key of [...idle.keys()].toReversed()) evictKept(key, "shutdown");
       await Promise.all(closings);
     },
   };

@@ -6,11 +6,13 @@ import {
 } from "@durable-mcp/core";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 import { type ConnectionPoolOptions, createConnectionPool } from "./connection-pool.ts";
 import { createRunPool } from "./run-pool.ts";
 import { type AutoSessionOptions, startAutoSession } from "./auto-session.ts";
 import { checkConnections } from "./check-connections.ts";
 import type { McpConnection } from "./mcp-connection.ts";
+import { tellTelemetry } from "./operation-tracer.ts";
 import { type ProviderInternals, registerInternals } from "./provider-internals.ts";
 import { noNamedSlots } from "./no-named-slots.ts";
 import { createRunRegistry } from "./run-registry.ts";
@@ -43,6 +45,8 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   autoSession?: AutoSessionOptions | undefined;
   /** Told what happens to connections and their sessions. */
   onEvent?: ((event: ConnectionEvent) => void) | undefined;
+  /** Measures what connections do: `openTelemetry()`, for example. @default none */
+  telemetry?: ConnectionTelemetry | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   now?: (() => number) | undefined;
 }
@@ -129,11 +133,13 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
   pool: poolOptions,
   autoSession,
   onEvent,
+  telemetry,
   now = Date.now,
 }: ConnectionProviderOptions<CONNECTIONS>): ConnectionProvider<CONNECTIONS> {
   if (typeof connections !== "function") checkConnections(connections);
   const savedBy = new WeakMap<object, { slots: Map<string, SeededSlot>; named: NamedInState }>();
   const emit = (event: ConnectionEvent) => {
+    tellTelemetry(telemetry, event);
     try {
       onEvent?.(event);
     } catch {
@@ -167,7 +173,10 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
         "The connection provider was shut down. Take no new work in a process that is about to end.",
       );
     }
-    return createRunRegistry({ declaredFor, emit, now, track }, options) as ConnectionRegistry<any>;
+    return createRunRegistry(
+      { declaredFor, emit, telemetry, now, track },
+      options,
+    ) as ConnectionRegistry<any>;
   };
 
   const auto =
@@ -256,7 +265,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
     async shutdown({ timeoutMs = 10_000 } = {}) {
       isShutDown = true;
       auto?.release();
-      const closings = [...open].reverse().map((close) => close());
+      const closings = [...open].toReversed().map((close) => close());
       const closeAll = async () => {
         await Promise.allSettled(closings);
         await pool?.close();

@@ -11,8 +11,9 @@ import type { ConnectionToolSet } from "./connection-tool-set.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import type { NamedSessions } from "./named-sessions.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
-import { once } from "./once.ts";
+import { tracedClient } from "./traced-client.ts";
 import { registryDisposed } from "./registry-disposed.ts";
+import { registerHooks } from "./registry-hooks.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { untilAborted } from "./until-aborted.ts";
 import { type ReadyOptions, waitUntilReady } from "./wait-until-ready.ts";
@@ -121,7 +122,7 @@ export interface OwnedRegistry {
   readonly scope: RunScope;
   /** A connection as this registry uses it; `undefined` if none is declared by that name. */
   readonly connection: (name: string) => RegistryConnection | undefined;
-  /** Makes the registry the owner of one more thing, which it closes; returns how to forget it. */
+  /** Has a run inside closed with the registry, before its connections; returns how to forget it. */
   readonly own: (close: () => Promise<void>) => () => void;
   /** Notes that a connection is in use, here or in a run inside. */
   readonly use: (connection: RegistryConnection) => void;
@@ -169,17 +170,19 @@ export function createConnectionRegistry({
   const owned = new Set(connections.filter((connection) => !borrowed.has(connection)));
   /** In the order in which they were used first. */
   const opened = new Set<Closable>();
+  /** The runs inside, in the order in which they began. */
+  const inside = new Set<Closable>();
   const inUse = new Set<RegistryConnection>();
   let isUsed = false;
   let disposal: Promise<void> | undefined;
   let untrack: (() => void) | undefined;
   let running: ReturnType<typeof startRunning> | undefined;
 
-  const own = (close: () => Promise<void>) => {
+  const own = (closables: Set<Closable>, close: () => Promise<void>) => {
     untrack ??= track(() => registry.dispose());
     const closable = { close };
-    opened.add(closable);
-    return () => void opened.delete(closable);
+    closables.add(closable);
+    return () => void closables.delete(closable);
   };
   const use = (connection: RegistryConnection) => {
     if (!isUsed) {
@@ -191,7 +194,7 @@ export function createConnectionRegistry({
   const noteUse = (connection: RegistryConnection) => {
     if (inUse.has(connection)) return;
     inUse.add(connection);
-    if (owned.has(connection)) own(() => closeConnection(connection, emit));
+    if (owned.has(connection)) own(opened, () => closeConnection(connection, emit));
     else useBorrowed?.(connection);
   };
 
@@ -236,22 +239,46 @@ export function createConnectionRegistry({
     endStep("closing");
     const openings = () => [...owned].flatMap((connection) => [...connection.openings]);
     const handshakes = [...owned].map((connection) => connection.settle());
-    await within(disposeTimeoutMs, Promise.allSettled([...openings(), ...handshakes]));
+    // First, since they use what is closed next.
+    const insideClosed = closeInTurn({ opened: inside, timeoutMs: 2 * disposeTimeoutMs });
+    const settling = Promise.allSettled([...openings(), ...handshakes, insideClosed]);
+    await within(disposeTimeoutMs, settling);
     endStep("closed");
     // Those, too, that were opened in the meantime.
-    await closeInTurn({ opened, timeoutMs: disposeTimeoutMs });
+    const closed = closeInTurn({ opened, timeoutMs: disposeTimeoutMs });
+    await within(disposeTimeoutMs, Promise.all([insideClosed, closed]));
     untrack?.();
   };
 
+  const reportNotCommitted = () => {
+    for (const { name } of inUse) {
+      emit({ type: "close-failed", connection: name, reason: "not-committed" });
+    }
+  };
+  const disposeEarly = () => void registry.dispose();
   /** What all runs of the registry that overlap have in common. */
   const startRunning = () => {
     const onClose: NonNullable<RunOptions["onClose"]>[] = [];
-    const disposeEarly = () => void registry.dispose();
+    const failures: unknown[] = [];
     if (!isLeased) abortSignal.addEventListener("abort", disposeEarly, { once: true });
-    const close = once(async () => {
+    const closeNext = async () => {
       if (!isLeased) await registry.dispose();
-      for (const call of onClose) await call();
-    });
+      for (let call = onClose.shift(); call !== undefined; call = onClose.shift()) {
+        // Of runs that overlap, one that cannot save keeps none of the others from it.
+        try {
+          await call();
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+      if (failures.length > 0) throw failures[0];
+    };
+    let closing = Promise.resolve();
+    /** Once for `shutdown`, once at the end: what the first has failed with, the second fails with too. */
+    const close = async () => {
+      closing = closing.then(closeNext, closeNext);
+      await closing;
+    };
     const forget = track(close);
     return {
       uses: 0,
@@ -280,14 +307,11 @@ export function createConnectionRegistry({
       const connection = find(name);
       // What is one's own ends by itself; one that is shared goes on for the others.
       const signal = borrowed.has(connection) ? abortSignal : undefined;
-      return await untilAborted(connection.client(), signal);
+      const client = await untilAborted(connection.client(), signal);
+      return tracedClient(client, connection.trace);
     },
     fetch: (name) => find(name).createFetch(),
     async instructions() {
-      const instructionsOf = async (connection: RegistryConnection) => {
-        const { instructions } = await connection.client();
-        return instructions ? [[connection.name, instructions] as const] : [];
-      };
       const entries = await collect([...byName.keys()], instructionsOf, "omit");
       return Object.fromEntries(entries.flat());
     },
@@ -298,16 +322,19 @@ export function createConnectionRegistry({
       await waitUntilReady(find(name), abortSignal, options);
     },
     async run(useRegistry, { onClose } = {}) {
+      // In a run that goes on by itself after `shutdown`, what is run next can still commit.
+      if (disposal !== undefined && running === undefined) throw registryDisposed();
       running ??= startRunning();
       const current = running;
       current.uses += 1;
       if (onClose) current.onClose.push(onClose);
       let result;
       try {
+        if (disposal === undefined) abortSignal.throwIfAborted();
         result = await enterScope(scope, async () => await useRegistry(registry));
       } catch (error) {
         // What the run failed with is what its caller has to know.
-        await current.end().catch(() => undefined);
+        await current.end().catch(reportNotCommitted);
         throw error;
       }
       await current.end();
@@ -322,12 +349,15 @@ export function createConnectionRegistry({
     },
     [Symbol.asyncDispose]: () => registry.dispose(),
   };
+  registerHooks(registry, { find, collect });
   const scope = scopeOf(registry);
+  // A nested one ends with what is around it, even if it has used nothing so far.
+  if (useBorrowed !== undefined) untrack = track(() => registry.dispose());
   return {
     registry,
     scope,
     connection: (name) => byName.get(name),
-    own,
+    own: (close) => own(inside, close),
     use,
     useAll: () => connections.forEach(noteUse),
     adopt(connection) {
@@ -338,4 +368,9 @@ export function createConnectionRegistry({
       if (disposal !== undefined) throw registryDisposed();
     },
   };
+}
+
+async function instructionsOf(connection: RegistryConnection) {
+  const { instructions } = await connection.client();
+  return instructions ? [[connection.name, instructions] as const] : [];
 }

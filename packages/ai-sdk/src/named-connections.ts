@@ -37,11 +37,14 @@ export function createNamedConnections({
   slots,
   connect,
   adopt,
+  throwIfDisposed,
   emit,
 }: {
   slots: NamedSlots;
   connect: (slot: NamedSlot, use: NamedUse, stepSlot: StepSlot) => RegistryConnection;
   adopt: (connection: RegistryConnection) => void;
+  /** @throws when the step is over */
+  throwIfDisposed: () => void;
   emit: (event: ConnectionEvent) => void;
 }): NamedConnections {
   const live = new Map<string, ReplaceableConnection>();
@@ -61,11 +64,17 @@ export function createNamedConnections({
   const keyOf = (slot: NamedSlot, { principal }: Pick<NamedUse, "principal">) =>
     JSON.stringify([slotName(slot), ...principalParts(principal)]);
 
+  const connectTo = async (slot: NamedSlot, use: Parameters<NamedSlots["open"]>[1]) => {
+    const stepSlot = await slots.open(slot, use);
+    throwIfDisposed();
+    return connect(slot, use, stepSlot);
+  };
+
   const openNow = async (
     slot: NamedSlot,
     use: NamedUse & { idleTimeoutMs?: number | undefined },
   ): Promise<RegistryConnection> => {
-    const next = connect(slot, use, await slots.open(slot, use));
+    const next = await connectTo(slot, use);
     const own = (event: ConnectionEvent) => emit({ ...event, name: slot.name });
     const why = `its session ${JSON.stringify(slot.name)} is being ended, or was closed.`;
     const connection = createReplaceableConnection({ first: next, why, emit: own });
@@ -93,7 +102,7 @@ export function createNamedConnections({
         if (unused === undefined) {
           await (await openNow(slot, settings)).client();
         } else {
-          unused.fill(connect(slot, use, await slots.open(slot, settings)));
+          unused.fill(await connectTo(slot, settings));
           await unused.client();
         }
       });
@@ -134,7 +143,6 @@ export function createNamedConnections({
     { principal, definition }: MaybeUndeclared,
   ): Promise<void> {
     if (connection === undefined || definition === undefined) return;
-    const use = { principal, definition };
-    connection.fill(connect(slot, use, await slots.open(slot, use)));
+    connection.fill(await connectTo(slot, { principal, definition }));
   }
 }

@@ -23,7 +23,7 @@ export function createReplaceableConnection({
   why: string;
   emit: (event: ConnectionEvent) => void;
 }): ReplaceableConnection {
-  const { name, definition, origin, session, connectMs, abortSignal } = first;
+  const { name, definition, origin, session, connectMs, abortSignal, trace } = first;
   let current: RegistryConnection | undefined = first;
   const inUse = (): RegistryConnection => {
     if (current !== undefined) return current;
@@ -60,6 +60,7 @@ export function createReplaceableConnection({
       await current?.endLooseSessions();
     },
     lossNotices: first.lossNotices && {
+      take: () => current?.lossNotices?.take(),
       mark: (result, toolCallId) => current?.lossNotices?.mark(result, toolCallId) ?? result,
       async tell(toModelOutput, result) {
         return await inUse().lossNotices!.tell(toModelOutput, result);
@@ -68,6 +69,10 @@ export function createReplaceableConnection({
     async withRecovery(tool, attempt) {
       return await (inUse().withRecovery?.(tool, attempt) ?? attempt());
     },
+    async withKept(open) {
+      return await (inUse().withKept?.(open) ?? open(inUse()));
+    },
+    trace,
     restoreError: (error) => current?.restoreError(error) ?? error,
     async clear() {
       const closing = current;

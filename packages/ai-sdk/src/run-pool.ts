@@ -34,6 +34,12 @@ export interface RunPool {
   release(): void;
 }
 
+/** Those of a client's methods that do not return a promise. */
+const syncMethods: ReadonlySet<string | symbol> = new Set([
+  "onElicitationRequest",
+  "toolsFromDefinitions",
+]);
+
 /**
  * @param options.scope the parts that name the agent session
  */
@@ -106,7 +112,9 @@ export function createRunPool({
           get(target, property) {
             const value: unknown = Reflect.get(target, property, target);
             if (typeof value !== "function") return value;
+            const isSync = syncMethods.has(property);
             return (...args: unknown[]) => {
+              if (isOver && !isSync) return Promise.reject(registryDisposed(name));
               throwIfOver();
               if (property === "close") isHandedOut = true;
               const result: unknown = value.apply(target, args);
@@ -133,6 +141,15 @@ export function createRunPool({
         tell("hit");
       });
       let isOpened = found !== undefined;
+      const withKept: NonNullable<RegistryConnection["withKept"]> = async (open) => {
+        throwIfOver();
+        await makeReady();
+        const client = await open(pooled.connection);
+        throwIfOver();
+        if (!isOpened) tell("opened");
+        isOpened = true;
+        return client;
+      };
 
       return {
         name,
@@ -151,6 +168,9 @@ export function createRunPool({
         get lossNotices() {
           return pooled.connection.lossNotices;
         },
+        get trace() {
+          return pooled.connection.trace;
+        },
         restoreError: (error) => pooled.connection.restoreError(error),
         abortSignal: runSignal,
         createFetch() {
@@ -158,15 +178,8 @@ export function createRunPool({
           isHandedOut = true;
           return pooled.connection.createFetch();
         },
-        async client() {
-          throwIfOver();
-          await makeReady();
-          const client = await pooled.connection.client();
-          throwIfOver();
-          if (!isOpened) tell("opened");
-          isOpened = true;
-          return forRun(client);
-        },
+        client: async () => forRun(await withKept((kept) => kept.client())),
+        withKept,
         probe: (signal) => counted(() => pooled.connection.probe(signal)),
         // The clients are the pool's to close.
         openings: new Set(),
@@ -174,8 +187,8 @@ export function createRunPool({
           await Promise.allSettled([...pooled.connection.openings, session?.settle()]);
         },
         async withRecovery(tool, attempt) {
-          const { withRecovery } = pooled.connection;
-          return await counted(() => withRecovery?.(tool, attempt) ?? attempt());
+          const { connection } = pooled;
+          return await counted(() => connection.withRecovery?.(tool, attempt) ?? attempt());
         },
         async endLooseSessions() {
           isOver = true;

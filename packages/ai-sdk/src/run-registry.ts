@@ -5,12 +5,13 @@ import {
   principalParts,
 } from "@durable-mcp/core";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 import {
   type ConnectionRegistry,
   createConnectionRegistry,
   type OwnedRegistry,
 } from "./connection-registry.ts";
-import type { ConnectionContext } from "./define-connection.ts";
+import type { ConnectionContext } from "./connection-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
 import { clientConnections, type McpConnection } from "./mcp-connection.ts";
@@ -27,11 +28,18 @@ import { createStepTime, type StepTime } from "./step-time.ts";
 
 type Connections = Readonly<Record<string, McpConnection>>;
 
+/**
+ * How long the server of an isolated session has to end it, in milliseconds: less than closing a
+ * connection takes at most, so that a server that hangs is reported once.
+ */
+const endTimeoutMs = 4_000;
+
 /** What registries of one provider have in common. */
 export interface RegistryFactory {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => Connections;
   readonly emit: (event: ConnectionEvent) => void;
+  readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
   /** Has something closed when the process is to end; returns how to forget it. */
   readonly track: (close: () => Promise<void>) => () => void;
@@ -61,7 +69,7 @@ interface Use {
 
 /** Creates the registry of a step, with what the runs inside it need. */
 export function createRunRegistry(
-  { declaredFor, emit, now, track }: RegistryFactory,
+  { declaredFor, emit, telemetry, now, track }: RegistryFactory,
   { declared, principal, abortSignal, slotFor, named, isLeased = false, pool }: RunRegistryOptions,
 ): ConnectionRegistry {
   const step = createStepTime(abortSignal);
@@ -75,7 +83,7 @@ export function createRunRegistry(
     const { signal, isActive } = time;
     const context: ConnectionContext = { principal: user, connection, abortSignal: signal };
     return definition.type === "mcp-stdio"
-      ? definition[openConnection]({ context, isActive, emit: own })
+      ? definition[openConnection]({ context, isActive, emit: own, telemetry })
       : createRegistryConnection({
           definition,
           slot: slot?.slot,
@@ -84,6 +92,7 @@ export function createRunRegistry(
           context,
           isActive,
           emit: own,
+          telemetry,
         });
   };
 
@@ -106,13 +115,12 @@ export function createRunRegistry(
     });
   };
 
-  const hasSession = (definition: McpConnection): definition is McpClientConnection =>
-    definition.type === "mcp-client" && isStateful(definition);
-
   /** A session that is ended on its server when the connection is closed. */
   const isolate = (use: Use): RegistryConnection => {
     const { connection, definition } = use;
     if (!hasSession(definition)) return connect(use, undefined);
+    // A session is always somebody's, also one that nobody finds again.
+    principalParts(use.principal);
     const slot = createSessionSlot();
     const isolated = connect(use, { slot });
     return {
@@ -126,6 +134,7 @@ export function createRunRegistry(
           connection,
           principal: use.principal!,
           snapshot,
+          timeoutMs: endTimeoutMs,
           now,
         });
         const { terminated, status, reason = "refused" } = outcome;
@@ -142,6 +151,7 @@ export function createRunRegistry(
     connect: ({ connection, name }, use, slot) =>
       connectPooled({ connection, step, ...use }, slot, name),
     adopt: (connection) => root.adopt(connection),
+    throwIfDisposed: () => root.throwIfDisposed(),
     emit,
   });
   const findNamed = async (
@@ -185,8 +195,12 @@ export function createRunRegistry(
       step: createStepTime(outer.step.signal, nestedSignal),
     };
     checkModes(modes, own.declared);
-    own.step.signal.throwIfAborted();
-    around.throwIfDisposed();
+    const throwIfOver = () => {
+      nestedSignal?.throwIfAborted();
+      around.throwIfDisposed();
+      own.step.signal.throwIfAborted();
+    };
+    throwIfOver();
     const borrowed = new Set<RegistryConnection>();
     const connecting = Object.entries(own.declared).map(async ([connection, definition]) => {
       const mode = (Object.hasOwn(modes, connection) && modes[connection]) || "inherit";
@@ -204,8 +218,11 @@ export function createRunRegistry(
       borrowed.add(shared);
       return shared;
     });
+    const connections = await Promise.all(connecting);
+    // Loading a named session may have taken a while.
+    throwIfOver();
     const nested = createConnectionRegistry({
-      connections: await Promise.all(connecting),
+      connections,
       borrowed,
       useBorrowed: around.use,
       abortSignal: own.step.signal,
@@ -242,14 +259,17 @@ export function createRunRegistry(
   return root.registry;
 }
 
-function checkModes(modes: Readonly<Record<string, ConnectionMode>>, declared: Connections): void {
+function checkModes(
+  modes: Readonly<Record<string, ConnectionMode | undefined>>,
+  declared: Connections,
+): void {
   for (const [connection, mode] of Object.entries(modes)) {
     const field = `connections.${connection}`;
     if (!Object.hasOwn(declared, connection)) {
       throw invalid(field, `is not declared. Declared: ${Object.keys(declared).join(", ")}.`);
     }
-    if (mode === "inherit" || mode === "isolate") continue;
-    const name = (mode as { named?: unknown } | undefined)?.named;
+    if (mode === undefined || mode === "inherit" || mode === "isolate") continue;
+    const name = (mode as { named?: unknown } | null)?.named;
     if (name === undefined) throw invalid(field, `must be "inherit", "isolate" or { named }.`);
     checkSessionName(name, `${field}.named`);
   }
@@ -262,4 +282,8 @@ function samePrincipal(a: Principal | undefined, b: Principal | undefined): bool
 
 function invalid(field: string, fix: string): McpSessionError {
   return new McpSessionError("CONNECTION_INVALID", `${field} ${fix}`, { data: { field } });
+}
+
+function hasSession(definition: McpConnection): definition is McpClientConnection {
+  return definition.type === "mcp-client" && isStateful(definition);
 }

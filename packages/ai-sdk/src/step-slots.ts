@@ -5,6 +5,7 @@ import { endMcpSession } from "./end-mcp-session.ts";
 import { createNamedInStore, type OpenedSlots } from "./named-in-store.ts";
 import type { NamedSlots } from "./named-slots.ts";
 import { recordKey, recordOwner } from "./session-record.ts";
+import { registryDisposed } from "./registry-disposed.ts";
 import type { RunPool } from "./run-pool.ts";
 import type { SlotName } from "./slot-name.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
@@ -94,9 +95,10 @@ export async function loadStepSlots({
   };
 
   const touchAll = () => void forAll("touch", (slot) => slot.touch());
+  let isClosed = false;
   let timer: ReturnType<typeof setInterval> | undefined;
   const keepUsed = () => {
-    if (slots.size === 0 || timer !== undefined) return;
+    if (slots.size === 0 || timer !== undefined || isClosed) return;
     timer = setInterval(touchAll, touchIntervalMs);
     // In Node a lease that is forgotten is not to keep the process; elsewhere it is a number.
     (timer as { unref?: () => void }).unref?.();
@@ -106,6 +108,7 @@ export async function loadStepSlots({
   const opened: OpenedSlots = {
     async load(slot, { principal: user, definition, idleTimeoutMs }) {
       const stored = await load(slot, user, definition, idleTimeoutMs);
+      if (isClosed) throw registryDisposed(slot.connection);
       hold(slot, user, stored);
       keepUsed();
       return stored;
@@ -131,6 +134,7 @@ export async function loadStepSlots({
         if (stored.saveFailure !== undefined) throw stored.saveFailure;
     },
     async close() {
+      isClosed = true;
       clearInterval(timer);
       await Promise.all([...slots.values()].map(({ stored }) => stored.settle()));
       await forAll("close", (slot) => slot.close());

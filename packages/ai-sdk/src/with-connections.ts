@@ -33,12 +33,12 @@ export async function withConnections<
   T,
   CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
 >(
-  modes: { readonly [NAME in keyof CONNECTIONS & string]?: ConnectionMode },
+  modes: { readonly [NAME in keyof CONNECTIONS & string]?: ConnectionMode | undefined },
   use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
   options: WithConnectionsOptions = {},
 ): Promise<T> {
   const { principal, abortSignal } = options;
-  const nest = { modes: modes as Record<string, ConnectionMode>, principal, abortSignal };
+  const nest = { modes, principal, abortSignal };
   const around = currentScope();
   if (around !== undefined) return await runNested(around, nest, use);
   const auto = currentAutoSession();
