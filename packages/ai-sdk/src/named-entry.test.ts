@@ -13,6 +13,20 @@ describe("entries of every released format", () => {
   test.each(fixtures)("%s still loads, whole", (name) => {
     expect(parseNamedEntry(load(name))).toEqual(load(name));
   });
+
+  test("the one in the docs loads", () => {
+    const page = readFileSync(
+      new URL("../../../docs/reference/state-format.md", import.meta.url),
+      "utf8",
+    );
+    const [, text = ""] = /^## Named sessions$.*?^```json\n(.*?)^```$/ms.exec(page) ?? [];
+    const entries = Object.entries((JSON.parse(text) as { mcpSessions: object }).mcpSessions);
+    expect(entries).toHaveLength(1);
+    const [[key, entry] = []] = entries;
+    expect(parseNamedEntry(entry)).toEqual(entry);
+    const principal = { type: "user", issuer: "https://idp.example", id: "42" } as const;
+    expect(parseNamedKey(key!, principal)).toEqual({ connection: "browser", name: "research" });
+  });
 });
 
 test.each([
