@@ -86,12 +86,10 @@ export function startAutoSession({
     }
   };
 
-  // Made to be looked at; it opens nothing.
-  const { connections, named } = open(principal);
   const registry = createRegistryFacade({
     lend,
-    connections,
-    named,
+    // It opens nothing before it is used.
+    example: () => open(principal),
     client: (name) => lend((own) => own.client(name)),
     fetch(name) {
       let own: { of: ConnectionRegistry; fetch: typeof globalThis.fetch } | undefined;

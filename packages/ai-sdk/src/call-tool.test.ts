@@ -125,7 +125,7 @@ test("goes on in a new session after a loss, and leaves the notice for the model
     expect(result).toEqual({ content: [{ type: "text", text: "" }], isError: false });
     expect(takeEvents()).toEqual(["started", "lost", "recovered"]);
     const told = await callTool(await registry.tools(), "notes__list_notes");
-    expect(told._meta).toEqual({ "durable-mcp/sessionReplaced": true });
+    expect(told["_meta"]).toEqual({ "durable-mcp/sessionReplaced": true });
   });
 });
 

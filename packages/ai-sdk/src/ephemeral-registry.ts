@@ -30,11 +30,11 @@ export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpCo
       await registry.dispose();
     }
   };
-  const { connections, named } = open();
+  // At once: what is wrong with the connections or the principal is the caller's to know.
+  const example = open();
   return createRegistryFacade({
     lend,
-    connections,
-    named,
+    example: () => example,
     client: async () => refuse("client"),
     fetch: () => refuse("fetch"),
     dispose: () => Promise.resolve(),

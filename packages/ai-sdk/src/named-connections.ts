@@ -61,9 +61,6 @@ export function createNamedConnections({
     turns.set(key, over);
     return await own;
   };
-  const keyOf = (slot: NamedSlot, { principal }: Pick<NamedUse, "principal">) =>
-    JSON.stringify([slotName(slot), ...principalParts(principal)]);
-
   const connectTo = async (slot: NamedSlot, use: Parameters<NamedSlots["open"]>[1]) => {
     const stepSlot = await slots.open(slot, use);
     throwIfDisposed();
@@ -145,4 +142,8 @@ export function createNamedConnections({
     if (connection === undefined || definition === undefined) return;
     connection.fill(await connectTo(slot, { principal, definition }));
   }
+}
+
+function keyOf(slot: NamedSlot, { principal }: Pick<NamedUse, "principal">): string {
+  return JSON.stringify([slotName(slot), ...principalParts(principal)]);
 }

@@ -9,6 +9,9 @@ const fixtures = readdirSync(directory).filter((name) => name.startsWith("named-
 const load = (name: string) =>
   JSON.parse(readFileSync(new URL(name, directory), "utf8")) as Record<string, unknown>;
 
+const without = (entry: object, field: string) =>
+  Object.fromEntries(Object.entries(entry).filter(([key]) => key !== field));
+
 describe("entries of every released format", () => {
   test.each(fixtures)("%s still loads, whole", (name) => {
     expect(parseNamedEntry(load(name))).toEqual(load(name));
@@ -36,9 +39,9 @@ test.each([
   ["an array", () => [1]],
   ["a snapshot by itself", (entry: any) => entry.snapshot],
   ["another version", (entry: any) => ({ ...entry, version: 2 })],
-  ["no snapshot", ({ snapshot: _, ...entry }: any) => entry],
+  ["no snapshot", (entry: any) => without(entry, "snapshot")],
   ["a snapshot that does not parse", (entry: any) => ({ ...entry, snapshot: { version: 1 } })],
-  ["no time of use", ({ lastUsedAt: _, ...entry }: any) => entry],
+  ["no time of use", (entry: any) => without(entry, "lastUsedAt")],
   ["a time that is a text", (entry: any) => ({ ...entry, lastUsedAt: "1" })],
   ["a time that is none", (entry: any) => ({ ...entry, lastUsedAt: Number.NaN })],
   ["a start that is a text", (entry: any) => ({ ...entry, startedAt: "1" })],

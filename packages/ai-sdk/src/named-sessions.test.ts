@@ -9,8 +9,10 @@ import {
 } from "../test/agent-session.ts";
 import { on } from "../test/notebook-server.ts";
 import { alice, bob } from "../test/step.ts";
-import { currentConnections, withConnections } from "./index.ts";
+import { createConnectionProvider, currentConnections, withConnections } from "./index.ts";
 
+const listTools = (own: { tools(options: object): Promise<unknown> }) =>
+  own.tools({ connections: ["notes"] });
 const idleTimeoutMs = 3 * touchIntervalMs;
 const gone = expect.stringContaining("the server had lost the session");
 const noSuch = { code: "CONNECTION_INVALID", data: { field: "name" } };
@@ -116,8 +118,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       });
       expect(await named.find("research")).toBeUndefined();
     });
-    if (kept === "store") expect([server.liveSessions(), cart.liveSessions()]).toEqual(alive);
-    else expect(server.liveSessions()).toBe(0);
+    expect([server.liveSessions(), cart.liveSessions()]).toEqual(alive);
     cart.intercept(() => "next");
     await step(({ named }) => named.create("research"));
     expect(events.filter(({ type }) => type === "store-failed")).toEqual([]);
@@ -225,8 +226,6 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
 
   test("list their tools anew when those are cleared", async () => {
     const { step, server, clearLogs } = await startAgent(kept);
-    const listTools = (own: { tools(options: object): Promise<unknown> }) =>
-      own.tools({ connections: ["notes"] });
     await step(async ({ named }) => {
       await named.create("research", { connections: ["notes"] });
       await named.run("research", async (own) => {
@@ -296,6 +295,34 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       expect(await named.find("research")).toBeUndefined();
     });
     expect(server.liveSessions()).toBe(alive - 1);
+  });
+
+  test("fail the calls under way when they are restarted, and no others", async () => {
+    const { step, server } = await startAgent(kept);
+    await step(async (registry) => {
+      await registry.named.create("research", { connections: ["notes"] });
+      await registry.named.run("research", async (own) => {
+        const waiting = Promise.allSettled([own.call("notes", "wait")]);
+        const other = registry.call("notes", "wait");
+        await expect.poll(() => server.waits).toEqual(["started", "started"]);
+        await registry.named.restart("research");
+        expect(await waiting).toMatchObject([{ status: "rejected" }]);
+        expect(await addNote(own, "b")).toBe("1 notes");
+        server.release();
+        await other;
+      });
+    });
+  });
+
+  test("are not made in a step that is over", async () => {
+    const { step, server } = await startAgent(kept);
+    const { named } = await step((registry) => registry);
+    const before = server.sessionIds.length;
+    await expect(named.create("research")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+    });
+    expect(await named.list()).toEqual([]);
+    expect(server.sessionIds.length).toBe(before);
   });
 
   test("are each principal's own", async () => {
@@ -493,6 +520,39 @@ test("a session in a state was used until the end of the step that used it", asy
     expect(await named.run("research", (own) => listNotes(own))).toBe("a");
   });
   expect(session()).not.toEqual(committed);
+});
+
+test("what a state has under a name and does not parse is replaced, with an event", async () => {
+  const { step, session, events, provider, server } = await startAgent("state");
+  await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
+  const text = JSON.stringify(session()).replace('"lastUsedAt"', '"late"');
+  const registry = provider().create({ state: JSON.parse(text).state, principal: alice });
+  expect(await registry.named.find("research")).toMatchObject({
+    connections: [{ connection: "notes", kind: "invalid" }],
+  });
+  events.length = 0;
+  await registry.run(() =>
+    registry.named.run("research", async (own) => expect(await addNote(own, "a")).toBe("1 notes")),
+  );
+  expect(events).toContainEqual({
+    type: "discarded",
+    connection: "notes",
+    name: "research",
+    reason: "invalid",
+  });
+  expect(server.sessionIds).toHaveLength(2);
+});
+
+test("a name of no connection that is still declared is refused, and can be closed", async () => {
+  const { step, session } = await startAgent("state");
+  await step(({ named }) => named.create("research", { connections: ["notes"] }));
+  const other = createConnectionProvider({ connections: {} });
+  const registry = other.create({ state: session().state, principal: alice });
+  await expect(registry.named.run("research", () => undefined)).rejects.toThrow("declared");
+  expect(await registry.named.close("research")).toEqual([
+    { name: "research", connection: "notes", ended: false, reason: "undeclared" },
+  ]);
+  expect(other.commit(registry, session())).toEqual({ state: {} });
 });
 
 test("an idle time-out in a store is no shorter than three touches", async () => {

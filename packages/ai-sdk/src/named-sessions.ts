@@ -69,7 +69,8 @@ export interface NamedSessions<
    * others inherited. A part that was ended is made anew.
    *
    * @returns what `use` returned
-   * @throws {McpSessionError} `CONNECTION_INVALID` when there is none of that name
+   * @throws {McpSessionError} `CONNECTION_INVALID` when there is none of that name, or none of its
+   *   connections is declared any more
    */
   run<T>(
     name: string,
@@ -182,6 +183,12 @@ export function createNamedSessions({
         const definition = definitionOf(connection);
         return definition !== undefined && isStateful(definition);
       });
+      if (stateful.length === 0) {
+        throw invalid(
+          "name",
+          `Session ${JSON.stringify(name)} is of no connection that is declared.`,
+        );
+      }
       const modes = Object.fromEntries(
         stateful.map(({ connection }) => [connection, { named: name }]),
       );

@@ -10,13 +10,13 @@ import type { Execute } from "./connection-tools.ts";
  */
 export function createRegistryFacade({
   lend,
+  example,
   ...own
 }: {
   lend: <T>(use: (registry: ConnectionRegistry) => Promise<T>) => Promise<T>;
-} & Pick<
-  ConnectionRegistry,
-  "connections" | "named" | "client" | "fetch" | "dispose"
->): ConnectionRegistry {
+  /** One that is only looked at. */
+  example: () => ConnectionRegistry;
+} & Pick<ConnectionRegistry, "client" | "fetch" | "dispose">): ConnectionRegistry {
   /** What each registry listed, by connection. */
   const listed = new WeakMap<ConnectionRegistry, Map<string, Promise<ToolSet>>>();
   const toolsOf = async (
@@ -28,21 +28,27 @@ export function createRegistryFacade({
     listed.set(registry, known);
     const only = { connections: [connection] };
     const listing = known.get(connection) ?? registry.tools({ onUnavailable: "throw", ...only });
-    known.set(connection, listing as Promise<ToolSet>);
+    known.set(connection, listing);
     try {
-      return (await listing) as ToolSet;
+      return await listing;
     } catch (error) {
       known.delete(connection);
       if (onUnavailable === "throw") throw error;
       // Tells of it, and says whether it was the step that was over.
-      return (await registry.tools({ onUnavailable, ...only })) as ToolSet;
+      return await registry.tools({ onUnavailable, ...only });
     }
   };
 
   return {
     ...own,
+    get connections() {
+      return example().connections;
+    },
+    get named() {
+      return example().named;
+    },
     async tools({
-      connections: names = own.connections.map(({ name }) => name),
+      connections: names = example().connections.map(({ name }) => name),
       onUnavailable = "omit",
     } = {}) {
       const sets = names.map(async (connection) => {
