@@ -227,7 +227,7 @@ function checkReference() {
   };
   const documented = {
     core: ["core/src/index.ts"],
-    "ai-sdk": ["ai-sdk/src/index.ts"],
+    "ai-sdk": ["ai-sdk/src/index.ts", "ai-sdk/src/opentelemetry/index.ts"],
     langchain: ["langchain/src/index.ts", "langchain/src/middleware.ts"],
     server: ["server/src/index.ts", "server/src/node.ts"],
     stores: [

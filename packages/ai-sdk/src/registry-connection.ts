@@ -10,6 +10,7 @@ import {
 } from "@durable-mcp/core";
 import { connectionUnavailable, restoreSessionError } from "./connection-error.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { ConnectionTelemetry, NoteDetails } from "./connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import {
   type ConnectionContext,
@@ -24,7 +25,9 @@ import { createLossNotices, type LossNotices } from "./loss-notice.ts";
 import { mayRunTwice } from "./may-run-twice.ts";
 import { isOldServerStatus, needsListening, openClient } from "./open-client.ts";
 import { once } from "./once.ts";
+import { createOperationTracer, type TraceOperation } from "./operation-tracer.ts";
 import { watchClientVersion } from "./peer-version.ts";
+import { withTraceContext } from "./trace-context.ts";
 import { ping } from "./ping-session.ts";
 
 /** One connection in one step. */
@@ -81,6 +84,7 @@ export interface RegistryConnection {
   ): Promise<T>;
   /** The `McpSessionError` behind an error of the client, or the error itself. */
   readonly restoreError: (error: unknown) => unknown;
+  readonly trace: TraceOperation;
 }
 
 export function createRegistryConnection({
@@ -90,6 +94,7 @@ export function createRegistryConnection({
   onSession,
   isActive,
   emit,
+  telemetry,
   now,
 }: {
   definition: McpClientConnection;
@@ -101,11 +106,17 @@ export function createRegistryConnection({
   /** Whether the step goes on: aborted calls are cancelled then, and not when clients close. */
   isActive: () => boolean;
   emit: (event: ConnectionEvent) => void;
+  telemetry: ConnectionTelemetry | undefined;
   now: () => number;
 }): RegistryConnection {
   const { options } = definition;
   const name = context.connection;
   const url = new URL(options.url);
+  const trace = createOperationTracer(telemetry, {
+    connection: name,
+    transport: "http",
+    origin: url.origin,
+  });
   const authProvider = once(async () =>
     typeof options.authProvider === "function"
       ? await options.authProvider(context)
@@ -139,6 +150,12 @@ export function createRegistryConnection({
       },
       onStart: onStart && ((start) => prepare(start)),
       onSession,
+      aroundRecovery:
+        telemetry &&
+        ((recover) =>
+          trace({ operation: "recover" }, async (note) => {
+            note({ refusedStatus: (await recover()).status });
+          })),
       statelessMaxAgeMs: session.statelessMaxAgeMs,
       timeouts: {
         initializeMs: connectTimeoutMs(definition),
@@ -204,20 +221,23 @@ export function createRegistryConnection({
     return !isResuming && known === "sessionless" && isOldServerStatus(initializeStatus);
   };
 
-  const open = async () => {
-    const clientFetch = isLeftToClient ? undefined : watchClientVersion(takeFetch(), name, emit);
+  const open = async (note: NoteDetails) => {
+    const clientFetch = isLeftToClient
+      ? undefined
+      : withTraceContext(watchClientVersion(takeFetch(), name, emit), telemetry);
     try {
       const client = await openClient({
         definition,
         context,
         fetch: clientFetch,
-        sseFetch: clientFetch && connectionFetch.fetchForOrigin,
+        sseFetch: clientFetch && withTraceContext(connectionFetch.fetchForOrigin, telemetry),
         headers: async () =>
           clientFetch || !options.headers ? undefined : await connectionFetch.headers(),
         authProvider,
         isOldServer,
         onSseFallback: () => emit({ type: "sse-fallback", connection: name }),
       });
+      note({ protocolVersion: client.initializeResult.protocolVersion });
       return withSessionErrors(client, restoreError);
     } catch (error) {
       throw connectionUnavailable(restoreError(error), name, url.origin);
@@ -248,6 +268,7 @@ export function createRegistryConnection({
     lossNotices:
       slot && createLossNotices(sideSlot ? [slot, sideSlot] : [slot], session.lossNotice),
     restoreError,
+    trace,
     async probe(signal) {
       await connection.client();
       if (slot?.snapshot?.kind !== "session") return;
@@ -259,11 +280,13 @@ export function createRegistryConnection({
     },
     client() {
       if (opening === undefined) {
-        const connecting: Promise<MCPClient> = open().catch((error: unknown) => {
-          openings.delete(connecting);
-          if (opening === connecting) opening = undefined;
-          throw error;
-        });
+        const connecting: Promise<MCPClient> = trace({ operation: "connect" }, open).catch(
+          (error: unknown) => {
+            openings.delete(connecting);
+            if (opening === connecting) opening = undefined;
+            throw error;
+          },
+        );
         opening = connecting;
         openings.add(connecting);
       }

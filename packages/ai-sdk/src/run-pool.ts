@@ -168,6 +168,9 @@ export function createRunPool({
         get lossNotices() {
           return pooled.connection.lossNotices;
         },
+        get trace() {
+          return pooled.connection.trace;
+        },
         restoreError: (error) => pooled.connection.restoreError(error),
         abortSignal: runSignal,
         createFetch() {

@@ -5,6 +5,7 @@ import {
   principalParts,
 } from "@durable-mcp/core";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 import {
   type ConnectionRegistry,
   createConnectionRegistry,
@@ -35,6 +36,7 @@ export interface RegistryFactory {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => Connections;
   readonly emit: (event: ConnectionEvent) => void;
+  readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
   /** Has something closed when the process is to end; returns how to forget it. */
   readonly track: (close: () => Promise<void>) => () => void;
@@ -68,7 +70,7 @@ interface Use {
 
 /** Creates the registry of a step, with what the runs inside it need. */
 export function createRunRegistry(
-  { declaredFor, emit, now, track }: RegistryFactory,
+  { declaredFor, emit, telemetry, now, track }: RegistryFactory,
   {
     declared,
     principal,
@@ -92,7 +94,7 @@ export function createRunRegistry(
     const { signal, isActive } = time;
     const context: ConnectionContext = { principal: user, connection, abortSignal: signal };
     return definition.type === "mcp-stdio"
-      ? definition[openConnection]({ context, isActive, emit: own })
+      ? definition[openConnection]({ context, isActive, emit: own, telemetry })
       : createRegistryConnection({
           definition,
           slot: slot?.slot,
@@ -101,6 +103,7 @@ export function createRunRegistry(
           context,
           isActive,
           emit: own,
+          telemetry,
         });
   };
 

@@ -95,7 +95,6 @@ export async function loadStepSlots({
   const touchAll = () => void forAll("touch", (slot) => slot.touch());
   let isClosed = false;
   let timer: ReturnType<typeof setInterval> | undefined;
-  let isClosed = false;
   const keepUsed = () => {
     if (slots.length === 0 || timer !== undefined || isClosed) return;
     timer = setInterval(touchAll, touchIntervalMs);
