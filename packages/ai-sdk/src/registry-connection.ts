@@ -47,7 +47,10 @@ export interface RegistryConnection {
   readonly connectMs: number;
   readonly abortSignal: AbortSignal;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
-  createFetch(): typeof globalThis.fetch;
+  createFetch(use?: {
+    /** Whether requests carry the trace context: those of a client of this project. */
+    readonly isTraced?: boolean;
+  }): typeof globalThis.fetch;
   /**
    * The live client; connects on first use. A failure is not kept. Another one when the session
    * negotiated something else than the one before was told.
@@ -251,7 +254,8 @@ export function createRegistryConnection({
     session: isStateful(definition) ? "stateful" : "stateless",
     connectMs: readyTimeoutMs(definition),
     abortSignal: context.abortSignal,
-    createFetch: takeFetch,
+    createFetch: ({ isTraced = false } = {}) =>
+      isTraced ? withTraceContext(takeFetch(), telemetry) : takeFetch(),
     renew: connectionFetch.renew,
     openings,
     async settle() {
