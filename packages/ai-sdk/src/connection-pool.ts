@@ -44,7 +44,8 @@ export interface ConnectionPool {
   readonly checkAfterMs: number;
   /** Takes what is kept under a key, unless its session is not the one that the run goes on with. */
   take(key: string, snapshot: SessionSnapshot | undefined): PooledConnection | undefined;
-  give(key: string, pooled: PooledConnection): void;
+  /** @param options.isUnused whether it was only held, which says nothing about the server. @default false */
+  give(key: string, pooled: PooledConnection, options?: { isUnused?: boolean }): void;
   /** Closes one that a run has. */
   evict(pooled: PooledConnection, reason: EvictionReason): Promise<void>;
   /** Closes all that is kept, and from now on whatever is given. */
@@ -105,7 +106,7 @@ export function createConnectionPool({
       void evict(pooled, "stale");
       return undefined;
     },
-    give(key, pooled) {
+    give(key, pooled, { isUnused = false } = {}) {
       if (isClosed) {
         void evict(pooled, "shutdown");
         return;
@@ -113,7 +114,7 @@ export function createConnectionPool({
       // Of two runs at once that had one each, the later one's is kept.
       evictKept(key, "max");
       pooled.onSession = undefined;
-      pooled.idleSince = now();
+      if (!isUnused) pooled.idleSince = now();
       const timer = setTimeout(() => evictKept(key, "idle"), keepAliveMs);
       // In Node a client that is kept is not to keep the process; elsewhere it is a number.
       (timer as { unref?: () => void }).unref?.();

@@ -7,6 +7,7 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
+import { closeConnection } from "./close-connection.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
 import { once } from "./once.ts";
@@ -88,9 +89,13 @@ export function createRunPool({
       pooled.onSession = onSession;
       if (found) pooled.connection.renew?.();
       let isOver = false;
+      let isUsed = found === undefined;
       /** Whether somebody has it who does not say when it is done. */
       let isHandedOut = false;
+      /** Whether its handshake was given up with the run. */
+      let isAbandoned = false;
       let pending = 0;
+      let opening = 0;
       const clients = new WeakMap<MCPClient, MCPClient>();
 
       const counted = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -101,6 +106,21 @@ export function createRunPool({
           pending -= 1;
         }
       };
+      /** What may connect: of no use to a later run if this one is over first. */
+      const connecting = async <T>(work: () => Promise<T>): Promise<T> => {
+        opening += 1;
+        try {
+          return await work();
+        } finally {
+          opening -= 1;
+        }
+      };
+      const abandon = () => {
+        if (opening === 0) return;
+        isAbandoned = true;
+        pooled.end("closed");
+      };
+      runSignal.addEventListener("abort", abandon, { once: true });
       const throwIfOver = () => {
         if (isOver) throw registryDisposed(name);
       };
@@ -126,15 +146,20 @@ export function createRunPool({
         return own;
       };
       const makeReady = once(async () => {
+        runSignal.throwIfAborted();
         const { connection, idleSince } = pooled;
+        isUsed = true;
         if (found !== pooled) return tell("miss");
         if (now() - idleSince >= pool.checkAfterMs) {
           try {
-            await connection.probe(AbortSignal.timeout(connection.connectMs));
+            const timeout = AbortSignal.timeout(connection.connectMs);
+            await connection.probe(AbortSignal.any([runSignal, timeout]));
           } catch {
-            await pool.evict(pooled, "unhealthy");
+            throwIfOver();
+            runSignal.throwIfAborted();
             pooled = create();
             isOpened = false;
+            await pool.evict(found, "unhealthy");
             return tell("miss");
           }
         }
@@ -168,14 +193,23 @@ export function createRunPool({
         },
         async client() {
           throwIfOver();
-          await makeReady();
-          const client = await pooled.connection.client();
-          throwIfOver();
-          if (!isOpened) tell("opened");
-          isOpened = true;
-          return forRun(client);
+          return await counted(() =>
+            connecting(async () => {
+              await makeReady();
+              throwIfOver();
+              const client = await pooled.connection.client();
+              throwIfOver();
+              if (!isOpened) tell("opened");
+              isOpened = true;
+              return forRun(client);
+            }),
+          );
         },
-        probe: (signal) => counted(() => pooled.connection.probe(signal)),
+        async probe(signal) {
+          throwIfOver();
+          isUsed = true;
+          await counted(() => connecting(() => pooled.connection.probe(signal)));
+        },
         // The clients are the pool's to close.
         openings: new Set(),
         async settle() {
@@ -187,15 +221,22 @@ export function createRunPool({
         },
         async endLooseSessions() {
           isOver = true;
-          if (pooled.connection.openings.size === 0 && !isHandedOut) return pooled.end("closed");
-          if (pending > 0 || isHandedOut) return await pool.evict(pooled, "busy");
+          runSignal.removeEventListener("abort", abandon);
+          if (!isUsed && !isHandedOut) return pool.give(key, pooled, { isUnused: true });
+          if (pooled.connection.openings.size === 0 && !isHandedOut) {
+            // There may be a session all the same, or a process, that did not get to be a client.
+            pooled.end("closing");
+            await closeConnection(pooled.connection, emit);
+            return pooled.end("closed");
+          }
+          if (pending > 0 || isHandedOut || isAbandoned) return await pool.evict(pooled, "busy");
           pool.give(key, pooled);
         },
       };
     },
 
     release() {
-      for (const { key, pooled } of reserved.values()) pool.give(key, pooled);
+      for (const { key, pooled } of reserved.values()) pool.give(key, pooled, { isUnused: true });
       reserved.clear();
     },
   };
