@@ -113,4 +113,48 @@ describe("a client that is kept", () => {
     await third.dispose();
     expect(takePool()).toEqual(["miss", "opened"]);
   });
+
+  test("is replaced when its server has restarted meanwhile", async () => {
+    const { server, run, takePool } = await startNotebook();
+    await run();
+    server.forgetSessions();
+    await run();
+    expect(takePool()).toEqual(["miss", "opened", "hit", "evicted: unhealthy", "closed", "miss", "opened"]);
+  });
+
+  test("is replaced when a run waits for its server", async () => {
+    const { server, provider } = await startNotebook();
+    for (const _ of [1, 2]) {
+      await using registry = provider.create({ principal: alice, sessionId: "chat" });
+      await registry.ready("notes");
+      await registry.call("notes", "list_notes");
+      server.forgetSessions();
+    }
+    expect(server.sessionIds).toHaveLength(2);
+  });
+
+  test("is asked for after a pause, also where there is no session", async () => {
+    let time = Date.now();
+    const { server, provider, takePool } = await startNotebook({}, { checkAfterMs: 10 }, () => time);
+    for (const _ of [1, 2]) {
+      const registry = provider.create({ principal: alice, sessionId: "chat" });
+      await registry.call("notes", "list_notes");
+      await registry.dispose();
+      time += 10;
+      server.forgetSessions();
+    }
+    expect(takePool().slice(2)).toEqual(["evicted: unhealthy", "closed", "miss", "opened"]);
+  });
+
+  test("is not kept after a call that failed, where nothing recovers", async () => {
+    const { server, run, sessions } = await startNotebook();
+    await run();
+    const call = () =>
+      sessions.run("chat", user, async ({ registry }) => {
+        server.forgetSessions();
+        return await registry.call("notes", "list_notes");
+      });
+    await expect(call()).rejects.toThrow();
+    await sessions.run("chat", user, ({ registry }) => registry.call("notes", "list_notes"));
+  });
 });

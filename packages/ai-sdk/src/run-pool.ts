@@ -1,6 +1,7 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import {
   createSessionSlot,
+  McpSessionError,
   type OnSession,
   type Principal,
   principalParts,
@@ -94,6 +95,10 @@ export function createRunPool({
       let isHandedOut = false;
       /** Whether its handshake was given up with the run. */
       let isAbandoned = false;
+      /** Whether what was found has answered this run. */
+      let isProven = false;
+      /** Whether the server refused something, for which it is to be connected anew. */
+      let isSuspect = false;
       let pending = 0;
       let opening = 0;
       const clients = new WeakMap<MCPClient, MCPClient>();
@@ -121,6 +126,14 @@ export function createRunPool({
         pooled.end("closed");
       };
       runSignal.addEventListener("abort", abandon, { once: true });
+      const watched = async <T>(result: Promise<T>): Promise<T> => {
+        try {
+          return await result;
+        } catch (error) {
+          if (!isRecovered()) isSuspect = true;
+          throw error;
+        }
+      };
       const throwIfOver = () => {
         if (isOver) throw registryDisposed(name);
       };
@@ -138,18 +151,34 @@ export function createRunPool({
               throwIfOver();
               if (property === "close") isHandedOut = true;
               const result: unknown = value.apply(target, args);
-              return result instanceof Promise ? counted(() => result) : result;
+              return result instanceof Promise ? counted(() => watched(result)) : result;
             };
           },
         });
         clients.set(client, own);
         return own;
       };
+      let replacing: Promise<void> | undefined;
+      /** Another in the place of what was found, which is closed first. */
+      const replace = (dead: PooledConnection): Promise<void> => {
+        replacing ??= (async () => {
+          pooled = create();
+          isOpened = false;
+          await pool.evict(dead, "unhealthy");
+          tell("miss");
+        })();
+        return replacing;
+      };
+      /** Whether a server that forgot the client is met by something below. */
+      const isRecovered = () =>
+        pooled.connection.session === "process" || session?.snapshot?.kind === "session";
+      const canBeReplaced = (used: PooledConnection, error: unknown) =>
+        used === found && !isProven && !isOver && !runSignal.aborted && !isLost(error);
       const makeReady = once(async () => {
         runSignal.throwIfAborted();
         const { connection, idleSince } = pooled;
         isUsed = true;
-        if (found !== pooled) return tell("miss");
+        if (found !== pooled) return await (replacing ?? tell("miss"));
         if (now() - idleSince >= pool.checkAfterMs) {
           try {
             const timeout = AbortSignal.timeout(connection.connectMs);
@@ -157,10 +186,7 @@ export function createRunPool({
           } catch {
             throwIfOver();
             runSignal.throwIfAborted();
-            pooled = create();
-            isOpened = false;
-            await pool.evict(found, "unhealthy");
-            return tell("miss");
+            return await replace(found);
           }
         }
         tell("hit");
@@ -181,8 +207,10 @@ export function createRunPool({
         get connectMs() {
           return pooled.connection.connectMs;
         },
-        get lossNotices() {
-          return pooled.connection.lossNotices;
+        // Tools are bound to it before it is known whether what was found is still of use.
+        lossNotices: pooled.connection.lossNotices && {
+          mark: (...result) => pooled.connection.lossNotices!.mark(...result),
+          tell: async (...result) => await pooled.connection.lossNotices!.tell(...result),
         },
         restoreError: (error) => pooled.connection.restoreError(error),
         abortSignal: runSignal,
@@ -208,7 +236,16 @@ export function createRunPool({
         async probe(signal) {
           throwIfOver();
           isUsed = true;
-          await counted(() => connecting(() => pooled.connection.probe(signal)));
+          const used = pooled;
+          const ask = async () => {
+            try {
+              await used.connection.probe(signal);
+            } catch (error) {
+              if (canBeReplaced(used, error)) await replace(used);
+              throw error;
+            }
+          };
+          await counted(() => connecting(ask));
         },
         // The clients are the pool's to close.
         openings: new Set(),
@@ -216,8 +253,22 @@ export function createRunPool({
           await Promise.allSettled([...pooled.connection.openings, session?.settle()]);
         },
         async withRecovery(tool, attempt) {
-          const { connection } = pooled;
-          return await counted(() => connection.withRecovery?.(tool, attempt) ?? attempt());
+          return await counted(async () => {
+            await makeReady();
+            const used = pooled;
+            try {
+              const result = await (used.connection.withRecovery?.(tool, attempt) ?? attempt());
+              isProven = true;
+              return result;
+            } catch (error) {
+              if (!isRecovered()) isSuspect = true;
+              if (tool !== undefined || !canBeReplaced(used, error)) throw error;
+              await replace(used);
+              isSuspect = false;
+              throwIfOver();
+              return await attempt();
+            }
+          });
         },
         async endLooseSessions() {
           isOver = true;
@@ -230,6 +281,7 @@ export function createRunPool({
             return pooled.end("closed");
           }
           if (pending > 0 || isHandedOut || isAbandoned) return await pool.evict(pooled, "busy");
+          if (isSuspect) return await pool.evict(pooled, "unhealthy");
           pool.give(key, pooled);
         },
       };
@@ -240,4 +292,9 @@ export function createRunPool({
       reserved.clear();
     },
   };
+}
+
+/** Whether an application that asked to be told is told: nothing is put in the place of what it lost. */
+function isLost(error: unknown): boolean {
+  return McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
 }
