@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { ElicitationRequestSchema } from "@ai-sdk/mcp";
 import { createMemoryStore } from "@durable-mcp/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createHeldStore } from "../test/held-store.ts";
@@ -156,5 +157,95 @@ describe("a client that is kept", () => {
       });
     await expect(call()).rejects.toThrow();
     await sessions.run("chat", user, ({ registry }) => registry.call("notes", "list_notes"));
+  });
+
+  test("is not kept where the connection is declared anew", async () => {
+    const servers = [await startNotebookServer(), await startNotebookServer()];
+    let current = 0;
+    let tools: McpClientConnectionOptions["tools"];
+    const { run, takePool, sessions } = startPool(() => ({
+      notes: notebook(servers[current]!, {
+        session: "stateful",
+        headers: { "x-run": () => "a" },
+        ...(tools && { tools }),
+      }),
+    }));
+    await run("add_note");
+    await run("add_note");
+    expect(takePool()).toEqual(["miss", "opened", "hit"]);
+    tools = { allow: ["list_notes"] };
+    const names = await sessions.run("chat", user, ({ tools: all }) => Object.keys(all));
+    expect(names).toEqual(["notes__list_notes"]);
+    current = 1;
+    servers[0]!.requests.length = 0;
+    await run("list_notes");
+    expect(servers[0]!.requests).toEqual([]);
+  });
+
+  test("sees that the tool list was cleared", async () => {
+    const { server, run, sessions } = await startNotebook({ session: "stateful" });
+    await run();
+    await run();
+    await sessions.clearTools("chat", user);
+    server.requests.length = 0;
+    await run();
+    expect(server.log).toEqual(["POST tools/list", "POST tools/call"]);
+  });
+
+  test("makes tools that are of no use after the run", async () => {
+    const { server, sessions, run } = await startNotebook({ session: "stateful" });
+    const left: any = await sessions.run("chat", user, async ({ registry }) => {
+      const client = await registry.client("notes");
+      return await client.tools();
+    });
+    await run();
+    server.requests.length = 0;
+    await expect(left.list_notes.execute({}, { toolCallId: "1", messages: [] })).rejects.toThrow();
+    expect(server.requests).toEqual([]);
+  });
+
+  test("is given up with a call of its own tools under way", async () => {
+    const { server, sessions, takePool } = await startNotebook();
+    let left: Promise<unknown> | undefined;
+    await sessions.run("chat", user, async ({ registry }) => {
+      const client = await registry.client("notes");
+      const tools: any = await client.tools();
+      left = tools.wait
+        .execute({}, { toolCallId: "1", messages: [] })
+        .catch((error: unknown) => error);
+      await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
+    });
+    await left;
+    expect(takePool()).toContain("evicted: busy");
+  });
+
+  test("is not kept when it answers elicitations for a run", async () => {
+    const { sessions, takePool } = await startNotebook({ capabilities: { elicitation: {} } });
+    await sessions.run("chat", user, async ({ registry }) => {
+      const client = await registry.client("notes");
+      client.onElicitationRequest(ElicitationRequestSchema, async () => ({ action: "decline" }));
+    });
+    expect(takePool()).toContain("evicted: busy");
+  });
+
+  test("is not kept where a part of the session ends with the run", async () => {
+    const { server, run } = await startNotebook({
+      session: { mode: "stateful", except: ["list_notes"] },
+    });
+    await run("add_note");
+    await run("list_notes");
+    expect(server.sessionIds).toHaveLength(2);
+    expect(server.liveSessions()).toBe(1);
+  });
+
+  test("is not kept where it has the headers of a run", async () => {
+    let asked = 0;
+    const { server, run } = await startNotebook({
+      headers: { "x-run": () => `run ${(asked += 1)}` },
+      authProvider: { tokens: () => undefined } as never,
+    });
+    await run();
+    await run();
+    expect(server.requests.at(-1)?.headers["x-run"]).toBe("run 2");
   });
 });

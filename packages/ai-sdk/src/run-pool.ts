@@ -8,9 +8,12 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
+import type { ToolSet } from "ai";
 import { closeConnection } from "./close-connection.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { Execute } from "./connection-tools.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 import { once } from "./once.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { registryDisposed } from "./registry-disposed.ts";
@@ -20,11 +23,17 @@ import { createStepTime, type StepTime } from "./step-time.ts";
 /** What a run of one agent session takes from the pool and gives back. */
 export interface RunPool {
   /** The slot for what was saved: that of a live client, if there is one on the same session. */
-  createSlot(slot: SlotName, principal: Principal, snapshot?: SessionSnapshot): SessionSlot;
+  createSlot(
+    slot: SlotName,
+    principal: Principal,
+    definition: McpConnection,
+    snapshot?: SessionSnapshot,
+  ): SessionSlot;
   /** A connection as the run uses it; closing it gives its client back. */
   connect(use: {
     readonly slot: SlotName;
     readonly principal: Principal | undefined;
+    readonly definition: McpConnection;
     /** Made by `createSlot`; `undefined` for what has no session. */
     readonly session: SessionSlot | undefined;
     readonly onSession: OnSession | undefined;
@@ -32,9 +41,12 @@ export interface RunPool {
     /** Makes the connection for as long as the pool keeps it. */
     readonly make: (time: StepTime, onSession: OnSession) => RegistryConnection;
   }): RegistryConnection;
-  /** Gives back what was taken for slots that were never connected. */
-  release(): void;
+  /** Gives back what was taken for slots, or one, that were never connected. */
+  release(session?: SessionSlot): void;
 }
+
+/** Those of a client's methods after which it is another one than a run expects. */
+const leavesSomething: ReadonlySet<string | symbol> = new Set(["close", "onElicitationRequest"]);
 
 /** Those of a client's methods that do not return a promise. */
 const syncMethods: ReadonlySet<string | symbol> = new Set([
@@ -61,15 +73,15 @@ export function createRunPool({
     JSON.stringify([scope, slotName(slot), ...(principal ? principalParts(principal) : [])]);
 
   return {
-    createSlot(slot, principal, snapshot) {
+    createSlot(slot, principal, definition, snapshot) {
       const key = keyOf(slot, principal);
-      const pooled = pool.take(key, snapshot);
+      const pooled = pool.take(key, { definition, snapshot });
       if (pooled?.slot === undefined) return createSessionSlot(snapshot);
       reserved.set(pooled.slot, { key, pooled });
       return pooled.slot;
     },
 
-    connect({ slot, principal, session, onSession, runSignal, make }) {
+    connect({ slot, principal, definition, session, onSession, runSignal, make }) {
       const key = keyOf(slot, principal);
       const { connection: name } = slot;
       const tell = (action: "hit" | "miss" | "opened") => emit({ type: "pool", ...slot, action });
@@ -77,14 +89,16 @@ export function createRunPool({
         const time = createStepTime();
         const own: PooledConnection = {
           connection: make(time, (snapshot) => own.onSession?.(snapshot)),
+          definition,
           slot: session,
           onSession,
+          kept: undefined,
           idleSince: now(),
           end: time.end,
         };
         return own;
       };
-      const found = session ? reserved.get(session)?.pooled : pool.take(key, undefined);
+      const found = session ? reserved.get(session)?.pooled : pool.take(key, { definition });
       if (session) reserved.delete(session);
       let pooled = found ?? create();
       pooled.onSession = onSession;
@@ -126,7 +140,7 @@ export function createRunPool({
         pooled.end("closed");
       };
       runSignal.addEventListener("abort", abandon, { once: true });
-      const watched = async <T>(result: Promise<T>): Promise<T> => {
+      const watched = async <T>(result: T | Promise<T>): Promise<T> => {
         try {
           return await result;
         } catch (error) {
@@ -136,6 +150,19 @@ export function createRunPool({
       };
       const throwIfOver = () => {
         if (isOver) throw registryDisposed(name);
+      };
+      /** Tools that the client makes call it themselves. */
+      const toolsForRun = (tools: ToolSet): ToolSet => {
+        const entries = Object.entries(tools).map(([tool, made]) => {
+          const { execute: call } = made as { execute?: Execute };
+          if (call === undefined) return [tool, made] as const;
+          const execute: Execute = async (...input) => {
+            throwIfOver();
+            return await counted(() => watched(call(...input)));
+          };
+          return [tool, { ...made, execute }] as const;
+        });
+        return Object.fromEntries(entries) as ToolSet;
       };
       /** The client as the run has it: counted, and of no use after the run. */
       const forRun = (client: MCPClient): MCPClient => {
@@ -149,9 +176,12 @@ export function createRunPool({
             return (...args: unknown[]) => {
               if (isOver && !isSync) return Promise.reject(registryDisposed(name));
               throwIfOver();
-              if (property === "close") isHandedOut = true;
+              if (leavesSomething.has(property)) isHandedOut = true;
               const result: unknown = value.apply(target, args);
-              return result instanceof Promise ? counted(() => watched(result)) : result;
+              if (property === "toolsFromDefinitions") return toolsForRun(result as ToolSet);
+              if (!(result instanceof Promise)) return result;
+              const counting = counted(() => watched(result));
+              return property === "tools" ? counting.then(toolsForRun) : counting;
             };
           },
         });
@@ -287,9 +317,12 @@ export function createRunPool({
       };
     },
 
-    release() {
-      for (const { key, pooled } of reserved.values()) pool.give(key, pooled, { isUnused: true });
-      reserved.clear();
+    release(only) {
+      for (const [session, { key, pooled }] of reserved) {
+        if (only !== undefined && only !== session) continue;
+        reserved.delete(session);
+        pool.give(key, pooled, { isUnused: true });
+      }
     },
   };
 }
