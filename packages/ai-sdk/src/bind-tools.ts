@@ -22,10 +22,7 @@ export function bindTools<TOOLS extends ToolSet>(scope: RunScope | undefined, to
 }
 
 /** A generator runs where it is read. */
-async function* bindResults(
-  scope: RunScope,
-  results: AsyncIterable<unknown>,
-): AsyncGenerator<unknown> {
+async function* bindResults(scope: RunScope, results: AsyncIterable<unknown>): AsyncGenerator {
   const iterator = enterScope(scope, () => results[Symbol.asyncIterator]());
   let isOpen = false;
   try {

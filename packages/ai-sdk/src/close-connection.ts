@@ -23,10 +23,11 @@ export async function closeConnection(
     await connection.settle();
     await connection.endLooseSessions();
   };
-  const all = Promise.allSettled([...closings, ending()]).then((outcomes) => {
+  const closeAll = async () => {
+    const outcomes = await Promise.allSettled([...closings, ending()]);
     const isFailed = outcomes.some(({ status }) => status === "rejected");
     if (isFailed) emit({ type: "close-failed", connection: name, reason: "error" });
-  });
-  const isDone = await within(closeTimeoutMs, all);
+  };
+  const isDone = await within(closeTimeoutMs, closeAll());
   if (!isDone) emit({ type: "close-failed", connection: name, reason: "timeout" });
 }

@@ -17,7 +17,7 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  *   another client) or `shutdown`.
  * - `close-failed`: at the end of a run a client could not be closed, or the session of an isolated
  *   connection not be ended on its server (`status` is the server's, if it answered). `timeout`: not in
- *   time.
+ *   time. `not-committed`: `onClose` of a run failed, and the run rejects with an error of its own.
  * - `peer-version`: `@ai-sdk/mcp` is of a version outside the tested range.
  *
  * No event holds a session id, a token or a principal.
@@ -46,7 +46,7 @@ export type ConnectionEvent = {
     }
   | {
       readonly type: "close-failed";
-      readonly reason: "error" | "refused" | "timeout" | "unreachable";
+      readonly reason: "error" | "not-committed" | "refused" | "timeout" | "unreachable";
       readonly status?: number;
     }
   | {

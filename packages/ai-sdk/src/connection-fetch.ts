@@ -50,8 +50,7 @@ export function createConnectionFetch({
 }): ConnectionFetch {
   const url = new URL(options.url);
   const startHeaders = () => once(() => resolveAll(options.headers ?? {}, context));
-  const startTokens = () =>
-    options.auth && createTokenCache(options.auth.getToken, context, now);
+  const startTokens = () => options.auth && createTokenCache(options.auth.getToken, context, now);
   let resolveHeaders = startHeaders();
   let tokens = startTokens();
   let initializeStatus: number | undefined;

@@ -31,12 +31,13 @@ export interface PooledConnection {
   readonly end: StepTime["end"];
 }
 
-type Action = Extract<ConnectionEvent, { type: "pool" }> extends infer EVENT
-  ? EVENT extends unknown
-    ? Omit<EVENT, "connection" | "name" | "type">
-    : never
-  : never;
-export type EvictionReason = Extract<Action, { action: "evicted" }>["reason"];
+type Action =
+  Extract<ConnectionEvent, { type: "pool" }> extends infer EVENT
+    ? EVENT extends unknown
+      ? Omit<EVENT, "connection" | "name" | "type">
+      : never
+    : never;
+type EvictionReason = Extract<Action, { action: "evicted" }>["reason"];
 
 /** Keeps live clients between the runs of one agent session and principal. */
 export interface ConnectionPool {
@@ -61,7 +62,10 @@ export function createConnectionPool({
 }): ConnectionPool {
   checkNumbers({ keepAliveMs, max, checkAfterMs });
   /** Those that no run has, the one used longest ago first. */
-  const idle = new Map<string, { pooled: PooledConnection; timer: ReturnType<typeof setTimeout> }>();
+  const idle = new Map<
+    string,
+    { pooled: PooledConnection; timer: ReturnType<typeof setTimeout> }
+  >();
   const closings = new Set<Promise<void>>();
   let isClosed = false;
 
@@ -102,7 +106,10 @@ export function createConnectionPool({
       return undefined;
     },
     give(key, pooled) {
-      if (isClosed) return void evict(pooled, "shutdown");
+      if (isClosed) {
+        void evict(pooled, "shutdown");
+        return;
+      }
       // Of two runs at once that had one each, the later one's is kept.
       evictKept(key, "max");
       pooled.onSession = undefined;
@@ -116,7 +123,7 @@ export function createConnectionPool({
     },
     async close() {
       isClosed = true;
-      for (const key of [...idle.keys()].reverse()) evictKept(key, "shutdown");
+      for (const key of [...idle.keys()].toReversed()) evictKept(key, "shutdown");
       await Promise.all(closings);
     },
   };

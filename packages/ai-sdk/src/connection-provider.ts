@@ -128,8 +128,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
   };
 
   const pool = poolOptions && createConnectionPool({ options: poolOptions, emit, now });
-  const poolFor = (scope: readonly unknown[]) =>
-    pool && createRunPool({ pool, scope, emit, now });
+  const poolFor = (scope: readonly unknown[]) => pool && createRunPool({ pool, scope, emit, now });
   let namespaces = 0;
   const createNamespace = () => (namespaces += 1);
   const ownNamespace = createNamespace();
@@ -208,7 +207,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
 
     async shutdown({ timeoutMs = 10_000 } = {}) {
       isShutDown = true;
-      const closings = [...open].reverse().map((close) => close());
+      const closings = [...open].toReversed().map((close) => close());
       const closeAll = async () => {
         await Promise.allSettled(closings);
         await pool?.close();

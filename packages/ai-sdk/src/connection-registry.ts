@@ -234,11 +234,16 @@ export function createConnectionRegistry({
     untrack?.();
   };
 
+  const reportNotCommitted = () => {
+    for (const { name } of inUse) {
+      emit({ type: "close-failed", connection: name, reason: "not-committed" });
+    }
+  };
+  const disposeEarly = () => void registry.dispose();
   /** What all runs of the registry that overlap have in common. */
   const startRunning = () => {
     const onClose: NonNullable<RunOptions["onClose"]>[] = [];
     const failures: unknown[] = [];
-    const disposeEarly = () => void registry.dispose();
     if (!isLeased) abortSignal.addEventListener("abort", disposeEarly, { once: true });
     const closeNext = async () => {
       if (!isLeased) await registry.dispose();
@@ -290,10 +295,6 @@ export function createConnectionRegistry({
     },
     fetch: (name) => find(name).createFetch(),
     async instructions() {
-      const instructionsOf = async (connection: RegistryConnection) => {
-        const { instructions } = await connection.client();
-        return instructions ? [[connection.name, instructions] as const] : [];
-      };
       const entries = await collect([...byName.keys()], instructionsOf, "omit");
       return Object.fromEntries(entries.flat());
     },
@@ -304,16 +305,18 @@ export function createConnectionRegistry({
       await waitUntilReady(find(name), abortSignal, options);
     },
     async run(useRegistry, { onClose } = {}) {
+      if (disposal !== undefined) throw registryDisposed();
       running ??= startRunning();
       const current = running;
       current.uses += 1;
       if (onClose) current.onClose.push(onClose);
       let result;
       try {
+        abortSignal.throwIfAborted();
         result = await enterScope(scope, async () => await useRegistry(registry));
       } catch (error) {
         // What the run failed with is what its caller has to know.
-        await current.end().catch(() => undefined);
+        await current.end().catch(reportNotCommitted);
         throw error;
       }
       await current.end();
@@ -343,4 +346,9 @@ export function createConnectionRegistry({
       if (disposal !== undefined) throw registryDisposed();
     },
   };
+}
+
+async function instructionsOf(connection: RegistryConnection) {
+  const { instructions } = await connection.client();
+  return instructions ? [[connection.name, instructions] as const] : [];
 }

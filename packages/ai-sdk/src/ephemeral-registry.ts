@@ -36,17 +36,12 @@ export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpCo
       await registry.dispose();
     }
   };
-  const refuse = (method: string): never => {
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      `${method} outlives a call, and an ephemeral registry does not. Use it in run(), or open a run.`,
-      { data: { field: "ephemeral" } },
-    );
-  };
-
   const registry: ConnectionRegistry = {
     connections: open().connections,
-    async tools({ connections: names = registry.connections.map(({ name }) => name), ...options } = {}) {
+    async tools({
+      connections: names = registry.connections.map(({ name }) => name),
+      ...options
+    } = {}) {
       const sets = names.map(async (connection) => {
         const only = { connections: [connection] };
         const listed = await withOwn((own) => own.tools({ ...options, ...only }));
@@ -72,4 +67,12 @@ export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpCo
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
   return registry as ConnectionRegistry<any>;
+}
+
+function refuse(method: string): never {
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `${method} outlives a call, and an ephemeral registry does not. Use it in run(), or open a run.`,
+    { data: { field: "ephemeral" } },
+  );
 }

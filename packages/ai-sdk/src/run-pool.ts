@@ -34,6 +34,12 @@ export interface RunPool {
   release(): void;
 }
 
+/** Those of a client's methods that do not return a promise. */
+const syncMethods: ReadonlySet<string | symbol> = new Set([
+  "onElicitationRequest",
+  "toolsFromDefinitions",
+]);
+
 /**
  * @param options.scope the parts that name the agent session
  */
@@ -64,8 +70,7 @@ export function createRunPool({
     connect({ slot, principal, session, onSession, runSignal, make }) {
       const key = keyOf(slot, principal);
       const { connection: name } = slot;
-      const tell = (action: "hit" | "miss" | "opened") =>
-        emit({ type: "pool", ...slot, action });
+      const tell = (action: "hit" | "miss" | "opened") => emit({ type: "pool", ...slot, action });
       const create = (): PooledConnection => {
         const time = createStepTime();
         const own: PooledConnection = {
@@ -107,7 +112,9 @@ export function createRunPool({
           get(target, property) {
             const value: unknown = Reflect.get(target, property, target);
             if (typeof value !== "function") return value;
+            const isSync = syncMethods.has(property);
             return (...args: unknown[]) => {
+              if (isOver && !isSync) return Promise.reject(registryDisposed(name));
               throwIfOver();
               if (property === "close") isHandedOut = true;
               const result: unknown = value.apply(target, args);
@@ -175,8 +182,8 @@ export function createRunPool({
           await Promise.allSettled([...pooled.connection.openings, session?.settle()]);
         },
         async withRecovery(tool, attempt) {
-          const { withRecovery } = pooled.connection;
-          return await counted(() => withRecovery?.(tool, attempt) ?? attempt());
+          const { connection } = pooled;
+          return await counted(() => connection.withRecovery?.(tool, attempt) ?? attempt());
         },
         async endLooseSessions() {
           isOver = true;

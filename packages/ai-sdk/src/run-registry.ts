@@ -123,9 +123,6 @@ export function createRunRegistry(
     });
   };
 
-  const hasSession = (definition: McpConnection): definition is McpClientConnection =>
-    definition.type === "mcp-client" && isStateful(definition);
-
   /** A session that is ended on its server when the connection is closed. */
   const isolate = (use: Use): RegistryConnection => {
     const { connection, definition } = use;
@@ -173,9 +170,9 @@ export function createRunRegistry(
     const opening = (async () => {
       const stored = await namedSlotFor(slot, user, definition);
       root.throwIfDisposed();
-      const named = connectPooled({ ...use, step }, stored, name);
-      root.adopt(named);
-      return named;
+      const opened = connectPooled({ ...use, step }, stored, name);
+      root.adopt(opened);
+      return opened;
     })();
     named.set(key, opening);
     opening.catch(() => named.delete(key));
@@ -286,4 +283,8 @@ function samePrincipal(a: Principal | undefined, b: Principal | undefined): bool
 
 function invalid(field: string, fix: string): McpSessionError {
   return new McpSessionError("CONNECTION_INVALID", `${field} ${fix}`, { data: { field } });
+}
+
+function hasSession(definition: McpConnection): definition is McpClientConnection {
+  return definition.type === "mcp-client" && isStateful(definition);
 }

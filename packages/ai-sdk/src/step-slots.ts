@@ -3,6 +3,7 @@ import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
 import { recordKey, recordOwner } from "./session-record.ts";
+import { registryDisposed } from "./registry-disposed.ts";
 import type { RunPool } from "./run-pool.ts";
 import type { SlotName } from "./slot-name.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
@@ -92,10 +93,10 @@ export async function loadStepSlots({
   };
 
   const touchAll = () => void forAll("touch", (slot) => slot.touch());
-  let timer: ReturnType<typeof setInterval> | undefined;
   let isClosed = false;
+  let timer: ReturnType<typeof setInterval> | undefined;
   const keepUsed = () => {
-    if (slots.length === 0 || timer !== undefined || isClosed) return;
+    if (slots.length === 0 || timer !== undefined) return;
     timer = setInterval(touchAll, touchIntervalMs);
     // In Node a lease that is forgotten is not to keep the process; elsewhere it is a number.
     (timer as { unref?: () => void }).unref?.();
@@ -106,6 +107,7 @@ export async function loadStepSlots({
     of: (connection) => unnamed.get(connection)!,
     async named(slot, user, definition) {
       const stored = await load(slot, user, definition);
+      if (isClosed) throw registryDisposed(slot.connection);
       slots.push({ ...slot, stored });
       keepUsed();
       return stored;

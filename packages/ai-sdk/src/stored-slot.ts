@@ -132,7 +132,7 @@ export async function loadStoredSlot({
 
   await load();
   /** What the slot's snapshot comes from. */
-  let base: SessionSnapshot | undefined = (record as SessionRecord | undefined)?.snapshot;
+  let base: SessionSnapshot | undefined = record?.snapshot;
   const slot = createSlot(base);
   if (record?.snapshot.kind === "session") used.add(record.snapshot.sessionId);
 
