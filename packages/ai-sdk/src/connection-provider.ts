@@ -165,12 +165,12 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       const declared = declaredFor(principal);
       const runPool = sessionId === undefined ? undefined : poolFor([ownNamespace, sessionId]);
       const slots = new Map<string, SeededSlot>();
-      const seed = (slot: SlotName, user: Principal) => {
+      const seed = (slot: SlotName, user: Principal, definition: McpConnection) => {
         const key = sessionKey({ connection: slotName(slot), principal: user });
         const seeded = seedSlot(
           state,
           key,
-          runPool && ((snapshot) => runPool.createSlot(slot, user, snapshot)),
+          runPool && ((snapshot) => runPool.createSlot(slot, user, definition, snapshot)),
         );
         if (seeded.isDiscarded) emit({ type: "discarded", ...slot, reason: "invalid" });
         slots.set(key, seeded);
@@ -180,7 +180,8 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
         declared,
         principal,
         abortSignal,
-        slotFor: (connection) => seed({ connection }, principal as Principal),
+        slotFor: (connection) =>
+          seed({ connection }, principal as Principal, declared[connection]!),
         namedSlotFor: seed,
         pool: runPool,
       });

@@ -57,7 +57,7 @@ export interface RegistryConnection {
    */
   client(): Promise<MCPClient>;
   /**
-   * Connects, and where there is a session asks the server for it.
+   * Connects; where it is connected, asks the server: for its session, if there is one.
    *
    * @throws why it did not answer
    */
@@ -274,8 +274,13 @@ export function createRegistryConnection({
     restoreError,
     trace,
     async probe(signal) {
-      await connection.client();
-      if (slot?.snapshot?.kind !== "session") return;
+      const isConnected = opening !== undefined;
+      const client = await connection.client();
+      if (slot?.snapshot?.kind !== "session") {
+        // A handshake has just been answered; otherwise there is nothing smaller that the client sends.
+        if (!isConnected || client.initializeResult.capabilities.tools == null) return;
+        return void (await client.listTools({ options: { signal } }));
+      }
       const { status, failure } = await ping({ fetch: takeFetch(), url, slot, signal });
       if (failure !== undefined) throw failure;
       if (status !== undefined) {

@@ -14,6 +14,7 @@ import {
 import type { ConnectionContext } from "./connection-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
+import { mayBeKept } from "./may-be-kept.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { openConnection } from "./open-connection.ts";
 import type { StepSlot } from "./provider-internals.ts";
@@ -114,10 +115,11 @@ export function createRunRegistry(
     name?: string,
   ): RegistryConnection => {
     const { connection, principal: user, step: time } = use;
-    if (pool === undefined) return connect(use, slot, name);
+    if (pool === undefined || !mayBeKept(use.definition)) return connect(use, slot, name);
     return pool.connect({
       slot: { connection, ...(name !== undefined && { name }) },
       principal: user,
+      definition: use.definition,
       session: slot?.slot,
       onSession: slot?.onSession,
       runSignal: time.signal,

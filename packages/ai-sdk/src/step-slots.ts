@@ -65,7 +65,7 @@ export async function loadStepSlots({
       owner: recordOwner(user),
       url: new URL(definition.options.url).href,
       touchIntervalMs,
-      createSlot: pool && ((snapshot) => pool.createSlot(slot, user, snapshot)),
+      createSlot: pool && ((snapshot) => pool.createSlot(slot, user, definition, snapshot)),
       end: (snapshot) => endMcpSession({ definition, connection, principal: user, snapshot, now }),
       emit: (event) => emit({ ...event, ...slot }),
       now,
@@ -96,7 +96,7 @@ export async function loadStepSlots({
   let isClosed = false;
   let timer: ReturnType<typeof setInterval> | undefined;
   const keepUsed = () => {
-    if (slots.length === 0 || timer !== undefined || isClosed) return;
+    if (slots.length === 0 || timer !== undefined) return;
     timer = setInterval(touchAll, touchIntervalMs);
     // In Node a lease that is forgotten is not to keep the process; elsewhere it is a number.
     (timer as { unref?: () => void }).unref?.();
