@@ -15,6 +15,8 @@ import {
 /** Sets up OpenTelemetry for this process, as an application does at its start, and keeps the spans. */
 export function collectSpans() {
   const exporter = new InMemorySpanExporter();
+  // Files share a process, and the first to come would have the spans of all.
+  for (const api of [context, propagation, trace]) api.disable();
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(
     new CompositePropagator({
