@@ -48,7 +48,11 @@ export default defineConfig({
   test: {
     projects: [
       project("core", { include: ["{src,test}/**/*.test.ts"] }),
-      project("ai-sdk"),
+      project("ai-sdk", {
+        // Its `@opentelemetry/api` 1.9 has modules that only a bundler can resolve.
+        server: { deps: { inline: [/@ai-sdk\/otel/, /@opentelemetry\/api/] } },
+      }),
+      project("langchain"),
       project("stores", realServers),
       project("server"),
       project("e2e", realServers),

@@ -1,4 +1,9 @@
 export type { ConnectionEvent } from "./connection-event.ts";
+export type {
+  ConnectionOperation,
+  ConnectionOperationDetails,
+  ConnectionTelemetry,
+} from "./connection-telemetry.ts";
 export { createDurableSessions } from "./create-durable-sessions.ts";
 export {
   createDurableAgent,

@@ -1,4 +1,5 @@
 import { abortable } from "./abortable.ts";
+import { type AroundRecovery, runAroundRecovery } from "./around-recovery.ts";
 import { bufferAnswer } from "./buffered-answer.ts";
 import { handshakeTimedOut, savedInvalid, sessionLost } from "./handshake-errors.ts";
 import { speaksOnlyStatelessVersions, toLiveSession } from "./initialize-answer.ts";
@@ -56,6 +57,7 @@ export function createHandshake({
   onStart,
   abandon,
   afterRecovery,
+  aroundRecovery,
   recover,
   timeoutMs,
   now,
@@ -78,6 +80,7 @@ export function createHandshake({
     template: RequestTemplate,
     signal: AbortSignal,
   ) => Promise<void>;
+  aroundRecovery: AroundRecovery | undefined;
   /** Whether a session may be made in a lost one's place. */
   recover: boolean;
   /** How long each request of the handshake may take, in milliseconds. */
@@ -231,12 +234,17 @@ export function createHandshake({
 
   const ensure: Handshake["ensure"] = async (template, callerSignal) => {
     if (state.live !== undefined) return { live: state.live };
-    const ensured = await state.ensuring(async (signal) => {
+    const make = async (signal: AbortSignal): Promise<Confirmation> => {
       if (state.opened === undefined) {
         const opening = await open(template, signal);
         if ("refused" in opening) return opening;
       }
       return await confirm(template, signal);
+    };
+    const ensured = await state.ensuring(async (signal) => {
+      const isRecovery = recover && state.lost !== undefined && state.opened === undefined;
+      if (aroundRecovery === undefined || !isRecovery) return await make(signal);
+      return await runAroundRecovery(aroundRecovery, () => make(signal));
     }, callerSignal);
     // It may have been lost again while others waited for it.
     const isLost = "live" in ensured && state.live === undefined && state.lost !== undefined;
