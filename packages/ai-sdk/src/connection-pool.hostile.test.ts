@@ -8,7 +8,7 @@ import { alice, callTool, startApplication } from "../test/step.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import type { ConnectionPoolOptions } from "./connection-pool.ts";
 import { createDurableSessions } from "./create-durable-sessions.ts";
-import type { McpClientConnectionOptions } from "./connection-options.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
 
 const user = { principal: alice };
