@@ -58,6 +58,8 @@ export interface ConnectionPool {
   ): PooledConnection | undefined;
   /** @param options.isUnused whether it was only held, which says nothing about the server. @default false */
   give(key: string, pooled: PooledConnection, options?: { isUnused?: boolean }): void;
+  /** Closes what is kept under a key. */
+  drop(key: string): void;
   /** Closes one that a run has. */
   evict(pooled: PooledConnection, reason: EvictionReason): Promise<void>;
   /** Closes all that is kept, and from now on whatever is given. */
@@ -112,6 +114,7 @@ export function createConnectionPool({
   return {
     checkAfterMs,
     evict,
+    drop: (key) => evictKept(key, "stale"),
     take(key, { definition, snapshot }) {
       const pooled = remove(key);
       if (pooled === undefined) return undefined;

@@ -41,6 +41,8 @@ export interface RunPool {
     /** Makes the connection for as long as the pool keeps it. */
     readonly make: (time: StepTime, onSession: OnSession) => RegistryConnection;
   }): RegistryConnection;
+  /** Closes what is kept for a slot, if no run has it. */
+  evict(slot: SlotName, principal: Principal): void;
   /** Gives back what was taken for slots, or one, that were never connected. */
   release(session?: SessionSlot): void;
 }
@@ -322,6 +324,8 @@ export function createRunPool({
         },
       };
     },
+
+    evict: (slot, principal) => pool.drop(keyOf(slot, principal)),
 
     release(only) {
       for (const [session, { key, pooled }] of reserved) {
