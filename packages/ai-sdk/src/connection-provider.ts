@@ -1,9 +1,4 @@
-import {
-  McpSessionError,
-  type Principal,
-  sessionKey,
-  type SessionSnapshot,
-} from "@durable-mcp/core";
+import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import type { ConnectionTelemetry } from "./connection-telemetry.ts";
@@ -17,7 +12,7 @@ import { type ProviderInternals, registerInternals } from "./provider-internals.
 import { noNamedSlots } from "./no-named-slots.ts";
 import { createRunRegistry } from "./run-registry.ts";
 import { createNamedInState, type NamedInState } from "./named-in-state.ts";
-import { checkSessionName, type SlotName } from "./slot-name.ts";
+import { checkSessionName } from "./slot-name.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "./session-state.ts";
 import { terminateConnections, type TerminateConnectionResult } from "./terminate-connections.ts";
 import { within } from "./within.ts";
@@ -199,22 +194,19 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       const declared = declaredFor(principal);
       const runPool = sessionId === undefined ? undefined : poolFor([ownNamespace, sessionId]);
       const slots = new Map<string, SeededSlot>();
-      const createSlot =
-        runPool &&
-        ((slot: SlotName, user: Principal, snapshot?: SessionSnapshot) =>
-          runPool.createSlot(slot, user, snapshot));
       const seed = (connection: string, user: Principal) => {
         const key = sessionKey({ connection, principal: user });
+        const definition = declared[connection]!;
         const seeded = seedSlot(
           state,
           key,
-          createSlot && ((snapshot) => createSlot({ connection }, user, snapshot)),
+          runPool && ((snapshot) => runPool.createSlot({ connection }, user, definition, snapshot)),
         );
         if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
         slots.set(key, seeded);
         return { slot: seeded.slot };
       };
-      const named = createNamedInState({ state, createSlot, emit, now });
+      const named = createNamedInState({ state, pool: runPool, emit, now });
       const registry = createRegistry({
         declared,
         principal,

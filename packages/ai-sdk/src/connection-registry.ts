@@ -322,15 +322,14 @@ export function createConnectionRegistry({
       await waitUntilReady(find(name), abortSignal, options);
     },
     async run(useRegistry, { onClose } = {}) {
-      // In a run that goes on by itself after `shutdown`, what is run next can still commit.
-      if (disposal !== undefined && running === undefined) throw registryDisposed();
+      if (disposal !== undefined) throw registryDisposed();
       running ??= startRunning();
       const current = running;
       current.uses += 1;
       if (onClose) current.onClose.push(onClose);
       let result;
       try {
-        if (disposal === undefined) abortSignal.throwIfAborted();
+        abortSignal.throwIfAborted();
         result = await enterScope(scope, async () => await useRegistry(registry));
       } catch (error) {
         // What the run failed with is what its caller has to know.

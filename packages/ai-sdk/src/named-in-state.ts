@@ -11,8 +11,8 @@ import { isIdle } from "./idle-timeout.ts";
 import { inParallel } from "./in-parallel.ts";
 import { type NamedEntry, namedKey, parseNamedEntry, parseNamedKey } from "./named-entry.ts";
 import type { KeptSession, NamedEnding, NamedSlots } from "./named-slots.ts";
+import type { RunPool } from "./run-pool.ts";
 import { stateEntry, stateKeys } from "./session-state.ts";
-import type { NamedSlot } from "./slot-name.ts";
 
 /** The named sessions in the state of an agent session. */
 export interface NamedInState extends NamedSlots {
@@ -33,16 +33,13 @@ const endedAtOnce = 10;
 
 export function createNamedInState({
   state,
-  createSlot = (_slot, _principal, snapshot) => createSessionSlot(snapshot),
+  pool,
   emit,
   now,
 }: {
   /** Data from outside. */
   state: unknown;
-  /** Makes the slot for what is kept, or has one that is on it. */
-  createSlot?:
-    | ((slot: NamedSlot, principal: Principal, snapshot?: SessionSnapshot) => SessionSlot)
-    | undefined;
+  pool: RunPool | undefined;
   emit: (event: ConnectionEvent) => void;
   now: () => number;
 }): NamedInState {
@@ -80,12 +77,15 @@ export function createNamedInState({
   };
 
   return {
-    open(slot, { principal, idleTimeoutMs }) {
+    open(slot, { principal, definition, idleTimeoutMs }) {
       const key = namedKey(slot, principal);
       const found = read(key);
       if (found === "invalid") emit({ type: "discarded", ...slot, reason: "invalid" });
       const entry = found === "invalid" ? undefined : found;
-      const own = createSlot(slot, principal, entry?.snapshot);
+      const snapshot = entry?.snapshot;
+      const own = pool
+        ? pool.createSlot(slot, principal, definition, snapshot)
+        : createSessionSlot(snapshot);
       let startedAt = entry?.startedAt;
       held.set(key, {
         slot: own,
@@ -166,7 +166,7 @@ export function createNamedInState({
       if (snapshot.kind !== "session" || !snapshot.toolList) return;
       const { toolList: _, ...cleared } = snapshot;
       // One that a pool has on the session knows the list.
-      createSlot(slot, principal);
+      pool?.evict(slot, principal);
       hold(key, entry, cleared);
     },
 

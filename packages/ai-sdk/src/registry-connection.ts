@@ -47,14 +47,17 @@ export interface RegistryConnection {
   readonly connectMs: number;
   readonly abortSignal: AbortSignal;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
-  createFetch(): typeof globalThis.fetch;
+  createFetch(use?: {
+    /** Whether requests carry the trace context: those of a client of this project. */
+    readonly isTraced?: boolean;
+  }): typeof globalThis.fetch;
   /**
    * The live client; connects on first use. A failure is not kept. Another one when the session
    * negotiated something else than the one before was told.
    */
   client(): Promise<MCPClient>;
   /**
-   * Connects, and where there is a session asks the server for it.
+   * Connects; where it is connected, asks the server: for its session, if there is one.
    *
    * @throws why it did not answer
    */
@@ -251,7 +254,8 @@ export function createRegistryConnection({
     session: isStateful(definition) ? "stateful" : "stateless",
     connectMs: readyTimeoutMs(definition),
     abortSignal: context.abortSignal,
-    createFetch: takeFetch,
+    createFetch: ({ isTraced = false } = {}) =>
+      isTraced ? withTraceContext(takeFetch(), telemetry) : takeFetch(),
     renew: connectionFetch.renew,
     openings,
     async settle() {
@@ -270,8 +274,13 @@ export function createRegistryConnection({
     restoreError,
     trace,
     async probe(signal) {
-      await connection.client();
-      if (slot?.snapshot?.kind !== "session") return;
+      const isConnected = opening !== undefined;
+      const client = await connection.client();
+      if (slot?.snapshot?.kind !== "session") {
+        // A handshake has just been answered; otherwise there is nothing smaller that the client sends.
+        if (!isConnected || client.initializeResult.capabilities.tools == null) return;
+        return void (await client.listTools({ options: { signal } }));
+      }
       const { status, failure } = await ping({ fetch: takeFetch(), url, slot, signal });
       if (failure !== undefined) throw failure;
       if (status !== undefined) {

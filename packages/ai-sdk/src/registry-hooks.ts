@@ -9,6 +9,7 @@ import type { RegistryConnection } from "./registry-connection.ts";
 export { connectionUnavailable } from "./connection-error.ts";
 export { type Execute, withCallOptions } from "./connection-tools.ts";
 export type { McpClientConnection } from "./define-connection.ts";
+export { isToolError } from "./is-tool-error.ts";
 export type { LossNotice } from "./loss-notice.ts";
 export type { RegistryConnection } from "./registry-connection.ts";
 export { toolName } from "./tool-name.ts";

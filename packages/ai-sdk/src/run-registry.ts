@@ -14,6 +14,7 @@ import {
 import type { ConnectionContext } from "./connection-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
+import { mayBeKept } from "./may-be-kept.ts";
 import { clientConnections, type McpConnection } from "./mcp-connection.ts";
 import { createNamedConnections } from "./named-connections.ts";
 import { createNamedSessions } from "./named-sessions.ts";
@@ -103,10 +104,11 @@ export function createRunRegistry(
     name?: string,
   ): RegistryConnection => {
     const { connection, principal: user, step: time } = use;
-    if (pool === undefined) return connect(use, slot, name);
+    if (pool === undefined || !mayBeKept(use.definition)) return connect(use, slot, name);
     return pool.connect({
       slot: { connection, ...(name !== undefined && { name }) },
       principal: user,
+      definition: use.definition,
       session: slot?.slot,
       onSession: slot?.onSession,
       runSignal: time.signal,

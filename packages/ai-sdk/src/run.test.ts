@@ -175,13 +175,22 @@ describe("onClose", () => {
   });
 
   test("of a run that failed is called, and does not hide the run's error", async () => {
-    const { create } = await startRuns();
+    const { create, failures } = await startRuns();
     const onClose = vi.fn<() => Promise<void>>(() =>
       Promise.reject(new Error("The disk is full.")),
     );
-    const run = create().run(() => Promise.reject(new Error("The agent broke.")), { onClose });
+    const run = create().run(
+      async (own) => {
+        await own.call("cart", "list_notes");
+        throw new Error("The agent broke.");
+      },
+      { onClose },
+    );
     await expect(run).rejects.toThrow("The agent broke.");
     expect(onClose).toHaveBeenCalledTimes(1);
+    expect(failures()).toEqual([
+      { type: "close-failed", connection: "cart", reason: "not-committed" },
+    ]);
   });
 
   test("of each of several runs at once is called, whatever another's does", async () => {

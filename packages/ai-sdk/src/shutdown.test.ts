@@ -129,23 +129,25 @@ describe("shutdown", () => {
     expect(onClose).toHaveBeenCalledTimes(1);
   });
 
-  test("of a run that goes on by itself calls the onClose of what it runs next, too", async () => {
+  test("of a run that goes on by itself refuses what it runs next", async () => {
     const { provider, create } = await startRuns();
-    const calls: string[] = [];
+    const onClose = vi.fn<() => void>();
+    const late = vi.fn<() => void>();
     const registry = create();
     const go = Promise.withResolvers<void>();
     const run = registry.run(
       async () => {
         await go.promise;
-        await registry.run(() => undefined, { onClose: () => void calls.push("late") });
+        await registry.run(late, { onClose: late });
       },
-      { onClose: () => void calls.push("first") },
+      { onClose },
     );
     await provider.shutdown();
-    expect(calls).toEqual(["first"]);
+    expect(onClose).toHaveBeenCalledTimes(1);
     go.resolve();
-    await run;
-    expect(calls).toEqual(["first", "late"]);
+    await expect(run).rejects.toMatchObject(isOver);
+    expect(onClose).toHaveBeenCalledTimes(1);
+    expect(late).not.toHaveBeenCalled();
   });
 
   test("ends in time when a server and an onClose hang", async () => {

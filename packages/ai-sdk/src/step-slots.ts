@@ -65,7 +65,7 @@ export async function loadStepSlots({
       url: new URL(definition.options.url).href,
       touchIntervalMs,
       idleTimeoutMs,
-      createSlot: pool && ((snapshot) => pool.createSlot(slot, user, snapshot)),
+      createSlot: pool && ((snapshot) => pool.createSlot(slot, user, definition, snapshot)),
       end: (snapshot) => endMcpSession({ definition, connection, principal: user, snapshot, now }),
       emit: (event) => emit({ ...event, ...slot }),
       now,
@@ -123,7 +123,7 @@ export async function loadStepSlots({
       );
     },
     drop: (key) => void slots.delete(key),
-    evict: (slot, user) => void pool?.createSlot(slot, user),
+    evict: (slot, user) => pool?.evict(slot, user),
   };
 
   return {

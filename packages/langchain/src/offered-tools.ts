@@ -21,9 +21,9 @@ function listOnce(connection: RegistryConnection): Promise<Tool[]> {
   const found = listings.get(connection);
   if (found !== undefined) return found;
   const list = async () => await listAll(await connectionClient(connection), connection);
-  const listing = (connection.withRecovery?.(undefined, list) ?? list()).finally(() =>
-    listings.delete(connection),
-  );
+  const listing = connection
+    .trace({ operation: "list" }, () => connection.withRecovery?.(undefined, list) ?? list())
+    .finally(() => listings.delete(connection));
   listings.set(connection, listing);
   return listing;
 }

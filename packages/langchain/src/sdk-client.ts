@@ -9,7 +9,6 @@ import {
   StreamableHTTPClientTransport,
   StreamableHTTPError,
 } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { ToolClient } from "./tool-client.ts";
 
 /**
@@ -30,22 +29,22 @@ export async function openSdkClient(
 ): Promise<ToolClient> {
   const client = new Client({ name: "durable-mcp", version: "1.0.0" }, { capabilities });
   const transport = new StreamableHTTPClientTransport(new URL(url), {
-    fetch: connection.createFetch(),
+    fetch: connection.createFetch({ isTraced: true }),
   });
   const cancellations = trackCancellations(transport);
-  const opening = client
-    .connect(transport as Transport, {
-      signal: connection.abortSignal,
-      timeout: connection.connectMs,
-    })
-    .then(() => ({
-      async close() {
-        const isOwnSession = connection.session === "stateless";
-        const ending = isOwnSession ? transport.terminateSession() : Promise.resolve();
-        await within(closeTimeoutMs, Promise.allSettled([ending, ...cancellations]));
-        await client.close();
-      },
-    }));
+  const connect = async (note: (details: { protocolVersion?: string | undefined }) => void) => {
+    const { abortSignal: signal, connectMs: timeout } = connection;
+    await client.connect(transport, { signal, timeout });
+    note({ protocolVersion: transport.protocolVersion });
+    return { close };
+  };
+  const close = async () => {
+    const isOwnSession = connection.session === "stateless";
+    const ending = isOwnSession ? transport.terminateSession() : Promise.resolve();
+    await within(closeTimeoutMs, Promise.allSettled([ending, ...cancellations]));
+    await client.close();
+  };
+  const opening = connection.trace({ operation: "connect" }, connect);
   connection.openings.add(opening);
   try {
     await opening;

@@ -1,6 +1,7 @@
 import { McpSessionError } from "@durable-mcp/ai-sdk";
 import {
   type Execute,
+  isToolError,
   type RegistryConnection,
   untilAborted,
   withCallOptions,
@@ -53,7 +54,7 @@ async function callTool(
   resultSchema: CallParameters[1],
   options: CallParameters[2],
 ): ReturnType<ToolClient["callTool"]> {
-  const { name, origin, definition, restoreError, lossNotices } = connection;
+  const { name, origin, definition, restoreError, lossNotices, trace } = connection;
   const attempt = async (signal: AbortSignal | undefined) => {
     const client = await untilAborted(connectionClient(connection), signal);
     return await client.callTool(params, resultSchema, {
@@ -73,10 +74,12 @@ async function callTool(
     callMs: definition.options.timeouts?.callMs,
     restoreError,
   });
-  const result = (await bounded(
-    undefined,
-    options?.signal && { abortSignal: options.signal },
-  )) as CallToolResult;
+  const result = await trace({ operation: "call", tool: tool.name }, async (note) => {
+    const abortSignal = options?.signal;
+    const answer = (await bounded(undefined, abortSignal && { abortSignal })) as CallToolResult;
+    note({ isToolError: isToolError(answer) });
+    return answer;
+  });
   // What the adapter makes of it is an error, of which there is only the text.
   const notice = result.isError ? lossNotices?.take()?.text : undefined;
   if (notice === undefined) return result;
