@@ -6,8 +6,11 @@ import {
 } from "@durable-mcp/core";
 import { closeConnection } from "./close-connection.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { McpConnection } from "./mcp-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
+import { sameDefinition } from "./same-definition.ts";
 import type { StepTime } from "./step-time.ts";
+import { sameJson } from "./what-to-write.ts";
 
 export interface ConnectionPoolOptions {
   /** How long a live client is kept after its last run, in milliseconds. @default 60000 */
@@ -21,10 +24,13 @@ export interface ConnectionPoolOptions {
 /** A connection with a live client that outlives a run. One run at a time has it. */
 export interface PooledConnection {
   readonly connection: RegistryConnection;
+  readonly definition: McpConnection;
   /** That of a stateful connection. */
   readonly slot: SessionSlot | undefined;
   /** Where the run that has it saves a new session. */
   onSession: OnSession | undefined;
+  /** What its slot held when it was given back: what the run has stored. */
+  kept: SessionSnapshot | undefined;
   /** When it was given back, in milliseconds since 1970-01-01 UTC. */
   idleSince: number;
   /** Marks its end, then aborts what is still under way. */
@@ -42,9 +48,16 @@ type EvictionReason = Extract<Action, { action: "evicted" }>["reason"];
 /** Keeps live clients between the runs of one agent session and principal. */
 export interface ConnectionPool {
   readonly checkAfterMs: number;
-  /** Takes what is kept under a key, unless its session is not the one that the run goes on with. */
-  take(key: string, snapshot: SessionSnapshot | undefined): PooledConnection | undefined;
-  give(key: string, pooled: PooledConnection): void;
+  /**
+   * Takes what is kept under a key, unless the run goes on in another session, or with another
+   * declaration.
+   */
+  take(
+    key: string,
+    run: { readonly definition: McpConnection; readonly snapshot?: SessionSnapshot | undefined },
+  ): PooledConnection | undefined;
+  /** @param options.isUnused whether it was only held, which says nothing about the server. @default false */
+  give(key: string, pooled: PooledConnection, options?: { isUnused?: boolean }): void;
   /** Closes one that a run has. */
   evict(pooled: PooledConnection, reason: EvictionReason): Promise<void>;
   /** Closes all that is kept, and from now on whatever is given. */
@@ -99,13 +112,19 @@ export function createConnectionPool({
   return {
     checkAfterMs,
     evict,
-    take(key, snapshot) {
+    take(key, { definition, snapshot }) {
       const pooled = remove(key);
-      if (pooled === undefined || sameSession(pooled.slot?.snapshot, snapshot)) return pooled;
+      if (pooled === undefined) return undefined;
+      const isSame =
+        sameSession(pooled.slot?.snapshot, snapshot) &&
+        // What changed here since then is news; what is stored and was not given back is, too.
+        sameDetails(pooled.kept, snapshot) &&
+        sameDefinition(pooled.definition.options, definition.options);
+      if (isSame) return pooled;
       void evict(pooled, "stale");
       return undefined;
     },
-    give(key, pooled) {
+    give(key, pooled, { isUnused = false } = {}) {
       if (isClosed) {
         void evict(pooled, "shutdown");
         return;
@@ -113,7 +132,10 @@ export function createConnectionPool({
       // Of two runs at once that had one each, the later one's is kept.
       evictKept(key, "max");
       pooled.onSession = undefined;
-      pooled.idleSince = now();
+      if (!isUnused) {
+        pooled.idleSince = now();
+        pooled.kept = pooled.slot?.snapshot;
+      }
       const timer = setTimeout(() => evictKept(key, "idle"), keepAliveMs);
       // In Node a client that is kept is not to keep the process; elsewhere it is a number.
       (timer as { unref?: () => void }).unref?.();
@@ -134,6 +156,12 @@ function sameSession(a: SessionSnapshot | undefined, b: SessionSnapshot | undefi
   if (a === undefined || b === undefined) return a === b;
   if (a.kind !== b.kind || a.url !== b.url || a.kind === "lost") return false;
   return a.kind !== "session" || a.sessionId === (b as typeof a).sessionId;
+}
+
+/** Whether nobody else has changed what is stored with a session: its tool list, what is to be told. */
+function sameDetails(a: SessionSnapshot | undefined, b: SessionSnapshot | undefined): boolean {
+  if (a?.kind !== "session" || b?.kind !== "session") return true;
+  return sameJson(a.toolList, b.toolList) && a.replacesLost === b.replacesLost;
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` */

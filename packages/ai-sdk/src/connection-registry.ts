@@ -10,7 +10,9 @@ import { connectionTools } from "./connection-tools.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
+import { tracedClient } from "./traced-client.ts";
 import { registryDisposed } from "./registry-disposed.ts";
+import { registerHooks } from "./registry-hooks.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { untilAborted } from "./until-aborted.ts";
 import { type ReadyOptions, waitUntilReady } from "./wait-until-ready.ts";
@@ -291,7 +293,8 @@ export function createConnectionRegistry({
       const connection = find(name);
       // What is one's own ends by itself; one that is shared goes on for the others.
       const signal = borrowed.has(connection) ? abortSignal : undefined;
-      return await untilAborted(connection.client(), signal);
+      const client = await untilAborted(connection.client(), signal);
+      return tracedClient(client, connection.trace);
     },
     fetch: (name) => find(name).createFetch(),
     async instructions() {
@@ -328,6 +331,7 @@ export function createConnectionRegistry({
     },
     [Symbol.asyncDispose]: () => registry.dispose(),
   };
+  registerHooks(registry, { find, collect });
   const scope = scopeOf(registry);
   // A nested one ends with what is around it, even if it has used nothing so far.
   if (useBorrowed !== undefined) untrack = track(() => registry.dispose());

@@ -5,14 +5,16 @@ import {
   principalParts,
 } from "@durable-mcp/core";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 import {
   type ConnectionRegistry,
   createConnectionRegistry,
   type OwnedRegistry,
 } from "./connection-registry.ts";
-import type { ConnectionContext } from "./define-connection.ts";
+import type { ConnectionContext } from "./connection-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
+import { mayBeKept } from "./may-be-kept.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { openConnection } from "./open-connection.ts";
 import type { StepSlot } from "./provider-internals.ts";
@@ -35,6 +37,7 @@ export interface RegistryFactory {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => Connections;
   readonly emit: (event: ConnectionEvent) => void;
+  readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
   /** Has something closed when the process is to end; returns how to forget it. */
   readonly track: (close: () => Promise<void>) => () => void;
@@ -68,7 +71,7 @@ interface Use {
 
 /** Creates the registry of a step, with what the runs inside it need. */
 export function createRunRegistry(
-  { declaredFor, emit, now, track }: RegistryFactory,
+  { declaredFor, emit, telemetry, now, track }: RegistryFactory,
   {
     declared,
     principal,
@@ -92,7 +95,7 @@ export function createRunRegistry(
     const { signal, isActive } = time;
     const context: ConnectionContext = { principal: user, connection, abortSignal: signal };
     return definition.type === "mcp-stdio"
-      ? definition[openConnection]({ context, isActive, emit: own })
+      ? definition[openConnection]({ context, isActive, emit: own, telemetry })
       : createRegistryConnection({
           definition,
           slot: slot?.slot,
@@ -101,6 +104,7 @@ export function createRunRegistry(
           context,
           isActive,
           emit: own,
+          telemetry,
         });
   };
 
@@ -111,10 +115,11 @@ export function createRunRegistry(
     name?: string,
   ): RegistryConnection => {
     const { connection, principal: user, step: time } = use;
-    if (pool === undefined) return connect(use, slot, name);
+    if (pool === undefined || !mayBeKept(use.definition)) return connect(use, slot, name);
     return pool.connect({
       slot: { connection, ...(name !== undefined && { name }) },
       principal: user,
+      definition: use.definition,
       session: slot?.slot,
       onSession: slot?.onSession,
       runSignal: time.signal,

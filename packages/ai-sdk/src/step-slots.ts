@@ -65,7 +65,7 @@ export async function loadStepSlots({
       owner: recordOwner(user),
       url: new URL(definition.options.url).href,
       touchIntervalMs,
-      createSlot: pool && ((snapshot) => pool.createSlot(slot, user, snapshot)),
+      createSlot: pool && ((snapshot) => pool.createSlot(slot, user, definition, snapshot)),
       end: (snapshot) => endMcpSession({ definition, connection, principal: user, snapshot, now }),
       emit: (event) => emit({ ...event, ...slot }),
       now,

@@ -39,7 +39,7 @@ export async function withConnections<
   if (around === undefined) throw runRequired("withConnections");
   const { principal, abortSignal } = options;
   const nested = await around.nest({
-    modes: modes as Record<string, ConnectionMode | undefined>,
+    modes,
     principal,
     abortSignal,
   });
