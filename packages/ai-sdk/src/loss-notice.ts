@@ -36,7 +36,11 @@ export function createLossNotices(
   return {
     mark(result, toolCallId) {
       const isTold = slots.filter((slot) => slot.takeLossNotice()).length > 0;
-      if (!isTold) return result;
+      if (!isTold) {
+        // Some models number their calls anew each time.
+        marked.delete(toolCallId);
+        return result;
+      }
       marked.add(toolCallId);
       if (!isCallToolResult(result)) return result;
       return { ...result, _meta: { ...result["_meta"], [metaKey]: true } };
