@@ -11,6 +11,8 @@ const stateKey = "mcpSessions";
 /** A slot of a registry, with what became of the state it was seeded from. */
 export interface SeededSlot {
   readonly slot: SessionSlot;
+  /** What it was seeded with: a slot of a pool may have changed in earlier steps. */
+  readonly before: SessionSnapshot | undefined;
   /** Whether the state held something for this slot that does not parse. */
   readonly isDiscarded: boolean;
 }
@@ -22,9 +24,9 @@ export function seedSlot(
   createSlot: (snapshot?: SessionSnapshot) => SessionSlot = createSessionSlot,
 ): SeededSlot {
   const entry = ownValue(ownValue(state, stateKey), key);
-  if (entry === undefined) return { slot: createSlot(), isDiscarded: false };
-  const snapshot = parseOrNothing(entry);
-  return { slot: createSlot(snapshot), isDiscarded: snapshot === undefined };
+  if (entry === undefined) return { slot: createSlot(), before: undefined, isDiscarded: false };
+  const before = parseOrNothing(entry);
+  return { slot: createSlot(before), before, isDiscarded: before === undefined };
 }
 
 function parseOrNothing(entry: unknown): SessionSnapshot | undefined {
@@ -43,7 +45,10 @@ export function commitSlots<SESSION extends { state?: unknown }>(
   session: SESSION,
   slots: ReadonlyMap<string, SeededSlot>,
 ): SESSION {
-  const changed = [...slots].filter(([, { slot, isDiscarded }]) => slot.changed || isDiscarded);
+  const changed = [...slots].filter(
+    ([, { slot, before, isDiscarded }]) =>
+      isDiscarded || (slot.changed && !sameJson(slot.snapshot, before)),
+  );
   return replaceEntries(
     session,
     changed.map(([key, { slot }]) => [key, slot.snapshot]),
