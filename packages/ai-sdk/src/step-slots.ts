@@ -76,6 +76,8 @@ export async function loadStepSlots({
     .map(async ([connection, definition]) => {
       return [connection, await load({ connection }, principal, definition)] as const;
     });
+  // All of them, also when one fails: what the others have taken from the pool is given back then.
+  await Promise.allSettled(loading);
   const unnamed = new Map(await Promise.all(loading));
   const slots: (SlotName & { readonly stored: StoredSlot })[] = [...unnamed].map(
     ([connection, stored]) => ({ connection, stored }),
@@ -107,7 +109,10 @@ export async function loadStepSlots({
     of: (connection) => unnamed.get(connection)!,
     async named(slot, user, definition) {
       const stored = await load(slot, user, definition);
-      if (isClosed) throw registryDisposed(slot.connection);
+      if (isClosed) {
+        pool?.release(stored.slot);
+        throw registryDisposed(slot.connection);
+      }
       slots.push({ ...slot, stored });
       keepUsed();
       return stored;
