@@ -24,14 +24,18 @@ export function bindTools<TOOLS extends ToolSet>(scope: RunScope | undefined, to
 /** A generator runs where it is read. */
 async function* bindResults(scope: RunScope, results: AsyncIterable<unknown>): AsyncGenerator {
   const iterator = enterScope(scope, () => results[Symbol.asyncIterator]());
+  let isOpen = false;
   try {
     for (;;) {
       const next = await enterScope(scope, () => iterator.next());
       if (next.done) return next.value;
+      isOpen = true;
       yield next.value;
+      isOpen = false;
     }
   } finally {
-    await enterScope(scope, async () => await iterator.return?.());
+    // As `for await` does: only whoever stops reading early says so.
+    if (isOpen) await enterScope(scope, async () => await iterator.return?.());
   }
 }
 

@@ -1,6 +1,7 @@
 import type { CallToolResult } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { type Execute, withCallOptions } from "./connection-tools.ts";
+import { isToolError } from "./is-tool-error.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { untilAborted } from "./until-aborted.ts";
 
@@ -42,5 +43,9 @@ export async function callTool(
     callMs: timeoutMs ?? timeouts?.callMs,
     restoreError: connection.restoreError,
   });
-  return (await call(input, abortSignal && { abortSignal })) as CallToolResult;
+  return await connection.trace({ operation: "call", tool }, async (note) => {
+    const result = (await call(input, abortSignal && { abortSignal })) as CallToolResult;
+    note({ isToolError: isToolError(result) });
+    return result;
+  });
 }

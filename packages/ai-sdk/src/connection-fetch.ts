@@ -1,10 +1,8 @@
 import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import type {
-  ConnectionContext,
-  ConnectionToken,
-  McpClientConnection,
-} from "./define-connection.ts";
+import type { ConnectionToken } from "./client-connection-options.ts";
+import type { ConnectionContext } from "./connection-options.ts";
+import type { McpClientConnection } from "./define-connection.ts";
 import { isHeaderValue } from "./header-value.ts";
 import { once } from "./once.ts";
 import { scrubSecrets } from "./scrub-secrets.ts";

@@ -9,7 +9,8 @@ import type { ConnectionEvent } from "./connection-event.ts";
 import type { ConnectionPoolOptions } from "./connection-pool.ts";
 import { createDurableSessions } from "./create-durable-sessions.ts";
 import { withConnections } from "./with-connections.ts";
-import { defineMcpClientConnection, type McpClientConnectionOptions } from "./define-connection.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
 
 const user = { principal: alice };
 

@@ -1,10 +1,12 @@
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 import { type ConnectionPoolOptions, createConnectionPool } from "./connection-pool.ts";
 import { createRunPool } from "./run-pool.ts";
 import { checkConnections } from "./check-connections.ts";
 import type { McpConnection } from "./mcp-connection.ts";
+import { tellTelemetry } from "./operation-tracer.ts";
 import { type ProviderInternals, registerInternals } from "./provider-internals.ts";
 import { createRunRegistry } from "./run-registry.ts";
 import { slotName, type SlotName } from "./slot-name.ts";
@@ -27,6 +29,8 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   pool?: ConnectionPoolOptions | undefined;
   /** Told what happens to connections and their sessions. */
   onEvent?: ((event: ConnectionEvent) => void) | undefined;
+  /** Measures what connections do: `openTelemetry()`, for example. @default none */
+  telemetry?: ConnectionTelemetry | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   now?: (() => number) | undefined;
 }
@@ -110,11 +114,13 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
   connections,
   pool: poolOptions,
   onEvent,
+  telemetry,
   now = Date.now,
 }: ConnectionProviderOptions<CONNECTIONS>): ConnectionProvider<CONNECTIONS> {
   if (typeof connections !== "function") checkConnections(connections);
   const slotsOf = new WeakMap<object, ReadonlyMap<string, SeededSlot>>();
   const emit = (event: ConnectionEvent) => {
+    tellTelemetry(telemetry, event);
     try {
       onEvent?.(event);
     } catch {
@@ -148,7 +154,10 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
         "The connection provider was shut down. Take no new work in a process that is about to end.",
       );
     }
-    return createRunRegistry({ declaredFor, emit, now, track }, options) as ConnectionRegistry<any>;
+    return createRunRegistry(
+      { declaredFor, emit, telemetry, now, track },
+      options,
+    ) as ConnectionRegistry<any>;
   };
 
   const provider: ConnectionProvider<CONNECTIONS> = {

@@ -10,8 +10,9 @@ import { connectionTools } from "./connection-tools.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
-import { once } from "./once.ts";
+import { tracedClient } from "./traced-client.ts";
 import { registryDisposed } from "./registry-disposed.ts";
+import { registerHooks } from "./registry-hooks.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { untilAborted } from "./until-aborted.ts";
 import { type ReadyOptions, waitUntilReady } from "./wait-until-ready.ts";
@@ -118,7 +119,7 @@ export interface OwnedRegistry {
   readonly scope: RunScope;
   /** A connection as this registry uses it; `undefined` if none is declared by that name. */
   readonly connection: (name: string) => RegistryConnection | undefined;
-  /** Makes the registry the owner of one more thing, which it closes; returns how to forget it. */
+  /** Has a run inside closed with the registry, before its connections; returns how to forget it. */
   readonly own: (close: () => Promise<void>) => () => void;
   /** Notes that a connection is in use, here or in a run inside. */
   readonly use: (connection: RegistryConnection) => void;
@@ -163,21 +164,23 @@ export function createConnectionRegistry({
   const owned = new Set(connections.filter((connection) => !borrowed.has(connection)));
   /** In the order in which they were used first. */
   const opened = new Set<Closable>();
+  /** The runs inside, in the order in which they began. */
+  const inside = new Set<Closable>();
   const inUse = new Set<RegistryConnection>();
   let disposal: Promise<void> | undefined;
   let untrack: (() => void) | undefined;
   let running: ReturnType<typeof startRunning> | undefined;
 
-  const own = (close: () => Promise<void>) => {
+  const own = (closables: Set<Closable>, close: () => Promise<void>) => {
     untrack ??= track(() => registry.dispose());
     const closable = { close };
-    opened.add(closable);
-    return () => void opened.delete(closable);
+    closables.add(closable);
+    return () => void closables.delete(closable);
   };
   const use = (connection: RegistryConnection) => {
     if (inUse.has(connection)) return;
     inUse.add(connection);
-    if (owned.has(connection)) own(() => closeConnection(connection, emit));
+    if (owned.has(connection)) own(opened, () => closeConnection(connection, emit));
     else useBorrowed?.(connection);
   };
 
@@ -222,10 +225,14 @@ export function createConnectionRegistry({
     endStep("closing");
     const openings = () => [...owned].flatMap((connection) => [...connection.openings]);
     const handshakes = [...owned].map((connection) => connection.settle());
-    await within(disposeTimeoutMs, Promise.allSettled([...openings(), ...handshakes]));
+    // First, since they use what is closed next.
+    const insideClosed = closeInTurn({ opened: inside, timeoutMs: 2 * disposeTimeoutMs });
+    const settling = Promise.allSettled([...openings(), ...handshakes, insideClosed]);
+    await within(disposeTimeoutMs, settling);
     endStep("closed");
     // Those, too, that were opened in the meantime.
-    await closeInTurn({ opened, timeoutMs: disposeTimeoutMs });
+    const closed = closeInTurn({ opened, timeoutMs: disposeTimeoutMs });
+    await within(disposeTimeoutMs, Promise.all([insideClosed, closed]));
     untrack?.();
   };
 
@@ -238,11 +245,26 @@ export function createConnectionRegistry({
   /** What all runs of the registry that overlap have in common. */
   const startRunning = () => {
     const onClose: NonNullable<RunOptions["onClose"]>[] = [];
+    const failures: unknown[] = [];
     if (!isLeased) abortSignal.addEventListener("abort", disposeEarly, { once: true });
-    const close = once(async () => {
+    const closeNext = async () => {
       if (!isLeased) await registry.dispose();
-      for (const call of onClose) await call();
-    });
+      for (let call = onClose.shift(); call !== undefined; call = onClose.shift()) {
+        // Of runs that overlap, one that cannot save keeps none of the others from it.
+        try {
+          await call();
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+      if (failures.length > 0) throw failures[0];
+    };
+    let closing = Promise.resolve();
+    /** Once for `shutdown`, once at the end: what the first has failed with, the second fails with too. */
+    const close = async () => {
+      closing = closing.then(closeNext, closeNext);
+      await closing;
+    };
     const forget = track(close);
     return {
       uses: 0,
@@ -271,7 +293,8 @@ export function createConnectionRegistry({
       const connection = find(name);
       // What is one's own ends by itself; one that is shared goes on for the others.
       const signal = borrowed.has(connection) ? abortSignal : undefined;
-      return await untilAborted(connection.client(), signal);
+      const client = await untilAborted(connection.client(), signal);
+      return tracedClient(client, connection.trace);
     },
     fetch: (name) => find(name).createFetch(),
     async instructions() {
@@ -308,12 +331,15 @@ export function createConnectionRegistry({
     },
     [Symbol.asyncDispose]: () => registry.dispose(),
   };
+  registerHooks(registry, { find, collect });
   const scope = scopeOf(registry);
+  // A nested one ends with what is around it, even if it has used nothing so far.
+  if (useBorrowed !== undefined) untrack = track(() => registry.dispose());
   return {
     registry,
     scope,
     connection: (name) => byName.get(name),
-    own,
+    own: (close) => own(inside, close),
     use,
     useAll: () => connections.forEach(use),
     adopt(connection) {

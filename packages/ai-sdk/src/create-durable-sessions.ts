@@ -115,16 +115,22 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
           emit,
           now,
         });
-        const registry = createRegistry({
-          declared,
-          principal,
-          abortSignal,
-          slotFor: slots.of,
-          namedSlotFor: slots.named,
-          isLeased: true,
-          pool,
-        });
-        return { slots, registry };
+        try {
+          const registry = createRegistry({
+            declared,
+            principal,
+            abortSignal,
+            slotFor: slots.of,
+            namedSlotFor: slots.named,
+            isLeased: true,
+            pool,
+          });
+          return { slots, registry };
+        } catch (error) {
+          // The provider may have been shut down meanwhile.
+          await slots.close();
+          throw error;
+        }
       };
       const { slots, registry } = await begin().finally(() => pool?.release());
       const close = once(async () => {

@@ -1,4 +1,9 @@
 export type { ConnectionEvent } from "./connection-event.ts";
+export type {
+  ConnectionOperation,
+  ConnectionOperationDetails,
+  ConnectionTelemetry,
+} from "./connection-telemetry.ts";
 export { createDurableSessions } from "./create-durable-sessions.ts";
 export {
   createDurableAgent,
@@ -43,16 +48,10 @@ export {
 export type { ConnectionMode } from "./run-scope.ts";
 export { withConnections, type WithConnectionsOptions } from "./with-connections.ts";
 export type { ConnectionToolSet } from "./connection-tool-set.ts";
-export {
-  type ConnectionContext,
-  type ConnectionStart,
-  type ConnectionToken,
-  type ConnectionToolSchemas,
-  defineMcpClientConnection,
-  type McpClientConnection,
-  type McpClientConnectionOptions,
-  type StatefulSessionOptions,
-} from "./define-connection.ts";
+export type { ConnectionToken, McpClientConnectionOptions } from "./client-connection-options.ts";
+export type { ConnectionContext, ConnectionToolSchemas } from "./connection-options.ts";
+export { defineMcpClientConnection, type McpClientConnection } from "./define-connection.ts";
+export type { ConnectionStart, StatefulSessionOptions } from "./session-options.ts";
 export {
   encryptStore,
   type EncryptStoreOptions,

@@ -225,6 +225,20 @@ export function createRunPool({
         tell("hit");
       });
       let isOpened = found !== undefined;
+      const withKept: NonNullable<RegistryConnection["withKept"]> = async (open) => {
+        throwIfOver();
+        return await counted(() =>
+          connecting(async () => {
+            await makeReady();
+            throwIfOver();
+            const client = await open(pooled.connection);
+            throwIfOver();
+            if (!isOpened) tell("opened");
+            isOpened = true;
+            return client;
+          }),
+        );
+      };
 
       return {
         name,
@@ -242,8 +256,12 @@ export function createRunPool({
         },
         // Tools are bound to it before it is known whether what was found is still of use.
         lossNotices: pooled.connection.lossNotices && {
+          take: () => pooled.connection.lossNotices!.take(),
           mark: (...result) => pooled.connection.lossNotices!.mark(...result),
           tell: async (...result) => await pooled.connection.lossNotices!.tell(...result),
+        },
+        get trace() {
+          return pooled.connection.trace;
         },
         restoreError: (error) => pooled.connection.restoreError(error),
         abortSignal: runSignal,
@@ -252,20 +270,8 @@ export function createRunPool({
           isHandedOut = true;
           return pooled.connection.createFetch();
         },
-        async client() {
-          throwIfOver();
-          return await counted(() =>
-            connecting(async () => {
-              await makeReady();
-              throwIfOver();
-              const client = await pooled.connection.client();
-              throwIfOver();
-              if (!isOpened) tell("opened");
-              isOpened = true;
-              return forRun(client);
-            }),
-          );
-        },
+        client: async () => forRun(await withKept((kept) => kept.client())),
+        withKept,
         async probe(signal) {
           throwIfOver();
           isUsed = true;

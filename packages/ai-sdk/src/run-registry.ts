@@ -5,12 +5,13 @@ import {
   principalParts,
 } from "@durable-mcp/core";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 import {
   type ConnectionRegistry,
   createConnectionRegistry,
   type OwnedRegistry,
 } from "./connection-registry.ts";
-import type { ConnectionContext } from "./define-connection.ts";
+import type { ConnectionContext } from "./connection-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
 import { mayBeKept } from "./may-be-kept.ts";
@@ -25,11 +26,18 @@ import { createStepTime, type StepTime } from "./step-time.ts";
 
 type Connections = Readonly<Record<string, McpConnection>>;
 
+/**
+ * How long the server of an isolated session has to end it, in milliseconds: less than closing a
+ * connection takes at most, so that a server that hangs is reported once.
+ */
+const endTimeoutMs = 4_000;
+
 /** What registries of one provider have in common. */
 export interface RegistryFactory {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => Connections;
   readonly emit: (event: ConnectionEvent) => void;
+  readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
   /** Has something closed when the process is to end; returns how to forget it. */
   readonly track: (close: () => Promise<void>) => () => void;
@@ -63,7 +71,7 @@ interface Use {
 
 /** Creates the registry of a step, with what the runs inside it need. */
 export function createRunRegistry(
-  { declaredFor, emit, now, track }: RegistryFactory,
+  { declaredFor, emit, telemetry, now, track }: RegistryFactory,
   {
     declared,
     principal,
@@ -87,7 +95,7 @@ export function createRunRegistry(
     const { signal, isActive } = time;
     const context: ConnectionContext = { principal: user, connection, abortSignal: signal };
     return definition.type === "mcp-stdio"
-      ? definition[openConnection]({ context, isActive, emit: own })
+      ? definition[openConnection]({ context, isActive, emit: own, telemetry })
       : createRegistryConnection({
           definition,
           slot: slot?.slot,
@@ -96,6 +104,7 @@ export function createRunRegistry(
           context,
           isActive,
           emit: own,
+          telemetry,
         });
   };
 
@@ -123,6 +132,8 @@ export function createRunRegistry(
   const isolate = (use: Use): RegistryConnection => {
     const { connection, definition } = use;
     if (!hasSession(definition)) return connect(use, undefined);
+    // A session is always somebody's, also one that nobody finds again.
+    principalParts(use.principal);
     const slot = createSessionSlot();
     const isolated = connect(use, { slot });
     return {
@@ -136,6 +147,7 @@ export function createRunRegistry(
           connection,
           principal: use.principal!,
           snapshot,
+          timeoutMs: endTimeoutMs,
           now,
         });
         const { terminated, status, reason = "refused" } = outcome;
@@ -162,6 +174,7 @@ export function createRunRegistry(
     if (found !== undefined) return found;
     const opening = (async () => {
       const stored = await namedSlotFor(slot, user, definition);
+      root.throwIfDisposed();
       const opened = connectPooled({ ...use, step }, stored, name);
       root.adopt(opened);
       return opened;
@@ -193,8 +206,12 @@ export function createRunRegistry(
       step: createStepTime(outer.step.signal, nestedSignal),
     };
     checkModes(modes, own.declared);
-    own.step.signal.throwIfAborted();
-    around.throwIfDisposed();
+    const throwIfOver = () => {
+      nestedSignal?.throwIfAborted();
+      around.throwIfDisposed();
+      own.step.signal.throwIfAborted();
+    };
+    throwIfOver();
     const borrowed = new Set<RegistryConnection>();
     const connecting = Object.entries(own.declared).map(async ([connection, definition]) => {
       const mode = (Object.hasOwn(modes, connection) && modes[connection]) || "inherit";
@@ -212,8 +229,11 @@ export function createRunRegistry(
       borrowed.add(shared);
       return shared;
     });
+    const connections = await Promise.all(connecting);
+    // Loading a named session may have taken a while.
+    throwIfOver();
     const nested = createConnectionRegistry({
-      connections: await Promise.all(connecting),
+      connections,
       borrowed,
       useBorrowed: around.use,
       abortSignal: own.step.signal,
@@ -245,14 +265,17 @@ export function createRunRegistry(
   return root.registry;
 }
 
-function checkModes(modes: Readonly<Record<string, ConnectionMode>>, declared: Connections): void {
+function checkModes(
+  modes: Readonly<Record<string, ConnectionMode | undefined>>,
+  declared: Connections,
+): void {
   for (const [connection, mode] of Object.entries(modes)) {
     const field = `connections.${connection}`;
     if (!Object.hasOwn(declared, connection)) {
       throw invalid(field, `is not declared. Declared: ${Object.keys(declared).join(", ")}.`);
     }
-    if (mode === "inherit" || mode === "isolate") continue;
-    const name = (mode as { named?: unknown } | undefined)?.named;
+    if (mode === undefined || mode === "inherit" || mode === "isolate") continue;
+    const name = (mode as { named?: unknown } | null)?.named;
     if (name === undefined) throw invalid(field, `must be "inherit", "isolate" or { named }.`);
     checkSessionName(name, `${field}.named`);
   }

@@ -13,7 +13,7 @@ export type ConnectionMode = "inherit" | "isolate" | { readonly named: string };
 
 /** What a nested run has. */
 export interface NestOptions {
-  readonly modes: Readonly<Record<string, ConnectionMode>>;
+  readonly modes: Readonly<Record<string, ConnectionMode | undefined>>;
   /** @default that of the run around it */
   readonly principal?: Principal | undefined;
   readonly abortSignal?: AbortSignal | undefined;

@@ -31,7 +31,7 @@ export async function withConnections<
   T,
   CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
 >(
-  modes: { readonly [NAME in keyof CONNECTIONS & string]?: ConnectionMode },
+  modes: { readonly [NAME in keyof CONNECTIONS & string]?: ConnectionMode | undefined },
   use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
   options: WithConnectionsOptions = {},
 ): Promise<T> {
@@ -39,7 +39,7 @@ export async function withConnections<
   if (around === undefined) throw runRequired("withConnections");
   const { principal, abortSignal } = options;
   const nested = await around.nest({
-    modes: modes as Record<string, ConnectionMode>,
+    modes,
     principal,
     abortSignal,
   });
