@@ -210,7 +210,10 @@ export function createRunPool({
         runSignal.throwIfAborted();
         const { connection, idleSince } = pooled;
         isUsed = true;
-        if (found !== pooled) return await (replacing ?? tell("miss"));
+        if (found !== pooled) {
+          await (replacing ?? pool.settle(key));
+          return replacing ? undefined : tell("miss");
+        }
         if (now() - idleSince >= pool.checkAfterMs) {
           try {
             const timeout = AbortSignal.timeout(connection.connectMs);

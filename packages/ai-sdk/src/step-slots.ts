@@ -76,6 +76,8 @@ export async function loadStepSlots({
     .map(async ([connection, definition]) => {
       return [connection, await load({ connection }, principal, definition)] as const;
     });
+  // All of them, also when one fails: what the others have taken from the pool is given back then.
+  await Promise.allSettled(loading);
   const unnamed = new Map(await Promise.all(loading));
   /** By key. */
   const slots = new Map<string, { slot: SlotName; owner: string; stored: StoredSlot }>();
@@ -108,7 +110,10 @@ export async function loadStepSlots({
   const opened: OpenedSlots = {
     async load(slot, { principal: user, definition, idleTimeoutMs }) {
       const stored = await load(slot, user, definition, idleTimeoutMs);
-      if (isClosed) throw registryDisposed(slot.connection);
+      if (isClosed) {
+        pool?.release(stored.slot);
+        throw registryDisposed(slot.connection);
+      }
       hold(slot, user, stored);
       keepUsed();
       return stored;
