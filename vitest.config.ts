@@ -39,6 +39,8 @@ export default defineConfig({
       project("ai-sdk"),
       project("stores", realServers),
       project("server"),
+      // The engine loads what it has built by itself, past Vite.
+      project("workflow", { ...realServers, execArgv: ["--conditions=@durable-mcp/source"] }),
       project("e2e", realServers),
       project("examples", realServers),
     ],
