@@ -9,9 +9,13 @@ import { createInputCheck } from "./validate-input.ts";
 export interface RunTool {
   readonly description?: string;
   readonly title?: string;
-  /** A schema of AI SDK, with a validator. */
+  /** A schema of AI SDK. Its validator lets everything pass: what does not fit is the model's to correct. */
   readonly inputSchema: any;
-  /** Makes the call in a step. The result is what the model sees. */
+  /**
+   * Checks the input against the schema and makes the call in a step. The result is what the model sees.
+   *
+   * @throws {McpSessionError | Error} which agents tell the model
+   */
   readonly execute: (input: any, options?: any) => Promise<any>;
   /** For agents that ask; the result is in the model's form already. */
   readonly toModelOutput: (result: any) => any;
@@ -19,7 +23,7 @@ export interface RunTool {
 
 /** A closure over names: an agent hands the whole conversation to `execute`, and the log needs none of it. */
 export function createRunTool(
-  { title, description, inputSchema }: OfferedTool,
+  { name, title, description, inputSchema }: OfferedTool,
   call: (input: unknown) => Promise<ToolResult>,
 ): RunTool {
   const findProblem = createInputCheck(inputSchema);
@@ -28,15 +32,13 @@ export function createRunTool(
   return {
     ...(description !== undefined && { description }),
     ...(title !== undefined && { title }),
-    inputSchema: jsonSchema(plainSchema, {
-      validate(value) {
-        const problem = findProblem(value);
-        return problem === undefined
-          ? { success: true, value }
-          : { success: false, error: new Error(problem) };
-      },
-    }),
-    execute: async (input) => await call(input),
+    // `DurableAgent` wants a validator, and ends the run when it says no. `execute` tells the model.
+    inputSchema: jsonSchema(plainSchema, { validate: (value) => ({ success: true, value }) }),
+    async execute(input) {
+      const problem = findProblem(input);
+      if (problem !== undefined) throw new Error(`Invalid input for tool ${name}: ${problem}`);
+      return await call(input);
+    },
     toModelOutput: ({ output }) => output,
   };
 }

@@ -12,6 +12,12 @@ export async function mcpCall(request: CallRequest) {
 }
 mcpCall.maxRetries = 0;
 
+/** As by somebody who forgot `maxRetries`: the engine repeats what was interrupted. */
+export async function repeatedCall(request: CallRequest) {
+  "use step";
+  return await sealed.call(request);
+}
+
 export async function storedSessions(request: SessionsRequest) {
   "use step";
   return await stored.sessions(request);

@@ -1,8 +1,9 @@
 import { durableConnections, type DurableConnectionsOptions } from "@durable-mcp/workflow";
 import { createHook, sleep } from "workflow";
-import { mcpCall, mcpSessions, storedCall, storedSessions } from "./mcp-steps.ts";
+import { mcpCall, mcpSessions, repeatedCall, storedCall, storedSessions } from "./mcp-steps.ts";
 
 const sealedSteps = { sessions: mcpSessions, call: mcpCall };
+const repeatedSteps = { sessions: mcpSessions, call: repeatedCall };
 const storedSteps = { sessions: storedSessions, call: storedCall };
 
 /** Calls that are made at once, the next ones when all have answered; or what happens in between. */
@@ -14,6 +15,7 @@ export type ScriptedTurn =
 export interface ScriptedRun extends Omit<DurableConnectionsOptions, "steps"> {
   readonly turns: readonly ScriptedTurn[];
   readonly isStored?: boolean;
+  readonly isRepeated?: boolean;
   readonly endsSessions?: boolean;
 }
 
@@ -21,11 +23,12 @@ export interface ScriptedRun extends Omit<DurableConnectionsOptions, "steps"> {
 export async function scripted({
   turns,
   isStored = false,
+  isRepeated = false,
   endsSessions = false,
   ...options
 }: ScriptedRun) {
   "use workflow";
-  const steps = isStored ? storedSteps : sealedSteps;
+  const steps = isStored ? storedSteps : isRepeated ? repeatedSteps : sealedSteps;
   const mcp = await durableConnections({ ...options, steps });
   const results: unknown[][] = [];
   for (const turn of turns) {
