@@ -51,7 +51,7 @@ test("it is told that an outcome is unknown", async () => {
   const server = await startNotes();
   server.intercept((request, response) => {
     if (request.message?.method !== "tools/call") return "next";
-    response.destroy();
+    return void response.destroy();
   });
   const { messages } = await (await turn([[add("milk")]])).returnValue;
   expect(toolOutputs(messages)[0]![0]).toEqual({

@@ -122,7 +122,9 @@ test("a result that is not a text reaches the model as what it is", async () => 
       { type: "audio", data: "aGk=", mimeType: "audio/wav" },
     ];
     response.writeHead(200, { "content-type": "application/json" });
-    response.end(JSON.stringify({ jsonrpc: "2.0", id: request.message.id, result: { content } }));
+    return void response.end(
+      JSON.stringify({ jsonrpc: "2.0", id: request.message.id, result: { content } }),
+    );
   });
   const { results } = await app.scripted({ turns: [[list]] });
   expect(results[0]![0]).toEqual({
@@ -141,7 +143,7 @@ test("what a tool or the server refuses is the result of its call", async () => 
     if (request.message?.params?.name !== "list_notes") return "next";
     response.writeHead(200, { "content-type": "application/json" });
     const error = { code: -32602, message: "No such page." };
-    response.end(JSON.stringify({ jsonrpc: "2.0", id: request.message.id, error }));
+    return void response.end(JSON.stringify({ jsonrpc: "2.0", id: request.message.id, error }));
   });
   const { results } = await app.scripted({ turns: [[{ tool: "notes__fail" }], [list]] });
   expect(textOf(results[0]![0])).toContain("The pencil broke.");
@@ -166,7 +168,7 @@ test("a run may insist on its servers: the step is repeated until one is there",
   server.intercept((_, response) => {
     if (refusals >= 2) return "next";
     refusals += 1;
-    response.writeHead(503).end();
+    return void response.writeHead(503).end();
   });
   const { results } = await app.scripted({ onUnavailable: "throw", turns: [[list]] });
   expect(textOf(results[0]![0])).toBe("");

@@ -33,15 +33,16 @@ for (const isStored of [false, true]) {
 test("with a store there is nothing of the sessions in the log, otherwise they are in it sealed", async () => {
   await startNotes();
   const sealedText = /eyJhbGciOiJkaXIi[\w.-]{200,}/;
-  const logOf = async (isStored: boolean) => {
-    const run = await app.beginScripted({ isStored, sessionId: "whole", turns: [[list]] });
-    await run.returnValue;
-    const events = await app.world.world.events.list({ runId: run.runId });
-    return Buffer.concat(events.data.flatMap(bytesIn)).toString("utf8");
-  };
   expect(await logOf(true)).not.toMatch(sealedText);
   expect(await logOf(false)).toMatch(sealedText);
 });
+
+async function logOf(isStored: boolean): Promise<string> {
+  const run = await app.beginScripted({ isStored, sessionId: "whole", turns: [[list]] });
+  await run.returnValue;
+  const events = await app.world.world.events.list({ runId: run.runId });
+  return Buffer.concat(events.data.flatMap(bytesIn)).toString("utf8");
+}
 
 function bytesIn(value: unknown): Uint8Array[] {
   if (value instanceof Uint8Array) return [value];

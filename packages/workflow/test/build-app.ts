@@ -56,20 +56,20 @@ class AppBuilder extends BaseBuilder {
       outfile: workflows,
       bundleFinalOutput: false,
     });
-    const ids = <KEY extends string>(
-      files: Record<string, Record<string, Record<KEY, string>>> = {},
-      key: KEY,
-    ) =>
-      Object.fromEntries(
-        Object.values(files).flatMap((file) =>
-          Object.entries(file).map(([functionName, { [key]: id }]) => [functionName, id] as const),
-        ),
-      );
     return {
       workflows,
       steps,
-      workflowIds: ids(manifest.workflows, "workflowId"),
-      stepIds: ids(manifest.steps, "stepId"),
+      workflowIds: idsIn(manifest.workflows, "workflowId"),
+      stepIds: idsIn(manifest.steps, "stepId"),
     };
   }
+}
+
+/** The ids by function, of a manifest that has them by file. */
+function idsIn<KEY extends string>(
+  files: Record<string, Record<string, Record<KEY, string>>> = {},
+  key: KEY,
+): Record<string, string> {
+  const functions = Object.values(files).flatMap((file) => Object.entries(file));
+  return Object.fromEntries(functions.map(([name, { [key]: id }]) => [name, id]));
 }

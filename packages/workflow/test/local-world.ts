@@ -16,12 +16,8 @@ export async function startLocalWorld(
   dataDir = mkdtempSync(join(tmpdir(), "durable-mcp-workflow-")),
 ) {
   const world = createLocalWorld({ dataDir });
-  const handler = async (path: string): Promise<Handler> => {
-    const { POST } = (await import(pathToFileURL(path).href)) as { POST: Handler };
-    return POST;
-  };
-  world.registerHandler("__wkf_workflow_", await handler(workflows));
-  world.registerHandler("__wkf_step_", await handler(steps));
+  world.registerHandler("__wkf_workflow_", await handlerIn(workflows));
+  world.registerHandler("__wkf_step_", await handlerIn(steps));
   setWorld(world);
   await world.start?.();
   return {
@@ -33,4 +29,9 @@ export async function startLocalWorld(
       rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+async function handlerIn(path: string): Promise<Handler> {
+  const { POST } = (await import(pathToFileURL(path).href)) as { POST: Handler };
+  return POST;
 }

@@ -1,6 +1,6 @@
 import { durableConnections } from "@durable-mcp/workflow";
 import { DurableAgent } from "@workflow/ai/agent";
-import type { ModelMessage, ToolSet, UIMessageChunk } from "ai";
+import type { ModelMessage, UIMessageChunk } from "ai";
 import { createHook, getWritable } from "workflow";
 import { mcpCall, mcpSessions } from "./mcp-steps.ts";
 import { scriptedModel } from "./scripted-model.ts";
@@ -30,7 +30,7 @@ export async function agentTurn({ principal, prompt, state, approval }: AgentRun
       },
     };
   }
-  const agent = new DurableAgent({ model: scriptedModel, tools: tools as ToolSet });
+  const agent = new DurableAgent({ model: scriptedModel, tools });
   const messages: ModelMessage[] = [{ role: "user", content: prompt }];
   const result = await agent.stream({ messages, writable: getWritable<UIMessageChunk>() });
   return { messages: result.messages, state: mcp.state };
