@@ -32,6 +32,12 @@ const realServers: TestOptions = {
   typecheck: { enabled: false },
 };
 
+/** The engine loads what it has built by itself, past Vite. */
+const ofTheEngine: TestOptions = {
+  ...realServers,
+  execArgv: ["--conditions=@durable-mcp/source"],
+};
+
 export default defineConfig({
   test: {
     projects: [
@@ -39,8 +45,8 @@ export default defineConfig({
       project("ai-sdk"),
       project("stores", realServers),
       project("server"),
-      // The engine loads what it has built by itself, past Vite.
-      project("workflow", { ...realServers, execArgv: ["--conditions=@durable-mcp/source"] }),
+      project("workflow", ofTheEngine),
+      project("e2e/workflow-5", ofTheEngine),
       project("e2e", realServers),
       project("examples", realServers),
     ],
