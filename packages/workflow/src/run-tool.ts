@@ -1,4 +1,5 @@
 import { jsonSchema } from "ai";
+import { agentSchema } from "./agent-schema.ts";
 import type { OfferedTool, ToolResult } from "./step-protocol.ts";
 import { createInputCheck } from "./validate-input.ts";
 
@@ -27,13 +28,13 @@ export function createRunTool(
   call: (input: unknown) => Promise<ToolResult>,
 ): RunTool {
   const findProblem = createInputCheck(inputSchema);
-  // An agent may compile it for one dialect, and refuses a schema that names another.
-  const { $schema: _, ...plainSchema } = inputSchema;
   return {
     ...(description !== undefined && { description }),
     ...(title !== undefined && { title }),
     // `DurableAgent` wants a validator, and ends the run when it says no. `execute` tells the model.
-    inputSchema: jsonSchema(plainSchema, { validate: (value) => ({ success: true, value }) }),
+    inputSchema: jsonSchema(agentSchema(inputSchema), {
+      validate: (value) => ({ success: true, value }),
+    }),
     async execute(input) {
       const problem = findProblem(input);
       if (problem !== undefined) throw new Error(`Invalid input for tool ${name}: ${problem}`);

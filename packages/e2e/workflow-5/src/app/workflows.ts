@@ -47,7 +47,6 @@ function withApproval(
   calls: readonly { readonly toolCallId: string }[],
   approved: boolean,
 ): ModelMessage[] {
-  const approvalId = (toolCallId: string) => `approval-${toolCallId}`;
   return [
     ...messages,
     {
@@ -55,14 +54,14 @@ function withApproval(
       content: calls.map(({ toolCallId }) => ({
         type: "tool-approval-request",
         toolCallId,
-        approvalId: approvalId(toolCallId),
+        approvalId: `approval-${toolCallId}`,
       })),
     },
     {
       role: "tool",
       content: calls.map(({ toolCallId }) => ({
         type: "tool-approval-response",
-        approvalId: approvalId(toolCallId),
+        approvalId: `approval-${toolCallId}`,
         approved,
       })),
     },
