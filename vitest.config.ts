@@ -49,6 +49,7 @@ export default defineConfig({
       project("e2e/workflow-5", ofTheEngine),
       project("e2e", realServers),
       project("examples", realServers),
+      project("examples/workflow", ofTheEngine),
     ],
     // .ci/run counts the tests from this report.
     reporters: process.env["CI"]
