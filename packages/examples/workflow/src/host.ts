@@ -74,6 +74,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     response.writeHead(500).end(String(error));
   }
 }
+// The engine keeps its connections for 30 seconds; closed under its hands, a job would have to be repeated.
+server.keepAliveTimeout = 60_000;
 server.listen(Number(port), "127.0.0.1");
 await once(server, "listening");
 await world.start?.();

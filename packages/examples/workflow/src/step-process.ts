@@ -24,6 +24,13 @@ const queue: typeof world.queue = async (...message) => {
 };
 setWorld({ ...world, queue });
 
+/** What the engine still writes after it has answered, it hands to the platform in this way. */
+const unfinished: Promise<unknown>[] = [];
+const waitUntil = (promise: Promise<unknown>) => void unfinished.push(promise);
+Object.assign(globalThis, {
+  [Symbol.for("@vercel/request-context")]: { get: () => ({ waitUntil }) },
+});
+
 const { headers, body } = JSON.parse(await text(process.stdin)) as {
   headers: Record<string, string>;
   body: string;
@@ -33,4 +40,5 @@ const { POST } = (await import(pathToFileURL(bundles.step).href)) as {
 };
 const response = await POST(new Request(host, { method: "POST", headers, body }));
 process.stdout.write(JSON.stringify({ status: response.status, body: await response.text() }));
+await Promise.all(unfinished);
 await world.close?.();
