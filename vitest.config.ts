@@ -1,11 +1,16 @@
+import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { compileCache } from "./packages/e2e/src/compile-cache.ts";
 
 // Workspace packages resolve to their source; the rest are Vite's own defaults, which a list of ours replaces.
 const conditions = ["@durable-mcp/source", "module", "node", "development|production"];
 
 type TestOptions = NonNullable<TestProjectInlineConfiguration["test"]>;
 
-/** The tests of one package, beside its source: `*.test.ts` and, checked by `tsc`, `*.test-d.ts`. */
+/**
+ * The tests of one package, beside its source: `*.test.ts` and, checked by `tsc`, `*.test-d.ts`. Files share workers
+ * and what they import: a file that replaces a module or a global puts it back.
+ */
 function project(name: string, options: TestOptions = {}): TestProjectInlineConfiguration {
   return {
     root: `packages/${name}`,
@@ -14,7 +19,12 @@ function project(name: string, options: TestOptions = {}): TestProjectInlineConf
     test: {
       name,
       include: ["src/**/*.test.ts"],
-      maxWorkers: "100%",
+      isolate: false,
+      // More than there are cores: these tests also wait, for timers and sockets.
+      maxWorkers: Math.ceil(availableParallelism() * 1.5),
+      // For a machine that is busy with other work as well; a test that hangs fails all the same.
+      testTimeout: 30_000,
+      expect: { poll: { timeout: 20_000 } },
       // Type errors elsewhere are for `npm run typecheck` to report.
       typecheck: { enabled: true, include: ["src/**/*.test-d.ts"], ignoreSourceErrors: true },
       ...options,
@@ -22,10 +32,12 @@ function project(name: string, options: TestOptions = {}): TestProjectInlineConf
   };
 }
 
-/** Real servers, browsers and processes: after the units, alone, two files at a time. */
+/** Real servers, browsers and processes: after the units, alone, three files at a time, which often wait. */
 const realServers: TestOptions = {
   pool: "forks",
-  maxWorkers: 2,
+  isolate: true,
+  maxWorkers: 3,
+  env: compileCache,
   sequence: { groupOrder: 1 },
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -42,7 +54,11 @@ export default defineConfig({
   test: {
     projects: [
       project("core", { include: ["{src,test}/**/*.test.ts"] }),
-      project("ai-sdk"),
+      project("ai-sdk", {
+        // Its `@opentelemetry/api` 1.9 has modules that only a bundler can resolve.
+        server: { deps: { inline: [/@ai-sdk\/otel/, /@opentelemetry\/api/] } },
+      }),
+      project("langchain"),
       project("stores", realServers),
       project("server"),
       project("workflow", ofTheEngine),

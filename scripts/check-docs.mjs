@@ -111,7 +111,7 @@ function checkTypes() {
 
 /** What a reader can install: our packages, and everything that one of the workspace's packages depends on. */
 function linkDependencies(folder) {
-  for (const name of ["core", "ai-sdk", "stores"])
+  for (const name of ["core", "ai-sdk", "langchain", "stores"])
     link(`packages/${name}`, `node_modules/@durable-mcp/${name}`);
   for (const path of globSync(["packages/*/node_modules/@*/*", "packages/*/node_modules/[!.@]*"], {
     cwd: root,
@@ -227,7 +227,8 @@ function checkReference() {
   };
   const documented = {
     core: ["core/src/index.ts"],
-    "ai-sdk": ["ai-sdk/src/index.ts"],
+    "ai-sdk": ["ai-sdk/src/index.ts", "ai-sdk/src/opentelemetry/index.ts"],
+    langchain: ["langchain/src/index.ts", "langchain/src/middleware.ts"],
     server: ["server/src/index.ts", "server/src/node.ts"],
     stores: [
       ...["core/src/store-driver.ts", "core/src/testing/index.ts"],

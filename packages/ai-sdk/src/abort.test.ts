@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../test/notebook-server.ts";
 import { alice, callForText, callTool, startApplication } from "../test/step.ts";
-import { defineMcpClientConnection, type McpClientConnectionOptions } from "./define-connection.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
 
 const notebook = ({ url }: NotebookServer, options: Partial<McpClientConnectionOptions> = {}) =>
   defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });

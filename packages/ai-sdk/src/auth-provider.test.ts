@@ -3,11 +3,9 @@ import { describe, expect, test } from "vitest";
 import { sendJson, sendText } from "../test/http-server.ts";
 import { type NotebookServer, startNotebookServer } from "../test/notebook-server.ts";
 import { alice, bob, callTool, startApplication } from "../test/step.ts";
-import {
-  type ConnectionContext,
-  defineMcpClientConnection,
-  type McpClientConnectionOptions,
-} from "./define-connection.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import type { ConnectionContext } from "./connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
 
 /** An OAuth client that is logged in; asked to log in again, it has nowhere to go. */
 const loggedIn = (token: string): OAuthClientProvider => ({

@@ -1,4 +1,5 @@
 import { McpSessionError, sessionFailure, type SessionSlot } from "@durable-mcp/core";
+import { systemCode } from "./error-causes.ts";
 
 /**
  * The `McpSessionError` behind a client's error: thrown by a fetch of ours, or delivered by the
@@ -56,21 +57,6 @@ function reason(status: unknown, code: string | undefined): string {
   if (typeof status === "number") return ` with HTTP ${status}`;
   if (code !== undefined) return ` (${code})`;
   return "; the cause of the thrown error says why";
-}
-
-/** Further down there is no cause worth naming, or the chain is a circle. */
-const maxCauses = 10;
-
-/** The first code of a system error in a chain of causes, such as `ECONNREFUSED`. */
-function systemCode(error: unknown): string | undefined {
-  let current = error;
-  for (let depth = 0; depth < maxCauses; depth += 1) {
-    if (typeof current !== "object" || current === null) return undefined;
-    const { code, cause } = current as { code?: unknown; cause?: unknown };
-    if (typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code)) return code;
-    current = cause;
-  }
-  return undefined;
 }
 
 function withConnection(error: McpSessionError, connection: string): McpSessionError {

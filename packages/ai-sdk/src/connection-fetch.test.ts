@@ -2,11 +2,9 @@ import { describe, expect, test } from "vitest";
 import { authorizations, countedTokens, refuse } from "../test/counted-tokens.ts";
 import { startNotebookServer } from "../test/notebook-server.ts";
 import { alice, callTool, startApplication } from "../test/step.ts";
-import {
-  type ConnectionContext,
-  defineMcpClientConnection,
-  type McpClientConnectionOptions,
-} from "./define-connection.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import type { ConnectionContext } from "./connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
 
 type Options = Partial<McpClientConnectionOptions>;
 

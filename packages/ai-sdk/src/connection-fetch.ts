@@ -1,10 +1,8 @@
 import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import type {
-  ConnectionContext,
-  ConnectionToken,
-  McpClientConnection,
-} from "./define-connection.ts";
+import type { ConnectionToken } from "./client-connection-options.ts";
+import type { ConnectionContext } from "./connection-options.ts";
+import type { McpClientConnection } from "./define-connection.ts";
 import { isHeaderValue } from "./header-value.ts";
 import { once } from "./once.ts";
 import { scrubSecrets } from "./scrub-secrets.ts";
@@ -26,6 +24,8 @@ export interface ConnectionFetch {
   readonly fetchForOrigin: Fetch;
   /** The definition's headers, for a client that sets them itself. */
   readonly headers: () => Promise<Record<string, string>>;
+  /** Has headers and token resolved anew, for another step. */
+  readonly renew: () => void;
   /** The status of the last answer to an `initialize`; tells an old server from a failure. */
   readonly initializeStatus: number | undefined;
 }
@@ -47,8 +47,10 @@ export function createConnectionFetch({
   now: () => number;
 }): ConnectionFetch {
   const url = new URL(options.url);
-  const resolveHeaders = once(() => resolveAll(options.headers ?? {}, context));
-  const tokens = options.auth && createTokenCache(options.auth.getToken, context, now);
+  const startHeaders = () => once(() => resolveAll(options.headers ?? {}, context));
+  const startTokens = () => options.auth && createTokenCache(options.auth.getToken, context, now);
+  let resolveHeaders = startHeaders();
+  let tokens = startTokens();
   let initializeStatus: number | undefined;
 
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
@@ -72,13 +74,14 @@ export function createConnectionFetch({
       const authorization = headers.get("authorization") ?? "";
       return await scrubAnswer(response, [authorization, ...Object.values(ownHeaders)]);
     };
-    const token = await tokens?.get();
+    const cache = tokens;
+    const token = await cache?.get();
     const response = await attempt(token);
-    if (response.status !== 401 || tokens === undefined || token === undefined) return response;
-    tokens.evict(token);
+    if (response.status !== 401 || cache === undefined || token === undefined) return response;
+    cache.evict(token);
     if (init.body instanceof ReadableStream) return response;
     await response.body?.cancel();
-    return await attempt(await tokens.get());
+    return await attempt(await cache.get());
   };
 
   const createFetch =
@@ -110,7 +113,11 @@ export function createConnectionFetch({
     // The client sets its tokens itself, and its OAuth requests, which may go to the same origin,
     // are to have none.
     fetchForOrigin: createFetch(() => true, sendToServer),
-    headers: resolveHeaders,
+    headers: () => resolveHeaders(),
+    renew() {
+      resolveHeaders = startHeaders();
+      tokens = startTokens();
+    },
     get initializeStatus() {
       return initializeStatus;
     },

@@ -1,14 +1,18 @@
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
-import { type ConnectionRegistry, createConnectionRegistry } from "./connection-registry.ts";
+import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { ConnectionTelemetry } from "./connection-telemetry.ts";
+import { type ConnectionPoolOptions, createConnectionPool } from "./connection-pool.ts";
+import { createRunPool } from "./run-pool.ts";
 import { checkConnections } from "./check-connections.ts";
-import { isStateful } from "./define-connection.ts";
 import type { McpConnection } from "./mcp-connection.ts";
-import { openConnection } from "./open-connection.ts";
-import { createRegistryConnection } from "./registry-connection.ts";
-import { registerInternals, type StepSlot } from "./provider-internals.ts";
+import { tellTelemetry } from "./operation-tracer.ts";
+import { type ProviderInternals, registerInternals } from "./provider-internals.ts";
+import { createRunRegistry } from "./run-registry.ts";
+import { slotName, type SlotName } from "./slot-name.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "./session-state.ts";
 import { terminateConnections, type TerminateConnectionResult } from "./terminate-connections.ts";
+import { within } from "./within.ts";
 
 type Connections = Record<string, McpConnection>;
 
@@ -18,8 +22,15 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
    * lower case: `^[a-z][a-z0-9]*([_-][a-z0-9]+)*$`.
    */
   connections: CONNECTIONS | ((principal: Principal | undefined) => CONNECTIONS);
+  /**
+   * Keeps live clients, and stdio servers, between the runs of one agent session and principal in
+   * this process; never for another one. For processes that live long. @default none
+   */
+  pool?: ConnectionPoolOptions | undefined;
   /** Told what happens to connections and their sessions. */
   onEvent?: ((event: ConnectionEvent) => void) | undefined;
+  /** Measures what connections do: `openTelemetry()`, for example. @default none */
+  telemetry?: ConnectionTelemetry | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   now?: (() => number) | undefined;
 }
@@ -32,12 +43,14 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * @param options.state `session.state` of the agent session: data from outside, parsed strictly
    * @param options.principal on whose behalf; never taken from the state. Needed as soon as one
    *   connection is stateful
+   * @param options.sessionId names the agent session to the provider's pool. Not pooled without it
    * @param options.abortSignal ends handshakes and listings of the step
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
    */
   create(options: {
     state?: unknown;
     principal?: Principal | undefined;
+    sessionId?: string | undefined;
     abortSignal?: AbortSignal | undefined;
   }): ConnectionRegistry<CONNECTIONS>;
   /**
@@ -71,6 +84,15 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
       timeoutMs?: number | undefined;
     },
   ): Promise<{ session: SESSION; results: TerminateConnectionResult[] }>;
+  /**
+   * For the end of the process, such as on SIGTERM: closes all that is open (registries, runs,
+   * leases) and writes what changed: durable sessions are saved, `onClose` of each run is called.
+   * What still runs fails at its next use of a connection, and no registry can be created any more.
+   * Never rejects; a run whose `onClose` fails rejects itself.
+   *
+   * @param options.timeoutMs how long to wait for all of it, in milliseconds. @default 10000
+   */
+  shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
 }
 
 /**
@@ -90,12 +112,15 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
  */
 export function createConnectionProvider<CONNECTIONS extends Connections>({
   connections,
+  pool: poolOptions,
   onEvent,
+  telemetry,
   now = Date.now,
 }: ConnectionProviderOptions<CONNECTIONS>): ConnectionProvider<CONNECTIONS> {
   if (typeof connections !== "function") checkConnections(connections);
   const slotsOf = new WeakMap<object, ReadonlyMap<string, SeededSlot>>();
   const emit = (event: ConnectionEvent) => {
+    tellTelemetry(telemetry, event);
     try {
       onEvent?.(event);
     } catch {
@@ -108,54 +133,58 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
     return declared;
   };
 
-  const createRegistry = ({
-    declared,
-    principal,
-    abortSignal,
-    slotFor,
-  }: {
-    declared: CONNECTIONS;
-    principal: Principal | undefined;
-    abortSignal: AbortSignal | undefined;
-    /** The slot of a stateful connection. */
-    slotFor: (connection: string) => StepSlot;
-  }): ConnectionRegistry<CONNECTIONS> => {
-    const closing = new AbortController();
-    const signal = abortSignal ? AbortSignal.any([abortSignal, closing.signal]) : closing.signal;
-    let isActive = true;
-    return createConnectionRegistry({
-      connections: Object.entries(declared).map(([connection, definition]) => {
-        const context = { principal, connection, abortSignal: signal };
-        const step = { context, isActive: () => isActive, emit };
-        return definition.type === "mcp-stdio"
-          ? definition[openConnection](step)
-          : createRegistryConnection({
-              definition,
-              ...(isStateful(definition) ? slotFor(connection) : { slot: undefined }),
-              now,
-              ...step,
-            });
-      }),
-      emit,
-      endStep(phase) {
-        isActive = false;
-        if (phase === "closed") closing.abort();
-      },
-    }) as unknown as ConnectionRegistry<CONNECTIONS>;
+  const pool = poolOptions && createConnectionPool({ options: poolOptions, emit, now });
+  const poolFor = (scope: readonly unknown[]) => pool && createRunPool({ pool, scope, emit, now });
+  let namespaces = 0;
+  const createNamespace = () => (namespaces += 1);
+  const ownNamespace = createNamespace();
+  const open = new Set<() => Promise<void>>();
+  let isShutDown = false;
+  const track = (close: () => Promise<void>) => {
+    // An entry of its own, whatever else is closed by the same function.
+    const entry = () => close();
+    open.add(entry);
+    return () => void open.delete(entry);
+  };
+
+  const createRegistry: ProviderInternals<CONNECTIONS>["createRegistry"] = (options) => {
+    if (isShutDown) {
+      throw new McpSessionError(
+        "CONNECTION_UNAVAILABLE",
+        "The connection provider was shut down. Take no new work in a process that is about to end.",
+      );
+    }
+    return createRunRegistry(
+      { declaredFor, emit, telemetry, now, track },
+      options,
+    ) as ConnectionRegistry<any>;
   };
 
   const provider: ConnectionProvider<CONNECTIONS> = {
-    create({ state, principal, abortSignal }) {
+    create({ state, principal, sessionId, abortSignal }) {
       const declared = declaredFor(principal);
+      const runPool = sessionId === undefined ? undefined : poolFor([ownNamespace, sessionId]);
       const slots = new Map<string, SeededSlot>();
-      const slotFor = (connection: string) => {
-        const key = sessionKey({ connection, principal: principal as Principal });
-        const seeded = seedSlot(state, key);
-        if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
+      const seed = (slot: SlotName, user: Principal, definition: McpConnection) => {
+        const key = sessionKey({ connection: slotName(slot), principal: user });
+        const seeded = seedSlot(
+          state,
+          key,
+          runPool && ((snapshot) => runPool.createSlot(slot, user, definition, snapshot)),
+        );
+        if (seeded.isDiscarded) emit({ type: "discarded", ...slot, reason: "invalid" });
         slots.set(key, seeded);
         return { slot: seeded.slot };
       };
-      const registry = createRegistry({ declared, principal, abortSignal, slotFor });
+      const registry = createRegistry({
+        declared,
+        principal,
+        abortSignal,
+        slotFor: (connection) =>
+          seed({ connection }, principal as Principal, declared[connection]!),
+        namedSlotFor: seed,
+        pool: runPool,
+      });
       slotsOf.set(registry, slots);
       return registry;
     },
@@ -185,7 +214,17 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       );
       return await terminateConnections({ session, definitions, principal, timeoutMs, emit, now });
     },
+
+    async shutdown({ timeoutMs = 10_000 } = {}) {
+      isShutDown = true;
+      const closings = [...open].toReversed().map((close) => close());
+      const closeAll = async () => {
+        await Promise.allSettled(closings);
+        await pool?.close();
+      };
+      await within(timeoutMs, closeAll());
+    },
   };
-  registerInternals(provider, { declaredFor, createRegistry });
+  registerInternals(provider, { declaredFor, createRegistry, track, poolFor, createNamespace });
   return provider;
 }

@@ -1,12 +1,30 @@
-import type { MCPClient } from "@ai-sdk/mcp";
+import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ToolSet } from "ai";
+import { callTool, type CallOptions } from "./call-tool.ts";
+import { type Closable, closeInTurn } from "./close-in-turn.ts";
+import { closeConnection } from "./close-connection.ts";
 import { connectionUnavailable, withoutCause } from "./connection-error.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { connectionTools } from "./connection-tools.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
+import { tracedClient } from "./traced-client.ts";
+import { registryDisposed } from "./registry-disposed.ts";
+import { registerHooks } from "./registry-hooks.ts";
+import { enterScope, type RunScope } from "./run-scope.ts";
+import { untilAborted } from "./until-aborted.ts";
+import { type ReadyOptions, waitUntilReady } from "./wait-until-ready.ts";
+import { within } from "./within.ts";
+
+export interface RunOptions {
+  /**
+   * Called once when the clients are closed, whatever became of the run, and on `shutdown` of the
+   * provider too: the place to commit and to save.
+   */
+  readonly onClose?: (() => void | Promise<void>) | undefined;
+}
 
 /** A step's live clients, one a connection, built on first use. */
 export interface ConnectionRegistry<
@@ -23,12 +41,17 @@ export interface ConnectionRegistry<
    * The tools of all connections as an AI SDK `ToolSet`, named `<connection>__<tool>`. With a kept
    * tool list nothing is sent.
    *
+   * @param options.connections those of these connections alone. @default all
    * @param options.onUnavailable `"omit"` leaves out the tools of a connection that is down and
    *   reports it in an event; `"throw"` throws. @default "omit"
    * @throws {McpSessionError} with `"throw"`: `CONNECTION_UNAVAILABLE`, or the code that says why.
-   *   The signal's reason when the step is aborted or disposed of meanwhile
+   *   `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is aborted or
+   *   disposed of meanwhile
    */
-  tools(options?: { onUnavailable?: "omit" | "throw" }): Promise<ConnectionToolSet<CONNECTIONS>>;
+  tools(options?: {
+    connections?: readonly (keyof CONNECTIONS & string)[] | undefined;
+    onUnavailable?: "omit" | "throw" | undefined;
+  }): Promise<ConnectionToolSet<CONNECTIONS>>;
   /**
    * The live `@ai-sdk/mcp` client of a connection, for resources, prompts and direct calls.
    *
@@ -46,38 +69,128 @@ export interface ConnectionRegistry<
   /** What the servers say about how to use them, by connection; those that are down are left out. */
   instructions(): Promise<Record<string, string>>;
   /**
-   * Waits for handshakes in flight, for a bounded time, and closes the clients. The servers'
-   * sessions, and what runs in them, go on; stdio servers end.
+   * Runs `use` so that all code below it (tools, sub-agents, libraries, whatever they wait for)
+   * finds this registry with `currentConnections()`. When the outermost run of a registry is over,
+   * the registry is disposed of; that of a lease or of a nested run is left to its owner.
+   *
+   * Read streams to their end inside. An abort of the step's signal closes the clients at once.
+   *
+   * @returns what `use` returned, after everything was closed
+   */
+  run<T>(
+    use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
+    options?: RunOptions,
+  ): Promise<T>;
+  /**
+   * Calls a tool without a model, by the server's name for it, whether or not it is offered to models.
+   *
+   * @param input the tool's arguments. @default {}
+   * @returns the server's result, also when it is one of an error (`isError`)
+   * @throws {McpSessionError} as the tools do
+   */
+  call(
+    connection: keyof CONNECTIONS & string,
+    tool: string,
+    input?: Readonly<Record<string, unknown>>,
+    options?: CallOptions,
+  ): Promise<CallToolResult>;
+  /**
+   * Waits until the server of a connection answers: one that is still starting is asked again, in
+   * growing intervals.
+   *
+   * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` when it did not answer in time; at once what
+   *   waiting does not change, such as a refused token. The signal's reason when it is aborted
+   */
+  ready(connection: keyof CONNECTIONS & string, options?: ReadyOptions): Promise<void>;
+  /**
+   * Waits for handshakes in flight, for a bounded time, and closes the clients, the last one opened
+   * first. The servers' sessions, and what runs in them, go on; stdio servers end. Never rejects:
+   * what could not be closed is the event `close-failed`.
    */
   dispose(): Promise<void>;
 }
 
-/** How long `dispose` waits for handshakes and for each client to close, in milliseconds. */
+/** How long `dispose` waits for handshakes, and then for the clients to close, in milliseconds. */
 const disposeTimeoutMs = 5_000;
 
+/** A registry, and what the runs that belong to it need of it. */
+export interface OwnedRegistry {
+  readonly registry: ConnectionRegistry;
+  readonly scope: RunScope;
+  /** A connection as this registry uses it; `undefined` if none is declared by that name. */
+  readonly connection: (name: string) => RegistryConnection | undefined;
+  /** Has a run inside closed with the registry, before its connections; returns how to forget it. */
+  readonly own: (close: () => Promise<void>) => () => void;
+  /** Notes that a connection is in use, here or in a run inside. */
+  readonly use: (connection: RegistryConnection) => void;
+  /** Notes that all are in use. */
+  readonly useAll: () => void;
+  /** Makes the registry the owner of a connection that it does not itself offer. */
+  readonly adopt: (connection: RegistryConnection) => void;
+  /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
+  readonly throwIfDisposed: () => void;
+}
+
+/**
+ * @param options.borrowed those of `connections` that belong to an enclosing run and are not closed
+ * @param options.useBorrowed told of the first use of each of them
+ * @param options.isLeased whether somebody else disposes of the registry, and a run does not
+ */
 export function createConnectionRegistry({
   connections,
+  borrowed = new Set(),
+  useBorrowed,
+  abortSignal,
+  isLeased,
   emit,
   endStep,
+  scopeOf,
+  track,
 }: {
   connections: readonly RegistryConnection[];
+  borrowed?: ReadonlySet<RegistryConnection> | undefined;
+  useBorrowed?: ((connection: RegistryConnection) => void) | undefined;
+  /** Aborts when the step is to end, and when it has. */
+  abortSignal: AbortSignal;
+  isLeased: boolean;
   emit: (event: ConnectionEvent) => void;
   /** Marks the end of the step (`"closing"`), then aborts what is still under way (`"closed"`). */
   endStep: (phase: "closing" | "closed") => void;
-}): ConnectionRegistry {
+  scopeOf: (registry: ConnectionRegistry) => RunScope;
+  /** Has something closed with what the registry belongs to; returns how to forget it. */
+  track: (close: () => Promise<void>) => () => void;
+}): OwnedRegistry {
   const byName = new Map(connections.map((connection) => [connection.name, connection]));
+  const owned = new Set(connections.filter((connection) => !borrowed.has(connection)));
+  /** In the order in which they were used first. */
+  const opened = new Set<Closable>();
+  /** The runs inside, in the order in which they began. */
+  const inside = new Set<Closable>();
+  const inUse = new Set<RegistryConnection>();
   let disposal: Promise<void> | undefined;
+  let untrack: (() => void) | undefined;
+  let running: ReturnType<typeof startRunning> | undefined;
+
+  const own = (closables: Set<Closable>, close: () => Promise<void>) => {
+    untrack ??= track(() => registry.dispose());
+    const closable = { close };
+    closables.add(closable);
+    return () => void closables.delete(closable);
+  };
+  const use = (connection: RegistryConnection) => {
+    if (inUse.has(connection)) return;
+    inUse.add(connection);
+    if (owned.has(connection)) own(opened, () => closeConnection(connection, emit));
+    else useBorrowed?.(connection);
+  };
 
   const find = (name: string): RegistryConnection => {
-    if (disposal !== undefined) {
-      throw new McpSessionError(
-        "CONNECTION_UNAVAILABLE",
-        `Connection ${name}: the registry was disposed of. Create one for each step.`,
-        { data: { connection: name } },
-      );
-    }
+    if (disposal !== undefined) throw registryDisposed(name);
     const connection = byName.get(name);
-    if (connection !== undefined) return connection;
+    if (connection !== undefined) {
+      use(connection);
+      return connection;
+    }
     throw new McpSessionError(
       "CONNECTION_INVALID",
       `There is no connection ${JSON.stringify(name)}. Declared: ${[...byName.keys()].join(", ")}.`,
@@ -85,17 +198,19 @@ export function createConnectionRegistry({
     );
   };
 
-  /** Runs `use` on all connections at once; of one that is down, says so and has no result. */
+  /** Runs `useOne` on connections all at once; of one that is down, says so and has no result. */
   const collect = async <T>(
-    use: (connection: RegistryConnection) => Promise<T>,
+    names: readonly string[],
+    useOne: (connection: RegistryConnection) => Promise<T>,
     onUnavailable: "omit" | "throw",
   ): Promise<T[]> => {
-    const results = connections.map(async ({ name, origin }) => {
-      const connection = find(name);
+    const results = names.map(find).map(async (connection) => {
+      const { name, origin } = connection;
       try {
-        return [await use(connection)];
+        return [await untilAborted(useOne(connection), abortSignal)];
       } catch (cause) {
         // That the step was aborted or disposed of says nothing about the server.
+        abortSignal.throwIfAborted();
         connection.abortSignal.throwIfAborted();
         const error = connectionUnavailable(cause, name, origin);
         if (onUnavailable === "throw") throw error;
@@ -108,18 +223,60 @@ export function createConnectionRegistry({
 
   const closeAll = async () => {
     endStep("closing");
-    const openings = () => connections.flatMap((connection) => [...connection.openings]);
-    const handshakes = connections.map((connection) => connection.settle());
-    await within(disposeTimeoutMs, Promise.allSettled([...openings(), ...handshakes]));
+    const openings = () => [...owned].flatMap((connection) => [...connection.openings]);
+    const handshakes = [...owned].map((connection) => connection.settle());
+    // First, since they use what is closed next.
+    const insideClosed = closeInTurn({ opened: inside, timeoutMs: 2 * disposeTimeoutMs });
+    const settling = Promise.allSettled([...openings(), ...handshakes, insideClosed]);
+    await within(disposeTimeoutMs, settling);
     endStep("closed");
     // Those, too, that were opened in the meantime.
-    const closings = openings().map(async (opening) => await (await opening).close());
-    const endings = connections.map(async (connection) => {
-      // A session whose start was aborted is being ended.
-      await connection.settle();
-      await connection.endLooseSessions();
-    });
-    await within(disposeTimeoutMs, Promise.allSettled([...closings, ...endings]));
+    const closed = closeInTurn({ opened, timeoutMs: disposeTimeoutMs });
+    await within(disposeTimeoutMs, Promise.all([insideClosed, closed]));
+    untrack?.();
+  };
+
+  const reportNotCommitted = () => {
+    for (const { name } of inUse) {
+      emit({ type: "close-failed", connection: name, reason: "not-committed" });
+    }
+  };
+  const disposeEarly = () => void registry.dispose();
+  /** What all runs of the registry that overlap have in common. */
+  const startRunning = () => {
+    const onClose: NonNullable<RunOptions["onClose"]>[] = [];
+    const failures: unknown[] = [];
+    if (!isLeased) abortSignal.addEventListener("abort", disposeEarly, { once: true });
+    const closeNext = async () => {
+      if (!isLeased) await registry.dispose();
+      for (let call = onClose.shift(); call !== undefined; call = onClose.shift()) {
+        // Of runs that overlap, one that cannot save keeps none of the others from it.
+        try {
+          await call();
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+      if (failures.length > 0) throw failures[0];
+    };
+    let closing = Promise.resolve();
+    /** Once for `shutdown`, once at the end: what the first has failed with, the second fails with too. */
+    const close = async () => {
+      closing = closing.then(closeNext, closeNext);
+      await closing;
+    };
+    const forget = track(close);
+    return {
+      uses: 0,
+      onClose,
+      async end() {
+        this.uses -= 1;
+        if (this.uses > 0) return;
+        running = undefined;
+        abortSignal.removeEventListener("abort", disposeEarly);
+        await close().finally(forget);
+      },
+    };
   };
 
   const registry: ConnectionRegistry = {
@@ -128,22 +285,46 @@ export function createConnectionRegistry({
       description: definition.options.description,
       session,
     })),
-    async tools({ onUnavailable = "omit" } = {}) {
-      const sets = await collect(async (connection) => {
-        return await connectionTools(connection);
-      }, onUnavailable);
+    async tools({ connections: names = [...byName.keys()], onUnavailable = "omit" } = {}) {
+      const sets = await collect(names, (connection) => connectionTools(connection), onUnavailable);
       return Object.assign({}, ...sets) as ToolSet;
     },
     async client(name) {
-      return await find(name).client();
+      const connection = find(name);
+      // What is one's own ends by itself; one that is shared goes on for the others.
+      const signal = borrowed.has(connection) ? abortSignal : undefined;
+      const client = await untilAborted(connection.client(), signal);
+      return tracedClient(client, connection.trace);
     },
     fetch: (name) => find(name).createFetch(),
     async instructions() {
-      const entries = await collect(async (connection) => {
-        const { instructions } = await connection.client();
-        return instructions ? [[connection.name, instructions] as const] : [];
-      }, "omit");
+      const entries = await collect([...byName.keys()], instructionsOf, "omit");
       return Object.fromEntries(entries.flat());
+    },
+    async call(name, tool, input, options) {
+      return await callTool(find(name), tool, input, options);
+    },
+    async ready(name, options) {
+      await waitUntilReady(find(name), abortSignal, options);
+    },
+    async run(useRegistry, { onClose } = {}) {
+      // In a run that goes on by itself after `shutdown`, what is run next can still commit.
+      if (disposal !== undefined && running === undefined) throw registryDisposed();
+      running ??= startRunning();
+      const current = running;
+      current.uses += 1;
+      if (onClose) current.onClose.push(onClose);
+      let result;
+      try {
+        if (disposal === undefined) abortSignal.throwIfAborted();
+        result = await enterScope(scope, async () => await useRegistry(registry));
+      } catch (error) {
+        // What the run failed with is what its caller has to know.
+        await current.end().catch(reportNotCommitted);
+        throw error;
+      }
+      await current.end();
+      return result;
     },
     async dispose() {
       disposal ??= closeAll();
@@ -151,14 +332,28 @@ export function createConnectionRegistry({
     },
     [Symbol.asyncDispose]: () => registry.dispose(),
   };
-  return registry;
+  registerHooks(registry, { find, collect });
+  const scope = scopeOf(registry);
+  // A nested one ends with what is around it, even if it has used nothing so far.
+  if (useBorrowed !== undefined) untrack = track(() => registry.dispose());
+  return {
+    registry,
+    scope,
+    connection: (name) => byName.get(name),
+    own: (close) => own(inside, close),
+    use,
+    useAll: () => connections.forEach(use),
+    adopt(connection) {
+      owned.add(connection);
+      use(connection);
+    },
+    throwIfDisposed() {
+      if (disposal !== undefined) throw registryDisposed();
+    },
+  };
 }
 
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, timeout]);
-  clearTimeout(timer);
+async function instructionsOf(connection: RegistryConnection) {
+  const { instructions } = await connection.client();
+  return instructions ? [[connection.name, instructions] as const] : [];
 }

@@ -8,7 +8,8 @@ import { answer, on, startNotebookServer } from "../test/notebook-server.ts";
 import { scriptedModel, toolResults } from "../test/scripted-model.ts";
 import { alice, callTool, startApplication } from "../test/step.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
-import { defineMcpClientConnection, type McpClientConnectionOptions } from "./define-connection.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
 
 /** The tools of one connection named `notes`. */
 async function openTools(

@@ -3,21 +3,26 @@ import type { Tool, ToolSet } from "ai";
 import { McpSessionError } from "@durable-mcp/core";
 import { callTimedOut } from "./connection-error.ts";
 import type { McpClientConnection } from "./define-connection.ts";
+import { isToolError } from "./is-tool-error.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { toolName } from "./tool-name.ts";
+import { untilAborted } from "./until-aborted.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: RegistryConnection): Promise<ToolSet> {
   const { name, definition, abortSignal, restoreError, lossNotices } = connection;
   const withRecovery: NonNullable<RegistryConnection["withRecovery"]> = (tool, attempt) =>
     connection.withRecovery?.(tool, attempt) ?? attempt();
-  const { client, listed } = await withRecovery(undefined, async () => {
+  const list = async () => {
     const current = await connection.client();
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
     const timeout = AbortSignal.timeout(connection.connectMs);
     const tools = await listAllTools(current, AbortSignal.any([abortSignal, timeout]));
     return { client: current, listed: tools };
-  });
+  };
+  const { client, listed } = await connection.trace({ operation: "list" }, () =>
+    withRecovery(undefined, list),
+  );
   const { options } = definition;
   const offered = listed.filter((tool) => isOffered(tool.name, options.tools));
   const toolsOf = (current: MCPClient): ToolSet =>
@@ -31,19 +36,25 @@ export async function connectionTools(connection: RegistryConnection): Promise<T
     const definitionOfTool = offered.find((candidate) => candidate.name === serverName);
     const call: Execute = async (input, callOptions) => {
       const result = await withRecovery(definitionOfTool ?? { name: serverName }, async () => {
-        const current = await connection.client();
+        const current = await untilAborted(connection.client(), callOptions?.abortSignal);
         if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
         const { execute } = bound.tools[serverName] as { execute: Execute };
         return await execute(input, callOptions);
       });
       return lossNotices?.mark(result, callOptions?.toolCallId ?? "") ?? result;
     };
-    const execute = withCallOptions(call, {
+    const bounded = withCallOptions(call, {
       connection: name,
       origin: connection.origin,
       callMs: options.timeouts?.callMs,
       restoreError,
     });
+    const execute: Execute = (input, callOptions) =>
+      connection.trace({ operation: "call", tool: serverName }, async (note) => {
+        const result = await bounded(input, callOptions);
+        note({ isToolError: isToolError(result) });
+        return result;
+      });
     const toModelOutput: Tool["toModelOutput"] =
       lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
     const offeredTool = { ...tool, execute, ...(toModelOutput && { toModelOutput }) } as Tool;
@@ -71,13 +82,13 @@ function isOffered(name: string, filter: McpClientConnection["options"]["tools"]
   return "allow" in filter ? filter.allow.includes(name) : !filter.block.includes(name);
 }
 
-type Execute = (
+export type Execute = (
   input: unknown,
   options?: { abortSignal?: AbortSignal; toolCallId?: string },
 ) => PromiseLike<unknown>;
 
 /** Bounds a call in time, and turns a client's error back into ours. */
-function withCallOptions(
+export function withCallOptions(
   execute: Execute,
   {
     connection,

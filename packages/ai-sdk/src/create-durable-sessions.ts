@@ -14,6 +14,7 @@ import type {
 } from "./durable-sessions.ts";
 import { endRecord, type EndMode } from "./end-record.ts";
 import { inParallel } from "./in-parallel.ts";
+import { once } from "./once.ts";
 import { pingSession } from "./ping-session.ts";
 import { internalsOf } from "./provider-internals.ts";
 import { createSessionLease } from "./session-lease.ts";
@@ -54,7 +55,9 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
   now = Date.now,
 }: DurableSessionsOptions<CONNECTIONS>): DurableSessions<CONNECTIONS> {
   checkOptions({ agent: ownAgent, share, touchIntervalMs });
-  const { declaredFor, createRegistry } = internalsOf<CONNECTIONS>(provider);
+  const { declaredFor, createRegistry, track, poolFor, createNamespace } =
+    internalsOf<CONNECTIONS>(provider);
+  const namespace = createNamespace();
   const agent = share ? null : (ownAgent ?? "default");
   const emit = (event: DurableSessionEvent) => {
     try {
@@ -99,21 +102,43 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
       recordOwner(principal);
       abortSignal?.throwIfAborted();
       const declared = declaredFor(principal);
-      const slots = await loadStepSlots({
-        store,
-        agent,
-        sessionId,
-        principal,
-        declared: clientConnections(declared),
-        touchIntervalMs,
-        emit,
-        now,
-      });
-      const registry = createRegistry({ declared, principal, abortSignal, slotFor: slots.of });
-      const close = async () => {
+      const pool = poolFor([namespace, agent, sessionId]);
+      const begin = async () => {
+        const slots = await loadStepSlots({
+          store,
+          agent,
+          sessionId,
+          principal,
+          declared: clientConnections(declared),
+          touchIntervalMs,
+          pool,
+          emit,
+          now,
+        });
+        try {
+          const registry = createRegistry({
+            declared,
+            principal,
+            abortSignal,
+            slotFor: slots.of,
+            namedSlotFor: slots.named,
+            isLeased: true,
+            pool,
+          });
+          return { slots, registry };
+        } catch (error) {
+          // The provider may have been shut down meanwhile.
+          await slots.close();
+          throw error;
+        }
+      };
+      const { slots, registry } = await begin().finally(() => pool?.release());
+      const close = once(async () => {
         await registry.dispose();
         await slots.close();
-      };
+        forget();
+      });
+      const forget = track(close);
       try {
         const tools = await registry.tools();
         slots.throwIfNotSaved();
@@ -126,9 +151,13 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
 
     async run(sessionId, use, step) {
       const lease = await sessions.open(sessionId, use);
+      const { tools, registry } = lease;
+      const closeEarly = () => void registry.dispose();
+      use.abortSignal?.addEventListener("abort", closeEarly, { once: true });
       try {
-        return await step({ tools: lease.tools, registry: lease.registry });
+        return await registry.run(() => step({ tools, registry }));
       } finally {
+        use.abortSignal?.removeEventListener("abort", closeEarly);
         await lease.dispose();
       }
     },

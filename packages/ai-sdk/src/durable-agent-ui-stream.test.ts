@@ -1,44 +1,27 @@
-import { createMemoryStore } from "@durable-mcp/core";
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { countLeases, isInUse } from "../test/counted-sessions.ts";
-import { startNotebookServer } from "../test/notebook-server.ts";
+import { isInUse } from "../test/counted-sessions.ts";
+import {
+  add,
+  options,
+  startNotebookSessions,
+  toolApproval,
+  wait,
+} from "../test/notebook-sessions.ts";
 import { scriptedModel, toolResults, type Turn } from "../test/scripted-model.ts";
-import { alice } from "../test/step.ts";
-import { createConnectionProvider } from "./connection-provider.ts";
-import { createDurableSessions } from "./create-durable-sessions.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
 import { createDurableAgent } from "./durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";
-
-const options = { sessionId: "chat-1", principal: alice };
-const add = (text: string) => ({ tool: "notes__add_note", input: { text } });
-const wait = { tool: "notes__wait" };
 
 const ask = (text: string): UIMessage => ({
   id: crypto.randomUUID(),
   role: "user",
   parts: [{ type: "text", text }],
 });
-/** Only what has a b in it needs to be approved. */
-const toolApproval = ({ toolCall }: { toolCall: { input: unknown } }) =>
-  JSON.stringify(toolCall.input).includes("b") ? "user-approval" : "not-applicable";
 
 /** A chat as a browser has it: the messages go to the server and back as JSON. */
 async function startChat() {
-  const server = await startNotebookServer();
-  const provider = createConnectionProvider({
-    connections: {
-      notes: defineMcpClientConnection({
-        url: server.url,
-        description: "A notebook.",
-        session: "stateful",
-      }),
-    },
-  });
-  const counted = countLeases(createDurableSessions({ provider, store: createMemoryStore() }));
-  const { sessions, leases, releases } = counted;
+  const { server, sessions, leases, releases } = await startNotebookSessions();
   const messages: UIMessage[] = [];
   const post = async (abortSignal: AbortSignal, ...turns: Turn[]) => {
     const model = scriptedModel(...turns);

@@ -6,20 +6,21 @@ import { type ModelMessage, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { countLeases, isInUse } from "../test/counted-sessions.ts";
+import { isInUse } from "../test/counted-sessions.ts";
 import { startNotebookServer } from "../test/notebook-server.ts";
+import {
+  add,
+  options,
+  startNotebookSessions,
+  toolApproval,
+  wait,
+} from "../test/notebook-sessions.ts";
 import { scriptedModel, toolResults, type Turn } from "../test/scripted-model.ts";
 import { alice, bob } from "../test/step.ts";
-import { createConnectionProvider } from "./connection-provider.ts";
-import { createDurableSessions } from "./create-durable-sessions.ts";
-import { defineMcpClientConnection } from "./define-connection.ts";
 import { createDurableAgent } from "./durable-agent.ts";
 import { encryptStore } from "./encrypted-store.ts";
 
-const options = { sessionId: "chat-1", principal: alice };
-const add = (text: string) => ({ tool: "notes__add_note", input: { text } });
 const list = { tool: "notes__list_notes" };
-const wait = { tool: "notes__wait" };
 const prompt = "Keep my notes.";
 
 const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
@@ -28,27 +29,13 @@ const ownTool = (name: string) =>
 const fail = () => {
   throw new Error("The callback broke.");
 };
-/** Only what has a b in it needs to be approved. */
-const toolApproval = ({ toolCall }: { toolCall: { input: unknown } }) =>
-  JSON.stringify(toolCall.input).includes("b") ? "user-approval" : "not-applicable";
 
 /** A notebook, durable sessions with it, and agents on scripted models. */
 async function startAgents(store = createMemoryStore()) {
-  const server = await startNotebookServer();
-  const provider = createConnectionProvider({
-    connections: {
-      notes: defineMcpClientConnection({
-        url: server.url,
-        description: "A notebook.",
-        session: "stateful",
-      }),
-    },
-  });
-  const counted = countLeases(createDurableSessions({ provider, store }));
-  const { sessions, leases, releases } = counted;
+  const notebook = await startNotebookSessions(store);
+  const { sessions, leases, releases } = notebook;
   return {
-    server,
-    ...counted,
+    ...notebook,
     agent: (...turns: Turn[]) => {
       const model = scriptedModel(...turns);
       return Object.assign(createDurableAgent({ sessions, model }), { model });

@@ -3,6 +3,8 @@ import type { Agent, FlexibleSchema, OutputInterface, ToolLoopAgentSettings, Too
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import type { DurableSessions, SessionUse } from "./durable-sessions.ts";
+import { bindTools } from "./bind-tools.ts";
+import { currentScope } from "./run-scope.ts";
 import { OpenDurableAgent } from "./open-durable-agent.ts";
 
 type Connections = Record<string, McpConnection>;
@@ -124,9 +126,10 @@ export function createDurableAgent<
   }: DurableAgentSession & Pick<SessionUse, "abortSignal">) => {
     const lease = await sessions.open(sessionId, { principal, abortSignal });
     const session: DurableAgentSession = { sessionId, principal };
+    const scope = await lease.registry.run(() => currentScope());
     return new OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(lease, {
       ...settings,
-      tools: { ...lease.tools, ...ownTools },
+      tools: { ...lease.tools, ...(ownTools && bindTools(scope, ownTools)) },
       // The loop agent knows the agent's own options; the application is told all of them.
       ...(prepareCall && {
         prepareCall: ({ options, ...call }: { options?: CALL_OPTIONS }) =>

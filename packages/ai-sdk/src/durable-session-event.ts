@@ -16,7 +16,11 @@ import type { McpSessionError } from "@durable-mcp/core";
  *
  * No event holds a session id, a token or a principal.
  */
-export type DurableSessionEvent = { readonly connection: string } & (
+export type DurableSessionEvent = {
+  readonly connection: string;
+  /** The name of a named session. */
+  readonly name?: string | undefined;
+} & (
   | { readonly type: "adopted" }
   | { readonly type: "conflict"; readonly stored: "newer-session" | "nothing" }
   | { readonly type: "discarded"; readonly reason: "invalid" }

@@ -2,11 +2,9 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { describe, expect, test, vi } from "vitest";
 import { answer, startNotebookServer } from "../test/notebook-server.ts";
 import { alice, bob, callForText, startApplication } from "../test/step.ts";
-import {
-  type ConnectionContext,
-  defineMcpClientConnection,
-  type McpClientConnectionOptions,
-} from "./define-connection.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import type { ConnectionContext } from "./connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
 
 /** A tool that asks for a name, on the stream of the session rather than on that of the call. */
 function registerGreeting(mcp: McpServer): void {

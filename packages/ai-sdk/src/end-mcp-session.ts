@@ -1,6 +1,7 @@
 import { type Principal, type SessionSnapshotOfSession, terminateSession } from "@durable-mcp/core";
 import { createConnectionFetch } from "./connection-fetch.ts";
-import type { ConnectionContext, McpClientConnection } from "./define-connection.ts";
+import type { ConnectionContext } from "./connection-options.ts";
+import type { McpClientConnection } from "./define-connection.ts";
 
 /** How the attempt to end an MCP session on its server went. */
 export interface EndingOutcome {

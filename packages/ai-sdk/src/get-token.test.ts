@@ -2,7 +2,8 @@ import { describe, expect, test, vi } from "vitest";
 import { authorizations, countedTokens, refuse } from "../test/counted-tokens.ts";
 import { startNotebookServer } from "../test/notebook-server.ts";
 import { alice, bob, callForText, callTool, startApplication } from "../test/step.ts";
-import { defineMcpClientConnection, type McpClientConnectionOptions } from "./define-connection.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
 
 type Options = Partial<McpClientConnectionOptions>;
 

@@ -1,4 +1,9 @@
 export type { ConnectionEvent } from "./connection-event.ts";
+export type {
+  ConnectionOperation,
+  ConnectionOperationDetails,
+  ConnectionTelemetry,
+} from "./connection-telemetry.ts";
 export { createDurableSessions } from "./create-durable-sessions.ts";
 export {
   createDurableAgent,
@@ -31,18 +36,22 @@ export {
   type ConnectionProviderOptions,
   createConnectionProvider,
 } from "./connection-provider.ts";
-export type { ConnectionRegistry } from "./connection-registry.ts";
-export type { ConnectionToolSet } from "./connection-tool-set.ts";
+export type { ConnectionPoolOptions } from "./connection-pool.ts";
+export type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
+export type { CallOptions } from "./call-tool.ts";
+export type { ReadyOptions } from "./wait-until-ready.ts";
 export {
-  type ConnectionContext,
-  type ConnectionStart,
-  type ConnectionToken,
-  type ConnectionToolSchemas,
-  defineMcpClientConnection,
-  type McpClientConnection,
-  type McpClientConnectionOptions,
-  type StatefulSessionOptions,
-} from "./define-connection.ts";
+  connectionTools,
+  currentConnections,
+  type CurrentConnectionsOptions,
+} from "./current-connections.ts";
+export type { ConnectionMode } from "./run-scope.ts";
+export { withConnections, type WithConnectionsOptions } from "./with-connections.ts";
+export type { ConnectionToolSet } from "./connection-tool-set.ts";
+export type { ConnectionToken, McpClientConnectionOptions } from "./client-connection-options.ts";
+export type { ConnectionContext, ConnectionToolSchemas } from "./connection-options.ts";
+export { defineMcpClientConnection, type McpClientConnection } from "./define-connection.ts";
+export type { ConnectionStart, StatefulSessionOptions } from "./session-options.ts";
 export {
   encryptStore,
   type EncryptStoreOptions,

@@ -11,7 +11,8 @@ import { on, startNotebookServer } from "../test/notebook-server.ts";
 import { notebook, startSaved } from "../test/saved-session.ts";
 import { scriptedModel, toolResults } from "../test/scripted-model.ts";
 import { callTool, startApplication } from "../test/step.ts";
-import { defineMcpClientConnection, type StatefulSessionOptions } from "./define-connection.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
+import type { StatefulSessionOptions } from "./session-options.ts";
 
 const list = { tool: "notes__list_notes" };
 const add = { tool: "notes__add_note", input: { text: "a" } };

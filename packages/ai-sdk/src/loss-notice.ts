@@ -11,8 +11,17 @@ const metaKey = "durable-mcp/sessionReplaced";
 type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
 type ModelOutput = Awaited<ReturnType<ToModelOutput>>;
 
+export interface LossNotice {
+  /** What the model is told, if anything. */
+  readonly text: string | undefined;
+  /** The mark for code, as `_meta` of an MCP result has it. */
+  readonly meta: Readonly<Record<string, true>>;
+}
+
 /** Tells the model, in the next tool result, that what the server held before is gone. */
 export interface LossNotices {
+  /** For results of other forms: what this one has to tell, the model and code. */
+  take(): LossNotice | undefined;
   /** The result as code sees it: with a mark in its metadata, if it has to tell. */
   mark(result: unknown, toolCallId: string): unknown;
   /** The result as the model sees it. */
@@ -32,11 +41,15 @@ export function createLossNotices(
 ): LossNotices {
   /** Calls whose result has no metadata to mark, such as one of a typed tool. */
   const marked = new Set<string>();
+  const take = () => slots.filter((slot) => slot.takeLossNotice()).length > 0;
 
   return {
+    take() {
+      if (!take()) return undefined;
+      return { text: text === false ? undefined : text, meta: { [metaKey]: true } };
+    },
     mark(result, toolCallId) {
-      const isTold = slots.filter((slot) => slot.takeLossNotice()).length > 0;
-      if (!isTold) return result;
+      if (!take()) return result;
       marked.add(toolCallId);
       if (!isCallToolResult(result)) return result;
       return { ...result, _meta: { ...result["_meta"], [metaKey]: true } };

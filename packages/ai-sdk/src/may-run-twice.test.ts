@@ -2,7 +2,8 @@ import type { SessionSnapshot } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { on, startNotebookServer } from "../test/notebook-server.ts";
 import { callTool, startApplication } from "../test/step.ts";
-import { defineMcpClientConnection, type StatefulSessionOptions } from "./define-connection.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
+import type { StatefulSessionOptions } from "./session-options.ts";
 import { mayRunTwice } from "./may-run-twice.ts";
 
 const call = (name: string) => ({

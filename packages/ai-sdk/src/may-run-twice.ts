@@ -1,5 +1,5 @@
 import type { JsonRpcRequest, SessionSnapshot } from "@durable-mcp/core";
-import type { StatefulSessionOptions } from "./define-connection.ts";
+import type { StatefulSessionOptions } from "./session-options.ts";
 
 type SafeOptions = Pick<StatefulSessionOptions, "safeTools" | "trustAnnotations">;
 

@@ -1,4 +1,5 @@
-import type { ConnectionToolSchemas, McpClientConnection } from "./define-connection.ts";
+import type { ConnectionToolSchemas } from "./connection-options.ts";
+import type { McpClientConnection } from "./define-connection.ts";
 import type { McpStdioConnection } from "./stdio/define-stdio-connection.ts";
 
 /** A declared MCP server of any kind. */

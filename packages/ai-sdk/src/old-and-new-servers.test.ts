@@ -4,7 +4,8 @@ import { startModernServer } from "../test/modern-server.ts";
 import { on, startNotebookServer } from "../test/notebook-server.ts";
 import { startSseServer } from "../test/sse-server.ts";
 import { alice, callForText, callTool, startApplication } from "../test/step.ts";
-import { defineMcpClientConnection, type McpClientConnectionOptions } from "./define-connection.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
 
 const day = 86_400_000;
 const sessions = ["stateful", "stateless"] as const;

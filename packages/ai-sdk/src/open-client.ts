@@ -5,11 +5,8 @@ import {
   type MCPClientConfig,
   type OAuthClientProvider,
 } from "@ai-sdk/mcp";
-import {
-  type ConnectionContext,
-  type McpClientConnection,
-  readyTimeoutMs,
-} from "./define-connection.ts";
+import type { ConnectionContext } from "./connection-options.ts";
+import { type McpClientConnection, readyTimeoutMs } from "./define-connection.ts";
 
 /** How one step reaches one connection's server. */
 export interface ConnectionTransport {

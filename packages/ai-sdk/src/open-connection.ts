@@ -1,5 +1,6 @@
 import type { ConnectionEvent } from "./connection-event.ts";
-import type { ConnectionContext } from "./define-connection.ts";
+import type { ConnectionContext } from "./connection-options.ts";
+import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 
 /**
@@ -16,4 +17,5 @@ export type OpenConnection = (step: {
   /** Whether the registry is in use: what ends afterwards was meant to. */
   readonly isActive: () => boolean;
   readonly emit: (event: ConnectionEvent) => void;
+  readonly telemetry: ConnectionTelemetry | undefined;
 }) => RegistryConnection;

@@ -26,15 +26,15 @@ export class OpenDurableAgent<
   extends ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>
   implements AsyncDisposable
 {
-  readonly #lease: SessionLease<never>;
+  readonly #lease: Pick<SessionLease<any>, "attach" | "dispose" | "closed" | "registry">;
 
   /** @internal */
   constructor(
-    lease: Pick<SessionLease, "attach" | "dispose" | "closed">,
+    lease: Pick<SessionLease<any>, "attach" | "dispose" | "closed" | "registry">,
     settings: ToolLoopAgentSettings<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>,
   ) {
     super(settings);
-    this.#lease = lease as SessionLease<never>;
+    this.#lease = lease;
   }
 
   /** As `generate` of `ToolLoopAgent`; the call holds the session until it is done. */
@@ -60,7 +60,7 @@ export class OpenDurableAgent<
     const over = Promise.withResolvers<void>();
     this.#lease.attach({ consumeStream: () => over.promise });
     try {
-      return await run();
+      return await this.#lease.registry.run(run);
     } finally {
       over.resolve();
     }

@@ -1,5 +1,5 @@
 import type { MCPClientConfig } from "@ai-sdk/mcp";
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startNotebookServer } from "../test/notebook-server.ts";
 import { callForText, startApplication } from "../test/step.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
@@ -7,6 +7,13 @@ import { defineMcpClientConnection } from "./define-connection.ts";
 const installed = { userAgent: "" };
 beforeEach(() => {
   installed.userAgent = "";
+});
+
+// Files share their modules: what imports the client is loaded again, before and after.
+vi.hoisted(() => vi.resetModules());
+afterAll(() => {
+  vi.doUnmock("@ai-sdk/mcp");
+  vi.resetModules();
 });
 
 /** The client as it is, under the user agent of another version. */

@@ -1,9 +1,11 @@
 import {
   createSessionFetch,
   createSessionSlot,
+  type McpSessionError,
   type Principal,
-  type SessionSnapshot,
   sessionFailure,
+  type SessionSlot,
+  type SessionSnapshot,
 } from "@durable-mcp/core";
 import { type McpClientConnection, sessionOptions } from "./define-connection.ts";
 import { fetchOnce } from "./end-mcp-session.ts";
@@ -41,22 +43,9 @@ export async function pingSession({
     recover: false,
   });
   const attempt = async (): Promise<SessionStatus> => {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-      },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "ping" }),
-      signal,
-    });
-    const text = await response.text();
-    if (!response.ok) {
-      return { connection, alive: false, reason: "refused", status: response.status };
-    }
-    // An answer that broke off arrives as an error of ours.
-    const isBroken = errorsIn(text).some((error) => sessionFailure(slot, error) !== undefined);
-    return isBroken
+    const { status, failure } = await ping({ fetch, url, slot, signal });
+    if (status !== undefined) return { connection, alive: false, reason: "refused", status };
+    return failure
       ? { connection, alive: false, reason: "unreachable" }
       : { connection, alive: true };
   };
@@ -73,6 +62,40 @@ export async function pingSession({
     const reason = slot.snapshot?.kind === "lost" ? "lost" : "unreachable";
     return { connection, alive: false, reason, ...(status !== undefined && { status }) };
   }
+}
+
+/**
+ * Sends a ping on the session of a slot.
+ *
+ * @returns with the `status` of a refusal, or the `failure` of an answer that broke off; neither
+ *   when the server answered, whatever it said
+ */
+export async function ping({
+  fetch,
+  url,
+  slot,
+  signal,
+}: {
+  /** A session fetch on the slot. */
+  fetch: typeof globalThis.fetch;
+  url: URL;
+  slot: SessionSlot;
+  signal: AbortSignal;
+}): Promise<{ status?: number; failure?: McpSessionError | undefined }> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "ping" }),
+    signal,
+  });
+  const text = await response.text();
+  if (!response.ok) return { status: response.status };
+  // An answer that broke off arrives as an error of ours.
+  const failures = errorsIn(text).map((error) => sessionFailure(slot, error));
+  return { failure: failures.find((failure) => failure !== undefined) };
 }
 
 /** The JSON-RPC errors in an answer: one message of JSON, or events. */

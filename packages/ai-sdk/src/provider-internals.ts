@@ -1,4 +1,6 @@
 import type { OnSession, Principal, SessionSlot } from "@durable-mcp/core";
+import type { RunPool } from "./run-pool.ts";
+import type { RunRegistryOptions } from "./run-registry.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 
@@ -13,12 +15,21 @@ export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnect
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => CONNECTIONS;
   /** A registry on slots that come from elsewhere than an agent session's state. */
-  readonly createRegistry: (options: {
-    declared: CONNECTIONS;
-    principal: Principal | undefined;
-    abortSignal: AbortSignal | undefined;
-    slotFor: (connection: string) => StepSlot;
-  }) => ConnectionRegistry<CONNECTIONS>;
+  readonly createRegistry: (
+    options: Pick<
+      RunRegistryOptions,
+      "principal" | "abortSignal" | "slotFor" | "namedSlotFor" | "isLeased" | "pool"
+    > & { declared: CONNECTIONS },
+  ) => ConnectionRegistry<CONNECTIONS>;
+  /**
+   * What a run of the agent session named by these parts shares with the next; `undefined` without
+   * a pool.
+   */
+  readonly poolFor: (scope: readonly unknown[]) => RunPool | undefined;
+  /** A part of a scope that keeps what is stored apart from what is stored elsewhere. */
+  readonly createNamespace: () => number;
+  /** Has something closed by the provider's `shutdown`; returns how to forget it. */
+  readonly track: (close: () => Promise<void>) => () => void;
 }
 
 const internals = new WeakMap<object, ProviderInternals<any>>();

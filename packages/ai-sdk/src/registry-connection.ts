@@ -10,6 +10,7 @@ import {
 } from "@durable-mcp/core";
 import { connectionUnavailable, restoreSessionError } from "./connection-error.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
+import type { ConnectionTelemetry, NoteDetails } from "./connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import {
   type ConnectionContext,
@@ -24,7 +25,10 @@ import { createLossNotices, type LossNotices } from "./loss-notice.ts";
 import { mayRunTwice } from "./may-run-twice.ts";
 import { isOldServerStatus, needsListening, openClient } from "./open-client.ts";
 import { once } from "./once.ts";
+import { createOperationTracer, type TraceOperation } from "./operation-tracer.ts";
 import { watchClientVersion } from "./peer-version.ts";
+import { withTraceContext } from "./trace-context.ts";
+import { ping } from "./ping-session.ts";
 
 /** One connection in one step. */
 export interface RegistryConnection {
@@ -43,14 +47,30 @@ export interface RegistryConnection {
   readonly connectMs: number;
   readonly abortSignal: AbortSignal;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
-  createFetch(): typeof globalThis.fetch;
+  createFetch(use?: {
+    /** Whether requests carry the trace context: those of a client of this project. */
+    readonly isTraced?: boolean;
+  }): typeof globalThis.fetch;
   /**
    * The live client; connects on first use. A failure is not kept. Another one when the session
    * negotiated something else than the one before was told.
    */
   client(): Promise<MCPClient>;
-  /** All clients that are connected or on their way. */
-  readonly openings: ReadonlySet<Promise<MCPClient>>;
+  /**
+   * Connects; where it is connected, asks the server: for its session, if there is one.
+   *
+   * @throws why it did not answer
+   */
+  probe(signal: AbortSignal): Promise<void>;
+  /** All clients that are connected or on their way, those of other packages too; closed with it. */
+  readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
+  /**
+   * For a client of another package that is to be kept with this one's own: calls `open` with the
+   * connection that outlives the run, in whose `openings` it belongs. Others are their own.
+   */
+  withKept?<T>(open: (kept: RegistryConnection) => Promise<T>): Promise<T>;
+  /** Has headers and token resolved anew, for another step with the same client. */
+  renew?(): void;
   /** Waits until no handshake of the connection's session is under way. */
   settle(): Promise<void>;
   /** Ends what is not to outlive the step: the session of `session.except`, and any unfinished one. */
@@ -67,6 +87,7 @@ export interface RegistryConnection {
   ): Promise<T>;
   /** The `McpSessionError` behind an error of the client, or the error itself. */
   readonly restoreError: (error: unknown) => unknown;
+  readonly trace: TraceOperation;
 }
 
 export function createRegistryConnection({
@@ -76,6 +97,7 @@ export function createRegistryConnection({
   onSession,
   isActive,
   emit,
+  telemetry,
   now,
 }: {
   definition: McpClientConnection;
@@ -87,11 +109,17 @@ export function createRegistryConnection({
   /** Whether the step goes on: aborted calls are cancelled then, and not when clients close. */
   isActive: () => boolean;
   emit: (event: ConnectionEvent) => void;
+  telemetry: ConnectionTelemetry | undefined;
   now: () => number;
 }): RegistryConnection {
   const { options } = definition;
   const name = context.connection;
   const url = new URL(options.url);
+  const trace = createOperationTracer(telemetry, {
+    connection: name,
+    transport: "http",
+    origin: url.origin,
+  });
   const authProvider = once(async () =>
     typeof options.authProvider === "function"
       ? await options.authProvider(context)
@@ -125,6 +153,12 @@ export function createRegistryConnection({
       },
       onStart: onStart && ((start) => prepare(start)),
       onSession,
+      aroundRecovery:
+        telemetry &&
+        ((recover) =>
+          trace({ operation: "recover" }, async (note) => {
+            note({ refusedStatus: (await recover()).status });
+          })),
       statelessMaxAgeMs: session.statelessMaxAgeMs,
       timeouts: {
         initializeMs: connectTimeoutMs(definition),
@@ -147,7 +181,7 @@ export function createRegistryConnection({
     slot === undefined && options.authProvider !== undefined && options.fetch === undefined;
   const isResuming = slot?.snapshot?.kind === "session";
   let opening: Promise<MCPClient> | undefined;
-  const openings = new Set<Promise<MCPClient>>();
+  const openings: RegistryConnection["openings"] = new Set();
 
   function observe(event: SessionEvent): void {
     // What the client was told of the server no longer holds; the next use connects another.
@@ -190,34 +224,39 @@ export function createRegistryConnection({
     return !isResuming && known === "sessionless" && isOldServerStatus(initializeStatus);
   };
 
-  const open = async () => {
-    const clientFetch = isLeftToClient ? undefined : watchClientVersion(takeFetch(), name, emit);
+  const open = async (note: NoteDetails) => {
+    const clientFetch = isLeftToClient
+      ? undefined
+      : withTraceContext(watchClientVersion(takeFetch(), name, emit), telemetry);
     try {
       const client = await openClient({
         definition,
         context,
         fetch: clientFetch,
-        sseFetch: clientFetch && connectionFetch.fetchForOrigin,
+        sseFetch: clientFetch && withTraceContext(connectionFetch.fetchForOrigin, telemetry),
         headers: async () =>
           clientFetch || !options.headers ? undefined : await connectionFetch.headers(),
         authProvider,
         isOldServer,
         onSseFallback: () => emit({ type: "sse-fallback", connection: name }),
       });
+      note({ protocolVersion: client.initializeResult.protocolVersion });
       return withSessionErrors(client, restoreError);
     } catch (error) {
       throw connectionUnavailable(restoreError(error), name, url.origin);
     }
   };
 
-  return {
+  const connection: RegistryConnection = {
     name,
     definition,
     origin: url.origin,
     session: isStateful(definition) ? "stateful" : "stateless",
     connectMs: readyTimeoutMs(definition),
     abortSignal: context.abortSignal,
-    createFetch: takeFetch,
+    createFetch: ({ isTraced = false } = {}) =>
+      isTraced ? withTraceContext(takeFetch(), telemetry) : takeFetch(),
+    renew: connectionFetch.renew,
     openings,
     async settle() {
       await Promise.all([slot?.settle(), sideSlot?.settle()]);
@@ -233,19 +272,37 @@ export function createRegistryConnection({
     lossNotices:
       slot && createLossNotices(sideSlot ? [slot, sideSlot] : [slot], session.lossNotice),
     restoreError,
+    trace,
+    async probe(signal) {
+      const isConnected = opening !== undefined;
+      const client = await connection.client();
+      if (slot?.snapshot?.kind !== "session") {
+        // A handshake has just been answered; otherwise there is nothing smaller that the client sends.
+        if (!isConnected || client.initializeResult.capabilities.tools == null) return;
+        return void (await client.listTools({ options: { signal } }));
+      }
+      const { status, failure } = await ping({ fetch: takeFetch(), url, slot, signal });
+      if (failure !== undefined) throw failure;
+      if (status !== undefined) {
+        throw connectionUnavailable({ statusCode: status }, name, url.origin);
+      }
+    },
     client() {
       if (opening === undefined) {
-        const connecting: Promise<MCPClient> = open().catch((error: unknown) => {
-          openings.delete(connecting);
-          if (opening === connecting) opening = undefined;
-          throw error;
-        });
+        const connecting: Promise<MCPClient> = trace({ operation: "connect" }, open).catch(
+          (error: unknown) => {
+            openings.delete(connecting);
+            if (opening === connecting) opening = undefined;
+            throw error;
+          },
+        );
         opening = connecting;
         openings.add(connecting);
       }
       return opening;
     },
   };
+  return connection;
 }
 
 async function rejectOnAbort(signal: AbortSignal): Promise<never> {

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { startNotebookServer } from "../test/notebook-server.ts";
 import { alice, bob, callForText, startApplication } from "../test/step.ts";
-import { defineMcpClientConnection, type StatefulSessionOptions } from "./define-connection.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
+import type { StatefulSessionOptions } from "./session-options.ts";
 import { sealState, type SealStateOptions, unsealState } from "./sealed-state.ts";
 
 const randomKey = () => crypto.getRandomValues(new Uint8Array(32));

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ReceivedRequest, sendJson, sendText } from "../test/http-server.ts";
 import { type Interceptor, startNotebookServer } from "../test/notebook-server.ts";
 import { callTool, startApplication } from "../test/step.ts";
-import { defineMcpClientConnection, type McpClientConnectionOptions } from "./define-connection.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
 
 const principal = { type: "user", issuer: "https://canary-issuer", id: "canary-user" } as const;
 const auth = { getToken: () => ({ token: "canary-token" }) };

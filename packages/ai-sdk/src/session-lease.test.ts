@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { createMemoryStore } from "@durable-mcp/core";
-import { generateText, stepCountIs, streamText } from "ai";
+import { generateText, stepCountIs, streamText, type ToolSet } from "ai";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { describe, expect, test, vi } from "vitest";
 import { startProcess } from "../test/durable-process.ts";
@@ -50,6 +50,13 @@ function streamingModel({
   });
 }
 
+/** What a run of at most three model calls with the lease's tools is told. */
+const settings = ({ tools }: { tools: ToolSet }) => ({
+  tools,
+  prompt: "go",
+  stopWhen: stepCountIs(3),
+});
+
 async function openLease(abortSignal?: AbortSignal) {
   const server = await startNotebookServer();
   const process = startProcess(server, createMemoryStore());
@@ -91,9 +98,7 @@ describe("an attached stream", () => {
     const { lease, isClosed } = await openLease();
     const held = Promise.withResolvers<void>();
     const model = streamingModel({ hold: () => held.promise });
-    const result = lease.attach(
-      streamText({ model, tools: lease.tools, prompt: "go", stopWhen: stepCountIs(3) }),
-    );
+    const result = lease.attach(streamText({ model, ...settings(lease) }));
     await lease.dispose();
     const response = result.toUIMessageStreamResponse();
     expect(isClosed()).toBe(false);
@@ -105,14 +110,7 @@ describe("an attached stream", () => {
 
   test("can be read in every form at once", async () => {
     const { lease } = await openLease();
-    const result = lease.attach(
-      streamText({
-        model: streamingModel(),
-        tools: lease.tools,
-        prompt: "go",
-        stopWhen: stepCountIs(3),
-      }),
-    );
+    const result = lease.attach(streamText({ model: streamingModel(), ...settings(lease) }));
     await lease.dispose();
     const ui = new Response(result.toUIMessageStreamResponse().body).text();
     let text = "";
@@ -125,14 +123,7 @@ describe("an attached stream", () => {
 
   test("that nobody reads is read to its end", async () => {
     const { lease, server } = await openLease();
-    lease.attach(
-      streamText({
-        model: streamingModel(),
-        tools: lease.tools,
-        prompt: "go",
-        stopWhen: stepCountIs(3),
-      }),
-    );
+    lease.attach(streamText({ model: streamingModel(), ...settings(lease) }));
     await lease.dispose();
     await lease.closed;
     expect(server.log).toContain("POST tools/call");
@@ -142,9 +133,7 @@ describe("an attached stream", () => {
     const { lease } = await openLease();
     const held = Promise.withResolvers<void>();
     const model = streamingModel({ hold: () => held.promise });
-    const result = lease.attach(
-      streamText({ model, tools: lease.tools, prompt: "go", stopWhen: stepCountIs(3) }),
-    );
+    const result = lease.attach(streamText({ model, ...settings(lease) }));
     await lease.dispose();
     const reader = result.toUIMessageStreamResponse().body!.getReader();
     await reader.read();
@@ -161,9 +150,7 @@ describe("an attached stream", () => {
     const result = lease.attach(
       streamText({
         model,
-        tools: lease.tools,
-        prompt: "go",
-        stopWhen: stepCountIs(3),
+        ...settings(lease),
         maxRetries: 0,
         onError: ({ error }) => void errors.push(error),
       }),
@@ -187,9 +174,7 @@ describe("an attached stream", () => {
     const result = lease.attach(
       streamText({
         model,
-        tools: lease.tools,
-        prompt: "go",
-        stopWhen: stepCountIs(3),
+        ...settings(lease),
         ...(run && { abortSignal: run }),
         // A callback that never returns is not waited for.
         onAbort: () => new Promise<void>(() => {}),
@@ -227,10 +212,9 @@ describe("an attached stream", () => {
   test("does not keep the lease from another stream", async () => {
     const { lease, isClosed } = await openLease();
     const held = Promise.withResolvers<void>();
-    const settings = { tools: lease.tools, prompt: "go", stopWhen: stepCountIs(3) };
-    const first = lease.attach(streamText({ model: streamingModel(), ...settings }));
+    const first = lease.attach(streamText({ model: streamingModel(), ...settings(lease) }));
     const second = lease.attach(
-      streamText({ model: streamingModel({ hold: () => held.promise }), ...settings }),
+      streamText({ model: streamingModel({ hold: () => held.promise }), ...settings(lease) }),
     );
     await lease.dispose();
     expect(await first.text).toBe("done");
@@ -248,9 +232,7 @@ test("a run of generateText keeps its session over steps", async () => {
     sessions.run("chat", use, ({ tools }) =>
       generateText({
         model: scriptedModel([{ tool: "notes__add_note", input: { text } }], "done"),
-        tools,
-        prompt: "go",
-        stopWhen: stepCountIs(3),
+        ...settings({ tools }),
       }),
     );
   expect((await turn("milk")).text).toBe("done");

@@ -7,6 +7,7 @@ import {
   type SessionSnapshot,
   type SessionSnapshotOfSession,
 } from "@durable-mcp/core";
+import { parseSlotName, slotName, type SlotName } from "./slot-name.ts";
 
 /** What is stored for one connection of an agent session. */
 export interface SessionRecord {
@@ -21,16 +22,15 @@ export interface SessionRecord {
 }
 
 /** The parts of a record's key. */
-export interface RecordName {
+export interface RecordName extends SlotName {
   /** `null` for what the agents of a principal share. */
   readonly agent: string | null;
   readonly sessionId: string;
-  readonly connection: string;
 }
 
 /** A JSON array of all parts: no choice of names or ids makes two keys collide. */
-export function recordKey({ agent, sessionId, connection }: RecordName, principal: Principal) {
-  return JSON.stringify([agent, sessionId, connection, ...principalParts(principal)]);
+export function recordKey({ agent, sessionId, ...slot }: RecordName, principal: Principal) {
+  return JSON.stringify([agent, sessionId, slotName(slot), ...principalParts(principal)]);
 }
 
 /** What the keys of these records, and of no others, start with. */
@@ -44,11 +44,11 @@ export function recordOwner(principal: Principal): string {
 
 /** The name in a key, whatever stands for the principal; `undefined` for a key of something else. */
 export function parseRecordKey(key: string): RecordName | undefined {
-  const [agent, sessionId, connection] = parseTexts(key, [null]) ?? [];
-  if (agent === undefined || typeof sessionId !== "string" || typeof connection !== "string") {
+  const [agent, sessionId, slot] = parseTexts(key, [null]) ?? [];
+  if (agent === undefined || typeof sessionId !== "string" || typeof slot !== "string") {
     return undefined;
   }
-  return { agent, sessionId, connection };
+  return { agent, sessionId, ...parseSlotName(slot) };
 }
 
 /** The principal that an owner names; `undefined` where a store keeps something else in its place. */

@@ -16,13 +16,22 @@ export interface SeededSlot {
 }
 
 /** Seeds a slot from the state of an agent session: data from outside, read by own keys only. */
-export function seedSlot(state: unknown, key: string): SeededSlot {
+export function seedSlot(
+  state: unknown,
+  key: string,
+  createSlot: (snapshot?: SessionSnapshot) => SessionSlot = createSessionSlot,
+): SeededSlot {
   const entry = ownValue(ownValue(state, stateKey), key);
-  if (entry === undefined) return { slot: createSessionSlot(), isDiscarded: false };
+  if (entry === undefined) return { slot: createSlot(), isDiscarded: false };
+  const snapshot = parseOrNothing(entry);
+  return { slot: createSlot(snapshot), isDiscarded: snapshot === undefined };
+}
+
+function parseOrNothing(entry: unknown): SessionSnapshot | undefined {
   try {
-    return { slot: createSessionSlot(parseSessionSnapshot(entry)), isDiscarded: false };
+    return parseSessionSnapshot(entry);
   } catch {
-    return { slot: createSessionSlot(), isDiscarded: true };
+    return undefined;
   }
 }
 

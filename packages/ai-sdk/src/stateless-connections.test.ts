@@ -2,7 +2,8 @@ import { createMCPClient } from "@ai-sdk/mcp";
 import { describe, expect, test } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../test/notebook-server.ts";
 import { alice, callTool, startApplication } from "../test/step.ts";
-import { defineMcpClientConnection, type McpClientConnectionOptions } from "./define-connection.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
 
 const define = ({ url }: { url: string }, options: Partial<McpClientConnectionOptions> = {}) =>
   defineMcpClientConnection({ url, description: "A server.", ...options });

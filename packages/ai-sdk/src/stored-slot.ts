@@ -1,6 +1,7 @@
 import {
   createSessionSlot,
   McpSessionError,
+  type SessionSlot,
   type SessionSnapshot,
   type SessionSnapshotOfSession,
   type SessionStore,
@@ -45,6 +46,7 @@ export async function loadStoredSlot({
   owner,
   url,
   touchIntervalMs,
+  createSlot = createSessionSlot,
   end,
   emit,
   now,
@@ -55,6 +57,8 @@ export async function loadStoredSlot({
   /** The connection's URL: of another one no session is adopted or ended. */
   url: string;
   touchIntervalMs: number;
+  /** Makes the slot for what is stored, or has one that is on it. */
+  createSlot?: ((snapshot: SessionSnapshot | undefined) => SessionSlot) | undefined;
   /** Ends a session on the server, in bounded time. */
   end: (session: SessionSnapshotOfSession) => Promise<EndingOutcome>;
   emit: (event: EventOfSlot) => void;
@@ -127,9 +131,9 @@ export async function loadStoredSlot({
   };
 
   await load();
-  const slot = createSessionSlot(record?.snapshot);
   /** What the slot's snapshot comes from. */
-  let base: SessionSnapshot | undefined = slot.snapshot;
+  let base: SessionSnapshot | undefined = record?.snapshot;
+  const slot = createSlot(base);
   if (record?.snapshot.kind === "session") used.add(record.snapshot.sessionId);
 
   const save = async (own: SessionSnapshotOfSession): Promise<SessionSnapshotOfSession> => {

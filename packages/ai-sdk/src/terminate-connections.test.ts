@@ -6,7 +6,8 @@ import { type NotebookServer, on, startNotebookServer } from "../test/notebook-s
 import { aliceKey, deepFreeze, slotsOf, startSaved } from "../test/saved-session.ts";
 import { type AgentSession, alice, bob, callForText, startApplication } from "../test/step.ts";
 import { createConnectionProvider } from "./connection-provider.ts";
-import { defineMcpClientConnection, type McpClientConnectionOptions } from "./define-connection.ts";
+import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
 
 const principal = alice;
 

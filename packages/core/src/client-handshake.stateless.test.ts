@@ -1,21 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { methodNotFound, probe, probeHeaders } from "../test/handshake-messages.ts";
 import { sendJson, startMcpServer, type TestMcpServer } from "../test/mcp-server.ts";
 import { sessionSnapshot, startStep } from "../test/step.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
 
 const day = 86_400_000;
-const meta = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientInfo": { name: "modern", version: "3" },
-  "io.modelcontextprotocol/clientCapabilities": { elicitation: {} },
-};
-const probe = { jsonrpc: "2.0", id: "p", method: "server/discover", params: { _meta: meta } };
-const probeHeaders = { "mcp-protocol-version": "2026-07-28", "mcp-method": "server/discover" };
-const methodNotFound = {
-  jsonrpc: "2.0",
-  id: "p",
-  error: { code: -32601, message: "Method not found" },
-};
 
 const refusal = (supported?: unknown) => ({
   code: -32022,
@@ -74,7 +63,12 @@ describe("a server that only speaks revisions without sessions", () => {
       decidedAt: 0,
     };
     const { client, fetch, slot, events } = startLaterStep(server, snapshot, day);
-    const call = { jsonrpc: "2.0", id: 4, method: "tools/call", params: { _meta: meta } };
+    const call = {
+      jsonrpc: "2.0",
+      id: 4,
+      method: "tools/call",
+      params: probe.params,
+    };
     for (const message of [probe, call]) await client.post(message, { headers: probeHeaders });
     await fetch(server.url);
     await fetch(server.url, { method: "DELETE" });
@@ -116,7 +110,7 @@ describe("a server that only speaks revisions without sessions", () => {
     const { client } = startStep(server, { now: () => now });
     await client.post(probe);
     now = 2 * day;
-    const answer = await client.request("tools/call", { _meta: meta }, { headers: probeHeaders });
+    const answer = await client.request("tools/call", probe.params, { headers: probeHeaders });
     expect(answer).toMatchObject({ result: {} });
   });
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { methodNotFound, probe, probeHeaders } from "../test/handshake-messages.ts";
 import {
   initializeResult,
   sendJson,
@@ -8,19 +9,6 @@ import {
 } from "../test/mcp-server.ts";
 import { createRpcClient } from "../test/rpc-client.ts";
 import { saveSession, sessionSnapshot, startStep } from "../test/step.ts";
-
-const meta = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientInfo": { name: "modern", version: "3" },
-  "io.modelcontextprotocol/clientCapabilities": { elicitation: {} },
-};
-const probe = { jsonrpc: "2.0", id: "p", method: "server/discover", params: { _meta: meta } };
-const probeHeaders = { "mcp-protocol-version": "2026-07-28", "mcp-method": "server/discover" };
-const methodNotFound = {
-  jsonrpc: "2.0",
-  id: "p",
-  error: { code: -32601, message: "Method not found" },
-};
 
 describe("a fresh handshake", () => {
   test("sends initialize without an id, even if the client sent one", async () => {

@@ -1,5 +1,6 @@
 import { isAuthOrOutage, toResponse, toResponseFor } from "./buffered-answer.ts";
-import { type Handshake, sessionLost, sessionRefused } from "./handshake.ts";
+import { sessionLost, sessionRefused } from "./handshake-errors.ts";
+import type { Handshake } from "./handshake.ts";
 import { isRecord, isRequest, type JsonRpcId, type JsonRpcMessage } from "./json-rpc.ts";
 import { emptyAnswer, methodNotFoundAnswer, resultAnswer } from "./local-answer.ts";
 import { McpSessionError } from "./mcp-session-error.ts";

@@ -111,6 +111,7 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
       }),
     afterRecovery: (lost, template, signal) =>
       relistTools({ state, lost, sendOwn, ids, tools, emit, template, signal }),
+    aroundRecovery: options.aroundRecovery,
     recover,
     timeoutMs: timerMs(timeouts.initializeMs, 30_000),
     now,

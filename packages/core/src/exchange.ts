@@ -1,10 +1,5 @@
 import { abortable } from "./abortable.ts";
-import { type AnswerTimeout, createAnswerTimeout } from "./answer-timeout.ts";
-import {
-  type AnswerStreamOptions,
-  createEventAnswerStream,
-  createJsonAnswerStream,
-} from "./answer-stream.ts";
+import { createAnswerTimeout } from "./answer-timeout.ts";
 import {
   bufferAnswer,
   type BufferedAnswer,
@@ -12,27 +7,24 @@ import {
   toResponse,
   toResponseFor,
 } from "./buffered-answer.ts";
-import { type Handshake, sessionLost, sessionRefused } from "./handshake.ts";
+import { sessionLost, sessionRefused } from "./handshake-errors.ts";
+import type { Handshake } from "./handshake.ts";
 import { isRequest, type JsonRpcMessage, type JsonRpcRequest } from "./json-rpc.ts";
-import { emptyAnswer, errorMessageText } from "./local-answer.ts";
+import { emptyAnswer } from "./local-answer.ts";
 import { mayHaveArrived } from "./connection-broke.ts";
 import { cancelWhenAborted } from "./cancel-when-aborted.ts";
 import { createExchangeErrors } from "./exchange-errors.ts";
 import type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
 import type { Notify } from "./notify.ts";
+import { createAnswerOpener } from "./open-answer.ts";
 import type { OutgoingRequest } from "./outgoing-request.ts";
-import { hasContentType } from "./read-answer.ts";
-import type { PendingRequest, RequestIds } from "./request-ids.ts";
+import type { RequestIds } from "./request-ids.ts";
 import { isSafeMethod, maySendAgain, type ResendPolicy } from "./resend-policy.ts";
-import { createAnswerRestorer } from "./restore-answer.ts";
-import { createStreamResumption } from "./resume-stream.ts";
-import { keepFailure } from "./session-failure.ts";
-import { messageForClient } from "./message-for-client.ts";
 import type { SendOwnMessage } from "./own-message.ts";
 import type { SendToEndpoint } from "./server-endpoint.ts";
 import type { ServerRequests } from "./server-requests.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
-import { headersForClient, headersForMessage, headersForSession } from "./session-headers.ts";
+import { headersForClient, headersForSession } from "./session-headers.ts";
 import { withTimeLimit } from "./time-limit.ts";
 import { compareAndClear, type LiveSession, sameSession, type SlotState } from "./session-slot.ts";
 import type { ToolListKeeper } from "./tool-list.ts";
@@ -93,6 +85,17 @@ export function createExchange({
   const { notSentAgain, refusedOnce, outcomeUnknown } = createExchangeErrors({
     url,
     answerTimeoutMs,
+  });
+
+  const openAnswer = createAnswerOpener({
+    state,
+    send,
+    ids,
+    tools,
+    serverRequests,
+    notify,
+    answerTimeoutMs,
+    outcomeUnknown,
   });
 
   const lose = (session: LiveSession, method: string, status: number) => {
@@ -172,7 +175,9 @@ export function createExchange({
       const body = JSON.stringify(sent.message);
       const sending = send({ ...request, headers, body, signal: timeout.signal });
       const response = await orNever(sending, timeout.signal);
-      if (response.ok) return openAnswer(response, sent.pending, session, request, timeout, settle);
+      if (response.ok) {
+        return openAnswer(response, { pending: sent.pending, session, request, timeout, settle });
+      }
       refusal = await abortable(bufferAnswer(response, session, classifyLoss), timeout.signal);
       settle();
     } catch (error) {
@@ -229,82 +234,6 @@ export function createExchange({
     } catch {
       return false;
     }
-  };
-
-  const openAnswer = (
-    response: Response,
-    pending: PendingRequest,
-    session: LiveSession,
-    request: OutgoingRequest,
-    timeout: AnswerTimeout,
-    settle: () => void,
-  ): Response => {
-    const { status } = response;
-    const headers = headersForClient(response.headers);
-    const isEvents = hasContentType(response, "text/event-stream");
-    // Without a content type it is empty, or JSON of a server that forgot to say so.
-    const isUntyped = !response.headers.has("content-type") || status === 202 || status === 204;
-    if (!isEvents && !hasContentType(response, "application/json") && !isUntyped) {
-      settle();
-      return new Response(response.body, { status, headers });
-    }
-    /** Ends a resumption under way when the client cancels the body. */
-    const over = new AbortController();
-    const options: AnswerStreamOptions = {
-      body: response.body ?? new ReadableStream({ start: (controller) => controller.close() }),
-      restorer: createAnswerRestorer({
-        ids,
-        pending,
-        observe: (message, of) => {
-          // What a lost session's stream says of tools is not about the one that took its place.
-          if (state.live && sameSession(state.live, session)) tools.observe(message, of);
-        },
-        reads: ({ request: { method } }) => method === "tools/list",
-        toClient: (message) => messageForClient(message, session, serverRequests),
-        notify: notify && ((message) => notify(message, session)),
-      }),
-      signal: request.signal,
-      giveUp: timeout.signal,
-      onChunk: timeout.heard,
-      answered: () => ids.find(pending.wireId) === undefined,
-      failure: (cause) => {
-        const error = outcomeUnknown(pending.request.method, cause, timeout);
-        return errorMessageText(pending.request.id, error, keepFailure(state, error));
-      },
-      onEnd: () => {
-        settle();
-        // A reason of our own: the default is an exception with a stack, made for every answer.
-        over.abort("over");
-      },
-    };
-    // Clients compare it letter by letter.
-    headers.set("content-type", isEvents ? "text/event-stream" : "application/json");
-    if (!isEvents) {
-      return new Response(createJsonAnswerStream(options), { status: 200, headers });
-    }
-    const resumption = createStreamResumption(
-      (lastEventId, signal) => {
-        timeout.heard();
-        const resumeHeaders = headersForMessage(request.headers, session);
-        resumeHeaders.delete("content-type");
-        resumeHeaders.set("accept", "text/event-stream");
-        resumeHeaders.set("last-event-id", lastEventId);
-        return send({ method: "GET", headers: resumeHeaders, signal, init: request.init });
-      },
-      [over.signal, timeout.signal],
-      answerTimeoutMs,
-    );
-    const resume: typeof resumption = async (lastEventId, retryMs) => {
-      // A break is news from the server too; from here on, so is each attempt.
-      if (!timeout.expired) timeout.heard();
-      try {
-        return await resumption(lastEventId, retryMs);
-      } catch (error) {
-        if (timeout.expired) return undefined;
-        throw error;
-      }
-    };
-    return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
   };
 
   return (message, request) =>

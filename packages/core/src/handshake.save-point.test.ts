@@ -1,19 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { initialize, initialized } from "../test/handshake-messages.ts";
 import { startMcpServer } from "../test/mcp-server.ts";
 import { sessionSnapshot, startStep } from "../test/step.ts";
 import type { SessionSnapshot } from "./session-snapshot.ts";
-
-const initialize = {
-  jsonrpc: "2.0",
-  id: 0,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-11-25",
-    capabilities: {},
-    clientInfo: { name: "c", version: "1" },
-  },
-};
-const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
 
 describe("the save point", () => {
   test("is awaited before any other request goes on", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { initialize, initialized } from "../test/handshake-messages.ts";
 import {
   eventText,
   initializeResult,
@@ -9,18 +10,6 @@ import {
 } from "../test/mcp-server.ts";
 import { createRpcClient } from "../test/rpc-client.ts";
 import { startStep } from "../test/step.ts";
-
-const initialize = {
-  jsonrpc: "2.0",
-  id: 0,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-11-25",
-    capabilities: {},
-    clientInfo: { name: "c", version: "1" },
-  },
-};
-const initialized = { jsonrpc: "2.0", method: "notifications/initialized" };
 
 /** A server that names its sessions with this id. */
 const startNamingServer = (sessionId: string) =>

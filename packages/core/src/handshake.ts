@@ -1,12 +1,13 @@
 import { abortable } from "./abortable.ts";
+import { type AroundRecovery, runAroundRecovery } from "./around-recovery.ts";
 import { bufferAnswer } from "./buffered-answer.ts";
-import { isRecord, type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
-import { McpSessionError } from "./mcp-session-error.ts";
+import { handshakeTimedOut, savedInvalid, sessionLost } from "./handshake-errors.ts";
+import { speaksOnlyStatelessVersions, toLiveSession } from "./initialize-answer.ts";
+import { type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 import type { RequestTemplate, SendOwnMessage } from "./own-message.ts";
 import { readAnswer } from "./read-answer.ts";
 import type { RequestIds } from "./request-ids.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
-import { receivedSessionId } from "./session-headers.ts";
 import {
   type ClientParams,
   type Confirmation,
@@ -18,9 +19,6 @@ import {
 } from "./session-slot.ts";
 import {
   asInitializeResult,
-  FIRST_STATELESS_VERSION,
-  isLoadable,
-  isSessionId,
   LATEST_SESSION_VERSION,
   type SessionSnapshot,
   type SessionSnapshotOfSession,
@@ -59,6 +57,7 @@ export function createHandshake({
   onStart,
   abandon,
   afterRecovery,
+  aroundRecovery,
   recover,
   timeoutMs,
   now,
@@ -81,6 +80,7 @@ export function createHandshake({
     template: RequestTemplate,
     signal: AbortSignal,
   ) => Promise<void>;
+  aroundRecovery: AroundRecovery | undefined;
   /** Whether a session may be made in a lost one's place. */
   recover: boolean;
   /** How long each request of the handshake may take, in milliseconds. */
@@ -118,7 +118,7 @@ export function createHandshake({
       }
       // Not every fetch heeds a signal: a late answer must not replace what was opened since.
       signal.throwIfAborted();
-      state.opened = toLiveSession(response, initializeResult, params);
+      state.opened = toLiveSession(url, response, initializeResult, params);
       return { opened: state.opened };
     }, callerSignal);
 
@@ -130,30 +130,6 @@ export function createHandshake({
     saveSnapshot(state, { version: 1, kind: "stateless", url: url.href, decidedAt: now() });
     emit({ type: "stateless" });
     return true;
-  };
-
-  const toLiveSession = (
-    response: Response,
-    initializeResult: SessionSnapshotOfSession["initializeResult"],
-    params: ClientParams,
-  ): LiveSession => {
-    const sessionId = receivedSessionId(response);
-    if (sessionId === undefined) return { kind: "sessionless", initializeResult };
-    if (!isSessionId(sessionId)) {
-      throw new McpSessionError(
-        "CONNECTION_UNAVAILABLE",
-        `initialize at ${url.origin} was answered with a session id that is not 1 to 1024 visible ASCII characters. The server has to be fixed.`,
-        { data: { method: "initialize", origin: url.origin, status: response.status } },
-      );
-    }
-    const clientCapabilities = params.capabilities;
-    const session = { kind: "session", sessionId, initializeResult, clientCapabilities } as const;
-    if (isLoadable({ version: 1, url: url.href, ...session })) return session;
-    throw new McpSessionError(
-      "CONNECTION_UNAVAILABLE",
-      `initialize at ${url.origin} was answered with more than 1,000,000 characters or 64 levels of JSON, which cannot be kept. The server has to be fixed.`,
-      { data: { method: "initialize", origin: url.origin, status: response.status } },
-    );
   };
 
   const confirm: Handshake["confirm"] = (template, callerSignal) =>
@@ -218,11 +194,7 @@ export function createHandshake({
     };
     const saved = (await onSession?.(own)) ?? own;
     if (saved.kind !== "session" || saved.url !== url.href) {
-      throw new McpSessionError(
-        "STATE_INVALID",
-        "onSession must return nothing or the snapshot of a session with the same URL.",
-        { data: { field: "onSession", origin: url.origin } },
-      );
+      throw savedInvalid(url);
     }
     saveSnapshot(state, saved);
     return saved;
@@ -256,22 +228,23 @@ export function createHandshake({
       return await abortable(exchange(AbortSignal.any([signal, timeout])), timeout);
     } catch (cause) {
       if (!timeout.aborted || signal.aborted) throw cause;
-      throw new McpSessionError(
-        "CONNECTION_UNAVAILABLE",
-        `${method} at ${url.origin}: no answer within ${timeoutMs} ms. The next request tries again.`,
-        { data: { method, origin: url.origin }, cause },
-      );
+      throw handshakeTimedOut(method, url, timeoutMs, cause);
     }
   };
 
   const ensure: Handshake["ensure"] = async (template, callerSignal) => {
     if (state.live !== undefined) return { live: state.live };
-    const ensured = await state.ensuring(async (signal) => {
+    const make = async (signal: AbortSignal): Promise<Confirmation> => {
       if (state.opened === undefined) {
         const opening = await open(template, signal);
         if ("refused" in opening) return opening;
       }
       return await confirm(template, signal);
+    };
+    const ensured = await state.ensuring(async (signal) => {
+      const isRecovery = recover && state.lost !== undefined && state.opened === undefined;
+      if (aroundRecovery === undefined || !isRecovery) return await make(signal);
+      return await runAroundRecovery(aroundRecovery, () => make(signal));
     }, callerSignal);
     // It may have been lost again while others waited for it.
     const isLost = "live" in ensured && state.live === undefined && state.lost !== undefined;
@@ -281,29 +254,6 @@ export function createHandshake({
   return { open, confirm, ensure };
 }
 
-export function sessionLost(method: string, url: URL, status?: number): McpSessionError {
-  return new McpSessionError(
-    "SESSION_LOST",
-    `${method} at ${url.origin}: the server no longer knows the session and a new one could not take its place. What the server held for the session is gone; the next request tries to start a new session.`,
-    { data: { method, origin: url.origin, status } },
-  );
-}
-
-/** A new session could not be made, be it the first or one in a lost one's place. */
-export function sessionRefused(
-  state: SlotState,
-  method: string,
-  url: URL,
-  status: number,
-): McpSessionError {
-  if (state.lost !== undefined) return sessionLost(method, url, status);
-  return new McpSessionError(
-    "CONNECTION_UNAVAILABLE",
-    `${method} at ${url.origin}: the server refused a new session with HTTP ${status}. The next request tries again.`,
-    { data: { method, origin: url.origin, status } },
-  );
-}
-
 /** Who we say we are when no client has said who it is, as with clients that resume by themselves. */
 function paramsOf(lost: SessionSnapshotOfSession | undefined): ClientParams {
   return {
@@ -311,21 +261,6 @@ function paramsOf(lost: SessionSnapshotOfSession | undefined): ClientParams {
     capabilities: lost?.clientCapabilities ?? {},
     clientInfo: { name: "durable-mcp", version: "1" },
   };
-}
-
-const unsupportedProtocolVersion = -32022;
-
-/**
- * Whether a refusal of `initialize` says that the server has no revision with sessions.
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
- */
-function speaksOnlyStatelessVersions(message: object | undefined): boolean {
-  const error = (message as JsonRpcResponse | undefined)?.error;
-  if (!isRecord(error) || error["code"] !== unsupportedProtocolVersion) return false;
-  const supported = isRecord(error["data"]) ? error["data"]["supported"] : undefined;
-  return (
-    !Array.isArray(supported) || supported.every((version) => version >= FIRST_STATELESS_VERSION)
-  );
 }
 
 function noAnswer(id: string): JsonRpcResponse {

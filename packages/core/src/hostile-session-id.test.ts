@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
+import { initialize } from "../test/handshake-messages.ts";
 import {
   callHostile,
   type HostileAnswer,
@@ -18,17 +19,6 @@ import {
 import { saveSession, startStep } from "../test/step.ts";
 
 watchUnhandledRejections();
-
-const initialize = {
-  jsonrpc: "2.0",
-  id: 0,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-11-25",
-    capabilities: {},
-    clientInfo: { name: "t", version: "1" },
-  },
-};
 
 /** Writes an answer past Node's own checks of header values. */
 function sendRaw(response: ServerResponse, lines: readonly string[], body: string): void {

@@ -1,3 +1,4 @@
+export type { AroundRecovery, RecoveryOutcome } from "./around-recovery.ts";
 export { createSessionFetch } from "./create-session-fetch.ts";
 export type { OnSession } from "./handshake.ts";
 export type { RefusedAnswer, SessionLoss } from "./lost-session.ts";

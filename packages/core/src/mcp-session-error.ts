@@ -10,6 +10,7 @@ const marker = Symbol.for("durable-mcp.McpSessionError");
  * - `OUTCOME_UNKNOWN`: the server took the request and its answer was lost.
  * - `PRINCIPAL_REQUIRED`: a stateful connection was used without saying on whose behalf.
  * - `REDIRECT_REFUSED`: the server answered with a redirect, which could carry the session id elsewhere.
+ * - `RUN_REQUIRED`: something that belongs to a run was used outside of one.
  * - `SESSION_LOST`: the server no longer knows the session and a new one could not take its place.
  * - `STATE_CONFLICT`: another call changed the state of a server's session at the same time.
  * - `STATE_INVALID`: a snapshot or state from outside does not parse.
@@ -23,6 +24,7 @@ export type McpSessionErrorCode =
   | "OUTCOME_UNKNOWN"
   | "PRINCIPAL_REQUIRED"
   | "REDIRECT_REFUSED"
+  | "RUN_REQUIRED"
   | "SESSION_LOST"
   | "STATE_CONFLICT"
   | "STATE_INVALID"

@@ -1,3 +1,4 @@
+import type { AroundRecovery } from "./around-recovery.ts";
 import type { OnSession } from "./handshake.ts";
 import type { JsonRpcRequest } from "./json-rpc.ts";
 import type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
@@ -96,6 +97,8 @@ export interface SessionFetchOptions {
    * any other request goes on. The snapshot it returns wins. What it throws fails the handshake.
    */
   onSession?: OnSession | undefined;
+  /** Runs around each recovery of a lost session, to measure it. */
+  aroundRecovery?: AroundRecovery | undefined;
   /** Told what happens to the session, and of the server's notifications. */
   onEvent?: EmitSessionEvent | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { compileCache } from "./compile-cache.ts";
 import { assertNoSessionId } from "./session-id-canary.ts";
 import type { StepInput, StepOutput } from "./step-protocol.ts";
 
@@ -26,8 +25,7 @@ const stepTimeoutMs = 45_000;
 
 const environment = {
   ...process.env,
-  // Each step loads the same code: compiling it once halves the time of a step.
-  NODE_COMPILE_CACHE: join(tmpdir(), "durable-mcp-e2e-compile-cache"),
+  ...compileCache,
   // Some Node versions warn when they run TypeScript; a step prints nothing of its own.
   NODE_NO_WARNINGS: "1",
 };

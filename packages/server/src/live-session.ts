@@ -1,16 +1,17 @@
 import type { Principal } from "@durable-mcp/core";
 import { McpSessionError } from "@durable-mcp/core";
-import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/sdk/types.js";
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { createCallWatch } from "./call-watch.ts";
 import { sessionEventIds } from "./event-id.ts";
 import type { Mailbox } from "./mailbox.ts";
 import type { Replica } from "./replica.ts";
 import { outcomeUnknown } from "./request-record.ts";
-import type { LoggedRequests, RequestLog } from "./request-log.ts";
+import type { RequestLog } from "./request-log.ts";
 import { type Answer, createServerLink } from "./server-link.ts";
-import { createSharedState, type OnStateConflict, type StateHold } from "./shared-state.ts";
+import { createSharedState, type OnStateConflict } from "./shared-state.ts";
 import type { EmitServerEvent } from "./server-event.ts";
 import { type AnswerKind, type CreateServer, createServerSession } from "./server-session.ts";
+import { createSessionCalls } from "./session-calls.ts";
 import { fingerprint, randomName } from "./session-id.ts";
 import type { StandaloneStreams } from "./standalone-stream.ts";
 import type { StoredSession } from "./stored-session.ts";
@@ -63,15 +64,6 @@ export interface LiveSession {
   close(): Promise<void>;
 }
 
-interface Exchange {
-  readonly logged: LoggedRequests;
-  readonly hold: StateHold;
-  readonly open: Set<RequestId>;
-  readonly release: () => void;
-  /** Some answer will not come, for which the transport would keep the stream open. */
-  hasCancelled?: boolean;
-}
-
 /** Builds the author's server for a session and connects it. */
 export async function createLiveSession<State extends object>(
   options: LiveSessionOptions<State>,
@@ -82,13 +74,7 @@ export async function createLiveSession<State extends object>(
   const eventIds = await sessionEventIds(sessionId);
   const closing = new AbortController();
   let listening = new AbortController();
-  const exchanges = new Map<RequestId, Exchange>();
-  /** By request, and by message of its answer stream. */
-  const exchangeOf = new WeakMap<object, Exchange>();
-  const answered: LoggedRequests[] = [];
   let followTurn: Promise<unknown> = Promise.resolve();
-  /** Requests that are being written down. */
-  let opening = 0;
   let onInitialize = options.onInitialize;
   /** A new session's first request, until it is answered. */
   let initializing: RequestId | undefined;
@@ -109,9 +95,14 @@ export async function createLiveSession<State extends object>(
     retryMs: options.retryMs,
     keepAliveMs: options.keepAliveMs,
     protocolVersion: () => stored.record.protocolVersion,
-    streamOf: (message) => exchangeOf.get(message)?.logged,
+    streamOf: (message) => calls.of(message)?.logged,
   });
   const { transport } = wire;
+
+  const calls = createSessionCalls({
+    ...{ hash, instance, eventIds, stored, state, transport, answers, log, replica, waker },
+    keptAnswers: options.keptAnswers,
+  });
 
   const link = createServerLink(transport, instance, {
     canStream: () => answers === "sse",
@@ -119,12 +110,9 @@ export async function createLiveSession<State extends object>(
       listening.abort();
       listening = new AbortController();
     },
-    onRequest: (request) => {
-      const exchange = exchanges.get(request.id);
-      if (exchange) exchangeOf.set(request, exchange);
-    },
+    onRequest: (request) => calls.arrived(request),
     beforeAnswer: async (request, answer) => {
-      const exchange = exchangeOf.get(request);
+      const call = calls.of(request);
       try {
         if (request.method === "initialize") {
           const tell = onInitialize;
@@ -132,22 +120,22 @@ export async function createLiveSession<State extends object>(
           onInitialize = async () => {};
           await tell(negotiatedVersion(answer));
         } else if ("result" in answer) await settings.remember(request);
-        if (exchange) await state.settle(exchange.hold);
+        if (call) await state.settle(call.hold);
         return answer;
       } catch (error) {
         return failure(request.id, error);
       } finally {
         // In JSON there is no coming back for an answer.
-        if (answers === "json") await exchange?.logged.forget(request.id).catch(() => {});
+        if (answers === "json") await call?.logged.forget(request.id).catch(() => {});
       }
     },
-    onRelated: (request, message) => {
-      const exchange = exchangeOf.get(request);
-      if (exchange) exchangeOf.set(message, exchange);
+    onRelated: (request, message) => calls.related(request, message),
+    onSettled: (request) => {
+      if (request.method === "initialize") initializing = undefined;
+      void calls.settled(request).catch(() => {});
     },
-    onSettled: (request) => void settled(request).catch(() => {}),
     onStandalone: (message) => standalone.append({ hash, owner: stored.record.owner }, message),
-    onCancelled: (request) => void endCancelled(request).catch(() => {}),
+    onCancelled: (request) => void calls.cancelled(request).catch(() => {}),
   });
 
   const session = createServerSession(stored, state);
@@ -160,7 +148,7 @@ export async function createLiveSession<State extends object>(
     waker,
     pollIntervalMs: options.pollIntervalMs,
     closed: closing.signal,
-    isBusy: () => exchanges.size > 0,
+    isBusy: () => calls.isBusy,
     receive: (message) => link.receive(message),
     onGone: options.onGone,
   });
@@ -170,55 +158,6 @@ export async function createLiveSession<State extends object>(
   } catch (error) {
     await server.close().catch(() => {});
     throw error;
-  }
-
-  async function settled(request: JSONRPCRequest): Promise<void> {
-    if (request.method === "initialize") initializing = undefined;
-    const exchange = exchangeOf.get(request);
-    if (!exchange) return;
-    if (exchanges.get(request.id) === exchange) exchanges.delete(request.id);
-    exchange.open.delete(request.id);
-    if (exchange.open.size > 0) return;
-    if (exchange.hasCancelled && answers === "sse") transport.closeSSEStream(request.id);
-    end(exchange);
-    if (answers === "json") return;
-    answered.push(exchange.logged);
-    if (answered.length > options.keptAnswers) await answered.shift()?.discard();
-  }
-
-  function end(exchange: Exchange): void {
-    state.release(exchange.hold);
-    exchange.release();
-    if (exchanges.size === 0) waker.wake(instance);
-  }
-
-  /** The answer will not come; its HTTP request must end all the same. */
-  async function endCancelled(request: JSONRPCRequest): Promise<void> {
-    const exchange = exchangeOf.get(request);
-    if (!exchange) return;
-    exchange.hasCancelled = true;
-    await exchange.logged.forget(request.id);
-    if (answers === "sse") return;
-    const error = { code: -32603, message: "The request was cancelled." };
-    await transport.send({ jsonrpc: "2.0", id: request.id, error });
-  }
-
-  async function openExchange(post: ClientPost): Promise<Exchange | undefined> {
-    const [first, ...rest] = post.requests.map((request) => request.id);
-    const ids = [first!, ...rest] as const;
-    const release = await replica.hold();
-    const owner = { eventIds, hash, owner: stored.record.owner, instance };
-    const logged = await log.open(owner, ids).catch((error: unknown) => {
-      release();
-      throw error;
-    });
-    if (!logged) {
-      release();
-      return undefined;
-    }
-    const exchange: Exchange = { logged, hold: state.hold(), open: new Set(ids), release };
-    for (const id of ids) exchanges.set(id, exchange);
-    return exchange;
   }
 
   async function takeOver(): Promise<void> {
@@ -234,9 +173,9 @@ export async function createLiveSession<State extends object>(
       return listening.signal;
     },
     get requestsInFlight() {
-      return exchanges.size + opening + (initializing === undefined ? 0 : 1);
+      return calls.count + (initializing === undefined ? 0 : 1);
     },
-    isServing: (requestId) => exchanges.has(requestId),
+    isServing: (requestId) => calls.has(requestId),
     initialize: async (post) => {
       initializing = post.requests[0]!.id;
       const response = await wire.post(post);
@@ -272,19 +211,16 @@ export async function createLiveSession<State extends object>(
         await settings.rememberInitialized(post.body);
         return await wire.post(post);
       }
-      opening += post.requests.length;
-      const exchange = await openExchange(post).finally(() => {
-        opening -= post.requests.length;
-      });
-      if (!exchange) return undefined;
+      const call = await calls.open(post);
+      if (!call) return undefined;
       startWatching();
       try {
         await settings.rememberInitialized(post.body);
-        const response = await wire.post(post, exchange.logged);
-        if (!response.ok) await abandon(exchange);
+        const response = await wire.post(post, call.logged);
+        if (!response.ok) await calls.abandon(call);
         return response;
       } catch (error) {
-        await abandon(exchange);
+        await calls.abandon(call);
         throw error;
       }
     },
@@ -293,25 +229,10 @@ export async function createLiveSession<State extends object>(
       if (initializing !== undefined) {
         await transport.send(outcomeUnknown(initializing)).catch(() => {});
       }
-      for (const id of exchanges.keys()) {
-        const error = outcomeUnknown(id) as Answer;
-        const exchange = exchanges.get(id)!;
-        exchangeOf.set(error, exchange);
-        await transport.send(error).catch(() => {});
-        if (answers === "json") await exchange.logged.forget(id).catch(() => {});
-      }
-      for (const exchange of new Set(exchanges.values())) end(exchange);
-      exchanges.clear();
+      await calls.close();
       await server.close();
     },
   };
-
-  /** The transport refused the POST, so that its requests were not begun. */
-  async function abandon(exchange: Exchange): Promise<void> {
-    for (const id of exchange.open) exchanges.delete(id);
-    end(exchange);
-    await exchange.logged.discard().catch(() => {});
-  }
 }
 
 function negotiatedVersion(answer: Answer): string | undefined {

@@ -1,31 +1,31 @@
-import type { MCPClientCapabilities, ElicitationRequest, ElicitResult } from "@ai-sdk/mcp";
 import * as z from "zod/mini";
+import { checkOptions } from "../check-options.ts";
+import type {
+  Awaitable,
+  ConnectionContext,
+  ConnectionOptions,
+  ConnectionTimeouts,
+  ConnectionToolSchemas,
+} from "../connection-options.ts";
+import { openConnection, type OpenConnection } from "../open-connection.ts";
 import {
-  checkOptions,
-  type ConnectionContext,
-  type ConnectionToolSchemas,
-  names,
+  connectionFields,
+  replacementFields,
   someFunction,
-  someObject,
-  type StatefulSessionOptions,
   text,
   timeout,
-  toolFilter,
-} from "../define-connection.ts";
-import { openConnection, type OpenConnection } from "../open-connection.ts";
+  timeoutFields,
+} from "../option-schemas.ts";
+import type { SessionReplacementOptions } from "../session-options.ts";
 import { createStdioConnection } from "./stdio-connection.ts";
 
-type Awaitable<T> = T | Promise<T>;
-
 /** How a server's process is replaced and what is said of it; each means what it does elsewhere. */
-export type StdioSessionOptions = Pick<
-  StatefulSessionOptions,
-  "resend" | "safeTools" | "trustAnnotations" | "recover" | "onStart" | "lossNotice"
->;
+export type StdioSessionOptions = SessionReplacementOptions;
 
+/** The options of a connection to a program on this machine. */
 export interface McpStdioConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
-> {
+> extends ConnectionOptions<SCHEMAS> {
   /** The program to run: a path, or a name that is looked up on `PATH`. No shell reads it. */
   readonly command: string;
   /** @default none */
@@ -40,41 +40,22 @@ export interface McpStdioConnectionOptions<
     | undefined;
   /** The server's working directory. @default that of this process */
   readonly cwd?: string | undefined;
-  /** What the connection is for, for people and for prompts. */
-  readonly description: string;
   /** What becomes of calls, and of the model's picture, when the process is replaced. */
   readonly session?: StdioSessionOptions | undefined;
-  /** Which of the server's tools are offered, by the server's names. @default all */
-  readonly tools?:
-    | { readonly allow: readonly string[] }
-    | { readonly block: readonly string[] }
-    | undefined;
-  /** Typed and validated tools; only these are offered then. Otherwise the server's JSON Schema is used. */
-  readonly schemas?: SCHEMAS;
-  /** Client capabilities to declare. */
-  readonly capabilities?: MCPClientCapabilities | undefined;
-  /** Answers the server's elicitation requests; declares the capability. */
-  readonly onElicitation?:
-    | ((request: ElicitationRequest, context: ConnectionContext) => Awaitable<ElicitResult>)
-    | undefined;
-  readonly timeouts?:
-    | {
-        /**
-         * For the handshake, the start of the process included, and for listing tools, in
-         * milliseconds. Long enough for `npx` to download a small package. @default 30000
-         */
-        readonly connectMs?: number | undefined;
-        /** For each tool call, in milliseconds; it fails with `OUTCOME_UNKNOWN`. @default none */
-        readonly callMs?: number | undefined;
-        /** For `session.onStart`, in milliseconds. @default 60000 */
-        readonly startMs?: number | undefined;
-        /**
-         * How long the server has to end by itself when its stdin is closed, and again after
-         * SIGTERM, before SIGKILL, in milliseconds. @default 1000
-         */
-        readonly closeMs?: number | undefined;
-      }
-    | undefined;
+  readonly timeouts?: StdioConnectionTimeouts | undefined;
+}
+
+interface StdioConnectionTimeouts extends ConnectionTimeouts {
+  /**
+   * For the handshake, the start of the process included, and for listing tools, in
+   * milliseconds. Long enough for `npx` to download a small package. @default 30000
+   */
+  readonly connectMs?: number | undefined;
+  /**
+   * How long the server has to end by itself when its stdin is closed, and again after
+   * SIGTERM, before SIGKILL, in milliseconds. @default 1000
+   */
+  readonly closeMs?: number | undefined;
 }
 
 /** A declared stdio server. Made by `defineMcpStdioConnection`. */
@@ -100,29 +81,9 @@ const optionsSchema = z.strictObject({
     ),
   ),
   cwd: z.optional(text),
-  description: text,
-  session: z.optional(
-    z.strictObject({
-      resend: z.optional(z.literal(["safe", "always", "never"])),
-      safeTools: z.optional(names),
-      trustAnnotations: z.optional(z.boolean()),
-      recover: z.optional(z.boolean()),
-      onStart: z.optional(someFunction),
-      lossNotice: z.optional(z.union([text, z.literal(false)])),
-    }),
-  ),
-  tools: toolFilter,
-  schemas: z.optional(someObject),
-  capabilities: z.optional(someObject),
-  onElicitation: z.optional(someFunction),
-  timeouts: z.optional(
-    z.strictObject({
-      connectMs: z.optional(timeout),
-      callMs: z.optional(timeout),
-      startMs: z.optional(timeout),
-      closeMs: z.optional(timeout),
-    }),
-  ),
+  ...connectionFields,
+  session: z.optional(z.strictObject(replacementFields)),
+  timeouts: z.optional(z.strictObject({ ...timeoutFields, closeMs: z.optional(timeout) })),
 });
 
 /**

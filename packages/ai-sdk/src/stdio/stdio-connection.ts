@@ -1,10 +1,12 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { connectionUnavailable } from "../connection-error.ts";
-import type { ConnectionStart } from "../define-connection.ts";
+import type { ConnectionStart } from "../session-options.ts";
 import { createLossNotices } from "../loss-notice.ts";
+import type { NoteDetails } from "../connection-telemetry.ts";
 import { toolMayRunTwice } from "../may-run-twice.ts";
 import type { OpenConnection } from "../open-connection.ts";
+import { createOperationTracer } from "../operation-tracer.ts";
 import { type RegistryConnection, withSessionErrors } from "../registry-connection.ts";
 import type { McpStdioConnectionOptions } from "./define-stdio-connection.ts";
 import { createStdioErrors, describeEnd, stdioOrigin } from "./stdio-errors.ts";
@@ -20,11 +22,17 @@ export function createStdioConnection({
   context,
   isActive,
   emit,
+  telemetry,
 }: { options: McpStdioConnectionOptions } & Parameters<OpenConnection>[0]): RegistryConnection {
   const name = context.connection;
   const { session = {}, timeouts = {} } = options;
   const connectMs = timeouts.connectMs ?? 30_000;
   const errors = createStdioErrors(name, options);
+  const trace = createOperationTracer(telemetry, {
+    connection: name,
+    transport: "stdio",
+    origin: undefined,
+  });
   const closing = new AbortController();
   const ownContext = {
     ...context,
@@ -33,7 +41,7 @@ export function createStdioConnection({
   const failures = new WeakMap<object, McpSessionError>();
   /** Those of which something may be left. */
   const servers = new Set<StdioServer>();
-  const openings = new Set<Promise<MCPClient>>();
+  const openings: RegistryConnection["openings"] = new Set();
   let opening: Promise<MCPClient> | undefined;
   /** Whether what the server held is gone, and no other has taken its place. */
   let isLost = false;
@@ -54,6 +62,7 @@ export function createStdioConnection({
       errors,
       connectMs,
       failures,
+      telemetry,
       onAnswer: () => (isUnproven = false),
       onNotification(method, params) {
         emit({ type: "notification", connection: name, method, params });
@@ -156,7 +165,7 @@ export function createStdioConnection({
     emit({ type: "lost", connection: name, exitCode, signal });
   };
 
-  const openNext = async (): Promise<MCPClient> => {
+  const openNext = async (note: NoteDetails): Promise<MCPClient> => {
     const wasLost = isLost;
     if (wasLost && session.recover === false) {
       throw errors.lost("is gone, with what it held, and is not to be started again.");
@@ -170,6 +179,7 @@ export function createStdioConnection({
     try {
       const opened = await open();
       void watch(opened.server, opening!);
+      note({ protocolVersion: opened.client.initializeResult.protocolVersion });
       return opened.client;
     } catch (error) {
       ownContext.abortSignal.throwIfAborted();
@@ -184,7 +194,7 @@ export function createStdioConnection({
     }
   };
 
-  return {
+  const connection: RegistryConnection = {
     name,
     definition: { options },
     origin: stdioOrigin(options),
@@ -193,6 +203,7 @@ export function createStdioConnection({
     abortSignal: context.abortSignal,
     openings,
     restoreError,
+    trace,
     createFetch(): never {
       throw new McpSessionError(
         "CONNECTION_INVALID",
@@ -212,10 +223,16 @@ export function createStdioConnection({
       ],
       session.lossNotice,
     ),
+    async probe(signal) {
+      const client = await connection.client();
+      // There is nothing smaller that the client sends.
+      if (client.initializeResult.capabilities.tools == null) return;
+      await client.listTools({ options: { signal } });
+    },
     client() {
       if (opening === undefined) {
         const connecting: Promise<MCPClient> = Promise.resolve()
-          .then(openNext)
+          .then(() => trace({ operation: isLost ? "recover" : "connect" }, openNext))
           .catch((error: unknown) => {
             openings.delete(connecting);
             if (opening === connecting) opening = undefined;
@@ -247,4 +264,5 @@ export function createStdioConnection({
       await Promise.all([...servers].map((server) => server.close()));
     },
   };
+  return connection;
 }

@@ -6,9 +6,11 @@ import {
   type MCPClient,
 } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import type { ConnectionContext } from "../define-connection.ts";
+import type { ConnectionContext } from "../connection-options.ts";
+import type { ConnectionTelemetry } from "../connection-telemetry.ts";
 import { clientCapabilities } from "../open-client.ts";
 import { scrubSecrets } from "../scrub-secrets.ts";
+import { addTraceContext } from "../trace-context.ts";
 import type { McpStdioConnectionOptions } from "./define-stdio-connection.ts";
 import { createOutputTail } from "./output-tail.ts";
 import type { ServerOutput, StdioErrors } from "./stdio-errors.ts";
@@ -41,6 +43,7 @@ export async function startStdioServer({
   errors,
   connectMs,
   failures,
+  telemetry,
   onAnswer,
   onNotification,
 }: {
@@ -50,6 +53,7 @@ export async function startStdioServer({
   connectMs: number;
   /** Takes the errors of requests that were under way at the end, under the `data` of the client's. */
   failures: WeakMap<object, McpSessionError>;
+  telemetry: ConnectionTelemetry | undefined;
   /** Told of each answer after the handshake. */
   onAnswer: () => void;
   onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
@@ -90,6 +94,8 @@ export async function startStdioServer({
     },
     onStray: (line) => strays.append(`${line}\n`),
   });
+  const send = transport.send.bind(transport);
+  transport.send = (message, how) => send(addTraceContext(message, telemetry), how);
   const close = transport.close.bind(transport);
   transport.close = async () => {
     isClosed = true;

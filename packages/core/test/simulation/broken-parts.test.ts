@@ -36,7 +36,7 @@ describe.each(needed)("%s", (invariant, part, breakPart, message = /./) => {
     const parts = await breakPart();
     const fails = (violation: Violation) =>
       violation.invariant === invariant && message.test(violation.message);
-    const { failure, schedules } = await runSchedules(1, 3_000, { parts, fails });
+    const { failure, schedules } = await runSchedules(1, 2_000, { parts, fails });
     expect(failure).toBeDefined();
     console.log(
       `${invariant} broke ${part} in schedule ${schedules}: ${failure?.violation.message}`,

@@ -1,29 +1,17 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { type ConformanceClientKind, filledForm, textOf } from "./conformance-client.ts";
+import type { ConformanceClientKind } from "./conformance-client.ts";
+import { acceptForm, clientInfo, declared, officialClient } from "./official-client.ts";
 
 /** `@modelcontextprotocol/client` 2 as it comes: `initialize`, no probe. */
 export const client2Client: ConformanceClientKind = {
   create({ url, fetch, authProvider, elicitation }) {
-    const client = new Client(
-      { name: "durable-mcp", version: "1.0.0" },
-      { capabilities: { ...(elicitation && { elicitation: {} }) } },
-    );
-    if (elicitation) {
-      client.setRequestHandler("elicitation/create", ({ params }) => ({
-        action: "accept",
-        content: "requestedSchema" in params ? filledForm(params.requestedSchema) : {},
-      }));
-    }
-    const transport = new StreamableHTTPClientTransport(new URL(url), {
-      authProvider,
-      ...(fetch && { fetch }),
-    });
+    const client = new Client(clientInfo, declared(elicitation));
+    if (elicitation) client.setRequestHandler("elicitation/create", acceptForm);
+    const options = { authProvider, ...(fetch && { fetch }) };
+    const transport = new StreamableHTTPClientTransport(new URL(url), options);
     return {
-      connect: () => client.connect(transport),
-      listTools: async () => (await client.listTools()).tools,
-      callTool: async (name, args) => textOf(await client.callTool({ name, arguments: args })),
+      ...officialClient(client, transport),
       finishAuthorization: (callback) => transport.finishAuth(callback),
-      close: () => client.close(),
     };
   },
 };

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { compileCache } from "../compile-cache.ts";
 import { packageBin } from "../servers/package-bin.ts";
 import type { ClientName } from "./conformance-client.ts";
 import type { Mode } from "./modes.ts";
@@ -64,7 +65,7 @@ export async function runSuite(args: string[]): Promise<{ code: number | null; p
     {
       env: {
         ...process.env,
-        NODE_COMPILE_CACHE: join(tmpdir(), "durable-mcp-e2e-compile-cache"),
+        ...compileCache,
         // Some Node versions warn when they run TypeScript.
         NODE_NO_WARNINGS: "1",
       },

@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { compileCache, keepCompiled } from "../compile-cache.ts";
 
 /** A program of this folder in a process of its own, which talks in JSON. */
 export interface ForkedProgram<TO, FROM> {
@@ -15,12 +14,8 @@ export interface ForkedProgram<TO, FROM> {
 export function forkProgram<TO, FROM>(file: string): ForkedProgram<TO, FROM> {
   const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
-    execArgv: [...strip, "--conditions=@durable-mcp/source"],
-    env: {
-      ...process.env,
-      NODE_COMPILE_CACHE: join(tmpdir(), "durable-mcp-e2e-compile-cache"),
-      NODE_NO_WARNINGS: "1",
-    },
+    execArgv: [...strip, ...keepCompiled, "--conditions=@durable-mcp/source"],
+    env: { ...process.env, ...compileCache, NODE_NO_WARNINGS: "1" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
   const killNow = () => child.kill("SIGKILL");

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { compileCache, keepCompiled } from "../compile-cache.ts";
 import { freePort } from "./free-port.ts";
 import { killProcessTree } from "./process-tree.ts";
 
@@ -48,8 +49,11 @@ export async function startServerProcess(command: ServerCommand): Promise<TestSe
   process.once("exit", killNow);
 
   async function start(): Promise<void> {
-    const env = { ...process.env, ...command.env?.(port) };
-    const started = spawn(command.program ?? process.execPath, command.args(port), {
+    const env = { ...process.env, ...compileCache, ...command.env?.(port) };
+    const [program, args] = command.program
+      ? [command.program, command.args(port)]
+      : [process.execPath, [...keepCompiled, ...command.args(port)]];
+    const started = spawn(program, args, {
       cwd: command.cwd,
       env,
       stdio: ["ignore", "pipe", "pipe"],

@@ -1,0 +1,62 @@
+import { describe, expect, test, vi } from "vitest";
+import { type Closable, closeInTurn } from "./close-in-turn.ts";
+
+const closable = (close: () => Promise<void>): Closable => ({ close });
+const never = () => new Promise<void>(() => undefined);
+
+describe("closing in turn", () => {
+  test("goes in reverse, one after another, and forgets what it closes", async () => {
+    const order: string[] = [];
+    const slow = (name: string) =>
+      closable(async () => {
+        order.push(`${name} closing`);
+        await new Promise((resolve) => {
+          setTimeout(resolve, 5);
+        });
+        order.push(`${name} closed`);
+      });
+    const opened = new Set([slow("a"), slow("b")]);
+    await closeInTurn({ opened, timeoutMs: 1_000 });
+    expect(order).toEqual(["b closing", "b closed", "a closing", "a closed"]);
+    expect(opened.size).toBe(0);
+  });
+
+  test("closes what is opened meanwhile", async () => {
+    const order: string[] = [];
+    const opened = new Set<Closable>();
+    const late = closable(async () => void order.push("late"));
+    opened.add(closable(async () => void order.push("a")));
+    opened.add(
+      closable(async () => {
+        order.push("b");
+        opened.add(late);
+      }),
+    );
+    await closeInTurn({ opened, timeoutMs: 1_000 });
+    expect(order).toEqual(["b", "late", "a"]);
+  });
+
+  test("one that hangs holds the others up for its turn, and all for their time", async () => {
+    vi.useFakeTimers();
+    try {
+      const order: string[] = [];
+      const opened = new Set([
+        closable(async () => void order.push("a")),
+        closable(() => (order.push("hangs"), never())),
+      ]);
+      const closing = closeInTurn({ opened, timeoutMs: 5_000 }).then(() => order.push("done"));
+      await vi.advanceTimersByTimeAsync(999);
+      expect(order).toEqual(["hangs"]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(order).toEqual(["hangs", "a"]);
+      await vi.advanceTimersByTimeAsync(3_999);
+      expect(order).toEqual(["hangs", "a"]);
+      await vi.advanceTimersByTimeAsync(1);
+      await closing;
+      expect(order).toEqual(["hangs", "a", "done"]);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});

@@ -1,0 +1,115 @@
+import {
+  context,
+  createContextKey,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Tracer,
+} from "@opentelemetry/api";
+import type { ConnectionEvent } from "../connection-event.ts";
+import type { ConnectionTelemetry } from "../connection-telemetry.ts";
+import { failureAttributes } from "./failure-attributes.ts";
+import { methodName, operationAttributes, spanName } from "./operation-attributes.ts";
+
+export interface OpenTelemetryOptions {
+  /** What makes the spans. @default the global provider's tracer named `@durable-mcp/ai-sdk` */
+  readonly tracer?: Tracer | undefined;
+  /**
+   * Whether requests to servers carry the trace context, `traceparent` and `tracestate`, in
+   * `params._meta`, as the global propagator writes it. Strict servers may refuse it. Baggage,
+   * which is the application's own data, is never sent. @default false
+   */
+  readonly propagate?: boolean | undefined;
+}
+
+const operationKey = createContextKey("@durable-mcp/ai-sdk operation");
+
+/**
+ * Makes spans of what a provider's connections do, by the semantic conventions for MCP. For the
+ * `telemetry` of `createConnectionProvider`. No span holds a session id, a token, a principal, an
+ * argument, a result or a message of an error.
+ *
+ * @example
+ * createConnectionProvider({ connections, telemetry: openTelemetry() })
+ *
+ * @see https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md as of 2026-11-22
+ */
+export function openTelemetry({
+  tracer = trace.getTracer("@durable-mcp/ai-sdk"),
+  propagate = false,
+}: OpenTelemetryOptions = {}): ConnectionTelemetry {
+  return {
+    async trace(operation, run) {
+      const parent = context.active();
+      const span = tracer.startSpan(
+        spanName(operation),
+        {
+          // Several requests, and what prepares a session, make a recovery.
+          kind: operation.operation === "recover" ? SpanKind.INTERNAL : SpanKind.CLIENT,
+          attributes: operationAttributes(operation),
+        },
+        parent,
+      );
+      const fail = (attributes: Record<string, string | number>) => {
+        span.setAttributes(attributes);
+        // Without a description: messages may quote what a server said.
+        span.setStatus({ code: SpanStatusCode.ERROR });
+      };
+      const inside = trace.setSpan(parent, span).setValue(operationKey, span);
+      return await context.with(inside, async () => {
+        try {
+          return await run(({ protocolVersion, isToolError, refusedStatus }) => {
+            if (protocolVersion !== undefined) {
+              span.setAttribute("mcp.protocol.version", protocolVersion);
+              const method = methodName(operation, protocolVersion);
+              if (method !== methodName(operation)) {
+                span.setAttribute("mcp.method.name", method);
+                span.updateName(method);
+              }
+            }
+            if (isToolError) fail({ "error.type": "tool_error" });
+            if (refusedStatus !== undefined) fail(failureAttributes({ statusCode: refusedStatus }));
+          });
+        } catch (error) {
+          fail(failureAttributes(error));
+          throw error;
+        } finally {
+          span.end();
+        }
+      });
+    },
+
+    observe(event) {
+      const span = context.active().getValue(operationKey) as Span | undefined;
+      if (span !== undefined) noteSession(span, event);
+    },
+
+    ...(propagate && {
+      traceContext() {
+        const fields: Record<string, string> = {};
+        propagation.inject(context.active(), fields);
+        const { traceparent, tracestate } = fields;
+        return traceparent === undefined
+          ? undefined
+          : { traceparent, ...(tracestate !== undefined && { tracestate }) };
+      },
+    }),
+  };
+}
+
+/** What became of the session while the operation was under way. */
+function noteSession(span: Span, event: ConnectionEvent): void {
+  switch (event.type) {
+    case "started":
+    case "resumed":
+    case "recovered":
+    case "sessionless":
+      span.setAttribute("mcp.protocol.version", event.protocolVersion);
+      span.setAttribute("durable_mcp.session", event.type);
+      break;
+    case "stateless":
+      span.setAttribute("durable_mcp.session", event.type);
+  }
+}

@@ -1,0 +1,51 @@
+import type { ConnectionEvent } from "./connection-event.ts";
+import type {
+  ConnectionOperation,
+  ConnectionTelemetry,
+  NoteDetails,
+} from "./connection-telemetry.ts";
+
+/** Traces what one connection does. */
+export type TraceOperation = <T>(
+  operation: Pick<ConnectionOperation, "operation" | "tool">,
+  run: (note: NoteDetails) => Promise<T>,
+) => Promise<T>;
+
+const noteNothing: NoteDetails = () => undefined;
+
+/** For connections whose provider has no telemetry. */
+export const traceNothing: TraceOperation = (_, run) => run(noteNothing);
+
+export function createOperationTracer(
+  telemetry: ConnectionTelemetry | undefined,
+  connection: Omit<ConnectionOperation, "operation" | "tool">,
+): TraceOperation {
+  if (telemetry === undefined) return traceNothing;
+  /** What the last client that was connected speaks. */
+  let protocolVersion: string | undefined;
+  return (operation, run) =>
+    telemetry.trace({ ...connection, ...operation }, async (note) => {
+      const noteAndKeep: NoteDetails = (details) => {
+        protocolVersion = details.protocolVersion ?? protocolVersion;
+        note(details);
+      };
+      try {
+        return await run(noteAndKeep);
+      } finally {
+        const isOnClient = operation.operation === "list" || operation.operation === "call";
+        if (isOnClient && protocolVersion !== undefined) note({ protocolVersion });
+      }
+    });
+}
+
+/** An observer that throws must not change what happens to the session. */
+export function tellTelemetry(
+  telemetry: ConnectionTelemetry | undefined,
+  event: ConnectionEvent,
+): void {
+  try {
+    telemetry?.observe?.(event);
+  } catch {
+    // The observer's own affair.
+  }
+}

@@ -1,0 +1,48 @@
+import * as z from "zod/mini";
+
+// What the schemas of the definitions are made of.
+
+export const isFunction = (value: unknown): boolean => typeof value === "function";
+export const positive = z.number().check(z.positive("must be a positive number of milliseconds"));
+export const timeout = positive.check(
+  z.int("must be a whole number of milliseconds"),
+  z.maximum(2_147_483_647, "must be at most 2147483647 milliseconds"),
+);
+export const text = z.string().check(z.minLength(1, "must not be empty"));
+export const names = z.array(text);
+export const someFunction = z.custom(isFunction, "must be a function");
+const someObject = z.custom(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  "must be an object",
+);
+
+/** The fields of `ConnectionOptions`. */
+export const connectionFields = {
+  description: text,
+  tools: z.optional(
+    z.union(
+      [z.strictObject({ allow: names }), z.strictObject({ block: names })],
+      "must be { allow: string[] } or { block: string[] }",
+    ),
+  ),
+  schemas: z.optional(someObject),
+  capabilities: z.optional(someObject),
+  onElicitation: z.optional(someFunction),
+};
+
+/** The fields of `ConnectionTimeouts`, and the one that each transport explains for itself. */
+export const timeoutFields = {
+  connectMs: z.optional(timeout),
+  callMs: z.optional(timeout),
+  startMs: z.optional(timeout),
+};
+
+/** The fields of `SessionReplacementOptions`. */
+export const replacementFields = {
+  resend: z.optional(z.literal(["safe", "always", "never"])),
+  safeTools: z.optional(names),
+  trustAnnotations: z.optional(z.boolean()),
+  recover: z.optional(z.boolean()),
+  onStart: z.optional(someFunction),
+  lossNotice: z.optional(z.union([text, z.literal(false)])),
+};

@@ -1,0 +1,75 @@
+import type { Principal } from "@durable-mcp/core";
+import type { ConnectionRegistry } from "./connection-registry.ts";
+
+/**
+ * What a nested run does with a connection:
+ *
+ * - `"inherit"`: the same client and session as around it; never closed by the nested run.
+ * - `"isolate"`: a session of its own, ended on the server with the nested run.
+ * - `{ named }`: a session of its own that lasts with the agent session and is found again by its
+ *   name, in this step and in later ones. For stateful connections.
+ */
+export type ConnectionMode = "inherit" | "isolate" | { readonly named: string };
+
+/** What a nested run has. */
+export interface NestOptions {
+  readonly modes: Readonly<Record<string, ConnectionMode | undefined>>;
+  /** @default that of the run around it */
+  readonly principal?: Principal | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** A run as code below it finds it. */
+export interface RunScope {
+  readonly registry: ConnectionRegistry<any>;
+  /** Makes the registry of a run inside this one. Whoever asks for it disposes of it. */
+  readonly nest: (options: NestOptions) => Promise<RunScope>;
+}
+
+/** The part of `AsyncLocalStorage` that is used. */
+interface ScopeStorage {
+  getStore(): RunScope | undefined;
+  run<T>(scope: RunScope, use: () => T): T;
+}
+type StorageClass = new () => ScopeStorage;
+
+/** One for all copies of this package: bundlers like to make several. */
+const storageKey = Symbol.for("durable-mcp.runScopes");
+
+/** The run around the calling code. */
+export function currentScope(): RunScope | undefined {
+  return storage()?.getStore();
+}
+
+/** Calls `use` so that it, and all it starts, finds `scope`. Where the runtime cannot, just calls it. */
+export function enterScope<T>(scope: RunScope, use: () => T): T {
+  const scopes = storage();
+  return scopes === undefined ? use() : scopes.run(scope, use);
+}
+
+/** Whether the runtime can tell which run code belongs to. */
+export function hasScopes(): boolean {
+  return storage() !== undefined;
+}
+
+function storage(): ScopeStorage | undefined {
+  const holder = globalThis as { [storageKey]?: ScopeStorage | undefined };
+  if (holder[storageKey] === undefined) {
+    const Storage = storageClass();
+    holder[storageKey] = Storage && new Storage();
+  }
+  return holder[storageKey];
+}
+
+/** Without an import of Node's module, which would keep this one out of other runtimes. */
+function storageClass(): StorageClass | undefined {
+  const runtime = globalThis as {
+    process?: { getBuiltinModule?: (id: string) => unknown };
+    AsyncLocalStorage?: StorageClass;
+  };
+  const hooks = runtime.process?.getBuiltinModule?.("node:async_hooks");
+  return (
+    (hooks as { AsyncLocalStorage?: StorageClass } | undefined)?.AsyncLocalStorage ??
+    runtime.AsyncLocalStorage
+  );
+}

@@ -1,0 +1,24 @@
+/**
+ * Whether two declarations of a connection say the same, as far as can be told: functions, and
+ * instances of classes, are taken for those that they stand for, since a `connections` function
+ * makes them anew each time.
+ */
+export function sameDefinition(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== typeof b) return false;
+  if (typeof a === "function") return true;
+  if (typeof a !== "object" || a === null || b === null) return false;
+  if (a instanceof URL || b instanceof URL) return String(a) === String(b);
+  if (!isPlain(a) || !isPlain(b!)) return isPlain(a) === isPlain(b!);
+  return sameEntries(a, b as Record<string, unknown>);
+}
+
+function sameEntries(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => sameDefinition(a[name], b[name]));
+}
+
+function isPlain(value: object): value is Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || Array.isArray(value);
+}

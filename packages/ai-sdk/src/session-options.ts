@@ -1,0 +1,72 @@
+import type { MCPClient } from "@ai-sdk/mcp";
+import type { RefusedAnswer, ResendPolicy, SessionLoss, ToolListOptions } from "@durable-mcp/core";
+import type { Awaitable, ConnectionContext } from "./connection-options.ts";
+
+/** What `session.onStart` is given. */
+export interface ConnectionStart extends ConnectionContext {
+  /** `"started"`: the first session. `"recovered"`: one in the place of a lost one. */
+  readonly reason: "started" | "recovered";
+  /** Talks to the new session; closed when the hook is over. */
+  readonly client: MCPClient;
+  /** Aborts when the hook takes too long, and when the step's registry is disposed of. */
+  readonly abortSignal: AbortSignal;
+}
+
+/** How a session, or the process behind it, is prepared and replaced, and what is said of it. */
+export interface SessionReplacementOptions {
+  /**
+   * What is sent again when the server has lost the session. `"safe"`: everything that the server
+   * refused unprocessed; where that is not certain, only lists, reads, pings, `safeTools` and, with
+   * `trustAnnotations`, tools that the server marks read-only or idempotent. `"always"`, `"never"`:
+   * whatever it is. What is not sent again fails with `SESSION_LOST` or `OUTCOME_UNKNOWN`.
+   * @default "safe"
+   */
+  readonly resend?: ResendPolicy | undefined;
+  /** Tools, by the server's names, that may run twice. @default none */
+  readonly safeTools?: readonly string[] | undefined;
+  /** Whether the server's word counts for which tools may run twice. @default false */
+  readonly trustAnnotations?: boolean | undefined;
+  /**
+   * Whether a lost session is replaced. Otherwise the loss is reported, for callers that open the
+   * next session elsewhere. @default true
+   */
+  readonly recover?: boolean | undefined;
+  /**
+   * Prepares each new session, the first and those in a lost one's place: selects a workspace, logs
+   * in. Runs before the session is saved and before any waiting call goes on. When it fails, the
+   * session is ended and the calls fail with `CONNECTION_UNAVAILABLE`; the next one tries again.
+   */
+  readonly onStart?: ((start: ConnectionStart) => Awaitable<void>) | undefined;
+  /**
+   * What the model is told in the first tool result after a lost session was replaced; `false` for
+   * nothing. @default a sentence that says that what the server held before is gone
+   */
+  readonly lossNotice?: string | false | undefined;
+}
+
+/** How a stateful connection keeps its session. */
+export interface StatefulSessionOptions extends SessionReplacementOptions {
+  readonly mode: "stateful";
+  /** How long and how large a tool list may be to be kept in the state. */
+  readonly toolList?: ToolListOptions | undefined;
+  /**
+   * What an answer that is not 2xx says of the session, for servers with a dialect of their own:
+   * `"definite"`, `"probable"` or `"none"`; `undefined` leaves it to the built-in rule.
+   */
+  readonly classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
+  /**
+   * Whether a request that met a lost session is first tried once more with the same id, for load
+   * balancers that sometimes hit the wrong replica. @default false
+   */
+  readonly retrySameId?: boolean | undefined;
+  /**
+   * Tools, by the server's names, whose calls go to a second session, which lasts as long as the
+   * step's registry and is not saved. @default none
+   */
+  readonly except?: readonly string[] | undefined;
+  /**
+   * How long the verdict that the server has no sessions holds, in milliseconds.
+   * @default 86400000 (1 day)
+   */
+  readonly statelessMaxAgeMs?: number | undefined;
+}

@@ -1,0 +1,22 @@
+/** The time in which something is used: a step, a run in it, or how long a pool keeps a client. */
+export interface StepTime {
+  readonly signal: AbortSignal;
+  readonly isActive: () => boolean;
+  /** Marks the end (`"closing"`), then aborts what is still under way (`"closed"`). */
+  readonly end: (phase: "closing" | "closed") => void;
+}
+
+/** @param signals also end it, as far as the signal goes */
+export function createStepTime(...signals: (AbortSignal | undefined)[]): StepTime {
+  const closing = new AbortController();
+  const outer = signals.filter((signal) => signal !== undefined);
+  let isOver = false;
+  return {
+    signal: outer.length > 0 ? AbortSignal.any([...outer, closing.signal]) : closing.signal,
+    isActive: () => !isOver,
+    end(phase) {
+      isOver = true;
+      if (phase === "closed") closing.abort();
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import type { ConnectionTelemetry } from "./connection-telemetry.ts";
+
+/** A fetch for a client, whose JSON-RPC requests carry the trace context, if there is any to carry. */
+export function withTraceContext(
+  fetch: typeof globalThis.fetch,
+  telemetry: ConnectionTelemetry | undefined,
+): typeof globalThis.fetch {
+  if (telemetry?.traceContext === undefined) return fetch;
+  return async (input, init) => {
+    const message = parseRequest(init?.body);
+    if (message === undefined) return await fetch(input, init);
+    return await fetch(input, {
+      ...init,
+      body: JSON.stringify(addTraceContext(message, telemetry)),
+    });
+  };
+}
+
+/**
+ * The JSON-RPC message with the trace context in `params._meta`, if it is a request.
+ * @see https://modelcontextprotocol.io/community/seps/414-request-meta
+ */
+export function addTraceContext<MESSAGE extends object>(
+  message: MESSAGE,
+  telemetry: ConnectionTelemetry | undefined,
+): MESSAGE {
+  if (!("method" in message && "id" in message)) return message;
+  const fields = telemetry?.traceContext?.();
+  if (fields === undefined) return message;
+  const { params = {} } = message as { params?: Readonly<Record<string, unknown>> };
+  const own = params["_meta"] as object | undefined;
+  return { ...message, params: { ...params, _meta: { ...fields, ...own } } };
+}
+
+function parseRequest(body: unknown): object | undefined {
+  // Requests for OAuth go through the same fetch.
+  if (typeof body !== "string" || !body.includes('"jsonrpc"')) return undefined;
+  try {
+    const message: unknown = JSON.parse(body);
+    const isRequest = typeof message === "object" && message !== null && "method" in message;
+    return isRequest && "id" in message ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}

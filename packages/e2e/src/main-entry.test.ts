@@ -1,0 +1,35 @@
+import { fileURLToPath } from "node:url";
+import { build } from "rolldown";
+import { expect, test } from "vitest";
+
+/** All modules that an entry of `@durable-mcp/ai-sdk` loads, ours and others. */
+async function modulesOf(entry: string): Promise<string[]> {
+  const { output } = await build({
+    input: fileURLToPath(import.meta.resolve(entry)),
+    external: [/^node:/],
+    platform: "node",
+    resolve: { conditionNames: ["@durable-mcp/source", "import"] },
+    write: false,
+    logLevel: "silent",
+  });
+  return output.flatMap((part) =>
+    part.type === "chunk" ? [...part.moduleIds, ...part.imports] : [],
+  );
+}
+
+const isOpenTelemetry = (module: string) => module.includes("@opentelemetry");
+
+test("the main entry needs no @opentelemetry/api, an optional peer", async () => {
+  const modules = await modulesOf("@durable-mcp/ai-sdk");
+  expect(modules.filter(isOpenTelemetry)).toEqual([]);
+  expect(modules.filter((module) => module.includes("/ai-sdk/src/")).length).toBeGreaterThan(50);
+});
+
+test("nor does the entry for stdio", async () => {
+  expect((await modulesOf("@durable-mcp/ai-sdk/stdio")).filter(isOpenTelemetry)).toEqual([]);
+});
+
+test("only the entry for OpenTelemetry does", async () => {
+  const modules = await modulesOf("@durable-mcp/ai-sdk/opentelemetry");
+  expect(modules.filter(isOpenTelemetry)).not.toEqual([]);
+});

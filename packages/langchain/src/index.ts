@@ -1,0 +1,1 @@
+export { loadSessionTools, type SessionToolsOptions } from "./load-session-tools.ts";

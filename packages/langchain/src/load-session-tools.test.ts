@@ -1,0 +1,487 @@
+import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  McpSessionError,
+  withConnections,
+} from "@durable-mcp/ai-sdk";
+import { createMemoryStore } from "@durable-mcp/core";
+import type { DynamicStructuredTool } from "@langchain/core/tools";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type NotebookServer, on, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { sendJson, sendText } from "../../ai-sdk/test/http-server.ts";
+import { notebook, startSaved } from "../../ai-sdk/test/saved-session.ts";
+import { startSseServer } from "../../ai-sdk/test/sse-server.ts";
+import { alice, startApplication } from "../../ai-sdk/test/step.ts";
+import { loadSessionTools } from "./load-session-tools.ts";
+
+type Definition = Parameters<typeof defineMcpClientConnection>[0];
+
+const notes = ({ url }: NotebookServer, options: Partial<Definition> = {}) =>
+  defineMcpClientConnection({
+    url,
+    description: "A notebook.",
+    session: "stateful",
+    ...options,
+  });
+
+function named(tools: DynamicStructuredTool[], name: string): DynamicStructuredTool {
+  const found = tools.find((tool) => tool.name === name);
+  if (found === undefined) throw new Error(`No ${name}: ${tools.map((tool) => tool.name).join()}`);
+  return found;
+}
+
+/** Calls a tool as an agent does. */
+async function call(tools: DynamicStructuredTool[], name: string, args: object = {}) {
+  const toolCall = { type: "tool_call" as const, id: "call-1", name, args };
+  return (await named(tools, name).invoke(toolCall as never)) as {
+    content: unknown;
+    artifact: unknown;
+  };
+}
+
+async function failureOf(work: Promise<unknown>): Promise<Error & { cause?: any }> {
+  return await work.then(
+    () => {
+      throw new Error("It did not fail.");
+    },
+    (error: unknown) => error as Error,
+  );
+}
+
+const count = ({ log }: NotebookServer, request: string) =>
+  log.filter((line) => line === request).length;
+
+describe("one session", () => {
+  test("lasts over steps, and a resumed step sends one request for one call", async () => {
+    const server = await startNotebookServer();
+    const application = startApplication({ notes: notebook(server) });
+    const first = await application.step({}, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      expect(await call(tools, "notes__add_note", { text: "a" })).toMatchObject({
+        content: "1 notes",
+      });
+    });
+    server.requests.length = 0;
+    await application.step(first, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      expect(await call(tools, "notes__list_notes")).toMatchObject({ content: "a" });
+    });
+    expect(server.log).toEqual(["POST tools/call"]);
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
+  test("is shared with the AI SDK tools of the same registry", async () => {
+    const server = await startNotebookServer();
+    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+      await call(await loadSessionTools(registry), "notes__add_note", { text: "a" });
+      const client = await registry.client("notes");
+      expect(await client.callTool({ name: "list_notes" })).toMatchObject({
+        content: [{ text: "a" }],
+      });
+    });
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
+  test("takes one client, however many load and call at once", async () => {
+    const server = await startNotebookServer();
+    const application = startApplication({ notes: notebook(server) });
+    await application.step({}, async (registry) => {
+      const loads = Array.from({ length: 100 }, () => loadSessionTools(registry));
+      const tools = await Promise.all(loads);
+      const calls = tools.map((own) => call(own, "notes__add_note", { text: "a" }));
+      const contents = (await Promise.all(calls)).map(({ content }) => content);
+      expect(new Set(contents).size).toBe(100);
+    });
+    expect(count(server, "POST initialize")).toBe(1);
+    expect(count(server, "POST tools/list")).toBe(1);
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
+  test("a stateless connection has one client a registry, too, and ends what it was given", async () => {
+    const server = await startNotebookServer();
+    const application = startApplication({ notes: notes(server, { session: "stateless" }) });
+    await application.step({}, async (registry) => {
+      const loads = Array.from({ length: 20 }, () => loadSessionTools(registry));
+      const tools = await Promise.all(loads);
+      await call(tools[3]!, "notes__add_note", { text: "a" });
+      expect(await call(tools[7]!, "notes__list_notes")).toMatchObject({ content: "a" });
+      expect(server.liveSessions()).toBe(1);
+    });
+    expect(count(server, "POST initialize")).toBe(1);
+    expect(server.liveSessions()).toBe(0);
+  });
+
+  test("a connect that failed is tried again with the next load", async () => {
+    const server = await startNotebookServer();
+    const application = startApplication({ notes: notebook(server) });
+    server.intercept(on("initialize", (_, response) => sendText(response, 503)));
+    await application.step({}, async (registry) => {
+      expect(await loadSessionTools(registry)).toEqual([]);
+      server.intercept(() => "next");
+      expect(await loadSessionTools(registry)).not.toEqual([]);
+    });
+  });
+});
+
+describe("clean-up", () => {
+  test("disposing of the registry closes the client, and leaves the server's session", async () => {
+    const server = await startNotebookServer();
+    const streams: ServerResponse[] = [];
+    server.intercept(
+      on("GET", (_, response) => {
+        streams.push(response);
+        return "next" as const;
+      }),
+    );
+    const application = startApplication({ notes: notes(server, { capabilities: { roots: {} } }) });
+    const registry = application.provider.create({ principal: alice });
+    await call(await loadSessionTools(registry), "notes__add_note", { text: "a" });
+    // It listens for as long as it is open.
+    await expect.poll(() => streams.map(({ closed }) => closed)).toEqual([false]);
+    await registry.dispose();
+    await expect.poll(() => streams.map(({ closed }) => closed)).toEqual([true]);
+    expect(server.liveSessions()).toBe(1);
+  });
+
+  test("a call under way ends with the registry, and later ones say why they cannot be", async () => {
+    const server = await startNotebookServer();
+    const registry = startApplication({ notes: notebook(server) }).provider.create({
+      principal: alice,
+    });
+    const tools = await loadSessionTools(registry);
+    const waiting = failureOf(call(tools, "notes__wait"));
+    await expect.poll(() => server.waits).toEqual(["started"]);
+    await registry.dispose();
+    expect(await waiting).toHaveProperty("name", "ToolException");
+    const { message, cause } = await failureOf(call(tools, "notes__list_notes"));
+    expect(message).toContain("disposed of");
+    expect(cause).toHaveProperty("code", "CONNECTION_UNAVAILABLE");
+    await expect(loadSessionTools(registry)).rejects.toThrow(/disposed of/);
+    server.release();
+  });
+
+  test("a load under way when the registry is disposed of leaves nothing open", async () => {
+    const server = await startNotebookServer();
+    const registry = startApplication({ notes: notebook(server) }).provider.create({
+      principal: alice,
+    });
+    const held = Promise.withResolvers<void>();
+    server.intercept(on("tools/list", () => held.promise.then(() => "next" as const)));
+    const loading = failureOf(loadSessionTools(registry));
+    await expect.poll(() => server.log).toContain("POST tools/list");
+    await registry.dispose();
+    expect(await loading).toBeInstanceOf(Error);
+    held.resolve();
+  });
+});
+
+async function addDeepInside() {
+  return await call(await loadSessionTools(), "notes__add_note", { text: "a" });
+}
+
+describe("in a run", () => {
+  test("the tools of the run's session are found without passing anything by hand", async () => {
+    const { server, application, session } = await startSaved();
+    await application.step(session, async (registry) => {
+      await registry.run(async () => {
+        await sleep(1);
+        expect(await Promise.all([addDeepInside(), addDeepInside()])).toHaveLength(2);
+      });
+    });
+    expect(server.sessionIds).toHaveLength(1);
+    await expect(loadSessionTools()).rejects.toMatchObject({ code: "RUN_REQUIRED" });
+  });
+
+  test("a nested run has sessions of its own, or the same", async () => {
+    const server = await startNotebookServer();
+    const application = startApplication({ notes: notebook(server) });
+    await application.step({}, (registry) =>
+      registry.run(async () => {
+        await call(await loadSessionTools(), "notes__add_note", { text: "a" });
+        const listed = async () =>
+          (await call(await loadSessionTools(), "notes__list_notes")).content;
+        expect(await withConnections({}, listed)).toBe("a");
+        expect(await withConnections({ notes: "isolate" }, listed)).toBe("");
+        expect(await withConnections({ notes: { named: "b" } }, listed)).toBe("");
+        expect(await listed()).toBe("a");
+      }),
+    );
+    // The isolated one was ended with its run.
+    expect(server.sessionIds).toHaveLength(3);
+    expect(server.liveSessions()).toBe(2);
+  });
+
+  test.each(["stateful", "stateless"] as const)(
+    "a pool keeps the client of a %s connection, and closes it",
+    async (session) => {
+      const server = await startNotebookServer();
+      const { provider, events } = startApplication(
+        { notes: notes(server, { session }) },
+        { pool: {} },
+      );
+      const sessions = createDurableSessions({ provider, store: createMemoryStore() });
+      const left: DynamicStructuredTool[] = [];
+      for (const content of ["1 notes", "2 notes"]) {
+        server.requests.length = 0;
+        await sessions.run("chat", { principal: alice }, async () => {
+          const tools = await loadSessionTools();
+          expect(await call(tools, "notes__add_note", { text: "a" })).toMatchObject({ content });
+          left.push(...tools);
+        });
+      }
+      expect(server.log).not.toContain("POST initialize");
+      expect(server.sessionIds).toHaveLength(session === "stateful" ? 1 : 2);
+      const actions = events.flatMap((event) => (event.type === "pool" ? [event.action] : []));
+      expect(actions).toEqual(["miss", "opened", "hit"]);
+      const { cause } = await failureOf(call(left, "notes__list_notes"));
+      expect(cause).toHaveProperty("code", "CONNECTION_UNAVAILABLE");
+      await provider.shutdown();
+      expect(server.liveSessions()).toBe(session === "stateful" ? 1 : 0);
+    },
+  );
+});
+
+describe("a connection's options", () => {
+  test("only the tools it offers are loaded", async () => {
+    const server = await startNotebookServer();
+    const application = startApplication({
+      allowed: notes(server, { tools: { allow: ["list_notes"] } }),
+      blocked: notes(server, { tools: { block: ["fail", "wait"] } }),
+      typed: notes(server, { schemas: { add_note: { inputSchema: z.object({}) } } }),
+    });
+    await application.step({}, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      expect(tools.map(({ name }) => name)).toEqual([
+        "allowed__list_notes",
+        ...["blocked__add_note", "blocked__list_notes"],
+        "typed__add_note",
+      ]);
+    });
+  });
+
+  test("names are those of the AI SDK tools, also where a model would not take the server's", async () => {
+    const long = `long_${"name_".repeat(15)}`;
+    const server = await startNotebookServer({
+      setUp: (mcp) => {
+        for (const name of ["plain", "with.dots", long]) {
+          mcp.registerTool(name, {}, () => ({ content: [{ type: "text", text: name }] }));
+        }
+      },
+    });
+    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      expect(tools.map(({ name }) => name)).toEqual(Object.keys(await registry.tools()));
+      expect(Math.max(...tools.map(({ name }) => name.length))).toBe(64);
+      for (const [index, name] of ["plain", "with.dots", long].entries()) {
+        expect(await call(tools, tools[index]!.name)).toMatchObject({ content: name });
+      }
+    });
+  });
+
+  test("a server that is down is left out and reported, or thrown", async () => {
+    const server = await startNotebookServer();
+    const down = await startNotebookServer();
+    down.intercept((_, response) => sendText(response, 502));
+    const application = startApplication({ notes: notebook(server), down: notebook(down) });
+    await application.step({}, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      expect(new Set(tools.map(({ name }) => name.split("__")[0]))).toEqual(new Set(["notes"]));
+      expect(application.events).toContainEqual(
+        expect.objectContaining({ type: "unavailable", connection: "down" }),
+      );
+      const error = await failureOf(loadSessionTools(registry, { onUnavailable: "throw" }));
+      expect(error).toMatchObject({
+        code: "CONNECTION_UNAVAILABLE",
+        data: { connection: "down", status: 502 },
+      });
+    });
+  });
+
+  test("a server without tools has none", async () => {
+    const server = await startNotebookServer({ setUp: () => undefined });
+    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+      expect(await loadSessionTools(registry, { onUnavailable: "throw" })).toEqual([]);
+    });
+  });
+
+  test("timeouts.callMs ends a call with OUTCOME_UNKNOWN", async () => {
+    const server = await startNotebookServer();
+    const application = startApplication({ notes: notes(server, { timeouts: { callMs: 100 } }) });
+    await application.step({}, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      const { name, message, cause } = await failureOf(call(tools, "notes__wait"));
+      expect({ name, code: cause.code, connection: cause.data.connection }).toEqual({
+        name: "ToolException",
+        code: "OUTCOME_UNKNOWN",
+        connection: "notes",
+      });
+      expect(message).toMatch(/^Error calling tool wait: McpSessionError: .*100 ms/);
+      // The server was told.
+      await expect.poll(() => server.waits).toEqual(["started", "aborted"]);
+    });
+  });
+
+  test("an abort of the call cancels it on the server", async () => {
+    const server = await startNotebookServer();
+    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      const controller = new AbortController();
+      const { signal } = controller;
+      const waiting = failureOf(named(tools, "notes__wait").invoke({}, { signal }));
+      await expect.poll(() => server.waits).toEqual(["started"]);
+      controller.abort();
+      await waiting;
+      await expect.poll(() => server.waits).toEqual(["started", "aborted"]);
+    });
+  });
+
+  test("headers and tokens go with every request", async () => {
+    const server = await startNotebookServer();
+    const application = startApplication({
+      notes: notes(server, {
+        auth: { getToken: () => ({ token: "secret-token" }) },
+        headers: { "x-tenant": "a" },
+      }),
+    });
+    await application.step({}, async (registry) => {
+      await call(await loadSessionTools(registry), "notes__list_notes");
+    });
+    for (const { headers } of server.requests) {
+      expect(headers).toMatchObject({ authorization: "Bearer secret-token", "x-tenant": "a" });
+    }
+  });
+});
+
+describe("errors", () => {
+  test("say their code in the cause of the adapter's error", async () => {
+    const server = await startNotebookServer();
+    const application = startApplication({
+      notes: notes(server, { session: { mode: "stateful", recover: false } }),
+    });
+    await application.step({}, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      server.forgetSessions();
+      const error = await failureOf(call(tools, "notes__add_note", { text: "a" }));
+      expect(error.name).toBe("ToolException");
+      expect(McpSessionError.isInstance(error.cause)).toBe(true);
+      expect(error.cause.code).toBe("SESSION_LOST");
+      expect(error.message).toBe(`Error calling tool add_note: ${String(error.cause)}`);
+      for (const id of server.sessionIds)
+        expect(JSON.stringify([error, error.message])).not.toContain(id);
+    });
+  });
+
+  test("an answer that broke off is OUTCOME_UNKNOWN, and nothing is sent twice", async () => {
+    const server = await startNotebookServer();
+    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      server.requests.length = 0;
+      server.intercept(
+        on("tools/call", (_, response) => {
+          response.writeHead(200, { "content-type": "text/event-stream" });
+          response.write(": working\n\n");
+          setTimeout(() => response.destroy(), 20);
+        }),
+      );
+      const { cause } = await failureOf(call(tools, "notes__add_note", { text: "a" }));
+      expect(cause).toHaveProperty("code", "OUTCOME_UNKNOWN");
+      expect(server.log).toEqual(["POST tools/call"]);
+    });
+  });
+
+  test("a server's refusal keeps its status", async () => {
+    const server = await startNotebookServer();
+    await startApplication({ notes: notebook(server) }).step({}, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      server.intercept(
+        on("tools/call", (_, response) => sendJson(response, 403, { error: "Not for you." })),
+      );
+      const { name, message } = await failureOf(call(tools, "notes__list_notes"));
+      expect(name).toBe("ToolException");
+      expect(message).toContain("Not for you.");
+    });
+  });
+});
+
+describe("after a lost session was replaced", () => {
+  test("the next result begins with the note, and only that one", async () => {
+    const { server, application, session } = await startSaved();
+    server.forgetSessions();
+    await application.step(session, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      const first = await call(tools, "notes__add_note", { text: "a" });
+      expect(first.content).toMatch(/^Note: .* is gone; .*\n\n1 notes$/);
+      expect(first.artifact).toEqual([
+        { type: "mcp_meta", data: { "durable-mcp/sessionReplaced": true } },
+      ]);
+      expect(await call(tools, "notes__list_notes")).toMatchObject({ content: "a", artifact: [] });
+    });
+  });
+
+  test("an error of the tool says so, too", async () => {
+    const { server, application, session } = await startSaved();
+    server.forgetSessions();
+    await application.step(session, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      const { message } = await failureOf(call(tools, "notes__fail"));
+      expect(message).toMatch(/returned an error: Note: .* is gone; .*\nThe pencil broke\.$/);
+      expect(await call(tools, "notes__list_notes")).toMatchObject({ content: "" });
+    });
+  });
+
+  test("a definition may say something else, or nothing to the model", async () => {
+    for (const lossNotice of ["All is lost.", false] as const) {
+      const server = await startNotebookServer();
+      const application = startApplication({
+        notes: notes(server, { session: { mode: "stateful", lossNotice } }),
+      });
+      await application.step({}, async (registry) => {
+        const tools = await loadSessionTools(registry);
+        server.forgetSessions();
+        const { content, artifact } = await call(tools, "notes__add_note", { text: "a" });
+        expect(content).toBe(lossNotice === false ? "1 notes" : "All is lost.\n\n1 notes");
+        expect(artifact).toMatchObject([{ type: "mcp_meta" }]);
+      });
+    }
+  });
+});
+
+describe("through the connection's own client", () => {
+  test("an old server that only knows HTTP+SSE", async () => {
+    const server = await startSseServer(405);
+    const application = startApplication({
+      old: defineMcpClientConnection({ url: server.url, description: "Old." }),
+    });
+    await application.step({}, async (registry) => {
+      const tools = await loadSessionTools(registry, { onUnavailable: "throw" });
+      expect(await call(tools, "old__greet")).toMatchObject({ content: "hello" });
+    });
+    expect(application.takeEvents()).toContain("sse-fallback");
+  });
+
+  test("a server that asks back", async () => {
+    const server = await startNotebookServer({
+      setUp: (mcp) => {
+        mcp.registerTool("ask", {}, async () => {
+          const answer = await mcp.server.elicitInput({
+            message: "Your name?",
+            requestedSchema: { type: "object", properties: { name: { type: "string" } } },
+          });
+          return { content: [{ type: "text", text: String(answer.content?.["name"]) }] };
+        });
+      },
+    });
+    const application = startApplication({
+      notes: notes(server, {
+        onElicitation: () => ({ action: "accept", content: { name: "Ada" } }),
+      }),
+    });
+    await application.step({}, async (registry) => {
+      const tools = await loadSessionTools(registry);
+      expect(await call(tools, "notes__ask")).toMatchObject({ content: "Ada" });
+    });
+  });
+});

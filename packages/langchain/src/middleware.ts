@@ -1,0 +1,1 @@
+export { sessionToolsMiddleware } from "./session-tools-middleware.ts";

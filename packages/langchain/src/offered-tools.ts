@@ -1,0 +1,44 @@
+import type { RegistryConnection } from "@durable-mcp/ai-sdk/registry-hooks";
+import type { Tool } from "@modelcontextprotocol/sdk/types.js";
+import { connectionClient } from "./connection-client.ts";
+import type { ToolClient } from "./tool-client.ts";
+
+/** Listings under way: whoever asks meanwhile waits for the same one. */
+const listings = new WeakMap<RegistryConnection, Promise<Tool[]>>();
+
+/** The tools that a connection offers, under the server's names. */
+export async function offeredTools(connection: RegistryConnection): Promise<Tool[]> {
+  const listed = await listOnce(connection);
+  const { tools: filter, schemas } = connection.definition.options;
+  return listed.filter(({ name }) => {
+    if (schemas !== undefined && !Object.hasOwn(schemas, name)) return false;
+    if (filter === undefined) return true;
+    return "allow" in filter ? filter.allow.includes(name) : !filter.block.includes(name);
+  });
+}
+
+function listOnce(connection: RegistryConnection): Promise<Tool[]> {
+  const found = listings.get(connection);
+  if (found !== undefined) return found;
+  const list = async () => await listAll(await connectionClient(connection), connection);
+  const listing = connection
+    .trace({ operation: "list" }, () => connection.withRecovery?.(undefined, list) ?? list())
+    .finally(() => listings.delete(connection));
+  listings.set(connection, listing);
+  return listing;
+}
+
+async function listAll(
+  client: ToolClient,
+  { abortSignal, connectMs }: RegistryConnection,
+): Promise<Tool[]> {
+  const options = { signal: abortSignal, timeout: connectMs };
+  const tools: Tool[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.listTools(cursor === undefined ? {} : { cursor }, options);
+    tools.push(...page.tools);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return tools;
+}

@@ -1,0 +1,109 @@
+import {
+  connectionUnavailable,
+  type McpClientConnection,
+  type RegistryConnection,
+  within,
+} from "@durable-mcp/ai-sdk/registry-hooks";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import {
+  StreamableHTTPClientTransport,
+  StreamableHTTPError,
+} from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { ToolClient } from "./tool-client.ts";
+
+/**
+ * How long a client that closes waits for what it has to tell the server: that calls are cancelled,
+ * and that a session which it made for itself is over. In milliseconds.
+ */
+const closeTimeoutMs = 2_000;
+
+/**
+ * Connects an SDK client on the connection's fetch, and so in its session.
+ *
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, or the code that says why
+ */
+export async function openSdkClient(
+  connection: RegistryConnection,
+  { options: { url, capabilities = {} } }: McpClientConnection,
+  onClose: () => void,
+): Promise<ToolClient> {
+  const client = new Client({ name: "durable-mcp", version: "1.0.0" }, { capabilities });
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    fetch: connection.createFetch({ isTraced: true }),
+  });
+  const cancellations = trackCancellations(transport);
+  const connect = async (note: (details: { protocolVersion?: string | undefined }) => void) => {
+    const { abortSignal: signal, connectMs: timeout } = connection;
+    await client.connect(transport, { signal, timeout });
+    note({ protocolVersion: transport.protocolVersion });
+    return { close };
+  };
+  const close = async () => {
+    const isOwnSession = connection.session === "stateless";
+    const ending = isOwnSession ? transport.terminateSession() : Promise.resolve();
+    await within(closeTimeoutMs, Promise.allSettled([ending, ...cancellations]));
+    await client.close();
+  };
+  const opening = connection.trace({ operation: "connect" }, connect);
+  connection.openings.add(opening);
+  try {
+    await opening;
+  } catch (error) {
+    connection.openings.delete(opening);
+    const { name, origin, restoreError } = connection;
+    throw connectionUnavailable(withStatus(restoreError(error)), name, origin);
+  }
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- It is no event target.
+  client.onclose = () => {
+    connection.openings.delete(opening);
+    onClose();
+  };
+  return {
+    async listTools(params, requestOptions) {
+      if (client.getServerCapabilities()?.tools == null) return { tools: [] };
+      return await client.listTools(params, requestOptions);
+    },
+    callTool: (...call) => client.callTool(...call),
+    readResource: (...request) => client.readResource(...request),
+  };
+}
+
+/** A server that only knows HTTP+SSE answers the POST of `initialize` with one of these. */
+export function isOldServer(error: unknown): boolean {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof RefusedConnect && [400, 404, 405].includes(cause.statusCode);
+}
+
+/**
+ * The cancellations under way. A run that is aborted ends at once, and what the server is still
+ * doing for it would go on if the client were closed before it had said so.
+ */
+function trackCancellations(transport: StreamableHTTPClientTransport): ReadonlySet<Promise<void>> {
+  const sending = new Set<Promise<void>>();
+  const send = transport.send.bind(transport);
+  transport.send = async (message, options) => {
+    const sent = send(message, options);
+    if ("method" in message && message.method === "notifications/cancelled") {
+      sending.add(sent);
+      const forget = () => sending.delete(sent);
+      sent.then(forget, forget);
+    }
+    await sent;
+  };
+  return sending;
+}
+
+/** Says the HTTP status where the connection looks for it. */
+class RefusedConnect extends Error {
+  readonly statusCode: number;
+
+  constructor(statusCode: number, cause: Error) {
+    super(cause.message, { cause });
+    this.statusCode = statusCode;
+  }
+}
+
+function withStatus(error: unknown): unknown {
+  if (!(error instanceof StreamableHTTPError) || error.code === undefined) return error;
+  return new RefusedConnect(error.code, error);
+}

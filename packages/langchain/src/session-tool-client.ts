@@ -1,0 +1,87 @@
+import { McpSessionError } from "@durable-mcp/ai-sdk";
+import {
+  type Execute,
+  isToolError,
+  type RegistryConnection,
+  untilAborted,
+  withCallOptions,
+} from "@durable-mcp/ai-sdk/registry-hooks";
+import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
+import { connectionClient } from "./connection-client.ts";
+import type { ToolClient } from "./tool-client.ts";
+import { ToolException } from "./tool-exception.ts";
+
+/** The longest that a timer can be set to, in milliseconds. */
+const noTimeoutMs = 2_147_483_647;
+
+/**
+ * The client that the adapter's tools of a connection talk to: it offers what the connection offers
+ * and fails as the connection does.
+ *
+ * @param connection the connection; throws when it can no longer be used
+ */
+export function sessionToolClient(
+  connection: () => RegistryConnection,
+  offered: readonly Tool[],
+): ToolClient {
+  return {
+    listTools: async () => ({ tools: [...offered] }),
+    async callTool(params, resultSchema, options) {
+      const tool = offered.find(({ name }) => name === params.name) ?? { name: params.name };
+      try {
+        return await callTool(connection(), tool, params, resultSchema, options);
+      } catch (error) {
+        throw McpSessionError.isInstance(error) ? new ToolException(params.name, error) : error;
+      }
+    },
+    async readResource(params, options) {
+      const current = connection();
+      const read = async () => {
+        const client = await connectionClient(current);
+        return await client.readResource(params, { timeout: noTimeoutMs, ...options });
+      };
+      return await (current.withRecovery?.(undefined, read) ?? read());
+    },
+  };
+}
+
+type CallParameters = Parameters<ToolClient["callTool"]>;
+
+async function callTool(
+  connection: RegistryConnection,
+  tool: { readonly name: string; readonly annotations?: unknown },
+  params: CallParameters[0],
+  resultSchema: CallParameters[1],
+  options: CallParameters[2],
+): ReturnType<ToolClient["callTool"]> {
+  const { name, origin, definition, restoreError, lossNotices, trace } = connection;
+  const attempt = async (signal: AbortSignal | undefined) => {
+    const client = await untilAborted(connectionClient(connection), signal);
+    return await client.callTool(params, resultSchema, {
+      // The SDK would end every call after a minute. How long one may take is the connection's to say.
+      timeout: noTimeoutMs,
+      ...options,
+      ...(signal && { signal }),
+    });
+  };
+  const call: Execute = async (_, callOptions) => {
+    const once = async () => await attempt(callOptions?.abortSignal);
+    return await (connection.withRecovery?.(tool, once) ?? once());
+  };
+  const bounded = withCallOptions(call, {
+    connection: name,
+    origin,
+    callMs: definition.options.timeouts?.callMs,
+    restoreError,
+  });
+  const result = await trace({ operation: "call", tool: tool.name }, async (note) => {
+    const abortSignal = options?.signal;
+    const answer = (await bounded(undefined, abortSignal && { abortSignal })) as CallToolResult;
+    note({ isToolError: isToolError(answer) });
+    return answer;
+  });
+  // What the adapter makes of it is an error, of which there is only the text.
+  const notice = result.isError ? lossNotices?.take()?.text : undefined;
+  if (notice === undefined) return result;
+  return { ...result, content: [{ type: "text", text: notice }, ...result.content] };
+}

@@ -1,0 +1,76 @@
+import { type ConnectionRegistry, currentConnections } from "@durable-mcp/ai-sdk";
+import { ToolMessage } from "@langchain/core/messages";
+import type { DynamicStructuredTool } from "@langchain/core/tools";
+import { isGraphBubbleUp } from "@langchain/langgraph";
+import { createMiddleware, MiddlewareError, ToolInvocationError } from "langchain";
+import { loadSessionTools, type SessionToolsOptions } from "./load-session-tools.ts";
+
+type ToolsByName = ReadonlyMap<string, DynamicStructuredTool>;
+
+/**
+ * Middleware for `createAgent` that gives an agent, in each run, the tools of the session of that
+ * run: the agent is made once, at start, and used inside `registry.run`, `sessions.run` or
+ * `withConnections`. The tools are loaded once a registry, when the model or a resumed tool call
+ * first needs them. Errors of these tools reach the model, as those of an agent without middleware.
+ *
+ * Put it first, so that other middleware sees the tools, their calls and their errors.
+ *
+ * @example
+ * const agent = createAgent({ model, middleware: [sessionToolsMiddleware()] });
+ *
+ * await sessions.run(chatId, { principal }, () => agent.invoke({ messages }));
+ *
+ * @throws {McpSessionError} from a run of the agent: `RUN_REQUIRED` outside of a scope; what
+ *   `loadSessionTools` throws
+ */
+export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
+  const loaded = new WeakMap<ConnectionRegistry, Promise<ToolsByName>>();
+
+  const currentTools = (): Promise<ToolsByName> => {
+    const registry = currentConnections();
+    const found = loaded.get(registry);
+    if (found !== undefined) return found;
+    const loading = loadSessionTools(registry, options)
+      .then((tools) => new Map(tools.map((tool) => [tool.name, tool])))
+      .catch((error: unknown) => {
+        loaded.delete(registry);
+        throw error;
+      });
+    loaded.set(registry, loading);
+    return loading;
+  };
+
+  return createMiddleware({
+    name: "SessionTools",
+    async wrapModelCall(request, handler) {
+      const tools = await currentTools();
+      return await handler({ ...request, tools: [...request.tools, ...tools.values()] });
+    },
+    async wrapToolCall(request, handler) {
+      const { toolCall, tool: known, runtime } = request;
+      const tool = known ?? (await currentTools()).get(toolCall.name);
+      if (known !== undefined || tool === undefined) return await handler(request);
+      try {
+        return await handler({ ...request, tool });
+      } catch (error) {
+        if (runtime.signal?.aborted || isForLangChain(error)) throw error;
+        // What LangChain tells the model of a tool's error where no middleware wraps tool calls.
+        return new ToolMessage({
+          content: `${String(error)}\n Please fix your mistakes.`,
+          tool_call_id: toolCall.id!,
+          name: toolCall.name,
+          status: "error",
+        });
+      }
+    },
+  });
+}
+
+/** Interrupts, errors of other middleware, and arguments that do not fit the tool. */
+function isForLangChain(error: unknown): boolean {
+  return (
+    isGraphBubbleUp(error) ||
+    MiddlewareError.isInstance(error) ||
+    ToolInvocationError.isInstance(error)
+  );
+}
