@@ -8,11 +8,7 @@ export type {
   CallRequest,
   CallResult,
   ConnectionStepFunctions,
-  OfferedTool,
-  OpenedConnection,
-  ResultPart,
   SessionsRequest,
   SessionsResult,
-  ToolResult,
 } from "./step-protocol.ts";
 export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";

@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { resumeHook } from "workflow/api";
 import { sendJson } from "../../ai-sdk/test/http-server.ts";
 import { on } from "../../ai-sdk/test/notebook-server.ts";
 import {
@@ -11,6 +12,7 @@ import {
 } from "../test/test-app.ts";
 
 const app = useTestApp("losses");
+const patience = { timeout: 20_000, interval: 100 };
 const notice = "the server had lost the session";
 
 /** Forgets all sessions before the second call of a tool arrives. */
@@ -51,6 +53,26 @@ test("with a store, too", async () => {
   expect(texts.flat().some((text) => text.includes(notice))).toBe(true);
   expect(server.sessionIds).toHaveLength(2);
   expect(result.state).toBeUndefined();
+});
+
+test("with a store, a step that finds the session lost by another run makes none of its own", async () => {
+  const server = await startNotes({ resend: "never" });
+  const chat = { isStored: true, sessionId: "lost by another" };
+  const calls = [add("a"), add("b"), add("c"), add("d")];
+  const waiting = await app.beginScripted({
+    ...chat,
+    turns: [[add("milk")], { hook: "go on" }, calls, [list]],
+  });
+  await vi.waitFor(() => expect(server.log).toContain("POST tools/call"), patience);
+  server.forgetSessions();
+  // Opens no other before its call: the tool list is kept.
+  const loser = await app.scripted({ ...chat, turns: [[list]] });
+  expect(loser.results[0]![0]).toMatchObject({ code: "SESSION_LOST" });
+
+  await vi.waitFor(async () => await resumeHook("go on", {}), patience);
+  const texts = textsOf(await waiting.returnValue);
+  expect(texts.at(-1)![0]!.split(", ").toSorted()).toEqual(["a", "b", "c", "d"]);
+  expect(server.sessionIds).toHaveLength(2);
 });
 
 test("a loss that no call met any more is told in the next run", async () => {
