@@ -3,6 +3,7 @@ import { ElicitationRequestSchema } from "@ai-sdk/mcp";
 import { createMemoryStore } from "@durable-mcp/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createHeldStore } from "../test/held-store.ts";
+import { sendJson } from "../test/http-server.ts";
 import { type NotebookServer, on, startNotebookServer } from "../test/notebook-server.ts";
 import { type AgentSession, alice, callForText, callTool, startApplication } from "../test/step.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
@@ -90,6 +91,26 @@ describe("a client that is kept", () => {
       });
     await expect(call()).rejects.toThrow("404");
     await sessions.run("chat", user, ({ registry }) => registry.call("notes", "list_notes"));
+  });
+
+  test("is kept when its server answers with an error", async () => {
+    const { server, provider, takePool } = await startNotebook();
+    server.intercept(
+      on("tools/list", ({ message }, response) => {
+        const error = { code: -32603, message: "The list is lost." };
+        sendJson(response, 200, { jsonrpc: "2.0", id: message.id, error });
+      }),
+    );
+    const registry = provider.create({ principal: alice, sessionId: "other" });
+    await registry.call("notes", "list_notes");
+    await registry.dispose();
+    takePool();
+    const again = provider.create({ principal: alice, sessionId: "other" });
+    await expect(again.tools({ onUnavailable: "throw" })).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+    });
+    await again.dispose();
+    expect(takePool()).toEqual(["hit"]);
   });
 
   test("is replaced when a run waits for its server", async () => {
