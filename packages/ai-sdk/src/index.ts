@@ -37,6 +37,13 @@ export {
   createConnectionProvider,
 } from "./connection-provider.ts";
 export type { ConnectionPoolOptions } from "./connection-pool.ts";
+export type { AutoSessionOptions } from "./auto-session.ts";
+export type {
+  EndedNamedSession,
+  NamedSession,
+  NamedSessionConnection,
+  NamedSessions,
+} from "./named-sessions.ts";
 export type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 export type { CallOptions } from "./call-tool.ts";
 export type { ReadyOptions } from "./wait-until-ready.ts";
@@ -67,6 +74,7 @@ export {
   type UnsealStateResult,
 } from "./sealed-state.ts";
 export type { SealingKey, SealingKeys } from "./sealing-keys.ts";
+export { toolMayRunTwice } from "./may-run-twice.ts";
 export type { McpConnection } from "./mcp-connection.ts";
 export type { TerminateConnectionResult } from "./terminate-connections.ts";
 export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";
