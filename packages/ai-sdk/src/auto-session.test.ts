@@ -171,7 +171,7 @@ describe("the implicit session", () => {
   });
 
   test("listens to no process where there is none, and ends after its idle time", async () => {
-    const { getBuiltinModule } = process;
+    const getBuiltinModule = process.getBuiltinModule.bind(process);
     vi.stubGlobal("process", { getBuiltinModule });
     try {
       const { server } = await startScript({ idleTimeoutMs: 30 });

@@ -3,8 +3,14 @@ import { describe, expect, test } from "vitest";
 import { type ProcessOptions, startProcess } from "../test/durable-process.ts";
 import { createHeldStore } from "../test/held-store.ts";
 import { on, startNotebookServer } from "../test/notebook-server.ts";
+import { notebook } from "../test/saved-session.ts";
 import { alice, bob } from "../test/step.ts";
-import { encryptStore } from "./index.ts";
+import {
+  type ConnectionEvent,
+  createConnectionProvider,
+  createDurableSessions,
+  encryptStore,
+} from "./index.ts";
 
 const use = { principal: alice };
 const chat = { sessionId: "chat", connection: "notes" };
@@ -264,4 +270,36 @@ describe("an idle time-out over several processes", () => {
       await expect(named.list()).rejects.toMatchObject({ code: "STORE_FAILED" });
     });
   });
+});
+
+test("a session that is opened when the step is over goes back to the pool", async () => {
+  const server = await startNotebookServer();
+  const held = createHeldStore(createMemoryStore());
+  const events: ConnectionEvent[] = [];
+  const provider = createConnectionProvider({
+    connections: { notes: notebook(server) },
+    pool: {},
+    onEvent: (event) => events.push(event),
+  });
+  const sessions = createDurableSessions({ provider, store: held.store });
+  await sessions.run("chat", use, ({ registry }) => registry.named.create("a"));
+  const lease = await sessions.open("chat", use);
+  const reached = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  held.before("get", async () => {
+    reached.resolve();
+    await released.promise;
+  });
+  const opening = Promise.allSettled([lease.registry.named.run("a", () => undefined)]);
+  await reached.promise;
+  await lease.dispose();
+  released.resolve();
+  expect(await opening).toMatchObject([{ reason: { code: "CONNECTION_UNAVAILABLE" } }]);
+  held.heal();
+  events.length = 0;
+  await sessions.run("chat", use, ({ registry }) =>
+    registry.named.run("a", (own) => own.call("notes", "list_notes")),
+  );
+  expect(events).toContainEqual({ type: "pool", connection: "notes", name: "a", action: "hit" });
+  await provider.shutdown();
 });

@@ -108,7 +108,10 @@ export async function loadStepSlots({
   const opened: OpenedSlots = {
     async load(slot, { principal: user, definition, idleTimeoutMs }) {
       const stored = await load(slot, user, definition, idleTimeoutMs);
-      if (isClosed) throw registryDisposed(slot.connection);
+      if (isClosed) {
+        pool?.release(stored.slot);
+        throw registryDisposed(slot.connection);
+      }
       hold(slot, user, stored);
       keepUsed();
       return stored;
