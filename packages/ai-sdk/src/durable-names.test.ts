@@ -1,5 +1,5 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type ProcessOptions, startProcess } from "../test/durable-process.ts";
 import { createHeldStore } from "../test/held-store.ts";
 import { on, startNotebookServer } from "../test/notebook-server.ts";
@@ -11,6 +11,8 @@ import {
   createDurableSessions,
   encryptStore,
 } from "./index.ts";
+
+vi.setConfig({ testTimeout: 20_000 });
 
 const use = { principal: alice };
 const chat = { sessionId: "chat", connection: "notes" };
@@ -204,7 +206,9 @@ describe("an idle time-out over several processes", () => {
       pass(idleTimeoutMs);
       held.log.length = 0;
       await expect
-        .poll(() => held.log.filter((operation) => operation === "touch").length > 5)
+        .poll(() => held.log.filter((operation) => operation === "touch").length > 5, {
+          timeout: 10_000,
+        })
         .toBe(true);
       const other = startAnother();
       await other.sessions.run("chat", use, async ({ registry: { named } }) => {
