@@ -44,6 +44,12 @@ const realServers: TestOptions = {
   typecheck: { enabled: false },
 };
 
+/** The engine loads what it has built by itself, past Vite. */
+const ofTheEngine: TestOptions = {
+  ...realServers,
+  execArgv: ["--conditions=@durable-mcp/source"],
+};
+
 export default defineConfig({
   test: {
     projects: [
@@ -55,8 +61,11 @@ export default defineConfig({
       project("langchain"),
       project("stores", realServers),
       project("server"),
+      project("workflow", ofTheEngine),
+      project("e2e/workflow-5", ofTheEngine),
       project("e2e", realServers),
       project("examples", realServers),
+      project("examples/workflow", ofTheEngine),
     ],
     // .ci/run counts the tests from this report.
     reporters: process.env["CI"]

@@ -111,11 +111,11 @@ function checkTypes() {
 
 /** What a reader can install: our packages, and everything that one of the workspace's packages depends on. */
 function linkDependencies(folder) {
-  for (const name of ["core", "ai-sdk", "langchain", "stores"])
+  for (const name of ["core", "ai-sdk", "langchain", "stores", "workflow"])
     link(`packages/${name}`, `node_modules/@durable-mcp/${name}`);
-  for (const path of globSync(["packages/*/node_modules/@*/*", "packages/*/node_modules/[!.@]*"], {
-    cwd: root,
-  })) {
+  // Of two releases of a package the one of packages/ai-sdk, which is first by name.
+  const patternsOfPackages = ["packages/*/node_modules/@*/*", "packages/*/node_modules/[!.@]*"];
+  for (const path of globSync(patternsOfPackages, { cwd: root }).toSorted()) {
     link(path, path.slice(path.indexOf("node_modules")));
   }
 
@@ -230,6 +230,7 @@ function checkReference() {
     core: ["core/src/index.ts"],
     "ai-sdk": ["ai-sdk/src/index.ts", "ai-sdk/src/opentelemetry/index.ts"],
     langchain: ["langchain/src/index.ts", "langchain/src/middleware.ts"],
+    workflow: ["workflow/src/index.ts", "workflow/src/steps/index.ts"],
     server: ["server/src/index.ts", "server/src/node.ts"],
     stores: [
       ...["core/src/store-driver.ts", "core/src/testing/index.ts"],

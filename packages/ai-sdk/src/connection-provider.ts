@@ -259,7 +259,8 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       auto?.release();
       const closings = [...open].toReversed().map((close) => close());
       const closeAll = async () => {
-        await Promise.allSettled(closings);
+        // What is idle waits for nobody, whatever hangs; what the runs have is closed as they end.
+        await Promise.allSettled([...closings, pool?.close()]);
         await pool?.close();
       };
       await within(timeoutMs, closeAll());

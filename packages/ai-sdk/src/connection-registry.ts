@@ -362,6 +362,8 @@ export function createConnectionRegistry({
     adopt(connection) {
       owned.add(connection);
       use(connection);
+      // One that comes late is closed all the same.
+      void disposal?.then(() => closeInTurn({ opened, timeoutMs: disposeTimeoutMs }));
     },
     throwIfDisposed() {
       if (disposal !== undefined) throw registryDisposed();

@@ -74,6 +74,7 @@ export {
   type UnsealStateResult,
 } from "./sealed-state.ts";
 export type { SealingKey, SealingKeys } from "./sealing-keys.ts";
+export { toolMayRunTwice } from "./may-run-twice.ts";
 export type { McpConnection } from "./mcp-connection.ts";
 export type { TerminateConnectionResult } from "./terminate-connections.ts";
 export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";

@@ -18,6 +18,8 @@ type StateEntries = readonly (readonly [
 /** A slot of a registry, with what became of the state it was seeded from. */
 export interface SeededSlot {
   readonly slot: SessionSlot;
+  /** What it was seeded with: a slot of a pool may have changed in earlier steps. */
+  readonly before: SessionSnapshot | undefined;
   /** Whether the state held something for this slot that does not parse. */
   readonly isDiscarded: boolean;
 }
@@ -29,9 +31,9 @@ export function seedSlot(
   createSlot: (snapshot?: SessionSnapshot) => SessionSlot = createSessionSlot,
 ): SeededSlot {
   const entry = stateEntry(state, key);
-  if (entry === undefined) return { slot: createSlot(), isDiscarded: false };
-  const snapshot = parseOrNothing(entry);
-  return { slot: createSlot(snapshot), isDiscarded: snapshot === undefined };
+  if (entry === undefined) return { slot: createSlot(), before: undefined, isDiscarded: false };
+  const before = parseOrNothing(entry);
+  return { slot: createSlot(before), before, isDiscarded: before === undefined };
 }
 
 /** What a state has under one of our keys, as it is. */
@@ -63,7 +65,10 @@ export function commitSlots<SESSION extends { state?: unknown }>(
   slots: ReadonlyMap<string, SeededSlot>,
   named: StateEntries = [],
 ): SESSION {
-  const changed = [...slots].filter(([, { slot, isDiscarded }]) => slot.changed || isDiscarded);
+  const changed = [...slots].filter(
+    ([, { slot, before, isDiscarded }]) =>
+      isDiscarded || (slot.changed && !sameJson(slot.snapshot, before)),
+  );
   const entries = changed.map(([key, { slot }]) => [key, slot.snapshot] as const);
   return replaceEntries(session, [...entries, ...named]);
 }

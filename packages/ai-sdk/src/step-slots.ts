@@ -76,6 +76,8 @@ export async function loadStepSlots({
     .map(async ([connection, definition]) => {
       return [connection, await load({ connection }, principal, definition)] as const;
     });
+  // All of them, also when one fails: what the others have taken from the pool is given back then.
+  await Promise.allSettled(loading);
   const unnamed = new Map(await Promise.all(loading));
   /** By key. */
   const slots = new Map<string, { slot: SlotName; owner: string; stored: StoredSlot }>();

@@ -1,0 +1,13 @@
+import type { CallRequest, SessionsRequest } from "@durable-mcp/workflow";
+import { steps } from "./connections.ts";
+
+export async function mcpSessions(request: SessionsRequest) {
+  "use step";
+  return await steps.sessions(request);
+}
+
+export async function mcpCall(request: CallRequest) {
+  "use step";
+  return await steps.call(request);
+}
+mcpCall.maxRetries = 0;

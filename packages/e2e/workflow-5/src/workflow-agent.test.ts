@@ -1,0 +1,92 @@
+import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import { expect, test, vi } from "vitest";
+import { resumeHook } from "workflow/api";
+import { on, startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { setConnections } from "./app/connections.ts";
+import { useTestApp } from "./test-app.ts";
+
+const app = useTestApp();
+const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
+const patience = { timeout: 20_000, interval: 100 };
+const add = (text: string) => ({ tool: "notes__add_note", input: { text } });
+const list = { tool: "notes__list_notes" };
+const text = (value: string) => ({ type: "content", value: [{ type: "text", text: value }] });
+
+async function startNotes() {
+  const server = await startNotebookServer();
+  const session = "stateful";
+  setConnections({
+    notes: defineMcpClientConnection({ url: server.url, description: "Notes.", session }),
+  });
+  return server;
+}
+
+async function turn(turns: unknown, options: object = {}) {
+  const prompt = JSON.stringify(turns);
+  return await app.begin("agentTurn", { principal: alice, prompt, ...options });
+}
+
+/** What the tools answered, as the model sees it. */
+function toolOutputs(messages: { role: string; content: any }[]): any[] {
+  return messages
+    .filter(({ role }) => role === "tool")
+    .flatMap(({ content }) => content.map((part: any) => part.output))
+    .filter((output) => output !== undefined);
+}
+
+test("a WorkflowAgent calls tools, several at once, on one session", async () => {
+  const server = await startNotes();
+  const run = await turn([[add("milk")], [add("bread"), add("eggs")], [list]]);
+  const outputs = toolOutputs((await run.returnValue).messages);
+  expect(outputs[0]).toEqual(text("1 notes"));
+  expect(outputs[3].value[0].text.split(", ").toSorted()).toEqual(["bread", "eggs", "milk"]);
+  expect(server.sessionIds).toHaveLength(1);
+});
+
+test("calls that lose the session together go on in one other, and the model is told once", async () => {
+  const server = await startNotes();
+  let calls = 0;
+  server.intercept(
+    on("tools/call", () => {
+      calls += 1;
+      if (calls === 2) server.forgetSessions();
+      return "next";
+    }),
+  );
+  const run = await turn([[add("milk")], [add("a"), add("b"), add("c")], [list]]);
+  const outputs = toolOutputs((await run.returnValue).messages);
+  const told = outputs.filter((output) => JSON.stringify(output).includes("had lost the session"));
+  expect(told).toHaveLength(1);
+  expect(outputs.at(-1).value[0].text.split(", ").toSorted()).toEqual(["a", "b", "c"]);
+  expect(server.sessionIds).toHaveLength(2);
+});
+
+test("it is told that an outcome is unknown", async () => {
+  const server = await startNotes();
+  server.intercept(on("tools/call", (_, response) => void response.destroy()));
+  const { messages } = await (await turn([[add("milk")]])).returnValue;
+  expect(toolOutputs(messages)[0]).toMatchObject({
+    value: expect.stringContaining("OUTCOME_UNKNOWN: tools/call"),
+  });
+});
+
+test("it stops for an approval, and goes on in the session; so does a second run of the chat", async () => {
+  const server = await startNotes();
+  const approval = { tool: "notes__add_note", token: "approve-5" };
+  const run = await turn([[list], [add("milk")], [list]], { approval });
+  await vi.waitFor(async () => await resumeHook("approve-5", { approved: true }), patience);
+  const first = await run.returnValue;
+  expect(toolOutputs(first.messages).map((output) => output.value[0].text)).toContain("1 notes");
+
+  const second = await (await turn([[list]], { state: first.state })).returnValue;
+  expect(toolOutputs(second.messages)).toEqual([text("milk")]);
+  expect(server.sessionIds).toHaveLength(1);
+});
+
+test("it sleeps, and goes on in the session", async () => {
+  const server = await startNotes();
+  const run = await turn([[list]], { sleepMs: 86_400_000 });
+  await vi.waitFor(async () => expect((await run.wakeUp()).stoppedCount).toBe(1), patience);
+  expect(toolOutputs((await run.returnValue).messages)).toEqual([text("")]);
+  expect(server.sessionIds).toHaveLength(1);
+});

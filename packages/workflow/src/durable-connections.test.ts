@@ -1,0 +1,186 @@
+import { expect, test, vi } from "vitest";
+import { setStepSettings } from "../test/app/connections.ts";
+import { add, alice, bob, list, startNotes, textOf, useTestApp } from "../test/test-app.ts";
+import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+
+const app = useTestApp("durable-connections");
+
+test("a run keeps one session, and a call is one request", async () => {
+  const server = await startNotes();
+  const { results, tools } = await app.scripted({ turns: [[add("milk")], [add("bread")], [list]] });
+  expect(results.flat().map(textOf)).toEqual(["1 notes", "2 notes", "milk, bread"]);
+  expect(tools).toContain("notes__add_note");
+  expect(server.log).toEqual([
+    "POST initialize",
+    "POST notifications/initialized",
+    "POST tools/list",
+    "POST tools/call",
+    "POST tools/call",
+    "POST tools/call",
+  ]);
+});
+
+test("calls that are made at once share the session", async () => {
+  const server = await startNotes();
+  const items = ["a", "b", "c", "d", "e"];
+  const { results } = await app.scripted({ turns: [items.map(add), [list]] });
+  expect(textOf(results[1]![0]).split(", ").toSorted()).toEqual(items);
+  expect(server.sessionIds).toHaveLength(1);
+});
+
+test("the next run of a chat goes on in the session, from the state of the first", async () => {
+  const server = await startNotes();
+  const chat = { sessionId: "chat" };
+  const first = await app.scripted({ ...chat, turns: [[add("milk")]] });
+  const before = server.log.length;
+  const second = await app.scripted({ ...chat, state: first.state, turns: [[list]] });
+  expect(textOf(second.results[0]![0])).toBe("milk");
+  expect(server.log.slice(before)).toEqual(["POST tools/list", "POST tools/call"]);
+});
+
+test("two runs at once go on in the session of one state", async () => {
+  const server = await startNotes();
+  const { state } = await app.scripted({ turns: [[add("milk")]] });
+  const runs = ["bread", "eggs"].map((item) => app.scripted({ state, turns: [[add(item)]] }));
+  await Promise.all(runs);
+  const { results } = await app.scripted({ state, turns: [[list]] });
+  expect(textOf(results[0]![0]).split(", ").toSorted()).toEqual(["bread", "eggs", "milk"]);
+  expect(server.sessionIds).toHaveLength(1);
+});
+
+test("a state counts for its principal and its chat alone", async () => {
+  const server = await startNotes();
+  const turns = [[list]];
+  const { state } = await app.scripted({ sessionId: "chat", turns: [[add("secret")]] });
+  const ofBob = await app.scripted({ sessionId: "chat", state, principal: bob, turns });
+  const ofOtherChat = await app.scripted({ sessionId: "other", state, turns });
+  const ofNoState = await app.scripted({ sessionId: "chat", state: "{", turns });
+  const texts = [ofBob, ofOtherChat, ofNoState].map(({ results }) => textOf(results[0]![0]));
+  expect(texts).toEqual(["", "", ""]);
+  expect(server.sessionIds).toHaveLength(4);
+  expect(server.events().filter((type) => type === "slot-refused")).toHaveLength(2);
+});
+
+test("a run that sleeps goes on in the session", async () => {
+  const server = await startNotes();
+  const run = await app.beginScripted({ turns: [[add("milk")], { sleepMs: 86_400_000 }, [list]] });
+  await vi.waitFor(async () => expect((await run.wakeUp()).stoppedCount).toBe(1), 20_000);
+  const { results } = await run.returnValue;
+  expect(textOf(results[1]![0])).toBe("milk");
+  expect(server.sessionIds).toHaveLength(1);
+});
+
+test("a run that waits for somebody goes on in the session, or once in another", async () => {
+  const server = await startNotes();
+  const { resumeHook } = await import("workflow/api");
+  const turns = [
+    [add("milk")],
+    { hook: "approval-1" },
+    [list],
+    { hook: "approval-2" },
+    [list],
+    [list],
+  ];
+  const run = await app.beginScripted({ turns });
+  await vi.waitFor(async () => await resumeHook("approval-1", { approved: true }), 20_000);
+  await vi.waitFor(async () => {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(server.log.filter((line) => line === "POST tools/call")).toHaveLength(2);
+  }, 20_000);
+  server.forgetSessions();
+  await vi.waitFor(async () => await resumeHook("approval-2", { approved: true }), 20_000);
+  const { results } = await run.returnValue;
+  expect(results[1]![0]).toEqual({ approved: true });
+  expect(textOf(results[2]![0])).toBe("milk");
+  expect(textOf(results[4]![0])).toContain("the server had lost the session");
+  expect(textOf(results[5]![0])).toBe("");
+  expect(server.sessionIds).toHaveLength(2);
+});
+
+test("the sessions are ended when the run says so", async () => {
+  const server = await startNotes();
+  const { state } = await app.scripted({ turns: [[add("milk")]], endsSessions: true });
+  expect(server.liveSessions()).toBe(0);
+  expect(state).toBeUndefined();
+});
+
+test("a stateless connection has no session, and makes its handshake in each step", async () => {
+  const server = await startNotes("stateless");
+  const { results, state } = await app.scripted({ turns: [[add("milk")], [list]] });
+  expect(results.flat().map(textOf)).toEqual(["1 notes", ""]);
+  expect(state).toBeUndefined();
+  expect(server.sessionIds).toHaveLength(3);
+});
+
+test("a result that is not a text reaches the model as what it is", async () => {
+  const server = await startNotes();
+  server.intercept((request, response) => {
+    if (request.message?.method !== "tools/call") return "next";
+    const content = [
+      { type: "text", text: "a picture" },
+      { type: "image", data: "aGk=", mimeType: "image/png" },
+      { type: "audio", data: "aGk=", mimeType: "audio/wav" },
+    ];
+    response.writeHead(200, { "content-type": "application/json" });
+    return void response.end(
+      JSON.stringify({ jsonrpc: "2.0", id: request.message.id, result: { content } }),
+    );
+  });
+  const { results } = await app.scripted({ turns: [[list]] });
+  expect(results[0]![0]).toEqual({
+    type: "content",
+    value: [
+      { type: "text", text: "a picture" },
+      { type: "image-data", data: "aGk=", mediaType: "image/png" },
+      { type: "text", text: '{"type":"audio","data":"aGk=","mimeType":"audio/wav"}' },
+    ],
+  });
+});
+
+test("what a tool or the server refuses is the result of its call", async () => {
+  const server = await startNotes();
+  server.intercept((request, response) => {
+    if (request.message?.params?.name !== "list_notes") return "next";
+    response.writeHead(200, { "content-type": "application/json" });
+    const error = { code: -32602, message: "No such page." };
+    return void response.end(JSON.stringify({ jsonrpc: "2.0", id: request.message.id, error }));
+  });
+  const { results } = await app.scripted({ turns: [[{ tool: "notes__fail" }], [list]] });
+  expect(textOf(results[0]![0])).toContain("The pencil broke.");
+  expect(results[1]![0]).toEqual({ code: undefined, message: "No such page." });
+});
+
+test("a server that is down is left out, and its session is kept for the next run", async () => {
+  const server = await startNotes();
+  const { state } = await app.scripted({ turns: [[add("milk")]] });
+  server.intercept((_, response) => void response.writeHead(503).end());
+  const second = await app.scripted({ state });
+  expect(second.tools).toEqual([]);
+  expect(server.events()).toContain("unavailable");
+  server.intercept(() => "next");
+  const third = await app.scripted({ state: second.state, turns: [[list]] });
+  expect(textOf(third.results[0]![0])).toBe("milk");
+});
+
+test("a run may insist on its servers: the step is repeated until one is there", async () => {
+  const server = await startNotes();
+  let refusals = 0;
+  server.intercept((_, response) => {
+    if (refusals >= 2) return "next";
+    refusals += 1;
+    return void response.writeHead(503).end();
+  });
+  const { results } = await app.scripted({ onUnavailable: "throw", turns: [[list]] });
+  expect(textOf(results[0]![0])).toBe("");
+  expect(refusals).toBe(2);
+});
+
+test("a connection that is not declared fails the run at once", async () => {
+  setStepSettings({
+    local: defineMcpClientConnection({ url: "http://127.0.0.1:1/mcp", description: "None." }),
+  });
+  const run = await app.beginScripted({ connections: ["notes"], principal: alice });
+  await expect(run.returnValue).rejects.toThrow(
+    'CONNECTION_INVALID: There is no connection "notes". Declared: local.',
+  );
+});

@@ -1,0 +1,131 @@
+import type { Principal } from "@durable-mcp/core";
+import { createRunConnection } from "./run-connection.ts";
+import { printRunState, readRunState } from "./run-state.ts";
+import { createRunTool, type RunTool } from "./run-tool.ts";
+import type { ConnectionStepFunctions } from "./step-protocol.ts";
+
+export interface DurableConnectionsOptions {
+  /** Names of the connections to use, as the steps know them. */
+  readonly connections: readonly string[];
+  /** On whose behalf. It is in the run's event log, as are all arguments of steps. */
+  readonly principal: Principal;
+  /**
+   * The agent session, such as a chat, that the MCP sessions are of: your id. A state counts for this
+   * one alone. Needed where the steps keep sessions in a store.
+   */
+  readonly sessionId?: string | undefined;
+  /** `state` of an earlier run of the same agent session. What is not genuine means a fresh session. */
+  readonly state?: string | undefined;
+  /** The application's step functions. */
+  readonly steps: ConnectionStepFunctions;
+  /**
+   * What happens when a server is down at the start: `"omit"` goes on without its tools, `"throw"`
+   * fails the step, which the engine repeats. @default "omit"
+   */
+  readonly onUnavailable?: "omit" | "throw" | undefined;
+}
+
+/** The connections of a run. */
+export interface DurableConnections {
+  /** The tools of all connections, named `<connection>__<tool>`. */
+  readonly tools: Record<string, RunTool>;
+  /** What the servers say about how to use them, by connection. */
+  readonly instructions: Readonly<Record<string, string>>;
+  /**
+   * The sessions as they are now, sealed, for the next run of the same agent session. `undefined` when
+   * there are none, or a store keeps them.
+   */
+  readonly state: string | undefined;
+  /** Ends the sessions on their servers, in a step. A call after that opens another one. */
+  end(): Promise<void>;
+}
+
+/**
+ * Opens MCP connections in a workflow. Call it in workflow code, before anything runs in parallel.
+ *
+ * @example
+ * const mcp = await durableConnections({ connections: ["cart"], principal, sessionId: chatId, state, steps });
+ * const agent = new DurableAgent({ model, tools: mcp.tools });
+ * await agent.stream({ messages, writable });
+ * return { state: mcp.state };
+ *
+ * @throws the engine's error when the step failed, such as for a connection that is not declared
+ */
+export async function durableConnections({
+  connections,
+  principal,
+  sessionId,
+  state,
+  steps,
+  onUnavailable = "omit",
+}: DurableConnectionsOptions): Promise<DurableConnections> {
+  const before = new Map(
+    connections.flatMap((connection) => {
+      const kept = readRunState(state, connection);
+      return kept === undefined ? [] : [[connection, kept] as const];
+    }),
+  );
+  const opened = await steps.sessions({
+    kind: "open",
+    connections,
+    principal,
+    sessionId,
+    slots: slotsOf(before),
+    onUnavailable,
+  });
+
+  const inUse = new Map(
+    Object.entries(opened).map(([connection, one]) => {
+      const wasReplacement = before.get(connection)?.isReplacement ?? false;
+      const isReplacement = one.isReplacement || wasReplacement;
+      const opening = { ...one, isReplacement };
+      return [
+        connection,
+        createRunConnection({ connection, principal, sessionId, steps, opened: opening }),
+      ] as const;
+    }),
+  );
+  const tools = Object.entries(opened).flatMap(([connection, one]) =>
+    one.tools.map((tool) => {
+      const call = (input: unknown) => inUse.get(connection)!.call(tool, input);
+      return [tool.name, createRunTool(tool, call)] as const;
+    }),
+  );
+  const instructions = Object.entries(opened).flatMap(([connection, one]) =>
+    one.instructions === undefined ? [] : [[connection, one.instructions] as const],
+  );
+
+  /** Those that were down keep what they had. */
+  const kept = () => {
+    const slots = new Map(before);
+    for (const [connection, { kept: slot }] of inUse) {
+      if (slot === undefined) slots.delete(connection);
+      else slots.set(connection, slot);
+    }
+    return slots;
+  };
+
+  return {
+    tools: Object.fromEntries(tools),
+    instructions: Object.fromEntries(instructions),
+    get state() {
+      return printRunState(kept());
+    },
+    async end() {
+      await steps.sessions({
+        kind: "end",
+        connections,
+        principal,
+        sessionId,
+        slots: slotsOf(kept()),
+        onUnavailable: "omit",
+      });
+      before.clear();
+      for (const connection of inUse.values()) connection.forget();
+    },
+  };
+}
+
+function slotsOf(slots: ReadonlyMap<string, { readonly slot: string }>): Record<string, string> {
+  return Object.fromEntries([...slots].map(([connection, { slot }]) => [connection, slot]));
+}

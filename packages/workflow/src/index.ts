@@ -1,0 +1,14 @@
+export {
+  durableConnections,
+  type DurableConnections,
+  type DurableConnectionsOptions,
+} from "./durable-connections.ts";
+export type { RunTool } from "./run-tool.ts";
+export type {
+  CallRequest,
+  CallResult,
+  ConnectionStepFunctions,
+  SessionsRequest,
+  SessionsResult,
+} from "./step-protocol.ts";
+export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";

@@ -1,0 +1,152 @@
+import { McpSessionError, type Principal } from "@durable-mcp/core";
+import type { KeptSlot } from "./run-state.ts";
+import type {
+  CallResult,
+  ConnectionStepFunctions,
+  OfferedTool,
+  OpenedConnection,
+  SessionsRequest,
+  ToolResult,
+} from "./step-protocol.ts";
+
+/** One connection in one run. */
+export interface RunConnection {
+  /** What is to be kept for the next run; `undefined` when a store has it. */
+  readonly kept: KeptSlot | undefined;
+  /** @throws {McpSessionError} */
+  call(tool: OfferedTool, input: unknown): Promise<ToolResult>;
+  /** Takes note that the session was ended. */
+  forget(): void;
+}
+
+/** How often a call that may run twice is made when each step is interrupted. */
+const maxAttempts = 4;
+
+/**
+ * Keeps a connection's slot and makes calls on it. All calls of a turn share one session: when it is
+ * lost, the first that comes back opens another, and the rest wait for it.
+ */
+export function createRunConnection({
+  connection,
+  principal,
+  sessionId,
+  steps,
+  opened,
+}: {
+  connection: string;
+  principal: Principal;
+  sessionId: string | undefined;
+  steps: ConnectionStepFunctions;
+  opened: OpenedConnection;
+}): RunConnection {
+  let { slot, isReplacement } = opened;
+  /** Counts the sessions of this run: a call that lost an older one has lost nothing anew. */
+  let generation = 1;
+  let isLost = false;
+  let opening: Promise<void> | undefined;
+
+  const openAgain = async () => {
+    const request: SessionsRequest = {
+      kind: "open",
+      connections: [connection],
+      principal,
+      sessionId,
+      slots: slot === undefined ? {} : { [connection]: slot },
+      onUnavailable: "throw",
+    };
+    let again: OpenedConnection | undefined;
+    try {
+      again = (await steps.sessions(request))[connection];
+    } catch (cause) {
+      throw failure("SESSION_LOST", noOtherSession(connection), connection, cause);
+    }
+    if (again === undefined) {
+      throw failure("SESSION_LOST", noOtherSession(connection), connection);
+    }
+    slot = again.slot;
+    isReplacement ||= again.isReplacement;
+    generation += 1;
+    isLost = false;
+  };
+
+  const ensureOpen = async () => {
+    if (!isLost) return;
+    opening ??= openAgain().finally(() => {
+      opening = undefined;
+    });
+    await opening;
+  };
+
+  const lose = (lostGeneration: number, lostSlot: string | undefined) => {
+    if (lostGeneration !== generation || isLost) return;
+    isLost = true;
+    slot = lostSlot ?? slot;
+  };
+
+  return {
+    get kept() {
+      return slot === undefined ? undefined : { slot, isReplacement };
+    },
+    forget() {
+      slot = undefined;
+      isReplacement = false;
+      isLost = true;
+    },
+    async call({ tool, mayRunTwice }, input) {
+      let hasMetLoss = false;
+      for (let attempt = 1; ; attempt += 1) {
+        await ensureOpen();
+        const usedGeneration = generation;
+        const tellLoss = isReplacement;
+        // The first result tells; should there be none, the next one does.
+        isReplacement = false;
+        let result: CallResult;
+        try {
+          result = await steps.call({
+            connection,
+            tool,
+            input,
+            principal,
+            sessionId,
+            slot,
+            mayRunTwice,
+            tellLoss,
+          });
+        } catch (cause) {
+          isReplacement ||= tellLoss;
+          if (mayRunTwice && attempt < maxAttempts) continue;
+          throw failure("OUTCOME_UNKNOWN", interrupted(connection, tool), connection, cause);
+        }
+        if (result.ok) return result.output;
+        isReplacement ||= tellLoss;
+        const { code, message } = result;
+        if (!result.isLost) throw failure(code, message, connection);
+        lose(usedGeneration, result.slot);
+        if (!result.maySendAgain || hasMetLoss) throw failure(code, message, connection);
+        hasMetLoss = true;
+      }
+    },
+  };
+}
+
+/** Why a call has no result. Agents hand on nothing but the message, so that says the code too. */
+function failure(
+  code: McpSessionError["code"] | undefined,
+  message: string,
+  connection: string,
+  cause?: unknown,
+): Error {
+  if (code === undefined) return new Error(message);
+  return new McpSessionError(code, `${code}: ${message}`, {
+    data: { method: "tools/call", connection },
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+function interrupted(connection: string, tool: string): string {
+  return `Connection ${connection}: the step that called ${tool} was interrupted. Whether the call was carried out is unknown, so it was not made again; check first.`;
+}
+
+function noOtherSession(connection: string): string {
+  return `Connection ${connection}: the server no longer knows the session, and another could not be opened. The next call tries again.`;
+}

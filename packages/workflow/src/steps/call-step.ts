@@ -1,0 +1,71 @@
+import { McpSessionError } from "@durable-mcp/ai-sdk";
+import type { CallRequest, CallResult, ToolResult } from "../step-protocol.ts";
+import { sessionOptionsOf } from "./declared-connections.ts";
+import { modelOutput } from "./model-output.ts";
+import type { StepConnection, StepSessions, UseRegistry } from "./step-sessions.ts";
+
+/** Makes one tool call on the session that the run has. */
+export async function callInStep(
+  sessions: StepSessions,
+  step: StepConnection,
+  { tool, input, tellLoss, mayRunTwice }: CallRequest,
+): Promise<CallResult> {
+  const { connection, definition } = step;
+  const used = await sessions.call(step, callTool(connection, tool, input), {
+    tool,
+    tellLoss,
+  });
+  if (used === undefined) {
+    const message = `Connection ${connection}: the run has no session that the server could know. Nothing was sent.`;
+    return { ok: false, code: "SESSION_LOST", message, isLost: true, maySendAgain: true };
+  }
+  const { result, slot } = used;
+  if ("output" in result) return { ok: true, output: result.output };
+  const { error, isLost } = result;
+  const message = error instanceof Error ? error.message : String(error);
+  if (!McpSessionError.isInstance(error)) {
+    return { ok: false, message, isLost, maySendAgain: false };
+  }
+  const { code } = error;
+  const { resend = "safe" } = sessionOptionsOf(definition) ?? {};
+  const isSafe = code === "SESSION_LOST" ? resend !== "never" : mayRunTwice;
+  return {
+    ok: false,
+    code,
+    message,
+    isLost,
+    maySendAgain: isLost && isSafe && (code === "SESSION_LOST" || code === "OUTCOME_UNKNOWN"),
+    ...(slot !== undefined && { slot }),
+  };
+}
+
+type Outcome =
+  | { readonly output: ToolResult }
+  | { readonly error: unknown; readonly isLost: boolean };
+
+/** What of a registry's tool is used here. */
+interface CallableTool {
+  readonly metadata?: { readonly toolName?: unknown } | undefined;
+  readonly execute: (input: unknown, options: object) => Promise<unknown>;
+  readonly toModelOutput: (result: object) => Promise<{ type: string; value?: unknown }>;
+}
+
+function callTool(connection: string, tool: string, input: unknown): UseRegistry<Outcome> {
+  return async (registry, seen) => {
+    try {
+      const tools = await registry.tools({ onUnavailable: "throw" });
+      const offered = Object.values(tools) as unknown as CallableTool[];
+      const found = offered.find(({ metadata }) => metadata?.toolName === tool);
+      if (found === undefined) {
+        throw new Error(`Connection ${connection} no longer offers the tool ${tool}.`);
+      }
+      // One call a step: the id is for those that keep several apart.
+      const toolCallId = "call";
+      const output = await found.execute(input, { toolCallId, messages: [] });
+      const forModel = await found.toModelOutput({ toolCallId, input, output });
+      return { output: modelOutput(forModel) };
+    } catch (error) {
+      return { error, isLost: seen.has("lost") };
+    }
+  };
+}

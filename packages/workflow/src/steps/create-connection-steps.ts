@@ -1,0 +1,182 @@
+import {
+  type ConnectionEvent,
+  type DurableSessionEvent,
+  McpSessionError,
+  type Principal,
+  type SealingKeys,
+  type UnsealStateReason,
+} from "@durable-mcp/ai-sdk";
+import type { SessionStore } from "@durable-mcp/core";
+import { FatalError, getStepMetadata } from "workflow";
+import type {
+  CallRequest,
+  CallResult,
+  ConnectionStepFunctions,
+  OpenedConnection,
+  SessionsRequest,
+  SessionsResult,
+} from "../step-protocol.ts";
+import { callInStep } from "./call-step.ts";
+import { type DeclaredConnections, findConnection } from "./declared-connections.ts";
+import { openInStep } from "./open-step.ts";
+import { createSealedSessions } from "./sealed-sessions.ts";
+import type { StepConnection } from "./step-sessions.ts";
+import { createStoredSessions } from "./stored-sessions.ts";
+
+/** A slot of the event log was not used, and a fresh session takes its place. */
+export interface SlotRefusedEvent {
+  readonly type: "slot-refused";
+  readonly connection: string;
+  readonly reason: UnsealStateReason;
+}
+
+/** What happens in steps. No event holds a session id, a token or a principal. */
+export type StepEvent = ConnectionEvent | DurableSessionEvent | SlotRefusedEvent;
+
+export interface ConnectionStepsOptions {
+  /** The declared servers by name, or a function of the principal that returns them. Over HTTP. */
+  readonly connections: DeclaredConnections;
+  /** Seals what the event log keeps of the sessions. Needed without `store`. */
+  readonly keys?: SealingKeys | undefined;
+  /**
+   * For how long a sealed slot counts, in milliseconds, from the step that opened the session. A run
+   * that sleeps for longer gets a fresh one. @default 31536000000 (365 days)
+   */
+  readonly expiresInMs?: number | undefined;
+  /** Keeps the sessions instead of the event log, in which there is nothing of them then. @default none */
+  readonly store?: SessionStore | undefined;
+  /** With `store`: which agent the sessions belong to, as in `createDurableSessions`. @default "default" */
+  readonly agent?: string | undefined;
+  /** Told what happens to connections, sessions and slots. @default warns of store failures on the console */
+  readonly onEvent?: ((event: StepEvent) => void) | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  readonly now?: (() => number) | undefined;
+}
+
+const defaultExpiresInMs = 365 * 24 * 3_600_000;
+
+/**
+ * Creates what an application's step functions do. Call it once, in a module that only steps import:
+ * it holds the definitions and the keys.
+ *
+ * @example
+ * export const steps = createConnectionSteps({ connections: { cart }, keys: { current: key } });
+ *
+ * // In a module of its own, because the ids of steps are made of where they are declared:
+ * export async function mcpSessions(request: SessionsRequest) {
+ *   "use step";
+ *   return await steps.sessions(request);
+ * }
+ * export async function mcpCall(request: CallRequest) {
+ *   "use step";
+ *   return await steps.call(request);
+ * }
+ * mcpCall.maxRetries = 0;
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+export function createConnectionSteps({
+  connections,
+  keys,
+  expiresInMs = defaultExpiresInMs,
+  store,
+  agent,
+  onEvent,
+  now = Date.now,
+}: ConnectionStepsOptions): ConnectionStepFunctions {
+  const emit = (event: StepEvent) => {
+    try {
+      onEvent?.(event);
+    } catch {
+      // An observer that throws must not change what happens to the session.
+    }
+  };
+  const sessions =
+    store !== undefined
+      ? createStoredSessions({ store, agent, emit, emitStored: onEvent && emit, now })
+      : createSealedSessions({
+          keys: requireKeys(keys),
+          expiresInMs,
+          emit,
+          emitRefused: (connection, reason) => emit({ type: "slot-refused", connection, reason }),
+          now,
+        });
+
+  const stepOf = (
+    connection: string,
+    { principal, sessionId }: { principal: Principal; sessionId?: string | undefined },
+    slot: string | undefined,
+  ): StepConnection => {
+    const definition = findConnection(connections, connection, principal);
+    return { connection, definition, principal, sessionId, slot };
+  };
+
+  return {
+    async sessions(request: SessionsRequest): Promise<SessionsResult> {
+      const { kind, onUnavailable, slots } = request;
+      const steps = request.connections.map((name) => {
+        try {
+          return stepOf(name, request, slots[name]);
+        } catch (error) {
+          throw plainError(error);
+        }
+      });
+      if (kind === "end") {
+        await Promise.all(steps.map((step) => sessions.end(step)));
+        return {};
+      }
+      const opened = steps.map(async (step) => {
+        try {
+          return [[step.connection, await openInStep(sessions, step)] as const];
+        } catch (error) {
+          const plain = plainError(error);
+          if (onUnavailable === "throw" || !isUnavailable(plain)) throw plain;
+          emit({ type: "unavailable", connection: step.connection, error: plain });
+          return [];
+        }
+      });
+      return Object.fromEntries<OpenedConnection>((await Promise.all(opened)).flat());
+    },
+
+    async call(request: CallRequest): Promise<CallResult> {
+      const { connection, tool, mayRunTwice, slot } = request;
+      // An attempt before this one was cut off, and may have reached the server.
+      if (getStepMetadata().attempt > 1 && !mayRunTwice) {
+        const message = `Connection ${connection}: the step that called ${tool} was interrupted. Whether the call was carried out is unknown, so it was not made again; check first.`;
+        return { ok: false, code: "OUTCOME_UNKNOWN", message, isLost: false, maySendAgain: false };
+      }
+      return await callInStep(sessions, stepOf(connection, request, slot), request);
+    },
+  };
+}
+
+function requireKeys(keys: SealingKeys | undefined): SealingKeys {
+  if (keys !== undefined) return keys;
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    "keys is missing. Pass keys to seal what the event log keeps of the sessions, or a store that keeps them.",
+    { data: { field: "keys" } },
+  );
+}
+
+/**
+ * The error as the event log may have it: without its cause, which can be anything that an application
+ * or a server threw, tokens included. A mistake in the program is not worth a second attempt.
+ */
+function plainError(error: unknown): unknown {
+  if (!McpSessionError.isInstance(error)) return error;
+  const { code, message, data } = error;
+  if (programFaults.has(code)) return new FatalError(`${code}: ${message}`);
+  return new McpSessionError(code, message, { data });
+}
+
+/** Whether it is the server's fault, or the network's: then the other connections go on. */
+function isUnavailable(error: unknown): error is McpSessionError {
+  return McpSessionError.isInstance(error) && error.code !== "STORE_FAILED";
+}
+
+const programFaults = new Set<string>([
+  "CONNECTION_INVALID",
+  "PRINCIPAL_REQUIRED",
+  "STATE_INVALID",
+]);

@@ -1,0 +1,54 @@
+import {
+  defineMcpClientConnection,
+  type McpClientConnection,
+  type McpConnection,
+  McpSessionError,
+  type Principal,
+  type StatefulSessionOptions,
+} from "@durable-mcp/ai-sdk";
+
+/** The declared servers by name, or a function of the principal that returns them. */
+export type DeclaredConnections =
+  | Record<string, McpConnection>
+  | ((principal: Principal | undefined) => Record<string, McpConnection>);
+
+/**
+ * The connection that a run names.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` when it is not declared, or is a process of the step
+ */
+export function findConnection(
+  declared: DeclaredConnections,
+  connection: string,
+  principal: Principal,
+): McpClientConnection {
+  const connections = typeof declared === "function" ? declared(principal) : declared;
+  const definition = Object.hasOwn(connections, connection) ? connections[connection] : undefined;
+  if (definition?.type === "mcp-client") return definition;
+  const reason =
+    definition === undefined
+      ? `There is no connection ${JSON.stringify(connection)}. Declared: ${Object.keys(connections).join(", ")}.`
+      : `Connection ${connection} is a stdio server, which ends with its step. Put it behind HTTP.`;
+  throw new McpSessionError("CONNECTION_INVALID", reason, { data: { field: "connections" } });
+}
+
+/** How the connection keeps its session; `undefined` when it keeps none. */
+export function sessionOptionsOf({
+  options: { session },
+}: McpClientConnection): StatefulSessionOptions | undefined {
+  if (session === "stateful") return { mode: "stateful" };
+  return typeof session === "object" ? session : undefined;
+}
+
+/**
+ * The same connection for a step that only calls: it reports a loss, and leaves it to the workflow to
+ * open one session for all calls that met it.
+ */
+export function withoutRecovery(definition: McpClientConnection): McpClientConnection {
+  const session = sessionOptionsOf(definition);
+  if (session === undefined) return definition;
+  return defineMcpClientConnection({
+    ...definition.options,
+    session: { ...session, recover: false },
+  });
+}

@@ -1,0 +1,33 @@
+import type { StatefulSessionOptions } from "@durable-mcp/ai-sdk";
+import { asSchema } from "ai";
+import type { OfferedTool } from "../step-protocol.ts";
+import { mayRunAgain } from "./run-again.ts";
+
+/** What of a registry's tool is used here. */
+interface RegistryTool {
+  readonly title?: string | undefined;
+  readonly description?: unknown;
+  readonly inputSchema: unknown;
+  readonly metadata?: { readonly toolName?: unknown; readonly annotations?: unknown } | undefined;
+}
+
+/** The tools of one connection as plain values. */
+export async function offeredTools(
+  tools: Record<string, unknown>,
+  session: StatefulSessionOptions | undefined,
+): Promise<OfferedTool[]> {
+  const offered = Object.entries(tools).map(async ([name, value]) => {
+    const { title, description, inputSchema, metadata } = value as RegistryTool;
+    const tool = String(metadata?.toolName);
+    const schema = await asSchema(inputSchema as Parameters<typeof asSchema>[0]).jsonSchema;
+    return {
+      name,
+      tool,
+      ...(title !== undefined && { title }),
+      ...(typeof description === "string" && { description }),
+      inputSchema: schema as Record<string, unknown>,
+      mayRunTwice: mayRunAgain({ name: tool, annotations: metadata?.annotations }, session),
+    };
+  });
+  return await Promise.all(offered);
+}

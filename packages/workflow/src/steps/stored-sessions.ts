@@ -1,0 +1,108 @@
+import {
+  type ConnectionEvent,
+  createConnectionProvider,
+  createDurableSessions,
+  type DurableSessionEvent,
+  type McpClientConnection,
+  McpSessionError,
+} from "@durable-mcp/ai-sdk";
+import type { SessionStore } from "@durable-mcp/core";
+import { withoutRecovery } from "./declared-connections.ts";
+import {
+  type StepConnection,
+  type StepSessions,
+  type UseRegistry,
+  watchEvents,
+} from "./step-sessions.ts";
+
+/** Sessions that a store keeps, so that nothing of them is in the event log. */
+export function createStoredSessions({
+  store,
+  agent,
+  emit,
+  emitStored,
+  now,
+}: {
+  store: SessionStore;
+  agent: string | undefined;
+  emit: (event: ConnectionEvent) => void;
+  emitStored: ((event: DurableSessionEvent) => void) | undefined;
+  now: () => number;
+}): StepSessions {
+  const sessionsOf = (
+    connection: string,
+    definition: McpClientConnection,
+    onEvent: (event: ConnectionEvent) => void,
+    inStore = store,
+  ) => {
+    const connections = { [connection]: definition };
+    const provider = createConnectionProvider({ connections, onEvent, now });
+    return createDurableSessions({ provider, store: inStore, agent, onEvent: emitStored, now });
+  };
+  const run = async <T>(
+    { connection, principal, ...step }: StepConnection,
+    definition: McpClientConnection,
+    use: UseRegistry<T>,
+    inStore = store,
+  ) => {
+    const { seen, onEvent } = watchEvents(emit);
+    const sessions = sessionsOf(connection, definition, onEvent, inStore);
+    return await sessions.run(requireSessionId(step), { principal }, async ({ registry }) => ({
+      result: await use(registry, seen),
+      // The record says so, and the next call that reads it tells the model.
+      isReplacement: false,
+    }));
+  };
+
+  return {
+    open: (step, use) => run(step, step.definition, use),
+    async call(step, use) {
+      const loads = refuseLost(store);
+      try {
+        return await run(step, withoutRecovery(step.definition), use, loads.store);
+      } catch (error) {
+        // Another step has lost the session; whoever runs the workflow opens the next one.
+        if (loads.hasRefused()) return undefined;
+        throw error;
+      }
+    },
+
+    async end({ connection, definition, principal, ...step }) {
+      await sessionsOf(connection, definition, emit).end(requireSessionId(step), {
+        principal,
+        connection,
+      });
+    },
+  };
+}
+
+/** The store, in which a session that was lost cannot be loaded: a step would begin another one. */
+function refuseLost(store: SessionStore): { store: SessionStore; hasRefused: () => boolean } {
+  let hasRefused = false;
+  const get: SessionStore["get"] = async (key) => {
+    const stored = await store.get(key);
+    const { snapshot } = (stored?.value ?? {}) as { snapshot?: { kind?: unknown } };
+    if (snapshot?.kind !== "lost") return stored;
+    hasRefused = true;
+    throw new McpSessionError("SESSION_LOST", "The stored session was lost.");
+  };
+  return {
+    store: {
+      get,
+      put: (...args) => store.put(...args),
+      delete: (...args) => store.delete(...args),
+      touch: (...args) => store.touch(...args),
+      list: (...args) => store.list(...args),
+    },
+    hasRefused: () => hasRefused,
+  };
+}
+
+function requireSessionId({ sessionId }: Pick<StepConnection, "sessionId">): string {
+  if (sessionId !== undefined) return sessionId;
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    "sessionId is missing: with a store, durableConnections needs the agent session that the sessions are of.",
+    { data: { field: "sessionId" } },
+  );
+}

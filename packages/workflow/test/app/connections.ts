@@ -1,0 +1,42 @@
+import {
+  type ConnectionEvent,
+  defineMcpClientConnection,
+  type McpConnection,
+} from "@durable-mcp/ai-sdk";
+import { createMemoryStore } from "@durable-mcp/core";
+import { createConnectionSteps, type StepEvent } from "@durable-mcp/workflow/steps";
+
+/** What a test sets for the steps of its runs, which are in the same process. */
+export interface StepSettings {
+  connections: Record<string, McpConnection>;
+  events: StepEvent[];
+}
+
+// Bundles have copies of this module.
+const settings = globalThis as { workflowTestSettings?: StepSettings };
+
+export function setStepSettings(connections: Record<string, McpConnection>): StepEvent[] {
+  settings.workflowTestSettings = { connections, events: [] };
+  return settings.workflowTestSettings.events;
+}
+
+/** In a process of its own the servers come from the environment. */
+function declared(): Record<string, McpConnection> {
+  const url = process.env["NOTEBOOK_URL"];
+  if (url === undefined) return settings.workflowTestSettings?.connections ?? {};
+  const session = JSON.parse(process.env["NOTEBOOK_SESSION"] ?? '"stateful"') as "stateful";
+  return { notes: defineMcpClientConnection({ url, description: "Notes.", session }) };
+}
+
+const options = {
+  connections: declared,
+  onEvent: (event: StepEvent | ConnectionEvent) =>
+    settings.workflowTestSettings?.events.push(event),
+};
+
+export const sealed = createConnectionSteps({
+  ...options,
+  keys: { current: "a2V5IGZvciB0aGUgdGVzdHMgb2YgdGhlIHdvcmtmbG8" },
+});
+
+export const stored = createConnectionSteps({ ...options, store: createMemoryStore() });

@@ -1,0 +1,30 @@
+import type { CallRequest, SessionsRequest } from "@durable-mcp/workflow";
+import { sealed, stored } from "./connections.ts";
+
+export async function mcpSessions(request: SessionsRequest) {
+  "use step";
+  return await sealed.sessions(request);
+}
+
+export async function mcpCall(request: CallRequest) {
+  "use step";
+  return await sealed.call(request);
+}
+mcpCall.maxRetries = 0;
+
+/** As by somebody who forgot `maxRetries`: the engine repeats what was interrupted. */
+export async function repeatedCall(request: CallRequest) {
+  "use step";
+  return await sealed.call(request);
+}
+
+export async function storedSessions(request: SessionsRequest) {
+  "use step";
+  return await stored.sessions(request);
+}
+
+export async function storedCall(request: CallRequest) {
+  "use step";
+  return await stored.call(request);
+}
+storedCall.maxRetries = 0;

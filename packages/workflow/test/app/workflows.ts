@@ -1,0 +1,54 @@
+import { durableConnections, type DurableConnectionsOptions } from "@durable-mcp/workflow";
+import { createHook, sleep } from "workflow";
+import { mcpCall, mcpSessions, repeatedCall, storedCall, storedSessions } from "./mcp-steps.ts";
+
+const sealedSteps = { sessions: mcpSessions, call: mcpCall };
+const repeatedSteps = { sessions: mcpSessions, call: repeatedCall };
+const storedSteps = { sessions: storedSessions, call: storedCall };
+
+/** Calls that are made at once, the next ones when all have answered; or what happens in between. */
+export type ScriptedTurn =
+  | { readonly tool: string; readonly input?: unknown }[]
+  | { readonly sleepMs: number }
+  | { readonly hook: string };
+
+export interface ScriptedRun extends Omit<DurableConnectionsOptions, "steps"> {
+  readonly turns: readonly ScriptedTurn[];
+  readonly isStored?: boolean;
+  readonly isRepeated?: boolean;
+  readonly endsSessions?: boolean;
+}
+
+/** What an agent does, without one. */
+export async function scripted({
+  turns,
+  isStored = false,
+  isRepeated = false,
+  endsSessions = false,
+  ...options
+}: ScriptedRun) {
+  "use workflow";
+  const steps = isStored ? storedSteps : isRepeated ? repeatedSteps : sealedSteps;
+  const mcp = await durableConnections({ ...options, steps });
+  const results: unknown[][] = [];
+  for (const turn of turns) {
+    if ("sleepMs" in turn) {
+      await sleep(turn.sleepMs);
+    } else if ("hook" in turn) {
+      results.push([await createHook({ token: turn.hook })]);
+    } else {
+      const calls = turn.map(async ({ tool, input = {} }) => {
+        try {
+          return await mcp.tools[tool]!.execute(input);
+        } catch (error) {
+          const { code, message } = error as { code?: string; message: string };
+          return { code, message };
+        }
+      });
+      results.push(await Promise.all(calls));
+    }
+  }
+  if (endsSessions) await mcp.end();
+  const { state, instructions } = mcp;
+  return { results, state, instructions, tools: Object.keys(mcp.tools) };
+}

@@ -1,0 +1,82 @@
+import {
+  type McpClientConnection,
+  defineMcpClientConnection,
+  type StatefulSessionOptions,
+} from "@durable-mcp/ai-sdk";
+import { start, type Run } from "workflow/api";
+import { afterAll, beforeAll } from "vitest";
+import { type NotebookServer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { setStepSettings } from "./app/connections.ts";
+import type { ScriptedRun } from "./app/workflows.ts";
+import { type AppBundles, buildApp } from "./build-app.ts";
+import { type LocalWorld, startLocalWorld } from "./local-world.ts";
+
+export const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
+export const bob = { type: "user", issuer: "https://idp.test", id: "bob" } as const;
+
+/** What the workflow `scripted` returns. */
+export interface ScriptedResult {
+  readonly results: any[][];
+  readonly state: string | undefined;
+  readonly instructions: Record<string, string>;
+  readonly tools: string[];
+}
+
+/** Runs the app of `test/app` for the tests of one file. */
+export function useTestApp(name: string) {
+  let app: AppBundles;
+  let local: LocalWorld;
+  beforeAll(async () => {
+    app = await buildApp(name);
+    local = await startLocalWorld(app);
+  });
+  afterAll(async () => await local.close());
+
+  const begin = (workflow: string, options: unknown): Promise<Run<any>> =>
+    start({ workflowId: app.workflowIds[workflow]! }, [options]);
+
+  return {
+    get world() {
+      return local;
+    },
+    get stepIds() {
+      return app.stepIds;
+    },
+    begin,
+    /** Calls tools of the connection `notes` for Alice, unless told otherwise. */
+    beginScripted: (run: Partial<ScriptedRun>): Promise<Run<ScriptedResult>> =>
+      begin("scripted", { connections: ["notes"], principal: alice, turns: [], ...run }),
+    async scripted(run: Partial<ScriptedRun>): Promise<ScriptedResult> {
+      return await (
+        await this.beginScripted(run)
+      ).returnValue;
+    },
+  };
+}
+
+/** A server for the connection `notes`, and what happens in the steps. */
+export async function startNotes(
+  session: "stateful" | "stateless" | Omit<StatefulSessionOptions, "mode"> = "stateful",
+  options: Partial<McpClientConnection["options"]> = {},
+): Promise<NotebookServer & { events: () => string[] }> {
+  const server = await startNotebookServer();
+  const events = setStepSettings({
+    notes: defineMcpClientConnection({
+      url: server.url,
+      description: "Notes.",
+      session: typeof session === "string" ? session : { mode: "stateful", ...session },
+      ...options,
+    }),
+  });
+  // Not a spread: what the server counts are getters.
+  return Object.assign(server, { events: () => events.map(({ type }) => type) });
+}
+
+export const add = (text: string) => ({ tool: "notes__add_note", input: { text } });
+export const list = { tool: "notes__list_notes" };
+
+/** The text of a tool result in the model's form. */
+export function textOf(result: any): string {
+  if (result.type !== "content") return JSON.stringify(result);
+  return result.value.map((part: any) => part.text).join("\n");
+}
