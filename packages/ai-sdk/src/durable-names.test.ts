@@ -307,3 +307,18 @@ test("a session that is opened when the step is over goes back to the pool", asy
   expect(events).toContainEqual({ type: "pool", connection: "notes", name: "a", action: "hit" });
   await provider.shutdown();
 });
+
+test.each([0, -1, 0.5, "1", null, 2 ** 31])(
+  "a stored idle time-out of %j does not parse",
+  async (value) => {
+    const { sessions, add, held } = await startNamed();
+    await add("c", hour);
+    const { records } = await held.store.list({ limit: 100 });
+    const stored = records.find((record) =>
+      JSON.stringify(record.value).includes("idleTimeoutMs"),
+    )!;
+    const changed = { ...(stored.value as object), idleTimeoutMs: value };
+    await held.store.put(stored.key, changed, stored.revision, { owner: stored.owner });
+    expect(await sessions.info("chat", { ...use, name: "c" })).toMatchObject([{ kind: "invalid" }]);
+  },
+);
