@@ -136,7 +136,8 @@ function checkJson() {
         const [connection, type, issuer, id] = JSON.parse(key);
         const expected = sessionKey({ connection, principal: { type, issuer, id } });
         if (key !== expected) throw new Error(`The key ${key} should be ${expected}.`);
-        parseSessionSnapshot(snapshot);
+        // What stands around that of a named session is checked by a test of it.
+        parseSessionSnapshot(connection.startsWith("[") ? snapshot.snapshot : snapshot);
       }
     } catch (error) {
       problem(file, line, error.message);
@@ -264,12 +265,17 @@ function checkReference() {
   return count;
 }
 
-/** Names of an interface's or a class's public fields: they stand alone at an indentation of two. */
+/**
+ * Names of an interface's or a class's public fields, which stand alone at an indentation of two, and of what it
+ * extends.
+ */
 function fieldsOf(type, source) {
   const start = source.search(new RegExp(`^export (interface|class) ${type}\\b`, "m"));
   if (start === -1) return [];
   const body = source.slice(start, source.indexOf("\n}", start));
-  return [...body.matchAll(/^ {2}(?:static )?(?:readonly )?([a-zA-Z]\w*)\??[:(<]/gm)]
+  const bases = /^[^{]*?[ >]extends ([\w<>, ]+) \{$/m.exec(body)?.[1].match(/\b[A-Z]\w+/g) ?? [];
+  const fields = [...body.matchAll(/^ {2}(?:static )?(?:readonly )?([a-zA-Z]\w*)\??[:(<]/gm)]
     .map(([, name]) => name)
     .filter((name) => name !== "constructor");
+  return [...bases.flatMap((base) => fieldsOf(base, source)), ...fields];
 }

@@ -16,7 +16,7 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  *   `unhealthy` (the check before reuse failed), `busy` (a run left calls, or gave its fetch to
  *   another client) or `shutdown`.
  * - `close-failed`: at the end of a run a client could not be closed, or the session of an isolated
- *   connection not be ended on its server (`status` is the server's, if it answered). `timeout`: not in
+ *   connection, or a named one that was idle, not be ended on its server (`status` is the server's, if it answered). `timeout`: not in
  *   time. `not-committed`: `onClose` of a run failed, and the run rejects with an error of its own.
  * - `peer-version`: `@ai-sdk/mcp` is of a version outside the tested range.
  *

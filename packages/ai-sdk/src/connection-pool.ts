@@ -56,8 +56,12 @@ export interface ConnectionPool {
     key: string,
     run: { readonly definition: McpConnection; readonly snapshot?: SessionSnapshot | undefined },
   ): PooledConnection | undefined;
+  /** Waits until what was kept under a key is closed: it may hold a port, or a lock. */
+  settle(key: string): Promise<void>;
   /** @param options.isUnused whether it was only held, which says nothing about the server. @default false */
   give(key: string, pooled: PooledConnection, options?: { isUnused?: boolean }): void;
+  /** Closes what is kept under a key. */
+  drop(key: string): void;
   /** Closes one that a run has. */
   evict(pooled: PooledConnection, reason: EvictionReason): Promise<void>;
   /** Closes all that is kept, and from now on whatever is given. */
@@ -80,6 +84,8 @@ export function createConnectionPool({
     { pooled: PooledConnection; timer: ReturnType<typeof setTimeout> }
   >();
   const closings = new Set<Promise<void>>();
+  /** Those that nobody waits for, by the key that they were kept under. */
+  const closingOf = new Map<string, Promise<void>>();
   let isClosed = false;
 
   const remove = (key: string): PooledConnection | undefined => {
@@ -106,12 +112,18 @@ export function createConnectionPool({
 
   const evictKept = (key: string, reason: EvictionReason) => {
     const pooled = remove(key);
-    if (pooled !== undefined) void evict(pooled, reason);
+    if (pooled === undefined) return;
+    const closing = evict(pooled, reason).finally(() => {
+      if (closingOf.get(key) === closing) closingOf.delete(key);
+    });
+    closingOf.set(key, closing);
   };
 
   return {
     checkAfterMs,
     evict,
+    drop: (key) => evictKept(key, "stale"),
+    settle: async (key) => await closingOf.get(key),
     take(key, { definition, snapshot }) {
       const pooled = remove(key);
       if (pooled === undefined) return undefined;

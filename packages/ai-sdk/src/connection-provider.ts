@@ -4,12 +4,15 @@ import type { ConnectionEvent } from "./connection-event.ts";
 import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 import { type ConnectionPoolOptions, createConnectionPool } from "./connection-pool.ts";
 import { createRunPool } from "./run-pool.ts";
+import { type AutoSessionOptions, startAutoSession } from "./auto-session.ts";
 import { checkConnections } from "./check-connections.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { tellTelemetry } from "./operation-tracer.ts";
 import { type ProviderInternals, registerInternals } from "./provider-internals.ts";
+import { noNamedSlots } from "./no-named-slots.ts";
 import { createRunRegistry } from "./run-registry.ts";
-import { slotName, type SlotName } from "./slot-name.ts";
+import { createNamedInState, type NamedInState } from "./named-in-state.ts";
+import { checkSessionName } from "./slot-name.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "./session-state.ts";
 import { terminateConnections, type TerminateConnectionResult } from "./terminate-connections.ts";
 import { within } from "./within.ts";
@@ -27,6 +30,14 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
    * this process; never for another one. For processes that live long. @default none
    */
   pool?: ConnectionPoolOptions | undefined;
+  /**
+   * For scripts that open nothing by hand: outside of any run `currentConnections()`,
+   * `connectionTools()` and `withConnections` then use one implicit registry of the process. Its
+   * sessions are made on first use and ended when the process has nothing more to do, or was idle
+   * for `idleTimeoutMs`; then they are made again on the next use. One provider of a process may
+   * have it. @default none
+   */
+  autoSession?: AutoSessionOptions | undefined;
   /** Told what happens to connections and their sessions. */
   onEvent?: ((event: ConnectionEvent) => void) | undefined;
   /** Measures what connections do: `openTelemetry()`, for example. @default none */
@@ -69,7 +80,8 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * when nothing changed.
    *
    * @param options.principal whose sessions; those of others are not touched
-   * @param options.connection the one connection to end the session of. @default all
+   * @param options.connection the one connection to end the sessions of. @default all
+   * @param options.name the one named session to end. @default all, and those without a name
    * @param options.timeoutMs how long to wait for each, the token included, in milliseconds.
    *   @default 5000
    * @returns with `results`, one for each session that was to be ended on a server
@@ -81,6 +93,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
     options: {
       principal: Principal;
       connection?: (keyof CONNECTIONS & string) | undefined;
+      name?: string | undefined;
       timeoutMs?: number | undefined;
     },
   ): Promise<{ session: SESSION; results: TerminateConnectionResult[] }>;
@@ -113,12 +126,13 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
 export function createConnectionProvider<CONNECTIONS extends Connections>({
   connections,
   pool: poolOptions,
+  autoSession,
   onEvent,
   telemetry,
   now = Date.now,
 }: ConnectionProviderOptions<CONNECTIONS>): ConnectionProvider<CONNECTIONS> {
   if (typeof connections !== "function") checkConnections(connections);
-  const slotsOf = new WeakMap<object, ReadonlyMap<string, SeededSlot>>();
+  const savedBy = new WeakMap<object, { slots: Map<string, SeededSlot>; named: NamedInState }>();
   const emit = (event: ConnectionEvent) => {
     tellTelemetry(telemetry, event);
     try {
@@ -160,44 +174,60 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
     ) as ConnectionRegistry<any>;
   };
 
+  const auto =
+    autoSession &&
+    startAutoSession({
+      options: autoSession,
+      open: (principal) =>
+        createRegistry({
+          declared: declaredFor(principal),
+          principal,
+          abortSignal: undefined,
+          named: noNamedSlots,
+          isLeased: true,
+        }),
+      track,
+    });
+
   const provider: ConnectionProvider<CONNECTIONS> = {
     create({ state, principal, sessionId, abortSignal }) {
       const declared = declaredFor(principal);
       const runPool = sessionId === undefined ? undefined : poolFor([ownNamespace, sessionId]);
       const slots = new Map<string, SeededSlot>();
-      const seed = (slot: SlotName, user: Principal, definition: McpConnection) => {
-        const key = sessionKey({ connection: slotName(slot), principal: user });
+      const seed = (connection: string, user: Principal) => {
+        const key = sessionKey({ connection, principal: user });
+        const definition = declared[connection]!;
         const seeded = seedSlot(
           state,
           key,
-          runPool && ((snapshot) => runPool.createSlot(slot, user, definition, snapshot)),
+          runPool && ((snapshot) => runPool.createSlot({ connection }, user, definition, snapshot)),
         );
-        if (seeded.isDiscarded) emit({ type: "discarded", ...slot, reason: "invalid" });
+        if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
         slots.set(key, seeded);
         return { slot: seeded.slot };
       };
+      const named = createNamedInState({ state, pool: runPool, emit, now });
       const registry = createRegistry({
         declared,
         principal,
         abortSignal,
-        slotFor: (connection) =>
-          seed({ connection }, principal as Principal, declared[connection]!),
-        namedSlotFor: seed,
+        slotFor: (connection) => seed(connection, principal as Principal),
+        named,
         pool: runPool,
       });
-      slotsOf.set(registry, slots);
+      savedBy.set(registry, { slots, named });
       return registry;
     },
 
     commit(registry, session) {
-      const slots = slotsOf.get(registry);
-      if (slots === undefined) {
+      const saved = savedBy.get(registry);
+      if (saved === undefined) {
         throw new TypeError("commit: the registry was not made by this provider's create()");
       }
-      return commitSlots(session, slots);
+      return commitSlots(session, saved.slots, saved.named.changes());
     },
 
-    async terminate(session, { principal, connection, timeoutMs }) {
+    async terminate(session, { principal, connection, name: sessionName, timeoutMs }) {
       // Also when there is nothing to end: a forgotten principal is a mistake in the program.
       sessionKey({ connection: "any", principal });
       const declared = Object.entries(declaredFor(principal));
@@ -212,14 +242,25 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       const definitions = named.flatMap(([name, definition]) =>
         definition.type === "mcp-client" ? [[name, definition] as const] : [],
       );
-      return await terminateConnections({ session, definitions, principal, timeoutMs, emit, now });
+      if (sessionName !== undefined) checkSessionName(sessionName, "name");
+      return await terminateConnections({
+        session,
+        definitions,
+        principal,
+        name: sessionName,
+        timeoutMs,
+        emit,
+        now,
+      });
     },
 
     async shutdown({ timeoutMs = 10_000 } = {}) {
       isShutDown = true;
+      auto?.release();
       const closings = [...open].toReversed().map((close) => close());
       const closeAll = async () => {
-        await Promise.allSettled(closings);
+        // What is idle waits for nobody, whatever hangs; what the runs have is closed as they end.
+        await Promise.allSettled([...closings, pool?.close()]);
         await pool?.close();
       };
       await within(timeoutMs, closeAll());

@@ -9,6 +9,7 @@ import type { ConnectionEvent } from "./connection-event.ts";
 import { connectionTools } from "./connection-tools.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
 import type { McpConnection } from "./mcp-connection.ts";
+import type { NamedSessions } from "./named-sessions.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { tracedClient } from "./traced-client.ts";
 import { registryDisposed } from "./registry-disposed.ts";
@@ -102,6 +103,8 @@ export interface ConnectionRegistry<
    *   waiting does not change, such as a refused token. The signal's reason when it is aborted
    */
   ready(connection: keyof CONNECTIONS & string, options?: ReadyOptions): Promise<void>;
+  /** The named sessions of the agent session: made, found, listed, used, restarted and closed by name. */
+  readonly named: NamedSessions<CONNECTIONS>;
   /**
    * Waits for handshakes in flight, for a bounded time, and closes the clients, the last one opened
    * first. The servers' sessions, and what runs in them, go on; stdio servers end. Never rejects:
@@ -123,7 +126,7 @@ export interface OwnedRegistry {
   readonly own: (close: () => Promise<void>) => () => void;
   /** Notes that a connection is in use, here or in a run inside. */
   readonly use: (connection: RegistryConnection) => void;
-  /** Notes that all are in use. */
+  /** Notes that all are to be closed, used or not. */
   readonly useAll: () => void;
   /** Makes the registry the owner of a connection that it does not itself offer. */
   readonly adopt: (connection: RegistryConnection) => void;
@@ -133,6 +136,7 @@ export interface OwnedRegistry {
 
 /**
  * @param options.borrowed those of `connections` that belong to an enclosing run and are not closed
+ * @param options.onFirstUse told when the first connection is used, here or in a run inside
  * @param options.useBorrowed told of the first use of each of them
  * @param options.isLeased whether somebody else disposes of the registry, and a run does not
  */
@@ -140,6 +144,7 @@ export function createConnectionRegistry({
   connections,
   borrowed = new Set(),
   useBorrowed,
+  onFirstUse,
   abortSignal,
   isLeased,
   emit,
@@ -150,6 +155,7 @@ export function createConnectionRegistry({
   connections: readonly RegistryConnection[];
   borrowed?: ReadonlySet<RegistryConnection> | undefined;
   useBorrowed?: ((connection: RegistryConnection) => void) | undefined;
+  onFirstUse?: (() => void) | undefined;
   /** Aborts when the step is to end, and when it has. */
   abortSignal: AbortSignal;
   isLeased: boolean;
@@ -167,6 +173,7 @@ export function createConnectionRegistry({
   /** The runs inside, in the order in which they began. */
   const inside = new Set<Closable>();
   const inUse = new Set<RegistryConnection>();
+  let isUsed = false;
   let disposal: Promise<void> | undefined;
   let untrack: (() => void) | undefined;
   let running: ReturnType<typeof startRunning> | undefined;
@@ -178,6 +185,13 @@ export function createConnectionRegistry({
     return () => void closables.delete(closable);
   };
   const use = (connection: RegistryConnection) => {
+    if (!isUsed) {
+      isUsed = true;
+      onFirstUse?.();
+    }
+    noteUse(connection);
+  };
+  const noteUse = (connection: RegistryConnection) => {
     if (inUse.has(connection)) return;
     inUse.add(connection);
     if (owned.has(connection)) own(opened, () => closeConnection(connection, emit));
@@ -308,15 +322,14 @@ export function createConnectionRegistry({
       await waitUntilReady(find(name), abortSignal, options);
     },
     async run(useRegistry, { onClose } = {}) {
-      // In a run that goes on by itself after `shutdown`, what is run next can still commit.
-      if (disposal !== undefined && running === undefined) throw registryDisposed();
+      if (disposal !== undefined) throw registryDisposed();
       running ??= startRunning();
       const current = running;
       current.uses += 1;
       if (onClose) current.onClose.push(onClose);
       let result;
       try {
-        if (disposal === undefined) abortSignal.throwIfAborted();
+        abortSignal.throwIfAborted();
         result = await enterScope(scope, async () => await useRegistry(registry));
       } catch (error) {
         // What the run failed with is what its caller has to know.
@@ -325,6 +338,9 @@ export function createConnectionRegistry({
       }
       await current.end();
       return result;
+    },
+    get named() {
+      return scope.named;
     },
     async dispose() {
       disposal ??= closeAll();
@@ -342,10 +358,12 @@ export function createConnectionRegistry({
     connection: (name) => byName.get(name),
     own: (close) => own(inside, close),
     use,
-    useAll: () => connections.forEach(use),
+    useAll: () => connections.forEach(noteUse),
     adopt(connection) {
       owned.add(connection);
       use(connection);
+      // One that comes late is closed all the same.
+      void disposal?.then(() => closeInTurn({ opened, timeoutMs: disposeTimeoutMs }));
     },
     throwIfDisposed() {
       if (disposal !== undefined) throw registryDisposed();

@@ -1,9 +1,4 @@
-import {
-  McpSessionError,
-  type Principal,
-  type StoredRecord,
-  type StoredValue,
-} from "@durable-mcp/core";
+import { McpSessionError, type Principal, type StoredRecord } from "@durable-mcp/core";
 import { clientConnections, type McpConnection } from "./mcp-connection.ts";
 import { describeRecord } from "./describe-record.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
@@ -13,6 +8,7 @@ import type {
   SessionSelection,
 } from "./durable-sessions.ts";
 import { endRecord, type EndMode } from "./end-record.ts";
+import { forgetToolList } from "./forget-tool-list.ts";
 import { inParallel } from "./in-parallel.ts";
 import { once } from "./once.ts";
 import { pingSession } from "./ping-session.ts";
@@ -25,10 +21,11 @@ import {
   recordKey,
   recordOwner,
   recordPrefix,
-  recordValue,
 } from "./session-record.ts";
 import { createSessionsAdmin } from "./sessions-admin.ts";
+import { checkSessionName } from "./slot-name.ts";
 import { loadStepSlots } from "./step-slots.ts";
+import type { StoredSession } from "./stored-session.ts";
 
 /** More than an agent has connections; and how many records of a principal are read at a time. */
 const pageSize = 1_000;
@@ -70,15 +67,17 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
   /** The records of an agent session that a principal has. */
   const recordsOf = async (
     sessionId: string,
-    { principal, connection }: SessionSelection<CONNECTIONS>,
+    { principal, connection, name }: SessionSelection<CONNECTIONS>,
   ): Promise<StoredRecord[]> => {
     checkSessionId(sessionId);
+    if (name !== undefined) checkSessionName(name, "name");
     const owner = recordOwner(principal);
     const prefix = recordPrefix(agent, sessionId);
     const { records } = await store.list({ prefix, owner, limit: pageSize });
     const selected = records.filter(({ key }) => {
-      const name = parseRecordKey(key);
-      return name && (connection === undefined || name.connection === connection);
+      const found = parseRecordKey(key);
+      if (found === undefined || (name !== undefined && found.name !== name)) return false;
+      return connection === undefined || found.connection === connection;
     });
     if (connection !== undefined && selected.length === 0) {
       checkDeclared(declaredFor(principal), connection);
@@ -121,7 +120,7 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
             principal,
             abortSignal,
             slotFor: slots.of,
-            namedSlotFor: slots.named,
+            named: slots.named,
             isLeased: true,
             pool,
           });
@@ -171,10 +170,12 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
       const records = await recordsOf(sessionId, selection);
       const declared = clientConnections(declaredFor(principal));
       const pings = records.map(async ({ key, value }) => {
-        const { connection } = parseRecordKey(key)!;
+        const { connection, name } = parseRecordKey(key)!;
         const definition = Object.hasOwn(declared, connection) ? declared[connection] : undefined;
         const snapshot = parseRecord(value)?.snapshot;
-        return await pingSession({ definition, connection, principal, snapshot, timeoutMs, now });
+        const session = { definition, connection, principal, snapshot };
+        const status = await pingSession({ ...session, timeoutMs, now });
+        return { ...status, ...(name !== undefined && { name }) };
       });
       return await Promise.all(pings);
     },
@@ -186,19 +187,10 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
     async clearTools(sessionId, selection) {
       const records = await recordsOf(sessionId, selection);
       const { principal } = selection;
-      const owner = recordOwner(principal);
-      const clear = async (key: string, stored: StoredValue): Promise<void> => {
-        const record = parseRecord(stored.value);
-        if (record?.snapshot.kind !== "session" || !record.snapshot.toolList) return;
-        const { toolList: _, ...snapshot } = record.snapshot;
-        const next = recordValue({ ...record, snapshot, savedAt: now() });
-        const result = await store.put(key, next, stored.revision, { owner });
-        if (result.ok || result.current === undefined) return;
-        await clear(key, result.current);
-      };
-      const clearings = records.map((stored) =>
-        clear(recordKey(parseRecordKey(stored.key)!, principal), stored),
-      );
+      const clearings = records.map(async (stored) => {
+        const key = recordKey(parseRecordKey(stored.key)!, principal);
+        await forgetToolList({ store, key, stored, principal, now });
+      });
       await Promise.all(clearings);
     },
 
@@ -206,10 +198,13 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
       return await endAll(await recordsOf(sessionId, selection), selection.principal, "end");
     },
 
-    async list({ principal, cursor, limit = 100 }) {
+    async list({ principal, name, cursor, limit = 100 }) {
+      if (name !== undefined) checkSessionName(name, "name");
       const query = { owner: recordOwner(principal), prefix: recordPrefix(agent), cursor, limit };
       const page = await store.list(query);
-      return { sessions: page.records.flatMap(describeRecord), cursor: page.cursor };
+      const described = page.records.flatMap(describeRecord);
+      const isSelected = (session: StoredSession) => name === undefined || session.name === name;
+      return { sessions: described.filter(isSelected), cursor: page.cursor };
     },
 
     async deleteAll({ principal }) {

@@ -1,5 +1,6 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import type { ToolSet } from "ai";
+import { currentAutoSession } from "./auto-session.ts";
 import type { ConnectionProvider } from "./connection-provider.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { ConnectionToolSet } from "./connection-tool-set.ts";
@@ -33,7 +34,7 @@ export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connecti
  * @param options.ephemeral outside of a run, a registry without a session that lasts: each `call`, each
  *   tool call and each `run` has its own, which is ended on the server afterwards. `client` and
  *   `fetch`, which would outlive a call, are refused
- * @throws {McpSessionError} `RUN_REQUIRED` outside of a run
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider has `autoSession`
  */
 export function currentConnections<CONNECTIONS extends Connections = Connections>(
   options: CurrentConnectionsOptions<CONNECTIONS> = {},
@@ -41,13 +42,15 @@ export function currentConnections<CONNECTIONS extends Connections = Connections
   const scope = currentScope();
   if (scope !== undefined) return scope.registry;
   if (options.ephemeral) return createEphemeralRegistry(options);
+  const auto = currentAutoSession();
+  if (auto !== undefined) return auto;
   throw runRequired("currentConnections");
 }
 
 /**
  * The tools of the run that the calling code belongs to: `tools()` of `currentConnections()`.
  *
- * @throws {McpSessionError} `RUN_REQUIRED` outside of a run; what `tools()` throws
+ * @throws {McpSessionError} as `currentConnections` does; what `tools()` throws
  */
 export async function connectionTools<CONNECTIONS extends Connections = Connections>(
   options: CurrentConnectionsOptions<CONNECTIONS> & { onUnavailable?: "omit" | "throw" } = {},
@@ -60,7 +63,7 @@ export async function connectionTools<CONNECTIONS extends Connections = Connecti
 
 export function runRequired(caller: string): McpSessionError {
   const fix = hasScopes()
-    ? "Call it in what registry.run, sessions.run or a durable agent runs, or ask for an ephemeral registry."
+    ? "Call it in what registry.run, sessions.run or a durable agent runs, ask for an ephemeral registry, or give the provider autoSession."
     : "This runtime has no AsyncLocalStorage: pass the registry on by hand.";
   return new McpSessionError("RUN_REQUIRED", `${caller} was called outside of a run. ${fix}`);
 }

@@ -1,27 +1,24 @@
 import type { StoredRecord } from "@durable-mcp/core";
+import { describeSnapshot } from "./describe-snapshot.ts";
 import { parseRecord, parseRecordKey } from "./session-record.ts";
 import type { StoredSession } from "./stored-session.ts";
 
 /** What may be told of a record: everything but the MCP session's id. None for a key of something else. */
 export function describeRecord(stored: StoredRecord): StoredSession[] {
-  const name = parseRecordKey(stored.key);
-  if (name === undefined) return [];
-  const { sessionId, connection } = name;
+  const parsed = parseRecordKey(stored.key);
+  if (parsed === undefined) return [];
+  const { agent: _, ...whose } = parsed;
   const { lastUsedAt } = stored;
   const record = parseRecord(stored.value);
-  if (record === undefined) return [{ sessionId, connection, kind: "invalid", lastUsedAt }];
-  const { snapshot, startedAt } = record;
-  const entry = { sessionId, connection, kind: snapshot.kind, lastUsedAt };
-  if (snapshot.kind !== "session") return [entry];
-  const { protocolVersion, serverInfo } = snapshot.initializeResult;
-  const { toolList } = snapshot;
+  if (record === undefined) return [{ ...whose, kind: "invalid", lastUsedAt }];
+  const { snapshot, startedAt, idleTimeoutMs } = record;
   return [
     {
-      ...entry,
-      startedAt,
-      protocolVersion,
-      server: { name: serverInfo.name, version: serverInfo.version },
-      ...(toolList && { tools: { count: toolList.tools.length, listedAt: toolList.listedAt } }),
+      ...whose,
+      ...describeSnapshot(snapshot),
+      lastUsedAt,
+      ...(snapshot.kind === "session" && { startedAt }),
+      ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
     },
   ];
 }

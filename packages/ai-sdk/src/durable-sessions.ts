@@ -45,6 +45,8 @@ export interface SessionSelection<CONNECTIONS extends Connections = Connections>
   readonly principal: Principal;
   /** The one connection. @default all */
   readonly connection?: (keyof CONNECTIONS & string) | undefined;
+  /** The one named session. @default all, and those without a name */
+  readonly name?: string | undefined;
 }
 
 /** What a step is given. */
@@ -79,7 +81,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
     use: SessionUse,
     step: (session: SessionTools<CONNECTIONS>) => T | PromiseLike<T>,
   ): Promise<T>;
-  /** What is stored for an agent session, one entry a connection. */
+  /** What is stored for an agent session, one entry a connection and one more for each name. */
   info(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<StoredSession[]>;
   /**
    * Asks the servers, with a ping on each stored session, at most `timeoutMs` long. Makes no session
@@ -106,10 +108,12 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   /**
    * The principal's stored sessions of this agent, in an order of the store's own.
    *
+   * @param query.name only the sessions of that name; a page may then have fewer than `limit`
    * @param query.limit how many at most, 1 to 1000. @default 100
    */
   list(query: {
     readonly principal: Principal;
+    readonly name?: string | undefined;
     readonly cursor?: string | undefined;
     readonly limit?: number | undefined;
   }): Promise<SessionPage<StoredSession>>;

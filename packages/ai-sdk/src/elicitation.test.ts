@@ -72,7 +72,7 @@ describe("onElicitation", () => {
 
   test("answers the server after the session was lost and recovered", async () => {
     const server = await startNotebookServer({ setUp: registerGreeting });
-    const hello = define(server.url, { onElicitation: decline, timeouts: { callMs: 500 } });
+    const hello = define(server.url, { onElicitation: decline, timeouts: { callMs: 10_000 } });
     const application = startApplication({ hello });
     await application.step({}, async (registry) => {
       const tools = await registry.tools();

@@ -35,8 +35,8 @@ const maxTextLength = 1_000;
 
 /**
  * A store that keeps its values sealed in another one. Whoever can read that sees the agent, the
- * agent session and the connection of each record, its times and its size; of the principal, in
- * keys and owners, a fingerprint. Values are bound to their key.
+ * agent session, the connection and the name of each record, its times and its size; of the
+ * principal, in keys and owners, a fingerprint. Values are bound to their key.
  *
  * A value that cannot be opened reads as `null` with its revision, so that it can be replaced; to
  * sessions that is state that does not parse, and means a fresh session. Values are compressed

@@ -21,11 +21,12 @@ import type { EndedSession } from "./stored-session.ts";
  * What becomes of the record:
  *
  * - `restart`: it stays, without the session.
+ * - `idle`: as `restart`; and left alone when somebody else writes it meanwhile.
  * - `end`: removed, unless the session could not be ended.
  * - `sweep`: as `end`, but kept only once; and left alone when somebody else writes it meanwhile.
  * - `delete`: removed whatever happens.
  */
-export type EndMode = "restart" | "end" | "sweep" | "delete";
+export type EndMode = "restart" | "idle" | "end" | "sweep" | "delete";
 
 /**
  * Ends the MCP sessions of one record on their server. The record is claimed first: from then on it
@@ -52,7 +53,9 @@ export async function endRecord({
   now: () => number;
 }): Promise<EndedSession | undefined> {
   const name = parseRecordKey(stored.key)!;
-  const { sessionId, connection } = name;
+  const { agent: _, ...whose } = name;
+  const { connection } = name;
+  const isRestart = mode === "restart" || mode === "idle";
   // Not the record's: a store may list something in the principal's place.
   const key = recordKey(name, principal);
   const owner = recordOwner(principal);
@@ -69,14 +72,13 @@ export async function endRecord({
     const endable = targets.filter((session) => session.url === url);
     const isUndeclared = endable.length < targets.length;
     const result = {
-      sessionId,
-      connection,
+      ...whose,
       ended: !isUndeclared,
       removed: false,
       ...(isUndeclared && { reason: "undeclared" as const }),
     };
     const isForgotten = record?.snapshot.kind === "lost" && targets.length === 0;
-    if (mode === "restart" && isForgotten) return result;
+    if (isRestart && isForgotten) return result;
     if (endable.length === 0 || record === undefined) {
       const deleted = await store.delete(key, revision);
       return deleted.ok ? { ...result, removed: true } : deleted.current;
@@ -84,9 +86,11 @@ export async function endRecord({
 
     const write = async (ifRevision: string, ending: readonly SessionSnapshotOfSession[]) => {
       const snapshot = { version: 1, kind: "lost", url: record.snapshot.url } as const;
+      const { startedAt, idleTimeoutMs } = record;
       const next: SessionRecord = {
-        ...{ version: 1, snapshot, startedAt: record.startedAt, savedAt: now() },
+        ...{ version: 1, snapshot, startedAt, savedAt: now() },
         ...(ending.length > 0 && { ending }),
+        ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
       };
       return await store.put(key, recordValue(next), ifRevision, { owner });
     };
@@ -106,7 +110,7 @@ export async function endRecord({
     const isKept = failure && mode !== "delete" && !(mode === "sweep" && wasClaimed);
     if (isKept) return outcome;
     if (failure) notEnded = outcome;
-    if (mode === "restart") {
+    if (isRestart) {
       await write(claim.revision, []);
       return outcome;
     }
@@ -121,7 +125,7 @@ export async function endRecord({
     const outcome = await attempt(current);
     if (outcome === undefined) return notEnded && { ...notEnded, removed: true };
     if (!("revision" in outcome)) return { ...outcome, ...notEnded, removed: outcome.removed };
-    if (mode === "sweep") return undefined;
+    if (mode === "sweep" || mode === "idle") return undefined;
     current = outcome;
   }
 }

@@ -37,6 +37,13 @@ export {
   createConnectionProvider,
 } from "./connection-provider.ts";
 export type { ConnectionPoolOptions } from "./connection-pool.ts";
+export type { AutoSessionOptions } from "./auto-session.ts";
+export type {
+  EndedNamedSession,
+  NamedSession,
+  NamedSessionConnection,
+  NamedSessions,
+} from "./named-sessions.ts";
 export type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 export type { CallOptions } from "./call-tool.ts";
 export type { ReadyOptions } from "./wait-until-ready.ts";

@@ -49,7 +49,11 @@ export function createLossNotices(
       return { text: text === false ? undefined : text, meta: { [metaKey]: true } };
     },
     mark(result, toolCallId) {
-      if (!take()) return result;
+      if (!take()) {
+        // Some models number their calls anew each time.
+        marked.delete(toolCallId);
+        return result;
+      }
       marked.add(toolCallId);
       if (!isCallToolResult(result)) return result;
       return { ...result, _meta: { ...result["_meta"], [metaKey]: true } };

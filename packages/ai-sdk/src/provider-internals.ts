@@ -18,7 +18,7 @@ export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnect
   readonly createRegistry: (
     options: Pick<
       RunRegistryOptions,
-      "principal" | "abortSignal" | "slotFor" | "namedSlotFor" | "isLeased" | "pool"
+      "principal" | "abortSignal" | "slotFor" | "named" | "isLeased" | "pool"
     > & { declared: CONNECTIONS },
   ) => ConnectionRegistry<CONNECTIONS>;
   /**

@@ -278,8 +278,9 @@ export function createRegistryConnection({
       const client = await connection.client();
       if (slot?.snapshot?.kind !== "session") {
         // A handshake has just been answered; otherwise there is nothing smaller that the client sends.
-        if (!isConnected || client.initializeResult.capabilities.tools == null) return;
-        return void (await client.listTools({ options: { signal } }));
+        const hasTools = client.initializeResult.capabilities.tools != null;
+        if (isConnected && hasTools) await client.listTools({ options: { signal } });
+        return;
       }
       const { status, failure } = await ping({ fetch: takeFetch(), url, slot, signal });
       if (failure !== undefined) throw failure;

@@ -43,11 +43,11 @@ export function registerHooks(registry: object, ofRegistry: RegistryHooks): void
   hooks.set(registry, ofRegistry);
 }
 
-/** @throws {TypeError} for an ephemeral registry, and for one of another copy of this package */
+/** @throws {TypeError} for an ephemeral registry, that of `autoSession`, and one of another copy of this package */
 export function hooksOf(registry: ConnectionRegistry<any>): RegistryHooks {
   const found = hooks.get(registry);
   if (found !== undefined) return found;
   throw new TypeError(
-    "The registry is ephemeral, or was not made by this copy of @durable-mcp/ai-sdk. Use that of a run or of provider.create().",
+    "The registry is ephemeral or implicit, or was not made by this copy of @durable-mcp/ai-sdk. Use that of a run or of provider.create().",
   );
 }

@@ -41,6 +41,8 @@ export interface RunPool {
     /** Makes the connection for as long as the pool keeps it. */
     readonly make: (time: StepTime, onSession: OnSession) => RegistryConnection;
   }): RegistryConnection;
+  /** Closes what is kept for a slot, if no run has it. */
+  evict(slot: SlotName, principal: Principal): void;
   /** Gives back what was taken for slots, or one, that were never connected. */
   release(session?: SessionSlot): void;
 }
@@ -144,7 +146,7 @@ export function createRunPool({
         try {
           return await result;
         } catch (error) {
-          if (!isRecovered()) isSuspect = true;
+          if (!isRecovered() && !isAnswer(error)) isSuspect = true;
           throw error;
         }
       };
@@ -203,12 +205,20 @@ export function createRunPool({
       const isRecovered = () =>
         pooled.connection.session === "process" || session?.snapshot?.kind === "session";
       const canBeReplaced = (used: PooledConnection, error: unknown) =>
-        used === found && !isProven && !isOver && !runSignal.aborted && !isLost(error);
+        used === found &&
+        !isProven &&
+        !isOver &&
+        !runSignal.aborted &&
+        !isLost(error) &&
+        !isAnswer(error);
       const makeReady = once(async () => {
         runSignal.throwIfAborted();
         const { connection, idleSince } = pooled;
         isUsed = true;
-        if (found !== pooled) return await (replacing ?? tell("miss"));
+        if (found !== pooled) {
+          await (replacing ?? pool.settle(key));
+          return replacing ? undefined : tell("miss");
+        }
         if (now() - idleSince >= pool.checkAfterMs) {
           try {
             const timeout = AbortSignal.timeout(connection.connectMs);
@@ -297,7 +307,7 @@ export function createRunPool({
               isProven = true;
               return result;
             } catch (error) {
-              if (!isRecovered()) isSuspect = true;
+              if (!isRecovered() && !isAnswer(error)) isSuspect = true;
               if (tool !== undefined || !canBeReplaced(used, error)) throw error;
               await replace(used);
               isSuspect = false;
@@ -323,6 +333,8 @@ export function createRunPool({
       };
     },
 
+    evict: (slot, principal) => pool.drop(keyOf(slot, principal)),
+
     release(only) {
       for (const [session, { key, pooled }] of reserved) {
         if (only !== undefined && only !== session) continue;
@@ -336,4 +348,13 @@ export function createRunPool({
 /** Whether an application that asked to be told is told: nothing is put in the place of what it lost. */
 function isLost(error: unknown): boolean {
   return McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
+}
+
+/** JSON-RPC codes of clients: the connection closed, the request took too long. */
+const ownCodes: ReadonlySet<unknown> = new Set([-32000, -32001]);
+
+/** Whether a server that is there says no. */
+function isAnswer(error: unknown): boolean {
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
+  return statusCode === undefined && typeof code === "number" && code < 0 && !ownCodes.has(code);
 }

@@ -15,13 +15,16 @@ import type { ConnectionContext } from "./connection-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
 import { mayBeKept } from "./may-be-kept.ts";
-import type { McpConnection } from "./mcp-connection.ts";
+import { clientConnections, type McpConnection } from "./mcp-connection.ts";
+import { createNamedConnections } from "./named-connections.ts";
+import { createNamedSessions } from "./named-sessions.ts";
+import type { NamedSlots } from "./named-slots.ts";
 import { openConnection } from "./open-connection.ts";
 import type { StepSlot } from "./provider-internals.ts";
 import { createRegistryConnection, type RegistryConnection } from "./registry-connection.ts";
 import type { ConnectionMode, NestOptions, RunScope } from "./run-scope.ts";
 import type { RunPool } from "./run-pool.ts";
-import { checkSessionName, slotName } from "./slot-name.ts";
+import { checkSessionName } from "./slot-name.ts";
 import { createStepTime, type StepTime } from "./step-time.ts";
 
 type Connections = Readonly<Record<string, McpConnection>>;
@@ -49,12 +52,8 @@ export interface RunRegistryOptions {
   readonly abortSignal: AbortSignal | undefined;
   /** The slot of a stateful connection; `undefined` isolates all of them. */
   readonly slotFor?: ((connection: string) => StepSlot) | undefined;
-  /** That of a named session of it, for any principal. */
-  readonly namedSlotFor: (
-    slot: { readonly connection: string; readonly name: string },
-    principal: Principal,
-    definition: McpClientConnection,
-  ) => StepSlot | Promise<StepSlot>;
+  /** The named sessions, for any principal. */
+  readonly named: NamedSlots;
   /** Whether somebody else disposes of the registry, and a run of it does not. @default false */
   readonly isLeased?: boolean | undefined;
   /** Keeps the clients for the next run of the agent session. The slots have to be of its making. */
@@ -72,19 +71,9 @@ interface Use {
 /** Creates the registry of a step, with what the runs inside it need. */
 export function createRunRegistry(
   { declaredFor, emit, telemetry, now, track }: RegistryFactory,
-  {
-    declared,
-    principal,
-    abortSignal,
-    slotFor,
-    namedSlotFor,
-    isLeased = false,
-    pool,
-  }: RunRegistryOptions,
+  { declared, principal, abortSignal, slotFor, named, isLeased = false, pool }: RunRegistryOptions,
 ): ConnectionRegistry {
   const step = createStepTime(abortSignal);
-  /** The named sessions of the agent session that the step has used. */
-  const named = new Map<string, Promise<RegistryConnection>>();
 
   const connect = (
     { connection, definition, principal: user, step: time }: Use,
@@ -158,40 +147,42 @@ export function createRunRegistry(
     };
   };
 
-  /** One for all runs of the step, and closed with it. */
-  const findNamed = (use: Omit<Use, "step">, name: string): Promise<RegistryConnection> => {
-    const { connection, definition } = use;
-    if (!hasSession(definition)) {
-      throw invalid(
-        `connections.${connection}`,
-        `is not stateful, so that nothing lasts under a name. Use "isolate" or "inherit".`,
-      );
+  /** Those of named sessions: one each for all runs of the step, and closed with it. */
+  const live = createNamedConnections({
+    slots: named,
+    connect: ({ connection, name }, use, slot) =>
+      connectPooled({ connection, step, ...use }, slot, name),
+    adopt: (connection) => root.adopt(connection),
+    throwIfDisposed: () => root.throwIfDisposed(),
+    emit,
+  });
+  const findNamed = async (
+    { connection, definition, principal: user }: Omit<Use, "step">,
+    name: string,
+    all: Connections,
+  ): Promise<RegistryConnection> => {
+    if (hasSession(definition)) {
+      named.endIdle(user!, clientConnections(all));
+      return await live.open({ connection, name }, { principal: user!, definition });
     }
-    const user = use.principal!;
-    const slot = { connection, name };
-    const key = JSON.stringify([slotName(slot), ...principalParts(user)]);
-    const found = named.get(key);
-    if (found !== undefined) return found;
-    const opening = (async () => {
-      const stored = await namedSlotFor(slot, user, definition);
-      root.throwIfDisposed();
-      const opened = connectPooled({ ...use, step }, stored, name);
-      root.adopt(opened);
-      return opened;
-    })();
-    named.set(key, opening);
-    opening.catch(() => named.delete(key));
-    return opening;
+    throw invalid(
+      `connections.${connection}`,
+      `is not stateful, so that nothing lasts under a name. Use "isolate" or "inherit".`,
+    );
   };
 
   const createScope = (
     owned: () => OwnedRegistry,
     own: { declared: Connections; principal: Principal | undefined; step: StepTime },
     registry: ConnectionRegistry,
-  ): RunScope => ({
-    registry,
-    nest: async (options) => await nest(owned(), own, options),
-  });
+  ): RunScope => {
+    const scope: RunScope = {
+      registry,
+      named: createNamedSessions({ ...own, slots: named, live, scope: () => scope }),
+      nest: async (options) => await nest(owned(), own, options),
+    };
+    return scope;
+  };
 
   const nest = async (
     around: OwnedRegistry,
@@ -225,7 +216,7 @@ export function createRunRegistry(
       const shared =
         mode === "inherit"
           ? around.connection(connection)!
-          : await findNamed({ connection, definition, principal: user }, mode.named);
+          : await findNamed({ connection, definition, principal: user }, mode.named, own.declared);
       borrowed.add(shared);
       return shared;
     });
@@ -257,6 +248,11 @@ export function createRunRegistry(
     emit,
     endStep: step.end,
     scopeOf: (registry) => createScope(() => root, { declared, principal, step }, registry),
+    onFirstUse() {
+      if (principal === undefined) return;
+      named.endIdle(principal, clientConnections(declared));
+      root.own(() => named.endStep());
+    },
     // What a lease holds is closed with the lease.
     track: isLeased ? () => () => undefined : track,
   });

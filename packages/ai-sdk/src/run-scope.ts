@@ -1,5 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import type { ConnectionRegistry } from "./connection-registry.ts";
+import type { NamedSessions } from "./named-sessions.ts";
 
 /**
  * What a nested run does with a connection:
@@ -22,6 +23,7 @@ export interface NestOptions {
 /** A run as code below it finds it. */
 export interface RunScope {
   readonly registry: ConnectionRegistry<any>;
+  readonly named: NamedSessions<any>;
   /** Makes the registry of a run inside this one. Whoever asks for it disposes of it. */
   readonly nest: (options: NestOptions) => Promise<RunScope>;
 }

@@ -8,9 +8,8 @@ export function sameDefinition(a: unknown, b: unknown): boolean {
   if (typeof a !== typeof b) return false;
   if (typeof a === "function") return true;
   if (typeof a !== "object" || a === null || b === null) return false;
-  if (a instanceof URL || b instanceof URL) return String(a) === String(b);
-  if (!isPlain(a) || !isPlain(b!)) return isPlain(a) === isPlain(b!);
-  return sameEntries(a, b as Record<string, unknown>);
+  if (a instanceof URL && b instanceof URL) return a.href === b.href;
+  return isPlain(a) && isPlain(b!) ? sameEntries(a, b) : !isPlain(a) && !isPlain(b!);
 }
 
 function sameEntries(a: Record<string, unknown>, b: Record<string, unknown>): boolean {

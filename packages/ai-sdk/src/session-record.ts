@@ -7,7 +7,8 @@ import {
   type SessionSnapshot,
   type SessionSnapshotOfSession,
 } from "@durable-mcp/core";
-import { parseSlotName, slotName, type SlotName } from "./slot-name.ts";
+import { isIdleTimeout } from "./idle-timeout.ts";
+import { parseSlotName, slotNameStart, slotName, type SlotName } from "./slot-name.ts";
 
 /** What is stored for one connection of an agent session. */
 export interface SessionRecord {
@@ -19,6 +20,8 @@ export interface SessionRecord {
   readonly savedAt: number;
   /** Sessions that nobody uses any more and that are still to be ended on the server. */
   readonly ending?: readonly SessionSnapshotOfSession[] | undefined;
+  /** After how long without use a named session is ended, in milliseconds. */
+  readonly idleTimeoutMs?: number | undefined;
 }
 
 /** The parts of a record's key. */
@@ -36,6 +39,11 @@ export function recordKey({ agent, sessionId, ...slot }: RecordName, principal: 
 /** What the keys of these records, and of no others, start with. */
 export function recordPrefix(...parts: [agent: string | null, sessionId?: string]): string {
   return `${JSON.stringify(parts).slice(0, -1)},`;
+}
+
+/** What the keys of named sessions, and of no others, start with. */
+export function namedRecordPrefix(agent: string | null, sessionId: string): string {
+  return `${recordPrefix(agent, sessionId)}"${slotNameStart}`;
 }
 
 export function recordOwner(principal: Principal): string {
@@ -62,13 +70,16 @@ export function parseRecordOwner(owner: string): Principal | undefined {
 /** The record that a value is; `undefined` when it does not parse. Data from outside. */
 export function parseRecord(value: unknown): SessionRecord | undefined {
   try {
-    const { version, snapshot, startedAt, savedAt, ending } = value as Record<string, unknown>;
+    const fields = value as Record<string, unknown>;
+    const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs } = fields;
     if (version !== 1 || !Number.isFinite(startedAt) || !Number.isFinite(savedAt)) return undefined;
+    if (idleTimeoutMs !== undefined && !isIdleTimeout(idleTimeoutMs)) return undefined;
     const record: SessionRecord = {
       version: 1,
       snapshot: parseSessionSnapshot(snapshot),
       startedAt: startedAt as number,
       savedAt: savedAt as number,
+      ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
     };
     if (ending === undefined) return record;
     const sessions = (ending as unknown[]).map(parseSessionSnapshot);

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { aliceKey } from "../test/saved-session.ts";
 import { alice } from "../test/step.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
+import { namedKey } from "./named-entry.ts";
 import { createConnectionProvider } from "./connection-provider.ts";
 
 const connections = {
@@ -13,6 +14,9 @@ const connections = {
   }),
 };
 
+const namedAliceKey = namedKey({ connection: "notes", name: "research" }, alice);
+const lost = { version: 1, kind: "lost", url: "http://127.0.0.1:9/mcp" };
+
 /** As JSON.parse makes it: `__proto__` becomes an own key. */
 function defineKey(object: object, [key, value]: readonly [string, unknown]): object {
   const field = { value, enumerable: true, configurable: true, writable: true };
@@ -20,8 +24,18 @@ function defineKey(object: object, [key, value]: readonly [string, unknown]): ob
 }
 
 const key = fc.constantFrom(
-  ...["mcpSessions", aliceKey, "__proto__", "constructor", "prototype", "toJSON", "cart"],
+  ...[
+    "mcpSessions",
+    aliceKey,
+    namedAliceKey,
+    "__proto__",
+    "constructor",
+    "prototype",
+    "toJSON",
+    "cart",
+  ],
   ...["version", "kind", "url", "sessionId", "initializeResult", "clientCapabilities"],
+  ...["snapshot", "startedAt", "lastUsedAt", "idleTimeoutMs"],
 );
 const { json } = fc.letrec<{ json: unknown }>((tie) => ({
   json: fc.oneof(
@@ -36,6 +50,14 @@ const { json } = fc.letrec<{ json: unknown }>((tie) => ({
 const state = fc.oneof(
   json,
   fc.tuple(json, json).map(([entry, cart]) => ({ cart, mcpSessions: { [aliceKey]: entry } })),
+  fc.tuple(json, json).map(([entry, named]) => ({
+    mcpSessions: { [aliceKey]: entry, [namedAliceKey]: named },
+  })),
+  json.map((more) => ({
+    mcpSessions: {
+      [namedAliceKey]: { version: 1, snapshot: lost, lastUsedAt: 1, ...(more as object) },
+    },
+  })),
   fc.anything(),
 );
 
@@ -46,6 +68,13 @@ test("any state gives a registry and comes back without what does not parse, and
       const provider = createConnectionProvider({ connections });
       const session = { id: "s", state: value };
       const registry = provider.create({ state: value, principal: alice });
+      for (const { connections: parts } of await registry.named.list()) {
+        expect(parts).toMatchObject([{ connection: "notes" }]);
+      }
+      await registry.named.clearTools("research").catch(() => undefined);
+      // Ends nothing: what would be a session has no server.
+      await registry.named.close("research");
+      expect(await registry.named.find("research")).toBeUndefined();
       await registry.dispose();
       const after = provider.commit(registry, session);
       // What is left of ours, if anything, is usable; committing again changes nothing.

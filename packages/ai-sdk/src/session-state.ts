@@ -4,13 +4,22 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
+import type { NamedEntry } from "./named-entry.ts";
 
 /** The one key of `session.state` that is ours: a record of snapshots under their session keys. */
 const stateKey = "mcpSessions";
 
+/** What is to be under our keys; `undefined` for nothing. */
+type StateEntries = readonly (readonly [
+  key: string,
+  entry: SessionSnapshot | NamedEntry | undefined,
+])[];
+
 /** A slot of a registry, with what became of the state it was seeded from. */
 export interface SeededSlot {
   readonly slot: SessionSlot;
+  /** What it was seeded with: a slot of a pool may have changed in earlier steps. */
+  readonly before: SessionSnapshot | undefined;
   /** Whether the state held something for this slot that does not parse. */
   readonly isDiscarded: boolean;
 }
@@ -21,10 +30,20 @@ export function seedSlot(
   key: string,
   createSlot: (snapshot?: SessionSnapshot) => SessionSlot = createSessionSlot,
 ): SeededSlot {
-  const entry = ownValue(ownValue(state, stateKey), key);
-  if (entry === undefined) return { slot: createSlot(), isDiscarded: false };
-  const snapshot = parseOrNothing(entry);
-  return { slot: createSlot(snapshot), isDiscarded: snapshot === undefined };
+  const entry = stateEntry(state, key);
+  if (entry === undefined) return { slot: createSlot(), before: undefined, isDiscarded: false };
+  const before = parseOrNothing(entry);
+  return { slot: createSlot(before), before, isDiscarded: before === undefined };
+}
+
+/** What a state has under one of our keys, as it is. */
+export function stateEntry(state: unknown, key: string): unknown {
+  return ownValue(ownValue(state, stateKey), key);
+}
+
+/** All keys that a state has something of ours under. */
+export function stateKeys(state: unknown): string[] {
+  return Object.keys(asRecord(ownValue(state, stateKey)));
 }
 
 function parseOrNothing(entry: unknown): SessionSnapshot | undefined {
@@ -38,16 +57,20 @@ function parseOrNothing(entry: unknown): SessionSnapshot | undefined {
 /**
  * The agent session with the changed slots in its state; the same object when nothing changed.
  * Neither the session nor its state is mutated, and no other key of the state is touched.
+ *
+ * @param named what changed of the named sessions
  */
 export function commitSlots<SESSION extends { state?: unknown }>(
   session: SESSION,
   slots: ReadonlyMap<string, SeededSlot>,
+  named: StateEntries = [],
 ): SESSION {
-  const changed = [...slots].filter(([, { slot, isDiscarded }]) => slot.changed || isDiscarded);
-  return replaceEntries(
-    session,
-    changed.map(([key, { slot }]) => [key, slot.snapshot]),
+  const changed = [...slots].filter(
+    ([, { slot, before, isDiscarded }]) =>
+      isDiscarded || (slot.changed && !sameJson(slot.snapshot, before)),
   );
+  const entries = changed.map(([key, { slot }]) => [key, slot.snapshot] as const);
+  return replaceEntries(session, [...entries, ...named]);
 }
 
 /** The agent session without the slots under these keys, on the same terms as `commitSlots`. */
@@ -63,16 +86,16 @@ export function removeSlots<SESSION extends { state?: unknown }>(
 
 function replaceEntries<SESSION extends { state?: unknown }>(
   session: SESSION,
-  entries: readonly (readonly [key: string, snapshot: SessionSnapshot | undefined])[],
+  entries: StateEntries,
 ): SESSION {
   const sessions = ownValue(session.state, stateKey);
   const after = new Map(Object.entries(asRecord(sessions)));
   let isChanged = false;
-  for (const [key, snapshot] of entries) {
-    if (sameJson(ownValue(sessions, key), snapshot)) continue;
+  for (const [key, entry] of entries) {
+    if (sameJson(ownValue(sessions, key), entry)) continue;
     isChanged = true;
-    if (snapshot === undefined) after.delete(key);
-    else after.set(key, structuredClone(snapshot));
+    if (entry === undefined) after.delete(key);
+    else after.set(key, structuredClone(entry));
   }
   if (!isChanged) return session;
   const { [stateKey]: _, ...otherKeys } = asRecord(session.state);

@@ -15,6 +15,7 @@ import {
   recordKey,
   recordPrefix,
 } from "./session-record.ts";
+import { checkSessionName } from "./slot-name.ts";
 import type { EndedSession, SessionPage, StoredSession } from "./stored-session.ts";
 
 /** Whose a stored session is, as the store has it. */
@@ -25,6 +26,8 @@ export interface SessionOwner {
   readonly owner: string;
   readonly sessionId: string;
   readonly connection: string;
+  /** The name of a named session. */
+  readonly name?: string | undefined;
 }
 
 /** What a sweep may end a session with. */
@@ -49,6 +52,8 @@ export interface SweptSession extends EndedSession {
 export interface DurableSessionsAdmin {
   /** All stored sessions of this agent. */
   list(query?: {
+    /** Only the sessions of that name; a page may then have fewer than `limit`. */
+    readonly name?: string | undefined;
     readonly cursor?: string | undefined;
     /** How many at most, 1 to 1000. @default 100 */
     readonly limit?: number | undefined;
@@ -59,6 +64,7 @@ export interface DurableSessionsAdmin {
    * first; one that could not be is kept for a later sweep, once. Of the others only the record
    * goes, and the server ends its session when its own time is up.
    *
+   * @param options.name only named sessions of that name
    * @param options.idleForMs at least three times `touchIntervalMs`
    * @param options.limit how many at most, 1 to 1000. @default 100
    * @returns one entry for each session it worked on, and whether there may be more
@@ -66,6 +72,7 @@ export interface DurableSessionsAdmin {
    */
   sweep(options: {
     readonly idleForMs: number;
+    readonly name?: string | undefined;
     readonly limit?: number | undefined;
     readonly authorize?:
       | ((
@@ -93,8 +100,36 @@ export function createSessionsAdmin({
 }): DurableSessionsAdmin {
   const prefix = recordPrefix(agent);
 
+  /** The first that match, and whether there may be more. */
+  const idleRecords = async ({
+    idleSince,
+    limit,
+    name,
+  }: {
+    idleSince: number;
+    limit: number;
+    name: string | undefined;
+  }): Promise<{ records: readonly StoredRecord[]; more: boolean }> => {
+    const records: StoredRecord[] = [];
+    // Of those of one name a page may have none.
+    const enough = name === undefined ? 0 : limit;
+    let cursor: string | undefined;
+    do {
+      const page = await store.list({ prefix, idleSince, cursor, limit });
+      const isSelected = ({ key }: StoredRecord) =>
+        name === undefined || parseRecordKey(key)?.name === name;
+      records.push(...page.records.filter(isSelected));
+      ({ cursor } = page);
+    } while (cursor !== undefined && records.length < enough);
+    return {
+      records: records.slice(0, limit),
+      more: cursor !== undefined || records.length > limit,
+    };
+  };
+
   return {
-    async list({ cursor, limit = 100 } = {}) {
+    async list({ name, cursor, limit = 100 } = {}) {
+      if (name !== undefined) checkSessionName(name, "name");
       const page = await store.list({ prefix, cursor, limit });
       const sessions = page.records.flatMap((stored) =>
         describeRecord(stored).map((session) => {
@@ -102,10 +137,12 @@ export function createSessionsAdmin({
           return { ...session, owner, principal: parseRecordOwner(owner) };
         }),
       );
-      return { sessions, cursor: page.cursor };
+      const isSelected = (session: StoredSession) => name === undefined || session.name === name;
+      return { sessions: sessions.filter(isSelected), cursor: page.cursor };
     },
 
-    async sweep({ idleForMs, limit = 100, authorize }) {
+    async sweep({ idleForMs, name: onlyName, limit = 100, authorize }) {
+      if (onlyName !== undefined) checkSessionName(onlyName, "name");
       const leastMs = 3 * touchIntervalMs;
       if (!(idleForMs >= leastMs)) {
         throw new McpSessionError(
@@ -115,18 +152,19 @@ export function createSessionsAdmin({
         );
       }
       const idleSince = now() - idleForMs;
-      const { records, cursor } = await store.list({ prefix, idleSince, limit });
+      const { records, more } = await idleRecords({ idleSince, limit, name: onlyName });
 
       const sweepOne = async (stored: StoredRecord): Promise<SweptSession[]> => {
         const { key, owner, revision } = stored;
         const name = parseRecordKey(key);
         if (name === undefined) return [];
-        const { sessionId, connection } = name;
+        const { agent: _, ...whose } = name;
+        const { connection } = name;
         const principal = parseRecordOwner(owner);
-        const authorized = await authorize?.({ owner, principal, sessionId, connection });
+        const authorized = await authorize?.({ owner, principal, ...whose });
         if (authorized === undefined) {
           const deleted = await store.delete(key, revision);
-          return deleted.ok ? [{ owner, sessionId, connection, ended: false, removed: true }] : [];
+          return deleted.ok ? [{ owner, ...whose, ended: false, removed: true }] : [];
         }
         if (!(await isOfPrincipal(store, stored, name, authorized.principal))) return [];
         const declared = declaredFor(authorized.principal);
@@ -142,7 +180,7 @@ export function createSessionsAdmin({
         return ended ? [{ owner, ...ended }] : [];
       };
       const swept = await inParallel(records, endedAtOnce, sweepOne);
-      return { sessions: swept.flat(), more: cursor !== undefined };
+      return { sessions: swept.flat(), more };
     },
   };
 }

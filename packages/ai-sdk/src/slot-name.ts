@@ -7,8 +7,16 @@ export interface SlotName {
   readonly name?: string | undefined;
 }
 
+/** A named one. */
+export interface NamedSlot extends SlotName {
+  readonly name: string;
+}
+
 /** The longest name of a session, in UTF-16 code units. */
 const maxNameLength = 256;
+
+/** What the texts that stand for named sessions start with, and no connection's name. */
+export const slotNameStart = "[";
 
 /**
  * What stands for one of a connection's sessions where keys have the connection's name. No
@@ -20,7 +28,7 @@ export function slotName({ connection, name }: SlotName): string {
 
 /** What `slotName` made; any other text is the name of a connection. */
 export function parseSlotName(text: string): SlotName {
-  if (!text.startsWith("[")) return { connection: text };
+  if (!text.startsWith(slotNameStart)) return { connection: text };
   try {
     const parts: unknown = JSON.parse(text);
     const [connection, name, ...others] = Array.isArray(parts) ? parts : [];
@@ -31,9 +39,13 @@ export function parseSlotName(text: string): SlotName {
   }
 }
 
+export function isSessionName(name: unknown): name is string {
+  return typeof name === "string" && name !== "" && name.length <= maxNameLength;
+}
+
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 export function checkSessionName(name: unknown, field: string): asserts name is string {
-  if (typeof name === "string" && name !== "" && name.length <= maxNameLength) return;
+  if (isSessionName(name)) return;
   throw new McpSessionError(
     "CONNECTION_INVALID",
     `${field} must be a text of 1 to ${maxNameLength} characters.`,

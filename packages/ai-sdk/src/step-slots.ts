@@ -2,6 +2,8 @@ import type { Principal, SessionStore } from "@durable-mcp/core";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
+import { createNamedInStore, type OpenedSlots } from "./named-in-store.ts";
+import type { NamedSlots } from "./named-slots.ts";
 import { recordKey, recordOwner } from "./session-record.ts";
 import { registryDisposed } from "./registry-disposed.ts";
 import type { RunPool } from "./run-pool.ts";
@@ -12,16 +14,7 @@ import { storeFailed } from "./store-failed.ts";
 /** The slots of all stateful connections of one step, and their records. */
 export interface StepSlots {
   readonly of: (connection: string) => StoredSlot;
-  /**
-   * Loads that of a named session, too.
-   *
-   * @throws {McpSessionError} `STORE_FAILED`
-   */
-  readonly named: (
-    slot: SlotName,
-    principal: Principal,
-    definition: McpClientConnection,
-  ) => Promise<StoredSlot>;
+  readonly named: NamedSlots;
   /** @throws why a session could not be saved, if so */
   throwIfNotSaved(): void;
   /**
@@ -57,14 +50,21 @@ export async function loadStepSlots({
   emit: (event: DurableSessionEvent) => void;
   now: () => number;
 }): Promise<StepSlots> {
-  const load = async (slot: SlotName, user: Principal, definition: McpClientConnection) => {
+  const keyOf = (slot: SlotName, user: Principal) => recordKey({ agent, sessionId, ...slot }, user);
+  const load = async (
+    slot: SlotName,
+    user: Principal,
+    definition: McpClientConnection,
+    idleTimeoutMs?: number,
+  ) => {
     const { connection } = slot;
     return await loadStoredSlot({
       store,
-      key: recordKey({ agent, sessionId, ...slot }, user),
+      key: keyOf(slot, user),
       owner: recordOwner(user),
       url: new URL(definition.options.url).href,
       touchIntervalMs,
+      idleTimeoutMs,
       createSlot: pool && ((snapshot) => pool.createSlot(slot, user, definition, snapshot)),
       end: (snapshot) => endMcpSession({ definition, connection, principal: user, snapshot, now }),
       emit: (event) => emit({ ...event, ...slot }),
@@ -76,13 +76,17 @@ export async function loadStepSlots({
     .map(async ([connection, definition]) => {
       return [connection, await load({ connection }, principal, definition)] as const;
     });
+  // All of them, also when one fails: what the others have taken from the pool is given back then.
+  await Promise.allSettled(loading);
   const unnamed = new Map(await Promise.all(loading));
-  const slots: (SlotName & { readonly stored: StoredSlot })[] = [...unnamed].map(
-    ([connection, stored]) => ({ connection, stored }),
-  );
+  /** By key. */
+  const slots = new Map<string, { slot: SlotName; owner: string; stored: StoredSlot }>();
+  const hold = (slot: SlotName, user: Principal, stored: StoredSlot) =>
+    slots.set(keyOf(slot, user), { slot, owner: recordOwner(user), stored });
+  for (const [connection, stored] of unnamed) hold({ connection }, principal, stored);
 
   const forAll = async (operation: "close" | "touch", use: (slot: StoredSlot) => Promise<void>) => {
-    const uses = slots.map(async ({ stored, ...slot }) => {
+    const uses = [...slots.values()].map(async ({ stored, slot }) => {
       try {
         await use(stored);
       } catch (cause) {
@@ -96,30 +100,48 @@ export async function loadStepSlots({
   let isClosed = false;
   let timer: ReturnType<typeof setInterval> | undefined;
   const keepUsed = () => {
-    if (slots.length === 0 || timer !== undefined) return;
+    if (slots.size === 0 || timer !== undefined || isClosed) return;
     timer = setInterval(touchAll, touchIntervalMs);
     // In Node a lease that is forgotten is not to keep the process; elsewhere it is a number.
     (timer as { unref?: () => void }).unref?.();
   };
   keepUsed();
 
-  return {
-    of: (connection) => unnamed.get(connection)!,
-    async named(slot, user, definition) {
-      const stored = await load(slot, user, definition);
-      if (isClosed) throw registryDisposed(slot.connection);
-      slots.push({ ...slot, stored });
+  const opened: OpenedSlots = {
+    async load(slot, { principal: user, definition, idleTimeoutMs }) {
+      const stored = await load(slot, user, definition, idleTimeoutMs);
+      if (isClosed) {
+        pool?.release(stored.slot);
+        throw registryDisposed(slot.connection);
+      }
+      hold(slot, user, stored);
       keepUsed();
       return stored;
     },
+    find: (key) => slots.get(key)?.stored,
+    of(user) {
+      const owner = recordOwner(user);
+      return [...slots.values()].flatMap(({ slot: { connection, name }, ...held }) =>
+        name !== undefined && held.owner === owner
+          ? [{ slot: { connection, name }, stored: held.stored }]
+          : [],
+      );
+    },
+    drop: (key) => void slots.delete(key),
+    evict: (slot, user) => pool?.evict(slot, user),
+  };
+
+  return {
+    of: (connection) => unnamed.get(connection)!,
+    named: createNamedInStore({ store, agent, sessionId, opened, touchIntervalMs, emit, now }),
     throwIfNotSaved() {
-      for (const { stored } of slots)
+      for (const { stored } of slots.values())
         if (stored.saveFailure !== undefined) throw stored.saveFailure;
     },
     async close() {
       isClosed = true;
       clearInterval(timer);
-      await Promise.all(slots.map(({ stored }) => stored.settle()));
+      await Promise.all([...slots.values()].map(({ stored }) => stored.settle()));
       await forAll("close", (slot) => slot.close());
     },
   };

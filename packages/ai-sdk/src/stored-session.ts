@@ -3,6 +3,8 @@ export interface StoredSession {
   /** The agent session's id. */
   readonly sessionId: string;
   readonly connection: string;
+  /** The name of a named session. */
+  readonly name?: string | undefined;
   /**
    * - `session`: there is an MCP session.
    * - `lost`: the server lost it or it was ended; the next use starts another.
@@ -19,11 +21,15 @@ export interface StoredSession {
   readonly server?: { readonly name: string; readonly version: string } | undefined;
   /** The kept tool list: how many, and when they were listed. */
   readonly tools?: { readonly count: number; readonly listedAt: number } | undefined;
+  /** After how long without use a named session is ended, in milliseconds. */
+  readonly idleTimeoutMs?: number | undefined;
 }
 
 /** What a server says of a stored session. */
 export interface SessionStatus {
   readonly connection: string;
+  /** The name of a named session. */
+  readonly name?: string | undefined;
   /** Whether the server answered on the session just now. */
   readonly alive: boolean;
   /**
@@ -39,6 +45,8 @@ export interface SessionStatus {
 export interface EndedSession {
   readonly sessionId: string;
   readonly connection: string;
+  /** The name of a named session. */
+  readonly name?: string | undefined;
   /** Whether no MCP session of it is left: ended, 404 (it was over), 405 (the server ends it), or there was none. */
   readonly ended: boolean;
   /** Whether the store holds nothing of it any more. */

@@ -46,6 +46,7 @@ export async function loadStoredSlot({
   owner,
   url,
   touchIntervalMs,
+  idleTimeoutMs,
   createSlot = createSessionSlot,
   end,
   emit,
@@ -57,6 +58,8 @@ export async function loadStoredSlot({
   /** The connection's URL: of another one no session is adopted or ended. */
   url: string;
   touchIntervalMs: number;
+  /** Stored with the session. @default what is stored already */
+  idleTimeoutMs?: number | undefined;
   /** Makes the slot for what is stored, or has one that is on it. */
   createSlot?: ((snapshot: SessionSnapshot | undefined) => SessionSlot) | undefined;
   /** Ends a session on the server, in bounded time. */
@@ -119,6 +122,11 @@ export async function loadStoredSlot({
     return ending.length > 0 ? { ending } : {};
   };
 
+  const settings = () => {
+    const idleMs = idleTimeoutMs ?? record?.idleTimeoutMs;
+    return idleMs === undefined ? {} : { idleTimeoutMs: idleMs };
+  };
+
   const load = async () => {
     accept(await store.get(key));
     await untilSettled(async () => {
@@ -140,8 +148,9 @@ export async function loadStoredSlot({
     let saved = own;
     await untilSettled(async () => {
       const time = now();
-      // Of a record that is replaced only what is still to be ended outlives it.
-      const next = { version: 1, snapshot: own, startedAt: time, savedAt: time } as const;
+      // Of a record that is replaced only what is still to be ended outlives it, and its settings.
+      const times = { startedAt: time, savedAt: time };
+      const next = { version: 1, snapshot: own, ...times, ...settings() } as const;
       if (await put({ ...next, ...(record?.ending && { ending: record.ending }) })) return true;
       const stored = record?.snapshot;
       endLeftOvers();
@@ -177,7 +186,8 @@ export async function loadStoredSlot({
     if (snapshot !== undefined) {
       const time = now();
       const startedAt = record?.startedAt ?? time;
-      return await put({ version: 1, snapshot, startedAt, savedAt: time, ...leftOvers() });
+      const times = { startedAt, savedAt: time };
+      return await put({ version: 1, snapshot, ...times, ...leftOvers(), ...settings() });
     }
     if (revision === null) return true;
     const deleted = await store.delete(key, revision);

@@ -7,6 +7,7 @@ import { aliceKey, deepFreeze, slotsOf, startSaved } from "../test/saved-session
 import { type AgentSession, alice, bob, callForText, startApplication } from "../test/step.ts";
 import { createConnectionProvider } from "./connection-provider.ts";
 import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import type { ConnectionRegistry } from "./connection-registry.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
 
 const principal = alice;
@@ -344,4 +345,91 @@ test("results and events hold no id, token or principal, also when the server re
   expect(results).toHaveLength(1);
   const seen = inspect([results, events], { depth: Infinity, showHidden: true });
   expect(seen).not.toMatch(/canary|secret-session|idp\.test|alice/);
+});
+
+const create = (name: string) => (registry: ConnectionRegistry<any>) => registry.named.create(name);
+
+/** A session of alice with notes and drafts, two names of each, and one of bob's. */
+async function startNamed() {
+  const { notes, drafts, step, provider, takeEvents, session } = await startTwo();
+  const named = await step(await step(session, create("a")), create("b"));
+  const all = await step(named, create("a"), bob);
+  for (const { requests } of [notes, drafts]) requests.length = 0;
+  takeEvents();
+  const live = () => [notes.liveSessions(), drafts.liveSessions()];
+  return { notes, drafts, provider, takeEvents, session: all, live, step };
+}
+
+describe("terminate of named sessions", () => {
+  test("ends them with those that have no name, of this principal alone", async () => {
+    const { provider, session, live } = await startNamed();
+    expect(live()).toEqual([4, 4]);
+    const { session: after, results } = await provider.terminate(session, { principal });
+    const ended = results.map(({ connection, name }) => `${connection} ${name ?? "-"}`);
+    expect(ended.toSorted()).toEqual([
+      ...["drafts -", "drafts a", "drafts b"],
+      ...["notes -", "notes a", "notes b"],
+    ]);
+    expect(results.every(({ terminated }) => terminated)).toBe(true);
+    expect(live()).toEqual([1, 1]);
+    const left = provider.create({ state: after.state, principal: bob });
+    expect((await left.named.list()).map(({ name }) => name)).toEqual(["a"]);
+    expect(Object.keys(slotsOf(after))).toHaveLength(2);
+  });
+
+  test("ends the one that is asked for", async () => {
+    const { provider, session, live } = await startNamed();
+    const { session: after, results } = await provider.terminate(session, {
+      principal,
+      name: "a",
+      connection: "notes",
+    });
+    expect(results).toEqual([{ connection: "notes", name: "a", terminated: true, status: 200 }]);
+    expect(live()).toEqual([3, 4]);
+    const left = provider.create({ state: after.state, principal });
+    const list = await left.named.list();
+    expect(list.map(({ name, connections }) => [name, connections.length])).toEqual([
+      ["a", 1],
+      ["b", 2],
+    ]);
+    const none = await provider.terminate(session, { principal, name: "unknown" });
+    expect(none).toEqual({ session, results: [] });
+  });
+
+  test("keeps those that could not be ended", async () => {
+    const { notes, provider, session } = await startNamed();
+    refuseDelete(notes, 500);
+    const { session: after, results } = await provider.terminate(session, { principal, name: "a" });
+    expect(results).toContainEqual({
+      connection: "notes",
+      name: "a",
+      terminated: false,
+      status: 500,
+      reason: "refused",
+    });
+    notes.intercept(() => "next");
+    expect((await provider.terminate(after, { principal, name: "a" })).results).toEqual([
+      { connection: "notes", name: "a", terminated: true, status: 200 },
+    ]);
+  });
+
+  test("removes what does not parse, and says so", async () => {
+    const { provider, session, takeEvents } = await startNamed();
+    const state = JSON.parse(JSON.stringify(session.state).replaceAll('"lastUsedAt"', '"late"'));
+    const { session: after, results } = await provider.terminate(
+      { state },
+      { principal, name: "a" },
+    );
+    expect(results).toEqual([]);
+    expect(takeEvents()).toEqual(["discarded", "discarded"]);
+    expect(Object.keys(slotsOf(after))).toHaveLength(Object.keys(slotsOf({ state })).length - 2);
+  });
+
+  test("refuses a name that is none", async () => {
+    const { provider, session } = await startNamed();
+    await expect(provider.terminate(session, { principal, name: "" })).rejects.toMatchObject({
+      code: "CONNECTION_INVALID",
+      data: { field: "name" },
+    });
+  });
 });

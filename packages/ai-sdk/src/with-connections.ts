@@ -2,7 +2,9 @@ import type { Principal } from "@durable-mcp/core";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { runRequired } from "./current-connections.ts";
 import type { McpConnection } from "./mcp-connection.ts";
-import { type ConnectionMode, currentScope, enterScope } from "./run-scope.ts";
+import { currentAutoSession } from "./auto-session.ts";
+import { runNested } from "./run-nested.ts";
+import { type ConnectionMode, currentScope, hasScopes } from "./run-scope.ts";
 
 export interface WithConnectionsOptions {
   /** On whose behalf, if not that of the run around; nothing can be inherited then. */
@@ -23,7 +25,7 @@ export interface WithConnectionsOptions {
  *
  * @param modes by connection; those that are not named are inherited
  * @returns what `use` returned, after the isolated sessions were ended
- * @throws {McpSessionError} `RUN_REQUIRED` outside of a run; `CONNECTION_INVALID` for an unknown
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider has `autoSession`; `CONNECTION_INVALID` for an unknown
  *   connection or mode, and for what would be inherited under another principal;
  *   `CONNECTION_UNAVAILABLE` when the run around is over
  */
@@ -35,20 +37,11 @@ export async function withConnections<
   use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
   options: WithConnectionsOptions = {},
 ): Promise<T> {
-  const around = currentScope();
-  if (around === undefined) throw runRequired("withConnections");
   const { principal, abortSignal } = options;
-  const nested = await around.nest({
-    modes,
-    principal,
-    abortSignal,
-  });
-  const closeEarly = () => void nested.registry.dispose();
-  abortSignal?.addEventListener("abort", closeEarly, { once: true });
-  try {
-    return await enterScope(nested, async () => await use(nested.registry));
-  } finally {
-    abortSignal?.removeEventListener("abort", closeEarly);
-    await nested.registry.dispose();
-  }
+  const nest = { modes, principal, abortSignal };
+  const around = currentScope();
+  if (around !== undefined) return await runNested(around, nest, use);
+  const auto = currentAutoSession();
+  if (auto === undefined || !hasScopes()) throw runRequired("withConnections");
+  return await auto.run(async () => await runNested(currentScope()!, nest, use));
 }

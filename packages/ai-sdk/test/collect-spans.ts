@@ -11,10 +11,14 @@ import {
   SimpleSpanProcessor,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
+import { afterAll } from "vitest";
 
-/** Sets up OpenTelemetry for this process, as an application does at its start, and keeps the spans. */
+/** Sets up OpenTelemetry for this test file, as an application does at its start, and keeps the spans. */
 export function collectSpans() {
   const exporter = new InMemorySpanExporter();
+  // What is set up stays, and files share a process.
+  tearDown();
+  afterAll(tearDown);
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(
     new CompositePropagator({
@@ -38,6 +42,10 @@ export function collectSpans() {
     outline: () => outline(spans()),
     reset: () => exporter.reset(),
   };
+}
+
+function tearDown(): void {
+  for (const api of [context, propagation, trace]) api.disable();
 }
 
 function outline(spans: readonly ReadableSpan[]): string {

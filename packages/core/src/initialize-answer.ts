@@ -4,7 +4,7 @@ import { receivedSessionId } from "./session-headers.ts";
 import type { ClientParams, LiveSession } from "./session-slot.ts";
 import {
   FIRST_STATELESS_VERSION,
-  isLoadable,
+  isKeepable,
   isSessionId,
   type SessionSnapshotOfSession,
 } from "./session-snapshot.ts";
@@ -28,8 +28,8 @@ export function toLiveSession(
   }
   const clientCapabilities = params.capabilities;
   const session = { kind: "session", sessionId, initializeResult, clientCapabilities } as const;
-  if (isLoadable({ version: 1, url: url.href, ...session })) return session;
-  const what = "more than 1,000,000 characters or 64 levels of JSON, which cannot be kept";
+  if (isKeepable({ version: 1, url: url.href, ...session })) return session;
+  const what = "more than 900,000 characters or 64 levels of JSON, which cannot be kept";
   throw initializeUnusable(url, response.status, what);
 }
 

@@ -8,6 +8,8 @@ export const LATEST_SESSION_VERSION = "2025-11-25";
 
 /** Larger snapshots are refused, as are deeper ones. Counted in UTF-16 units of the JSON text. */
 const MAX_SNAPSHOT_LENGTH = 1_000_000;
+/** What is kept is smaller: a store holds as much as a snapshot may have, and keeps more beside it. */
+const MAX_KEPT_LENGTH = 900_000;
 const MAX_DEPTH = 64;
 
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management */
@@ -142,11 +144,13 @@ export function parseSessionSnapshot(value: unknown): SessionSnapshot {
   throw stateInvalid(parsed.error.issues[0]?.path.join(".") || "the snapshot");
 }
 
-/** Whether a later step could load a snapshot; one that it could not would cost it the session. */
-export function isLoadable(snapshot: SessionSnapshot): boolean {
+/**
+ * Whether a snapshot can be kept: fits the record of a store, and can be loaded by a later step. One
+ * that cannot would cost it the session.
+ */
+export function isKeepable(snapshot: SessionSnapshot): boolean {
   try {
-    parseSessionSnapshot(snapshot);
-    return true;
+    return JSON.stringify(parseSessionSnapshot(snapshot)).length <= MAX_KEPT_LENGTH;
   } catch {
     return false;
   }

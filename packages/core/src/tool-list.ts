@@ -2,7 +2,7 @@ import { isRecord, type JsonRpcMessage, type JsonRpcRequest } from "./json-rpc.t
 import type { PendingRequest } from "./request-ids.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
 import { type LiveSession, sameSession, saveSnapshot, type SlotState } from "./session-slot.ts";
-import { isLoadable, type ToolDefinition, type ToolList } from "./session-snapshot.ts";
+import { isKeepable, type ToolDefinition, type ToolList } from "./session-snapshot.ts";
 
 /** How long and how large a kept tool list may be. */
 export interface ToolListOptions {
@@ -59,7 +59,7 @@ export function createToolListKeeper({
     if (snapshot?.kind !== "session" || session.kind !== "session") return;
     if (snapshot.sessionId !== session.sessionId) return;
     const extended = { ...snapshot, toolList: list };
-    const isSaved = JSON.stringify(tools).length <= maxLength && isLoadable(extended);
+    const isSaved = JSON.stringify(tools).length <= maxLength && isKeepable(extended);
     if (isSaved) saveSnapshot(state, extended);
     else removeSavedList();
   };

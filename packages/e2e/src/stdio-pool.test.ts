@@ -10,7 +10,11 @@ afterEach(async () => {
 });
 
 /** A provider that keeps stdio servers, and runs of its agent sessions. */
-function startPooled(pool: { max?: number } = {}) {
+function startPooled(
+  pool: { max?: number; checkAfterMs?: number } = {},
+  timeouts: { connectMs?: number } = {},
+  now: () => number = Date.now,
+) {
   const { marker, ...command } = stdioFixture();
   const events: ConnectionEvent[] = [];
   const provider = createConnectionProvider({
@@ -18,10 +22,11 @@ function startPooled(pool: { max?: number } = {}) {
       fixture: defineMcpStdioConnection({
         ...command,
         description: "A fixture.",
-        timeouts: { closeMs: 200 },
+        timeouts: { closeMs: 200, ...timeouts },
       }),
     },
     pool,
+    now,
     onEvent: (event) => events.push(event),
   });
   opened.push(() => provider.shutdown());
@@ -66,6 +71,62 @@ test("a stdio server that died between runs is replaced, and the model is told",
     expect(text).toBe("");
     expect(await callForText(tools, "pid")).not.toBe(pid);
   });
+});
+
+test("is told of a server that died, also when a run in between did not use it", async () => {
+  const { run, provider, events } = startPooled();
+  const pid = await run("chat", (tools) => callForText(tools, "pid"));
+  process.kill(Number(pid), "SIGKILL");
+  await vi.waitFor(() => expect(events.map(({ type }) => type)).toContain("lost"), 10_000);
+  await provider.create({ sessionId: "chat" }).dispose();
+  await run("chat", async (tools) => {
+    const [note] = await callForModel(tools, "list_notes");
+    expect(note).toContain("had lost the session");
+  });
+  await run("chat", async (tools) => {
+    const [note] = await callForModel(tools, "list_notes");
+    expect(note).not.toContain("had lost the session");
+  });
+});
+
+test("a server that hangs is replaced on the next run", async () => {
+  const { run, provider, marker, events } = startPooled({}, { connectMs: 2_000 });
+  const pid = await run("chat", (tools) => callForText(tools, "pid"));
+  process.kill(Number(pid), "SIGSTOP");
+  await run("chat", async (tools) => {
+    expect(await callForText(tools, "pid")).not.toBe(pid);
+  });
+  expect(events).toContainEqual(expect.objectContaining({ reason: "unhealthy" }));
+  await provider.shutdown();
+  expect(processesWith(marker)).toEqual([]);
+});
+
+test("leaves no process when a run is over before its server has started", async () => {
+  const { provider, marker } = startPooled();
+  const registry = provider.create({ sessionId: "chat" });
+  const opening = registry.client("fixture").catch((error: unknown) => error);
+  await registry.dispose();
+  await opening;
+  await provider.shutdown();
+  expect(processesWith(marker)).toEqual([]);
+});
+
+test("leaves no process when a run is over while its server is asked", async () => {
+  let time = Date.now();
+  const { provider, marker, run } = startPooled(
+    { checkAfterMs: 1 },
+    { connectMs: 3_000 },
+    () => time,
+  );
+  const pid = await run("chat", (tools) => callForText(tools, "pid"));
+  time += 1;
+  process.kill(Number(pid), "SIGSTOP");
+  const registry = provider.create({ sessionId: "chat" });
+  const opening = registry.client("fixture").catch((error: unknown) => error);
+  await registry.dispose();
+  await expect(opening).resolves.toMatchObject({ name: expect.stringMatching(/Error/) });
+  await provider.shutdown();
+  expect(processesWith(marker)).toEqual([]);
 });
 
 test("of 12 agent sessions at once no more than max stdio servers are left", async () => {
