@@ -151,3 +151,18 @@ test("names a tool that the server does not have in the server's words", async (
     expect(JSON.stringify(result.content ?? result.message)).toContain("unknown_tool");
   });
 });
+
+// Some of these a timer takes for 1 ms, others it refuses with an error of its own.
+test.each([0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])(
+  "refuses a time of %d, and sends nothing",
+  async (timeoutMs) => {
+    const { server, step } = await startUsed();
+    await step({}, async (registry) => {
+      await expect(registry.call("notes", "list_notes", {}, { timeoutMs })).rejects.toMatchObject({
+        code: "CONNECTION_INVALID",
+        data: { field: "timeoutMs" },
+      });
+    });
+    expect(server.log).toEqual([]);
+  },
+);

@@ -1,5 +1,6 @@
 import type { CallToolResult } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
+import { checkTimeout } from "./check-timeout.ts";
 import { type Execute, withCallOptions } from "./connection-tools.ts";
 import { isToolError } from "./is-tool-error.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
@@ -23,6 +24,7 @@ export async function callTool(
       data: { field: "tool", connection: connection.name },
     });
   }
+  checkTimeout(timeoutMs);
   const attempt: Execute = async (args, options) => {
     const client = await untilAborted(connection.client(), options?.abortSignal);
     const signal = options?.abortSignal;

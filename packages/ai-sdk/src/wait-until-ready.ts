@@ -1,5 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 import pRetry, { AbortError } from "p-retry";
+import { checkTimeout } from "./check-timeout.ts";
 import { connectionUnavailable } from "./connection-error.ts";
 import type { RegistryConnection } from "./registry-connection.ts";
 import { untilAborted } from "./until-aborted.ts";
@@ -16,13 +17,7 @@ export async function waitUntilReady(
   stepSignal: AbortSignal,
   { timeoutMs = 60_000, abortSignal }: ReadyOptions = {},
 ): Promise<void> {
-  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > 2_147_483_647) {
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      "timeoutMs must be a whole number of milliseconds, 1 to 2147483647.",
-      { data: { field: "timeoutMs" } },
-    );
-  }
+  checkTimeout(timeoutMs);
   const timeout = AbortSignal.timeout(timeoutMs);
   const callers = abortSignal ? AbortSignal.any([stepSignal, abortSignal]) : stepSignal;
   const signal = AbortSignal.any([callers, timeout]);
