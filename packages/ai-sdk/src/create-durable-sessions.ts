@@ -10,6 +10,7 @@ import type {
 import { endRecord, type EndMode } from "./end-record.ts";
 import { forgetToolList } from "./forget-tool-list.ts";
 import { inParallel } from "./in-parallel.ts";
+import { listAll } from "./list-all.ts";
 import { once } from "./once.ts";
 import { pingSession } from "./ping-session.ts";
 import { internalsOf } from "./provider-internals.ts";
@@ -27,7 +28,7 @@ import { checkSessionName } from "./slot-name.ts";
 import { loadStepSlots } from "./step-slots.ts";
 import type { StoredSession } from "./stored-session.ts";
 
-/** More than an agent has connections; and how many records of a principal are read at a time. */
+/** How many records of a principal are read at a time. */
 const pageSize = 1_000;
 /** How many sessions of a principal are ended at a time. */
 const endedAtOnce = 10;
@@ -73,7 +74,7 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
     if (name !== undefined) checkSessionName(name, "name");
     const owner = recordOwner(principal);
     const prefix = recordPrefix(agent, sessionId);
-    const { records } = await store.list({ prefix, owner, limit: pageSize });
+    const records = await listAll(store, { prefix, owner });
     const selected = records.filter(({ key }) => {
       const found = parseRecordKey(key);
       if (found === undefined || (name !== undefined && found.name !== name)) return false;

@@ -12,6 +12,7 @@ import { endRecord } from "./end-record.ts";
 import { forgetToolList } from "./forget-tool-list.ts";
 import { isIdle } from "./idle-timeout.ts";
 import { inParallel } from "./in-parallel.ts";
+import { listAll } from "./list-all.ts";
 import type { KeptSession, NamedSlots, NamedUse } from "./named-slots.ts";
 import {
   namedRecordPrefix,
@@ -24,8 +25,6 @@ import type { NamedSlot } from "./slot-name.ts";
 import type { StoredSlot } from "./stored-slot.ts";
 import { storeFailed } from "./store-failed.ts";
 
-/** More than an agent session has connections and names. */
-const pageSize = 1_000;
 /** How many sessions are ended at a time. */
 const endedAtOnce = 10;
 
@@ -73,7 +72,7 @@ export function createNamedInStore({
   const recordsOf = async (principal: Principal, idleSince?: number) => {
     const prefix = namedRecordPrefix(agent, sessionId);
     const owner = recordOwner(principal);
-    const { records } = await store.list({ prefix, owner, idleSince, limit: pageSize });
+    const records = await listAll(store, { prefix, owner, idleSince });
     return records.flatMap((stored) => {
       const { connection, name } = parseRecordKey(stored.key) ?? {};
       if (connection === undefined || name === undefined) return [];

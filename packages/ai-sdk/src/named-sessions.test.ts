@@ -1,6 +1,8 @@
+import { createMemoryStore } from "@durable-mcp/core";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { ToolSet } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import {
   addNote,
@@ -10,8 +12,9 @@ import {
   startAgent,
   touchIntervalMs,
 } from "../test/agent-session.ts";
-import { on } from "../test/notebook-server.ts";
-import { alice, bob } from "../test/step.ts";
+import { startProcess } from "../test/durable-process.ts";
+import { on, startNotebookServer } from "../test/notebook-server.ts";
+import { alice, bob, callTool } from "../test/step.ts";
 import { createConnectionProvider, currentConnections, withConnections } from "./index.ts";
 
 vi.setConfig({ testTimeout: 20_000 });
@@ -592,4 +595,44 @@ test("an idle time-out in a store is no shorter than three touches", async () =>
     ).rejects.toMatchObject({ code: "CONNECTION_INVALID", data: { field: "idleTimeoutMs" } });
   });
   expect(await step(({ named }) => named.list(), { principal: alice })).toEqual([]);
+});
+
+test("a result of a session that was closed meanwhile is still one for the model", async () => {
+  const { step } = await startAgent("state");
+  await step(async ({ named }) => {
+    await named.create("research", { connections: ["notes"] });
+    await named.run("research", async (own) => {
+      const tools: ToolSet = await own.tools({ connections: ["notes"] });
+      const input = { text: "a" };
+      const output: unknown = await callTool(tools, "notes__add_note", input);
+      await named.close("research");
+      const shown = tools["notes__add_note"]!.toModelOutput!({
+        toolCallId: "call-1",
+        input,
+        output,
+      });
+      expect(await shown).toMatchObject({ type: "content", value: [{ text: "1 notes" }] });
+    });
+  });
+});
+
+test("of more names than a store lists at a time each is found and ended", async () => {
+  const server = await startNotebookServer();
+  const store = createMemoryStore();
+  const { sessions } = startProcess(server, store);
+  const use = { principal: alice };
+  await sessions.run("chat", use, ({ registry }) => registry.named.create("name-0"));
+  const { records } = await store.list({ limit: 10 });
+  const { key, value, owner } = records.find((record) => record.key.includes("name-0"))!;
+  const names = Array.from({ length: 1_050 }, (_, index) => `name-${index}`);
+  for (const name of names.slice(1)) {
+    await store.put(key.replace("name-0", name), value, null, { owner });
+  }
+  await sessions.run("chat", use, async ({ registry }) => {
+    expect(await registry.named.list()).toHaveLength(names.length);
+  });
+  expect(await sessions.info("chat", use)).toHaveLength(names.length + 1);
+  await sessions.end("chat", use);
+  expect((await store.list({ limit: 10 })).records).toEqual([]);
+  expect(server.liveSessions()).toBe(0);
 });

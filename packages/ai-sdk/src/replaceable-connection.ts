@@ -25,6 +25,7 @@ export function createReplaceableConnection({
 }): ReplaceableConnection {
   const { name, definition, origin, session, connectMs, abortSignal, trace } = first;
   let current: RegistryConnection | undefined = first;
+  let last = first;
   const inUse = (): RegistryConnection => {
     if (current !== undefined) return current;
     throw new McpSessionError("CONNECTION_UNAVAILABLE", `Connection ${name}: ${why}`, {
@@ -62,9 +63,8 @@ export function createReplaceableConnection({
     lossNotices: first.lossNotices && {
       take: () => current?.lossNotices?.take(),
       mark: (result, toolCallId) => current?.lossNotices?.mark(result, toolCallId) ?? result,
-      async tell(toModelOutput, result) {
-        return await inUse().lossNotices!.tell(toModelOutput, result);
-      },
+      // Of a result that is there already, also when its session was closed meanwhile.
+      tell: async (...result) => await last.lossNotices!.tell(...result),
     },
     async withRecovery(tool, attempt) {
       return await (inUse().withRecovery?.(tool, attempt) ?? attempt());
@@ -81,6 +81,7 @@ export function createReplaceableConnection({
     },
     fill(next) {
       current = next;
+      last = next;
     },
   };
 }
