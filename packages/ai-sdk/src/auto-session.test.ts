@@ -1,7 +1,15 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { on, startNotebookServer } from "../test/notebook-server.ts";
+import {
+  answer,
+  type NotebookServerOptions,
+  on,
+  startNotebookServer,
+} from "../test/notebook-server.ts";
 import { notebook } from "../test/saved-session.ts";
-import { bob, callForText } from "../test/step.ts";
+import { bob, callForText, callTool } from "../test/step.ts";
 import {
   type AutoSessionOptions,
   connectionTools,
@@ -23,8 +31,11 @@ afterEach(async () => {
 });
 
 /** A script whose provider has an implicit session on one notebook. */
-async function startScript(options: Partial<AutoSessionOptions> = {}) {
-  const server = await startNotebookServer();
+async function startScript(
+  options: Partial<AutoSessionOptions> = {},
+  setUp?: NotebookServerOptions["setUp"],
+) {
+  const server = await startNotebookServer(setUp && { setUp });
   const provider = createConnectionProvider({
     connections: { notes: notebook(server) },
     autoSession: { principal: app, ...options },
@@ -102,6 +113,57 @@ describe("the implicit session", () => {
     server.release();
     expect(textOf(await waiting)).toBe("finished");
     await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+  });
+
+  test.each(["its own client", "another client"])(
+    "is not idle while a call of %s is under way",
+    async (whose) => {
+      const { server } = await startScript({ idleTimeoutMs: 20 });
+      const registry = currentConnections();
+      const call = { name: "wait" };
+      const wait = async () => {
+        if (whose === "its own client")
+          return await (await registry.client("notes")).callTool(call);
+        const client = new Client({ name: "other", version: "1.0.0" });
+        const fetch = registry.fetch("notes");
+        const transport = new StreamableHTTPClientTransport(new URL(server.url), { fetch });
+        await client.connect(transport);
+        return await client.callTool(call);
+      };
+      const waiting = wait();
+      await vi.waitFor(() => expect(server.waits).toEqual(["started"]), patient);
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
+      expect(server.liveSessions()).toBe(1);
+      server.release();
+      expect(textOf(await waiting)).toBe("finished");
+      await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+    },
+  );
+
+  test("lists what the server offers now, and says which tool it offers no more", async () => {
+    const sessions: McpServer[] = [];
+    const { server } = await startScript({}, (mcp) => {
+      sessions.push(mcp);
+      const tool = sessions.length === 1 ? "learn" : "rest";
+      mcp.registerTool(tool, {}, async ({ sendNotification }) => {
+        mcp.registerTool("dance", {}, () => answer("dancing"));
+        await sendNotification({ method: "notifications/tools/list_changed" });
+        return answer("learned");
+      });
+    });
+    const tools = await connectionTools();
+    expect(Object.keys(tools)).toEqual(["notes__learn"]);
+    expect(await callForText(tools, "notes__learn")).toBe("learned");
+    expect(Object.keys(await connectionTools())).toEqual(["notes__learn", "notes__dance"]);
+    await currentConnections().dispose();
+    expect(server.liveSessions()).toBe(0);
+    await expect(callTool(tools, "notes__learn")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      message: expect.stringContaining("notes__learn"),
+    });
+    expect(Object.keys(await connectionTools())).toEqual(["notes__rest"]);
   });
 
   test("is no one's in a run", async () => {

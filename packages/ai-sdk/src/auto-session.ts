@@ -1,5 +1,7 @@
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
+import { createClientOfRun } from "./client-of-run.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
+import { heldResponse } from "./held-response.ts";
 import { checkIdleTimeout } from "./idle-timeout.ts";
 import { createRegistryFacade } from "./registry-facade.ts";
 
@@ -67,36 +69,57 @@ export function startAutoSession({
   // Closing takes requests, which keep the process until they are answered.
   const atExit = () => void end();
 
-  const lend = async <T>(use: (registry: ConnectionRegistry) => Promise<T>): Promise<T> => {
+  /** Keeps what is open from being idle. @returns how to let go */
+  const hold = () => {
     clearTimeout(timer);
     uses += 1;
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      uses -= 1;
+      if (uses > 0 || current === undefined) return;
+      timer = setTimeout(() => void end(), idleTimeoutMs);
+      // In Node it is not to keep the process; elsewhere it is a number.
+      (timer as { unref?: () => void }).unref?.();
+    };
+  };
+  const whileHeld = async <T>(work: () => T | Promise<T>): Promise<T> => {
+    const release = hold();
     try {
+      return await work();
+    } finally {
+      release();
+    }
+  };
+  const lend = async <T>(use: (registry: ConnectionRegistry) => Promise<T>): Promise<T> =>
+    await whileHeld(async () => {
       if (current === undefined) {
         current = { registry: open(principal), forget: track(end) };
         onBeforeExit(atExit);
       }
       return await use(current.registry);
-    } finally {
-      uses -= 1;
-      if (uses === 0 && current !== undefined) {
-        timer = setTimeout(() => void end(), idleTimeoutMs);
-        // In Node it is not to keep the process; elsewhere it is a number.
-        (timer as { unref?: () => void }).unref?.();
-      }
-    }
-  };
+    });
+  /** The client outlives the loan; its requests are uses, too. */
+  const watchedClient = createClientOfRun({
+    throwIfOver: () => undefined,
+    watched: whileHeld,
+    leaveSomething: () => undefined,
+  });
 
   const registry = createRegistryFacade({
     lend,
     // It opens nothing before it is used.
     example: () => open(principal),
-    client: (name) => lend((own) => own.client(name)),
+    client: (name) => lend(async (own) => watchedClient(await own.client(name))),
     fetch(name) {
       let own: { of: ConnectionRegistry; fetch: typeof globalThis.fetch } | undefined;
       return async (input, init) =>
         await lend(async (of) => {
           if (own?.of !== of) own = { of, fetch: of.fetch(name) };
-          return await own.fetch(input, init);
+          const response = await own.fetch(input, init);
+          // A stream that only listens is no use.
+          return init?.method === "POST" ? heldResponse(response, hold()) : response;
         });
     },
     dispose: end,

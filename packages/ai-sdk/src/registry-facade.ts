@@ -1,3 +1,4 @@
+import { McpSessionError } from "@durable-mcp/core";
 import type { ToolSet } from "ai";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { Execute } from "./connection-tools.ts";
@@ -23,16 +24,19 @@ export function createRegistryFacade({
     registry: ConnectionRegistry,
     connection: string,
     onUnavailable: "omit" | "throw",
+    use: "list" | "call",
   ): Promise<ToolSet> => {
     const known = listed.get(registry) ?? new Map<string, Promise<ToolSet>>();
     listed.set(registry, known);
     const only = { connections: [connection] };
-    const listing = known.get(connection) ?? registry.tools({ onUnavailable: "throw", ...only });
+    // What is listed may have changed; a call only needs the tool.
+    const found = use === "call" ? known.get(connection) : undefined;
+    const listing = found ?? registry.tools({ onUnavailable: "throw", ...only });
     known.set(connection, listing);
     try {
       return await listing;
     } catch (error) {
-      known.delete(connection);
+      if (known.get(connection) === listing) known.delete(connection);
       if (onUnavailable === "throw") throw error;
       // Tells of it, and says whether it was the step that was over.
       return await registry.tools({ onUnavailable, ...only });
@@ -52,11 +56,14 @@ export function createRegistryFacade({
       onUnavailable = "omit",
     } = {}) {
       const sets = names.map(async (connection) => {
-        const tools = await lend((registry) => toolsOf(registry, connection, onUnavailable));
+        const tools = await lend((registry) =>
+          toolsOf(registry, connection, onUnavailable, "list"),
+        );
         const entries = Object.entries(tools).map(([name, tool]) => {
           const execute: Execute = async (input, options) =>
             await lend(async (registry) => {
-              const current = await toolsOf(registry, connection, "throw");
+              const current = await toolsOf(registry, connection, "throw", "call");
+              if (!Object.hasOwn(current, name)) throw noSuchTool(connection, name);
               return await (current[name] as { execute: Execute }).execute(input, options);
             });
           return [name, { ...tool, execute }] as const;
@@ -71,4 +78,12 @@ export function createRegistryFacade({
     run: (use, options) => lend((registry) => registry.run(use, options)),
     [Symbol.asyncDispose]: own.dispose,
   };
+}
+
+function noSuchTool(connection: string, name: string): McpSessionError {
+  return new McpSessionError(
+    "CONNECTION_UNAVAILABLE",
+    `Connection ${connection}: its server does not offer ${name} any more. List the tools again.`,
+    { data: { connection } },
+  );
 }
