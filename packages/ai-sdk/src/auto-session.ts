@@ -56,6 +56,9 @@ export function startAutoSession({
   }
   let current: { registry: ConnectionRegistry; forget: () => void } | undefined;
   let uses = 0;
+  /** How often a use has begun or ended. */
+  let changes = 0;
+  let changesAtExit: number | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
   const end = async () => {
@@ -67,17 +70,28 @@ export function startAutoSession({
     forget?.();
   };
   // Closing takes requests, which keep the process until they are answered.
-  const atExit = () => void end();
+  const atExit = () => {
+    // Another listener may just have begun something. What is stuck begins and ends nothing.
+    if (uses > 0 && changes !== changesAtExit) {
+      changesAtExit = changes;
+      // So that there is another exit, after all that it keeps the process for.
+      setTimeout(() => undefined, 0);
+    } else {
+      void end();
+    }
+  };
 
   /** Keeps what is open from being idle. @returns how to let go */
   const hold = () => {
     clearTimeout(timer);
     uses += 1;
+    changes += 1;
     let isHeld = true;
     return () => {
       if (!isHeld) return;
       isHeld = false;
       uses -= 1;
+      changes += 1;
       if (uses > 0 || current === undefined) return;
       timer = setTimeout(() => void end(), idleTimeoutMs);
       // In Node it is not to keep the process; elsewhere it is a number.

@@ -8,6 +8,8 @@
  * - `exit`: calls `process.exit`.
  * - `throw`: fails.
  * - `unused`: uses nothing.
+ * - `last-use`: uses it once more when it has nothing more to do.
+ * - `stuck`: waits for ever for what keeps no process.
  * - `listen`: declares a capability for which a stream is kept open.
  */
 import {
@@ -26,6 +28,7 @@ createConnectionProvider({
       url,
       description: "A notebook.",
       session: "stateful",
+      ...(manner === "last-use" && { fetch: slowFetch }),
       ...(manner === "listen" && { onElicitation: () => ({ action: "cancel" as const }) }),
     }),
     plain: defineMcpStdioConnection({
@@ -44,7 +47,9 @@ createConnectionProvider({
   },
 });
 
+if (manner === "last-use") process.once("beforeExit", () => void useOnceMore());
 if (manner !== "unused") await use();
+if (manner === "stuck") void currentConnections().run(() => new Promise(() => undefined));
 if (manner === "exit") process.exit(0);
 if (manner === "throw") throw new Error("A mistake.");
 if (manner === "idle") {
@@ -72,4 +77,15 @@ async function use(): Promise<void> {
     const { content } = await own.call("notes", "list_notes");
     console.log("isolated", JSON.stringify((content as { text: string }[])[0]!.text));
   });
+}
+
+async function useOnceMore(): Promise<void> {
+  const { content } = await currentConnections().call("notes", "list_notes");
+  console.log("still", (content as { text: string }[])[0]!.text);
+}
+
+/** For a call that is under way for a while. */
+async function slowFetch(...request: Parameters<typeof fetch>): Promise<Response> {
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  return await fetch(...request);
 }

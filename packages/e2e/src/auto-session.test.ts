@@ -54,6 +54,25 @@ test("a script with nothing more to do ends, and its sessions on all servers wit
   expect(processesWith(marker)).toEqual([]);
 });
 
+// A listener of the script's own is told before the one that ends the sessions.
+test("a script that uses its session once more before it ends is not cut off", async () => {
+  const { lines, stderr, code, marker } = await runScript("last-use");
+  expect(stderr).toBe("");
+  expect(lines).toEqual([...used, "done", "still a"]);
+  expect(code).toBe(0);
+  expect((await server.stats()).sessions).toBe(0);
+  expect(processesWith(marker)).toEqual([]);
+});
+
+test("a script that waits for what never comes ends, and its sessions with it", async () => {
+  const { lines, stderr, code, marker } = await runScript("stuck");
+  expect(stderr).toBe("");
+  expect(lines).toEqual([...used, "done"]);
+  expect(code).toBe(0);
+  expect((await server.stats()).sessions).toBe(0);
+  expect(processesWith(marker)).toEqual([]);
+});
+
 test("a script that is idle for long enough gives its sessions up and makes new ones", async () => {
   const { lines, code, marker } = await runScript("idle");
   expect(lines).toEqual([...used, "again", ...used, "done"]);
