@@ -8,7 +8,7 @@ import { untilAborted } from "./until-aborted.ts";
 
 export interface CallOptions {
   readonly abortSignal?: AbortSignal | undefined;
-  /** In milliseconds; the call fails with `OUTCOME_UNKNOWN`. @default `timeouts.callMs` of the connection */
+  /** In milliseconds, 1 to 2147483647; the call fails with `OUTCOME_UNKNOWN`. @default `timeouts.callMs` of the connection */
   readonly timeoutMs?: number | undefined;
 }
 

@@ -30,8 +30,8 @@ import type { StoredSession } from "./stored-session.ts";
 
 /** How many records of a principal are read at a time. */
 const pageSize = 1_000;
-/** How many sessions of a principal are ended at a time. */
-const endedAtOnce = 10;
+/** How many sessions of a principal are worked on at a time. */
+const atOnce = 10;
 
 /**
  * Creates the sessions of an agent, kept in a store. Call it once, at start.
@@ -88,7 +88,7 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
 
   const endAll = async (records: readonly StoredRecord[], principal: Principal, mode: EndMode) => {
     const declared = clientConnections(declaredFor(principal));
-    const ended = await inParallel(records, endedAtOnce, async (stored) => {
+    const ended = await inParallel(records, atOnce, async (stored) => {
       const { connection } = parseRecordKey(stored.key)!;
       const definition = Object.hasOwn(declared, connection) ? declared[connection] : undefined;
       return await endRecord({ store, stored, definition, principal, mode, now });
@@ -170,7 +170,7 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
       const { principal } = selection;
       const records = await recordsOf(sessionId, selection);
       const declared = clientConnections(declaredFor(principal));
-      const pings = records.map(async ({ key, value }) => {
+      return await inParallel(records, atOnce, async ({ key, value }) => {
         const { connection, name } = parseRecordKey(key)!;
         const definition = Object.hasOwn(declared, connection) ? declared[connection] : undefined;
         const snapshot = parseRecord(value)?.snapshot;
@@ -178,7 +178,6 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
         const status = await pingSession({ ...session, timeoutMs, now });
         return { ...status, ...(name !== undefined && { name }) };
       });
-      return await Promise.all(pings);
     },
 
     async restart(sessionId, selection) {
@@ -188,11 +187,10 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
     async clearTools(sessionId, selection) {
       const records = await recordsOf(sessionId, selection);
       const { principal } = selection;
-      const clearings = records.map(async (stored) => {
+      await inParallel(records, atOnce, async (stored) => {
         const key = recordKey(parseRecordKey(stored.key)!, principal);
         await forgetToolList({ store, key, stored, principal, now });
       });
-      await Promise.all(clearings);
     },
 
     async end(sessionId, selection) {

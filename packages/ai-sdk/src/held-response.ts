@@ -1,6 +1,9 @@
-/** The response, with `release` called once its body was read to the end, failed or was cancelled. */
+/**
+ * The response, with `release` called once its body was read to the end, failed or was cancelled; at
+ * once for one without a body, and for a refusal.
+ */
 export function heldResponse(response: Response, release: () => void): Response {
-  if (response.body === null) {
+  if (response.body === null || !response.ok) {
     release();
     return response;
   }

@@ -1,7 +1,6 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { ToolSet } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import {
@@ -228,7 +227,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
         const transport = new StreamableHTTPClientTransport(new URL(server.url), {
           fetch: own.fetch("notes"),
         });
-        await client.connect(transport as Transport);
+        await client.connect(transport);
         await client.callTool({ name: "add_note", arguments: { text: "a" } });
         await named.restart("research");
         expect(await addNote(own, "b")).toBe("1 notes");
@@ -616,7 +615,8 @@ test("a result of a session that was closed meanwhile is still one for the model
   });
 });
 
-test("of more names than a store lists at a time each is found and ended", async () => {
+/** A store with as many names, all of one MCP session. */
+async function startNames(count: number) {
   const server = await startNotebookServer();
   const store = createMemoryStore();
   const { sessions } = startProcess(server, store);
@@ -624,15 +624,42 @@ test("of more names than a store lists at a time each is found and ended", async
   await sessions.run("chat", use, ({ registry }) => registry.named.create("name-0"));
   const { records } = await store.list({ limit: 10 });
   const { key, value, owner } = records.find((record) => record.key.includes("name-0"))!;
-  const names = Array.from({ length: 1_050 }, (_, index) => `name-${index}`);
-  for (const name of names.slice(1)) {
-    await store.put(key.replace("name-0", name), value, null, { owner });
+  for (let index = 1; index < count; index += 1) {
+    await store.put(key.replace("name-0", `name-${index}`), value, null, { owner });
   }
-  await sessions.run("chat", use, async ({ registry }) => {
-    expect(await registry.named.list()).toHaveLength(names.length);
+  return { server, store, sessions, use };
+}
+
+describe("of many names", () => {
+  test("each is found and ended, also those that a store lists later", async () => {
+    const { server, store, sessions, use } = await startNames(1_050);
+    await sessions.run("chat", use, async ({ registry }) => {
+      expect(await registry.named.list()).toHaveLength(1_050);
+    });
+    expect(await sessions.info("chat", use)).toHaveLength(1_051);
+    await sessions.end("chat", use);
+    expect((await store.list({ limit: 10 })).records).toEqual([]);
+    expect(server.liveSessions()).toBe(0);
   });
-  expect(await sessions.info("chat", use)).toHaveLength(names.length + 1);
-  await sessions.end("chat", use);
-  expect((await store.list({ limit: 10 })).records).toEqual([]);
-  expect(server.liveSessions()).toBe(0);
+
+  test("a few are asked for at a time", async () => {
+    const { server, sessions, use } = await startNames(30);
+    let asked = 0;
+    let most = 0;
+    server.intercept(
+      on("ping", async () => {
+        asked += 1;
+        most = Math.max(most, asked);
+        await new Promise((resolve) => {
+          setTimeout(resolve, 20);
+        });
+        asked -= 1;
+        return "next" as const;
+      }),
+    );
+    const statuses = await sessions.status("chat", use);
+    expect(statuses.filter(({ alive }) => alive)).toHaveLength(31);
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(10);
+  });
 });
