@@ -1,10 +1,18 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type ProcessOptions, startProcess } from "../test/durable-process.ts";
 import { createHeldStore } from "../test/held-store.ts";
 import { on, startNotebookServer } from "../test/notebook-server.ts";
+import { notebook } from "../test/saved-session.ts";
 import { alice, bob } from "../test/step.ts";
-import { encryptStore } from "./index.ts";
+import {
+  type ConnectionEvent,
+  createConnectionProvider,
+  createDurableSessions,
+  encryptStore,
+} from "./index.ts";
+
+vi.setConfig({ testTimeout: 20_000 });
 
 const use = { principal: alice };
 const chat = { sessionId: "chat", connection: "notes" };
@@ -198,7 +206,9 @@ describe("an idle time-out over several processes", () => {
       pass(idleTimeoutMs);
       held.log.length = 0;
       await expect
-        .poll(() => held.log.filter((operation) => operation === "touch").length > 5)
+        .poll(() => held.log.filter((operation) => operation === "touch").length > 5, {
+          timeout: 10_000,
+        })
         .toBe(true);
       const other = startAnother();
       await other.sessions.run("chat", use, async ({ registry: { named } }) => {
@@ -265,3 +275,50 @@ describe("an idle time-out over several processes", () => {
     });
   });
 });
+
+test("a session that is opened when the step is over goes back to the pool", async () => {
+  const server = await startNotebookServer();
+  const held = createHeldStore(createMemoryStore());
+  const events: ConnectionEvent[] = [];
+  const provider = createConnectionProvider({
+    connections: { notes: notebook(server) },
+    pool: {},
+    onEvent: (event) => events.push(event),
+  });
+  const sessions = createDurableSessions({ provider, store: held.store });
+  await sessions.run("chat", use, ({ registry }) => registry.named.create("a"));
+  const lease = await sessions.open("chat", use);
+  const reached = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  held.before("get", async () => {
+    reached.resolve();
+    await released.promise;
+  });
+  const opening = Promise.allSettled([lease.registry.named.run("a", () => undefined)]);
+  await reached.promise;
+  await lease.dispose();
+  released.resolve();
+  expect(await opening).toMatchObject([{ reason: { code: "CONNECTION_UNAVAILABLE" } }]);
+  held.heal();
+  events.length = 0;
+  await sessions.run("chat", use, ({ registry }) =>
+    registry.named.run("a", (own) => own.call("notes", "list_notes")),
+  );
+  expect(events).toContainEqual({ type: "pool", connection: "notes", name: "a", action: "hit" });
+  await provider.shutdown();
+});
+
+test.each([0, -1, 0.5, "1", null, 2 ** 31])(
+  "a stored idle time-out of %j does not parse",
+  async (value) => {
+    const { sessions, add, held } = await startNamed();
+    await add("c", hour);
+    const { records } = await held.store.list({ limit: 100 });
+    const stored = records.find((record) =>
+      JSON.stringify(record.value).includes("idleTimeoutMs"),
+    )!;
+    const changed = { ...(stored.value as object), idleTimeoutMs: value };
+    await held.store.put(stored.key, changed, stored.revision, { owner: stored.owner });
+    expect(await sessions.info("chat", { ...use, name: "c" })).toMatchObject([{ kind: "invalid" }]);
+  },
+);

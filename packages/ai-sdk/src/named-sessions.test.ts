@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   addNote,
   callForModel,
@@ -10,6 +10,8 @@ import {
 import { on } from "../test/notebook-server.ts";
 import { alice, bob } from "../test/step.ts";
 import { createConnectionProvider, currentConnections, withConnections } from "./index.ts";
+
+vi.setConfig({ testTimeout: 20_000 });
 
 const listTools = (own: { tools(options: object): Promise<unknown> }) =>
   own.tools({ connections: ["notes"] });
@@ -304,7 +306,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       await registry.named.run("research", async (own) => {
         const waiting = Promise.allSettled([own.call("notes", "wait")]);
         const other = registry.call("notes", "wait");
-        await expect.poll(() => server.waits).toEqual(["started", "started"]);
+        await expect.poll(() => server.waits, { timeout: 10_000 }).toEqual(["started", "started"]);
         await registry.named.restart("research");
         expect(await waiting).toMatchObject([{ status: "rejected" }]);
         expect(await addNote(own, "b")).toBe("1 notes");
