@@ -1,4 +1,3 @@
-import type { MCPClient } from "@ai-sdk/mcp";
 import {
   createSessionSlot,
   McpSessionError,
@@ -8,10 +7,9 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
-import type { ToolSet } from "ai";
 import { closeConnection } from "./close-connection.ts";
+import { createClientOfRun } from "./client-of-run.ts";
 import type { ConnectionEvent } from "./connection-event.ts";
-import type { Execute } from "./connection-tools.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { once } from "./once.ts";
@@ -46,15 +44,6 @@ export interface RunPool {
   /** Gives back what was taken for slots, or one, that were never connected. */
   release(session?: SessionSlot): void;
 }
-
-/** Those of a client's methods after which it is another one than a run expects. */
-const leavesSomething: ReadonlySet<string | symbol> = new Set(["close", "onElicitationRequest"]);
-
-/** Those of a client's methods that do not return a promise. */
-const syncMethods: ReadonlySet<string | symbol> = new Set([
-  "onElicitationRequest",
-  "toolsFromDefinitions",
-]);
 
 /**
  * @param options.scope the parts that name the agent session
@@ -117,7 +106,6 @@ export function createRunPool({
       let isSuspect = false;
       let pending = 0;
       let opening = 0;
-      const clients = new WeakMap<MCPClient, MCPClient>();
 
       const counted = async <T>(work: () => Promise<T>): Promise<T> => {
         pending += 1;
@@ -142,9 +130,9 @@ export function createRunPool({
         pooled.end("closed");
       };
       runSignal.addEventListener("abort", abandon, { once: true });
-      const watched = async <T>(result: T | Promise<T>): Promise<T> => {
+      const watched = async <T>(request: () => T | Promise<T>): Promise<T> => {
         try {
-          return await result;
+          return await request();
         } catch (error) {
           if (!isRecovered() && !isAnswer(error)) isSuspect = true;
           throw error;
@@ -153,43 +141,11 @@ export function createRunPool({
       const throwIfOver = () => {
         if (isOver) throw registryDisposed(name);
       };
-      /** Tools that the client makes call it themselves. */
-      const toolsForRun = (tools: ToolSet): ToolSet => {
-        const entries = Object.entries(tools).map(([tool, made]) => {
-          const { execute: call } = made as { execute?: Execute };
-          if (call === undefined) return [tool, made] as const;
-          const execute: Execute = async (...input) => {
-            throwIfOver();
-            return await counted(() => watched(call(...input)));
-          };
-          return [tool, { ...made, execute }] as const;
-        });
-        return Object.fromEntries(entries) as ToolSet;
-      };
-      /** The client as the run has it: counted, and of no use after the run. */
-      const forRun = (client: MCPClient): MCPClient => {
-        const known = clients.get(client);
-        if (known) return known;
-        const own = new Proxy(client, {
-          get(target, property) {
-            const value: unknown = Reflect.get(target, property, target);
-            if (typeof value !== "function") return value;
-            const isSync = syncMethods.has(property);
-            return (...args: unknown[]) => {
-              if (isOver && !isSync) return Promise.reject(registryDisposed(name));
-              throwIfOver();
-              if (leavesSomething.has(property)) isHandedOut = true;
-              const result: unknown = value.apply(target, args);
-              if (property === "toolsFromDefinitions") return toolsForRun(result as ToolSet);
-              if (!(result instanceof Promise)) return result;
-              const counting = counted(() => watched(result));
-              return property === "tools" ? counting.then(toolsForRun) : counting;
-            };
-          },
-        });
-        clients.set(client, own);
-        return own;
-      };
+      const forRun = createClientOfRun({
+        throwIfOver,
+        watched: (request) => counted(() => watched(request)),
+        leaveSomething: () => (isHandedOut = true),
+      });
       let replacing: Promise<void> | undefined;
       /** Another in the place of what was found, which is closed first. */
       const replace = (dead: PooledConnection): Promise<void> => {

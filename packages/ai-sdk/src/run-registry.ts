@@ -6,11 +6,8 @@ import {
 } from "@durable-mcp/core";
 import type { ConnectionEvent } from "./connection-event.ts";
 import type { ConnectionTelemetry } from "./connection-telemetry.ts";
-import {
-  type ConnectionRegistry,
-  createConnectionRegistry,
-  type OwnedRegistry,
-} from "./connection-registry.ts";
+import type { ConnectionRegistry } from "./connection-registry.ts";
+import { createConnectionRegistry, type OwnedRegistry } from "./create-connection-registry.ts";
 import type { ConnectionContext } from "./connection-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import { endMcpSession } from "./end-mcp-session.ts";
@@ -154,6 +151,7 @@ export function createRunRegistry(
       connectPooled({ connection, step, ...use }, slot, name),
     adopt: (connection) => root.adopt(connection),
     throwIfDisposed: () => root.throwIfDisposed(),
+    release: ({ slot }) => pool?.release(slot),
     emit,
   });
   const findNamed = async (
