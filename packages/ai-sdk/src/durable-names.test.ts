@@ -50,6 +50,7 @@ async function startNamed(
     add,
     startAnother,
     pass: (ms: number) => void (time += ms),
+    now,
     ids: () => server.sessionIds,
     ...process,
   };
@@ -245,6 +246,56 @@ describe("an idle time-out over several processes", () => {
     expect(used).not.toContain(server.sessionIds[3]);
     // Of the new ones all but one were given up.
     expect(server.liveSessions()).toBe(alive);
+  });
+
+  test("leaves a session alone that another process has begun to use meanwhile", async () => {
+    const { sessions, server, add, held, pass, startAnother, now } = await startNamed();
+    await add("c", hour);
+    pass(hour / 2);
+    const earlier = now();
+    pass(hour / 2);
+    const claiming = Promise.withResolvers<void>();
+    const used = Promise.withResolvers<void>();
+    let puts = 0;
+    held.before("put", async () => {
+      puts += 1;
+      // The first, after that of the session without a name: which says that it is being ended.
+      if (puts !== 2) return;
+      claiming.resolve();
+      await used.promise;
+    });
+    const finding = sessions.run("chat", use, () => undefined);
+    await claiming.promise;
+    const other = startAnother({ now: () => earlier });
+    await other.sessions.run("chat", use, ({ registry: { named } }) =>
+      named.run("c", (own) => own.call("notes", "add_note", { text: "d" })),
+    );
+    used.resolve();
+    await finding;
+    expect(server.log).not.toContain("DELETE");
+    expect(await sessions.info("chat", { ...use, name: "c" })).toMatchObject([{ kind: "session" }]);
+  });
+
+  test("does not let a step go on in a session that it is about to end", async () => {
+    const { sessions, add, held, pass } = await startNamed();
+    await add("c", hour);
+    pass(hour);
+    const claiming = Promise.withResolvers<void>();
+    let puts = 0;
+    held.before("put", async () => {
+      puts += 1;
+      if (puts !== 2) return;
+      // Long enough for all that does not wait for it.
+      await new Promise((resolve) => {
+        setTimeout(resolve, 200);
+      });
+      claiming.resolve();
+    });
+    const result: any = await sessions.run("chat", use, ({ registry: { named } }) =>
+      named.run("c", (own) => own.call("notes", "list_notes")),
+    );
+    expect(result.content[0].text).toBe("");
+    await claiming.promise;
   });
 
   test("of a session that could not be ended leaves it to the next step", async () => {

@@ -1,3 +1,6 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { describe, expect, test, vi } from "vitest";
 import {
   addNote,
@@ -213,6 +216,26 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     });
   });
 
+  test("take other packages' clients along when they are restarted", async () => {
+    const { step, server } = await startAgent(kept);
+    await step(async ({ named }) => {
+      await named.create("research", { connections: ["notes"] });
+      await named.run("research", async (own) => {
+        const client = new Client({ name: "other", version: "1.0.0" });
+        const transport = new StreamableHTTPClientTransport(new URL(server.url), {
+          fetch: own.fetch("notes"),
+        });
+        await client.connect(transport as Transport);
+        await client.callTool({ name: "add_note", arguments: { text: "a" } });
+        await named.restart("research");
+        expect(await addNote(own, "b")).toBe("1 notes");
+        const { content } = await client.callTool({ name: "list_notes", arguments: {} });
+        expect(content).toEqual([{ type: "text", text: "b" }]);
+        await client.close();
+      });
+    });
+  });
+
   test("are restarted whether or not the server can be reached", async () => {
     const { step, server } = await startAgent(kept);
     await step(async ({ named }) => {
@@ -270,6 +293,10 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       });
       expect(await named.list()).toEqual([]);
       await expect(named.run("research", () => undefined)).rejects.toMatchObject(noSuch);
+      await withConnections({ notes: { named: "research" } }, async (own) => {
+        expect(await addNote(own, "b")).toBe("1 notes");
+      });
+      await named.close("research");
       await named.create("research", { connections: ["notes"] });
       expect(await named.run("research", (own) => listNotes(own))).toBe("");
     });
