@@ -116,7 +116,7 @@ export function createConnectionSteps({
       const { kind, onUnavailable, slots } = request;
       const steps = request.connections.map((name) => {
         try {
-          return stepOf(name, request, slots[name]);
+          return stepOf(name, request, Object.hasOwn(slots, name) ? slots[name] : undefined);
         } catch (error) {
           throw plainError(error);
         }
@@ -145,7 +145,14 @@ export function createConnectionSteps({
         const message = `Connection ${connection}: the step that called ${tool} was interrupted. Whether the call was carried out is unknown, so it was not made again; check first.`;
         return { ok: false, code: "OUTCOME_UNKNOWN", message, isLost: false, maySendAgain: false };
       }
-      return await callInStep(sessions, stepOf(connection, request, slot), request);
+      try {
+        return await callInStep(sessions, stepOf(connection, request, slot), request);
+      } catch (error) {
+        // What the tool answered is a result; this is of what stands around the call.
+        if (!McpSessionError.isInstance(error)) throw error;
+        const { code, message } = error;
+        return { ok: false, code, message, isLost: false, maySendAgain: false };
+      }
     },
   };
 }
