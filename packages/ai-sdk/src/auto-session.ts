@@ -132,8 +132,9 @@ export function startAutoSession({
         await lend(async (of) => {
           if (own?.of !== of) own = { of, fetch: of.fetch(name) };
           const response = await own.fetch(input, init);
+          const method = init?.method ?? (input instanceof Request ? input.method : "GET");
           // A stream that only listens is no use.
-          return init?.method === "POST" ? heldResponse(response, hold()) : response;
+          return method.toUpperCase() === "POST" ? heldResponse(response, hold()) : response;
         });
     },
     dispose: end,
