@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { resumeHook } from "workflow/api";
 import { sendJson } from "../../ai-sdk/test/http-server.ts";
 import { on } from "../../ai-sdk/test/notebook-server.ts";
+import { replaceSealingKey } from "../test/app/connections.ts";
 import {
   add,
   list,
@@ -94,6 +95,29 @@ test("a definition that sends nothing again fails the call, and the next one goe
   expect(results[1]![0]).toMatchObject({ code: "SESSION_LOST" });
   expect(textOf(results[2]![0])).toContain(notice);
   expect(server.sessionIds).toHaveLength(2);
+});
+
+test("the model is told when the key of the session is gone in the middle of a run", async () => {
+  const server = await startNotes();
+  const turns = [[add("milk")], { hook: "key gone" }, [list], [list]];
+  const run = await app.beginScripted({ turns });
+  await vi.waitFor(() => expect(server.log).toContain("POST tools/call"), patience);
+  replaceSealingKey();
+  await vi.waitFor(async () => await resumeHook("key gone", {}), patience);
+  const { results } = await run.returnValue;
+  expect(textOf(results[2]![0])).toContain(notice);
+  expect(textOf(results[3]![0])).not.toContain(notice);
+  expect(server.sessionIds).toHaveLength(2);
+});
+
+test("the model is told when the server is another one in the middle of a chat", async () => {
+  await startNotes();
+  const { state } = await app.scripted({ turns: [[add("milk")]] });
+  await startNotes();
+  const { results } = await app.scripted({ state, turns: [[list], [list]] });
+  const texts = results.flat().map(textOf);
+  expect(texts[0]).toContain(notice);
+  expect(texts[1]).toBe("");
 });
 
 /** A run whose first call is refused in words that may mean that the session is lost. */
