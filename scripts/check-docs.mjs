@@ -6,7 +6,7 @@
 //   the text around it stands in an HTML comment before the block, `<!-- given` … `-->`, and is compiled with it.
 // - Every `json` block parses, and every snapshot and every `session.state` in one loads.
 // - Links and anchors lead somewhere, also those to files of this repository on GitHub.
-// - No placeholder (two at signs, a word, two at signs) is left.
+// - No placeholder (two at signs, a word, two at signs) and no mark of a merge conflict is left.
 // - Every error code, event, export and option is documented, and no page documents a code that is gone.
 //
 // Needs Node 22.18 (it imports the sources) and the installed dependencies, nothing else.
@@ -176,10 +176,14 @@ function checkPlaceholders() {
     read(file)
       .split("\n")
       .flatMap((text, index) =>
-        [...text.matchAll(/@@\w+@@/g)].map(([name]) => ({ file, line: index + 1, name })),
+        [...text.matchAll(/@@\w+@@|^(?:<{7}|={7}|>{7})(?= |$)/g)].map(([name]) => ({
+          file,
+          line: index + 1,
+          name,
+        })),
       ),
   );
-  for (const { file, line, name } of found) problem(file, line, `${name} is not filled in.`);
+  for (const { file, line, name } of found) problem(file, line, `${name} is left.`);
   return found.length;
 }
 

@@ -11,6 +11,10 @@ import {
   withConnections,
 } from "./index.ts";
 
+/** A busy machine takes its time. */
+const patient = { timeout: 10_000 };
+vi.setConfig({ testTimeout: 20_000 });
+
 const app = { type: "app" } as const;
 const providers: ConnectionProvider<any>[] = [];
 
@@ -61,11 +65,11 @@ describe("the implicit session", () => {
     const tools = await connectionTools();
     const fetch = registry.fetch("notes");
     await addNote("a");
-    await vi.waitFor(() => expect(server.liveSessions()).toBe(0));
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
     expect(await callForText(tools, "notes__add_note", { text: "b" })).toBe("1 notes");
-    await vi.waitFor(() => expect(server.liveSessions()).toBe(0));
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
     expect(textOf(await registry.call("notes", "add_note", { text: "c" }))).toBe("1 notes");
-    await vi.waitFor(() => expect(server.liveSessions()).toBe(0));
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
     const response = await fetch(server.url, {
       method: "POST",
       headers: {
@@ -89,7 +93,7 @@ describe("the implicit session", () => {
   test("is not idle while something is under way", async () => {
     const { server } = await startScript({ idleTimeoutMs: 20 });
     const waiting = currentConnections().call("notes", "wait");
-    await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
+    await vi.waitFor(() => expect(server.waits).toEqual(["started"]), patient);
     await addNote("a");
     await new Promise((resolve) => {
       setTimeout(resolve, 100);
@@ -97,7 +101,7 @@ describe("the implicit session", () => {
     expect(server.liveSessions()).toBe(1);
     server.release();
     expect(textOf(await waiting)).toBe("finished");
-    await vi.waitFor(() => expect(server.liveSessions()).toBe(0));
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
   });
 
   test("is no one's in a run", async () => {
@@ -171,12 +175,12 @@ describe("the implicit session", () => {
   });
 
   test("listens to no process where there is none, and ends after its idle time", async () => {
-    const { getBuiltinModule } = process;
+    const getBuiltinModule = process.getBuiltinModule.bind(process);
     vi.stubGlobal("process", { getBuiltinModule });
     try {
       const { server } = await startScript({ idleTimeoutMs: 30 });
       await addNote("a");
-      await vi.waitFor(() => expect(server.liveSessions()).toBe(0));
+      await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
     } finally {
       vi.unstubAllGlobals();
     }

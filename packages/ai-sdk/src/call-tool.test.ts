@@ -4,6 +4,10 @@ import { notebook } from "../test/saved-session.ts";
 import { alice, callTool, startApplication } from "../test/step.ts";
 import { defineMcpClientConnection } from "./index.ts";
 
+/** A busy machine takes its time. */
+const patient = { timeout: 10_000 };
+vi.setConfig({ testTimeout: 20_000 });
+
 async function startUsed() {
   const server = await startNotebookServer();
   const { provider, step, takeEvents } = startApplication({ notes: notebook(server) });
@@ -70,12 +74,13 @@ test.each([
 test("ends a call that takes too long, on the server as well", async () => {
   const { step, server } = await startUsed();
   await step({}, async (registry) => {
-    const call = registry.call("notes", "wait", {}, { timeoutMs: 200 });
+    await registry.ready("notes");
+    const call = registry.call("notes", "wait", {}, { timeoutMs: 1_000 });
     await expect(call).rejects.toMatchObject({
       code: "OUTCOME_UNKNOWN",
       data: { connection: "notes" },
     });
-    await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]));
+    await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]), patient);
     expect(
       await registry.call("notes", "add_note", { text: "a" }, { timeoutMs: 20_000 }),
     ).toBeDefined();
@@ -88,10 +93,10 @@ test("fails when the caller aborts, and cancels the call on the server", async (
     const aborting = new AbortController();
     const { signal: abortSignal } = aborting;
     const call = registry.call("notes", "wait", {}, { abortSignal });
-    await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
+    await vi.waitFor(() => expect(server.waits).toEqual(["started"]), patient);
     aborting.abort();
     await expect(call).rejects.toThrow("aborted");
-    await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]));
+    await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]), patient);
     const never = registry.call("notes", "add_note", { text: "a" }, { abortSignal });
     await expect(never).rejects.toMatchObject({ name: "AbortError" });
   });
@@ -108,7 +113,7 @@ test("does not give up a handshake that others wait for", async () => {
     const { signal: abortSignal } = aborting;
     const given = registry.call("notes", "add_note", { text: "a" }, { abortSignal });
     const other = registry.call("notes", "add_note", { text: "b" });
-    await vi.waitFor(() => expect(server.log).toContain("POST initialize"));
+    await vi.waitFor(() => expect(server.log).toContain("POST initialize"), patient);
     aborting.abort();
     await expect(given).rejects.toMatchObject({ name: "AbortError" });
     held.resolve("next");

@@ -1,10 +1,18 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type ProcessOptions, startProcess } from "../test/durable-process.ts";
 import { createHeldStore } from "../test/held-store.ts";
 import { on, startNotebookServer } from "../test/notebook-server.ts";
+import { notebook } from "../test/saved-session.ts";
 import { alice, bob } from "../test/step.ts";
-import { encryptStore } from "./index.ts";
+import {
+  type ConnectionEvent,
+  createConnectionProvider,
+  createDurableSessions,
+  encryptStore,
+} from "./index.ts";
+
+vi.setConfig({ testTimeout: 20_000 });
 
 const use = { principal: alice };
 const chat = { sessionId: "chat", connection: "notes" };
@@ -42,6 +50,7 @@ async function startNamed(
     add,
     startAnother,
     pass: (ms: number) => void (time += ms),
+    now,
     ids: () => server.sessionIds,
     ...process,
   };
@@ -198,7 +207,9 @@ describe("an idle time-out over several processes", () => {
       pass(idleTimeoutMs);
       held.log.length = 0;
       await expect
-        .poll(() => held.log.filter((operation) => operation === "touch").length > 5)
+        .poll(() => held.log.filter((operation) => operation === "touch").length > 5, {
+          timeout: 10_000,
+        })
         .toBe(true);
       const other = startAnother();
       await other.sessions.run("chat", use, async ({ registry: { named } }) => {
@@ -237,6 +248,56 @@ describe("an idle time-out over several processes", () => {
     expect(server.liveSessions()).toBe(alive);
   });
 
+  test("leaves a session alone that another process has begun to use meanwhile", async () => {
+    const { sessions, server, add, held, pass, startAnother, now } = await startNamed();
+    await add("c", hour);
+    pass(hour / 2);
+    const earlier = now();
+    pass(hour / 2);
+    const claiming = Promise.withResolvers<void>();
+    const used = Promise.withResolvers<void>();
+    let puts = 0;
+    held.before("put", async () => {
+      puts += 1;
+      // The first, after that of the session without a name: which says that it is being ended.
+      if (puts !== 2) return;
+      claiming.resolve();
+      await used.promise;
+    });
+    const finding = sessions.run("chat", use, () => undefined);
+    await claiming.promise;
+    const other = startAnother({ now: () => earlier });
+    await other.sessions.run("chat", use, ({ registry: { named } }) =>
+      named.run("c", (own) => own.call("notes", "add_note", { text: "d" })),
+    );
+    used.resolve();
+    await finding;
+    expect(server.log).not.toContain("DELETE");
+    expect(await sessions.info("chat", { ...use, name: "c" })).toMatchObject([{ kind: "session" }]);
+  });
+
+  test("does not let a step go on in a session that it is about to end", async () => {
+    const { sessions, add, held, pass } = await startNamed();
+    await add("c", hour);
+    pass(hour);
+    const claiming = Promise.withResolvers<void>();
+    let puts = 0;
+    held.before("put", async () => {
+      puts += 1;
+      if (puts !== 2) return;
+      // Long enough for all that does not wait for it.
+      await new Promise((resolve) => {
+        setTimeout(resolve, 200);
+      });
+      claiming.resolve();
+    });
+    const result: any = await sessions.run("chat", use, ({ registry: { named } }) =>
+      named.run("c", (own) => own.call("notes", "list_notes")),
+    );
+    expect(result.content[0].text).toBe("");
+    await claiming.promise;
+  });
+
   test("of a session that could not be ended leaves it to the next step", async () => {
     const { sessions, server, add, pass } = await startNamed();
     await add("c", hour);
@@ -265,3 +326,50 @@ describe("an idle time-out over several processes", () => {
     });
   });
 });
+
+test("a session that is opened when the step is over goes back to the pool", async () => {
+  const server = await startNotebookServer();
+  const held = createHeldStore(createMemoryStore());
+  const events: ConnectionEvent[] = [];
+  const provider = createConnectionProvider({
+    connections: { notes: notebook(server) },
+    pool: {},
+    onEvent: (event) => events.push(event),
+  });
+  const sessions = createDurableSessions({ provider, store: held.store });
+  await sessions.run("chat", use, ({ registry }) => registry.named.create("a"));
+  const lease = await sessions.open("chat", use);
+  const reached = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  held.before("get", async () => {
+    reached.resolve();
+    await released.promise;
+  });
+  const opening = Promise.allSettled([lease.registry.named.run("a", () => undefined)]);
+  await reached.promise;
+  await lease.dispose();
+  released.resolve();
+  expect(await opening).toMatchObject([{ reason: { code: "CONNECTION_UNAVAILABLE" } }]);
+  held.heal();
+  events.length = 0;
+  await sessions.run("chat", use, ({ registry }) =>
+    registry.named.run("a", (own) => own.call("notes", "list_notes")),
+  );
+  expect(events).toContainEqual({ type: "pool", connection: "notes", name: "a", action: "hit" });
+  await provider.shutdown();
+});
+
+test.each([0, -1, 0.5, "1", null, 2 ** 31])(
+  "a stored idle time-out of %j does not parse",
+  async (value) => {
+    const { sessions, add, held } = await startNamed();
+    await add("c", hour);
+    const { records } = await held.store.list({ limit: 100 });
+    const stored = records.find((record) =>
+      JSON.stringify(record.value).includes("idleTimeoutMs"),
+    )!;
+    const changed = { ...(stored.value as object), idleTimeoutMs: value };
+    await held.store.put(stored.key, changed, stored.revision, { owner: stored.owner });
+    expect(await sessions.info("chat", { ...use, name: "c" })).toMatchObject([{ kind: "invalid" }]);
+  },
+);

@@ -38,6 +38,7 @@ export function createNamedConnections({
   connect,
   adopt,
   throwIfDisposed,
+  release,
   emit,
 }: {
   slots: NamedSlots;
@@ -45,6 +46,8 @@ export function createNamedConnections({
   adopt: (connection: RegistryConnection) => void;
   /** @throws when the step is over */
   throwIfDisposed: () => void;
+  /** Told of a slot that will not be connected. */
+  release: (stepSlot: StepSlot) => void;
   emit: (event: ConnectionEvent) => void;
 }): NamedConnections {
   const live = new Map<string, ReplaceableConnection>();
@@ -63,7 +66,12 @@ export function createNamedConnections({
   };
   const connectTo = async (slot: NamedSlot, use: Parameters<NamedSlots["open"]>[1]) => {
     const stepSlot = await slots.open(slot, use);
-    throwIfDisposed();
+    try {
+      throwIfDisposed();
+    } catch (error) {
+      release(stepSlot);
+      throw error;
+    }
     return connect(slot, use, stepSlot);
   };
 

@@ -103,7 +103,7 @@ export function createNamedInStore({
       const key = keyOf(slot, principal);
       const { snapshot, idleTimeoutMs } = parseRecord(stored.value) ?? {};
       const { lastUsedAt } = stored;
-      if (!definition || snapshot?.kind !== "session" || opened.find(key)) return [];
+      if (!definition || snapshot?.kind !== "session") return [];
       if (snapshot.url !== new URL(definition.options.url).href) return [];
       return isIdle({ lastUsedAt, idleTimeoutMs }, time) ? [{ key, slot, stored, definition }] : [];
     });

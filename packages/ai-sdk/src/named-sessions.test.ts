@@ -1,4 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { describe, expect, test, vi } from "vitest";
 import {
   addNote,
   callForModel,
@@ -10,6 +13,8 @@ import {
 import { on } from "../test/notebook-server.ts";
 import { alice, bob } from "../test/step.ts";
 import { createConnectionProvider, currentConnections, withConnections } from "./index.ts";
+
+vi.setConfig({ testTimeout: 20_000 });
 
 const listTools = (own: { tools(options: object): Promise<unknown> }) =>
   own.tools({ connections: ["notes"] });
@@ -211,6 +216,26 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     });
   });
 
+  test("take other packages' clients along when they are restarted", async () => {
+    const { step, server } = await startAgent(kept);
+    await step(async ({ named }) => {
+      await named.create("research", { connections: ["notes"] });
+      await named.run("research", async (own) => {
+        const client = new Client({ name: "other", version: "1.0.0" });
+        const transport = new StreamableHTTPClientTransport(new URL(server.url), {
+          fetch: own.fetch("notes"),
+        });
+        await client.connect(transport as Transport);
+        await client.callTool({ name: "add_note", arguments: { text: "a" } });
+        await named.restart("research");
+        expect(await addNote(own, "b")).toBe("1 notes");
+        const { content } = await client.callTool({ name: "list_notes", arguments: {} });
+        expect(content).toEqual([{ type: "text", text: "b" }]);
+        await client.close();
+      });
+    });
+  });
+
   test("are restarted whether or not the server can be reached", async () => {
     const { step, server } = await startAgent(kept);
     await step(async ({ named }) => {
@@ -268,6 +293,10 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       });
       expect(await named.list()).toEqual([]);
       await expect(named.run("research", () => undefined)).rejects.toMatchObject(noSuch);
+      await withConnections({ notes: { named: "research" } }, async (own) => {
+        expect(await addNote(own, "b")).toBe("1 notes");
+      });
+      await named.close("research");
       await named.create("research", { connections: ["notes"] });
       expect(await named.run("research", (own) => listNotes(own))).toBe("");
     });
@@ -304,7 +333,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       await registry.named.run("research", async (own) => {
         const waiting = Promise.allSettled([own.call("notes", "wait")]);
         const other = registry.call("notes", "wait");
-        await expect.poll(() => server.waits).toEqual(["started", "started"]);
+        await expect.poll(() => server.waits, { timeout: 10_000 }).toEqual(["started", "started"]);
         await registry.named.restart("research");
         expect(await waiting).toMatchObject([{ status: "rejected" }]);
         expect(await addNote(own, "b")).toBe("1 notes");

@@ -151,6 +151,7 @@ export function createRunRegistry(
       connectPooled({ connection, step, ...use }, slot, name),
     adopt: (connection) => root.adopt(connection),
     throwIfDisposed: () => root.throwIfDisposed(),
+    release: ({ slot }) => pool?.release(slot),
     emit,
   });
   const findNamed = async (

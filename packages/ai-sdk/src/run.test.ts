@@ -239,6 +239,35 @@ describe("closing", () => {
     }
   });
 
+  test("begins with the runs inside, which use what is closed next", async () => {
+    const { create, browser, plain } = await startRuns();
+    const closed: string[] = [];
+    for (const [name, server] of Object.entries({ browser, plain })) {
+      server.intercept(
+        on("DELETE", () => {
+          closed.push(name);
+          return "next" as const;
+        }),
+      );
+    }
+    const go = Promise.withResolvers<void>();
+    let left: Promise<unknown> | undefined;
+    await create().run(async () => {
+      const begun = Promise.withResolvers<void>();
+      left = withConnections({ browser: "isolate" }, async (own) => {
+        await own.call("browser", "list_notes");
+        // Inherited, and the one that was used last.
+        await own.call("plain", "list_notes");
+        begun.resolve();
+        await go.promise;
+      });
+      await begun.promise;
+    });
+    expect(closed).toEqual(["browser", "plain"]);
+    go.resolve();
+    await left;
+  });
+
   test("that hangs is reported once, keeps nobody else from closing, and ends", async () => {
     const { create, browser, cart, failures } = await startRuns();
     browser.intercept(on("DELETE", () => undefined));

@@ -1,10 +1,15 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { expect, test, vi } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../test/notebook-server.ts";
 import { notebook } from "../test/saved-session.ts";
 import { alice, startApplication } from "../test/step.ts";
 import { defineMcpClientConnection } from "./index.ts";
+
+/** A busy machine takes its time. */
+const patient = { timeout: 10_000 };
+vi.setConfig({ testTimeout: 20_000 });
 
 async function startServer() {
   const server = await startNotebookServer();
@@ -45,7 +50,7 @@ test.each([500, 502, 503, 404])("waits for a server that still answers %i", asyn
   await step({}, async (registry) => {
     let isReady = false;
     const waiting = registry.ready("notes").then(() => (isReady = true));
-    await vi.waitFor(() => expect(refusal.count()).toBeGreaterThan(2));
+    await vi.waitFor(() => expect(refusal.count()).toBeGreaterThan(2), patient);
     expect(isReady).toBe(false);
     refusal.accept();
     await waiting;
@@ -67,22 +72,7 @@ test("waits for a server that does not listen yet", async () => {
     const waiting = registry.ready("notes");
     const behind = await startNotebookServer();
     // What comes up late: the same server, behind a port that nobody had.
-    const late = createServer((request, response) => {
-      const { method = "", headers } = request;
-      const chunks: Buffer[] = [];
-      request.on("data", (chunk: Buffer) => chunks.push(chunk));
-      request.on("end", async () => {
-        const body = Buffer.concat(chunks);
-        const { host: _, connection: __, "content-length": ___, ...others } = headers;
-        const answer = await fetch(behind.url, {
-          method,
-          headers: others as Record<string, string>,
-          ...(body.length > 0 && { body }),
-        });
-        response.writeHead(answer.status, Object.fromEntries(answer.headers));
-        response.end(await answer.text());
-      });
-    });
+    const late = createServer((request, response) => void forward(behind.url, request, response));
     await new Promise<void>((resolve) => {
       late.listen(port, "127.0.0.1", resolve);
     });
@@ -117,10 +107,10 @@ test("gives up after its time, with what the server said last", async () => {
   const { server, step } = await startServer();
   refuseHandshakes(server, 503);
   await step({}, async (registry) => {
-    const waiting = registry.ready("notes", { timeoutMs: 400 });
+    const waiting = registry.ready("notes", { timeoutMs: 2_000 });
     await expect(waiting).rejects.toMatchObject({
       code: "CONNECTION_UNAVAILABLE",
-      message: expect.stringContaining("within 400 ms"),
+      message: expect.stringContaining("within 2000 ms"),
       data: { connection: "notes", origin: server.origin },
       cause: { code: "CONNECTION_UNAVAILABLE", data: { status: 503 } },
     });
@@ -188,7 +178,7 @@ test("ends with the caller's signal and with the registry", async () => {
   const registry = provider.create({ principal: alice });
   const aborting = new AbortController();
   const waiting = registry.ready("notes", { abortSignal: aborting.signal });
-  await vi.waitFor(() => expect(refusal.count()).toBeGreaterThan(0));
+  await vi.waitFor(() => expect(refusal.count()).toBeGreaterThan(0), patient);
   aborting.abort(new Error("enough"));
   await expect(waiting).rejects.toThrow("enough");
   const other = Promise.allSettled([registry.ready("notes")]);
@@ -218,4 +208,17 @@ async function freePort(): Promise<number> {
     server.close(resolve);
   });
   return port;
+}
+
+async function forward(url: string, request: IncomingMessage, response: ServerResponse) {
+  const { method = "", headers } = request;
+  const body = await buffer(request);
+  const { host: _, connection: __, "content-length": ___, ...others } = headers;
+  const answer = await fetch(url, {
+    method,
+    headers: others as Record<string, string>,
+    ...(body.length > 0 && { body }),
+  });
+  response.writeHead(answer.status, Object.fromEntries(answer.headers));
+  response.end(await answer.text());
 }

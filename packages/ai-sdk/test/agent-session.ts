@@ -124,7 +124,7 @@ export async function callForModel(registry: Registry, name: string): Promise<st
     toolCallId: "call-1",
     input: {},
     output,
-  } as never);
+  });
   return seen.value.map(({ text }: { text: string }) => text);
 }
 

@@ -11,21 +11,27 @@ type Prompt = GenerateOptions["prompt"];
 
 /**
  * A language model that costs nothing and always does the same: it makes the calls of a turn, one
- * at a time, and answers from the results that it finds in its prompt. The turn may depend on what
+ * at a time or together, and answers from the results that it finds in its prompt. The turn may depend on what
  * the user said last.
  */
 export function createScriptedModel(turn: Turn | ((prompt: string) => Turn)): LanguageModelV4 {
   const decide = ({ prompt, tools = [] }: GenerateOptions): GenerateResult => {
-    const { calls, answer } = typeof turn === "function" ? turn(lastUserText(prompt)) : turn;
+    const {
+      calls,
+      together = [],
+      answer,
+    } = typeof turn === "function" ? turn(lastUserText(prompt)) : turn;
     const results = toolResults(prompt);
     const call = calls[results.length];
-    if (call === undefined) return respond("stop", { type: "text", text: answer(results) });
-    return respond("tool-calls", {
-      type: "tool-call",
+    const next = call ? [call] : results.length === calls.length ? together : [];
+    if (next.length === 0) return respond("stop", [{ type: "text", text: answer(results) }]);
+    const parts = next.map(({ tool, input }) => ({
+      type: "tool-call" as const,
       toolCallId: crypto.randomUUID(),
-      toolName: findTool(call.tool, tools),
-      input: JSON.stringify(call.input),
-    });
+      toolName: findTool(tool, tools),
+      input: JSON.stringify(input),
+    }));
+    return respond("tool-calls", parts);
   };
   return {
     specificationVersion: "v4",
@@ -103,10 +109,10 @@ function textOf(output: ToolResult["output"]): string {
 
 function respond(
   finishReason: "stop" | "tool-calls",
-  content: GenerateResult["content"][number],
+  content: GenerateResult["content"],
 ): GenerateResult {
   return {
-    content: [content],
+    content,
     finishReason: { unified: finishReason, raw: undefined },
     usage: {
       inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },

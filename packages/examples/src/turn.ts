@@ -3,6 +3,8 @@ export interface Turn {
   prompt: string;
   /** The tools to call, one after the other. */
   calls: ToolCall[];
+  /** Then these, all at once. @default none */
+  together?: ToolCall[];
   /** The agent's answer, given what the MCP server said to each call. */
   answer: (results: string[]) => string;
 }

@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { resumeHook } from "workflow/api";
 import { setStepSettings } from "../test/app/connections.ts";
 import { add, alice, bob, list, startNotes, textOf, useTestApp } from "../test/test-app.ts";
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
@@ -100,7 +101,6 @@ test("a run that sleeps goes on in the session", async () => {
 
 test("a run that waits for somebody goes on in the session, or once in another", async () => {
   const server = await startNotes();
-  const { resumeHook } = await import("workflow/api");
   const turns = [
     [add("milk")],
     { hook: "approval-1" },
@@ -225,19 +225,6 @@ test("an attempt that fails leaves no session behind at the servers that were th
   expect(textOf(results[0]![0])).toBe("milk");
 });
 
-test("a connection that is gone in the middle of a run fails its calls, of which none is sent", async () => {
-  const server = await startNotes();
-  const turns = [[add("milk")], { hook: "definition gone" }, [add("bread")]];
-  const run = await app.beginScripted({ turns });
-  await vi.waitFor(() => expect(server.log).toContain("POST tools/call"), 20_000);
-  setStepSettings({});
-  const { resumeHook } = await import("workflow/api");
-  await vi.waitFor(async () => await resumeHook("definition gone", {}), 20_000);
-  const { results } = await run.returnValue;
-  expect(results[2]![0]).toMatchObject({ code: "CONNECTION_INVALID" });
-  expect(server.log.filter((line) => line === "POST tools/call")).toHaveLength(1);
-});
-
 test("a connection that is not declared fails the run at once", async () => {
   setStepSettings({
     local: defineMcpClientConnection({ url: "http://127.0.0.1:1/mcp", description: "None." }),
@@ -246,4 +233,24 @@ test("a connection that is not declared fails the run at once", async () => {
   await expect(run.returnValue).rejects.toThrow(
     'CONNECTION_INVALID: There is no connection "notes". Declared: local.',
   );
+});
+
+test("a connection that a deployment has removed fails its calls, not the run", async () => {
+  const server = await startNotes();
+  const run = await app.beginScripted({ turns: [[add("milk")], { hook: "deployed" }, [list]] });
+  await vi.waitFor(() => expect(server.log).toContain("POST tools/call"), 20_000);
+  setStepSettings({});
+  await vi.waitFor(async () => await resumeHook("deployed", {}), 20_000);
+  const { results } = await run.returnValue;
+  const message: unknown = expect.stringContaining('There is no connection "notes"');
+  expect(results[2]![0]).toEqual({ code: "CONNECTION_INVALID", message });
+});
+
+test("a connection whose server has moved gets a session there, and the model is told", async () => {
+  await startNotes();
+  const { state } = await app.scripted({ turns: [[add("milk")]] });
+  const moved = await startNotes();
+  const { results } = await app.scripted({ state, turns: [[list]] });
+  expect(textOf(results[0]![0])).toContain("the server had lost the session");
+  expect(moved.sessionIds).toHaveLength(1);
 });

@@ -110,16 +110,6 @@ test("the model is told when the key of the session is gone in the middle of a r
   expect(server.sessionIds).toHaveLength(2);
 });
 
-test("the model is told when the server is another one in the middle of a chat", async () => {
-  await startNotes();
-  const { state } = await app.scripted({ turns: [[add("milk")]] });
-  await startNotes();
-  const { results } = await app.scripted({ state, turns: [[list], [list]] });
-  const texts = results.flat().map(textOf);
-  expect(texts[0]).toContain(notice);
-  expect(texts[1]).toBe("");
-});
-
 /** A run whose first call is refused in words that may mean that the session is lost. */
 async function callRefused(safeTools: string[]) {
   const server = await startNotes({ safeTools, classifyLoss: () => "probable" });

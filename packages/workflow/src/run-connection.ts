@@ -56,7 +56,8 @@ export function createRunConnection({
     };
     let again: OpenedConnection | undefined;
     try {
-      again = (await steps.sessions(request))[connection];
+      const result = await steps.sessions(request);
+      again = Object.hasOwn(result, connection) ? result[connection] : undefined;
     } catch (cause) {
       throw failure("SESSION_LOST", noOtherSession(connection), connection, cause);
     }

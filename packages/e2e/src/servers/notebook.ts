@@ -1,11 +1,15 @@
 import { type FixtureServer, startFixtureServer } from "./fixture-server.ts";
 
 export interface NotebookServer extends FixtureServer {
-  /** Since this process started: HTTP requests by method, sessions that live, calls by note. */
+  /**
+   * Since this process started: HTTP requests by method, sessions that live, calls by note; and how
+   * many connections are open, the asker's own with them.
+   */
   stats: () => Promise<{
     requests: Record<string, number>;
     sessions: number;
     notesAdded: Record<string, number>;
+    connections: number;
   }>;
   /** Forgets all sessions, as a restart does. */
   forget: () => Promise<void>;

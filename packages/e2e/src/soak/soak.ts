@@ -18,11 +18,9 @@ const { values } = parseArgs({
     leak: { type: "string" },
   },
 });
-const [runs, atOnce, sampleCount] = [values.runs, values["at-once"], values.samples].map(Number) as [
-  number,
-  number,
-  number,
-];
+const [runs, atOnce, sampleCount] = [values.runs, values["at-once"], values.samples].map(
+  Number,
+) as [number, number, number];
 const isLeak = (text: string | undefined): text is Leak | undefined =>
   text === undefined || (leaks as readonly string[]).includes(text);
 if (!isLeak(values.leak)) throw new RangeError(`--leak is one of ${leaks.join(", ")}.`);

@@ -5,7 +5,7 @@ import { on, startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts
 import { setConnections } from "./app/connections.ts";
 import { useTestApp } from "./test-app.ts";
 
-const app = useTestApp();
+const app = useTestApp("workflow-agent");
 const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
 const patience = { timeout: 20_000, interval: 100 };
 const add = (text: string) => ({ tool: "notes__add_note", input: { text } });

@@ -116,13 +116,20 @@ export function createConnectionSteps({
       const { kind, onUnavailable, slots } = request;
       const steps = request.connections.map((name) => {
         try {
-          return stepOf(name, request, slots[name]);
+          return stepOf(name, request, Object.hasOwn(slots, name) ? slots[name] : undefined);
         } catch (error) {
           throw plainError(error);
         }
       });
       if (kind === "end") {
-        await Promise.all(steps.map((step) => sessions.end(step)));
+        const endings = steps.map(async (step) => {
+          try {
+            await sessions.end(step);
+          } catch (error) {
+            throw plainError(error);
+          }
+        });
+        await Promise.all(endings);
         return {};
       }
       const openings = steps.map(async (step) => {
@@ -167,7 +174,11 @@ export function createConnectionSteps({
       } catch (error) {
         return notSent(error);
       }
-      return await callInStep(sessions, step, request);
+      try {
+        return await callInStep(sessions, step, request);
+      } catch (error) {
+        throw plainError(error);
+      }
     },
   };
 }

@@ -17,7 +17,7 @@ export interface StepConnection {
 }
 
 /** What a step has, and leaves. */
-export interface StepUse<T> {
+interface StepUse<T> {
   readonly result: T;
   /** To be kept; `undefined` when there is nothing to keep, or the store has it. */
   readonly slot?: string | undefined;

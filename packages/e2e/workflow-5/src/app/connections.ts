@@ -1,4 +1,4 @@
-import type { McpConnection } from "@durable-mcp/ai-sdk";
+import { defineMcpClientConnection, type McpConnection } from "@durable-mcp/ai-sdk";
 import { createConnectionSteps } from "@durable-mcp/workflow/steps";
 
 // Bundles have copies of this module.
@@ -9,7 +9,15 @@ export function setConnections(connections: Record<string, McpConnection>): void
   settings.workflow5TestConnections = connections;
 }
 
+/** In a process of its own the server comes from the environment. */
+function declared(): Record<string, McpConnection> {
+  const url = process.env["NOTEBOOK_URL"];
+  if (url === undefined) return settings.workflow5TestConnections ?? {};
+  const session = "stateful";
+  return { notes: defineMcpClientConnection({ url, description: "Notes.", session }) };
+}
+
 export const steps = createConnectionSteps({
-  connections: () => settings.workflow5TestConnections ?? {},
+  connections: declared,
   keys: { current: "a2V5IGZvciB0aGUgdGVzdHMgb2YgdGhlIHdvcmtmbG8" },
 });
