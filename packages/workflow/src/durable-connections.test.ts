@@ -132,6 +132,16 @@ test("the sessions are ended when the run says so", async () => {
   expect(state).toBeUndefined();
 });
 
+test("a session that its server does not end is reported, and the run goes on", async () => {
+  const server = await startNotes();
+  server.intercept((request, response) => {
+    return request.method === "DELETE" ? void response.writeHead(503).end() : "next";
+  });
+  const { state } = await app.scripted({ endsSessions: true });
+  expect(server.events()).toContain("close-failed");
+  expect(state).toBeUndefined();
+});
+
 test("a stateless connection has no session, and makes its handshake in each step", async () => {
   const server = await startNotes("stateless");
   const { results, state } = await app.scripted({ turns: [[add("milk")], [list]] });

@@ -135,7 +135,12 @@ export function createSealedSessions({
       if (!kept) return;
       const connections = { [connection]: definition };
       const provider = createConnectionProvider({ connections, onEvent: emit, now });
-      await provider.terminate(stateOf(step, kept), { principal });
+      const { results } = await provider.terminate(stateOf(step, kept), { principal });
+      for (const { terminated, status, reason = "refused" } of results) {
+        if (terminated) continue;
+        const answer = status === undefined ? {} : { status };
+        emit({ type: "close-failed", connection, reason, ...answer });
+      }
     },
   };
 }
