@@ -76,6 +76,24 @@ test("with a store, a step that finds the session lost by another run makes none
   expect(server.sessionIds).toHaveLength(2);
 });
 
+test("with a store, a session that was ended while the run slept is replaced once, and the model told", async () => {
+  const server = await startNotes();
+  const chat = { isStored: true, sessionId: "ended by another" };
+  const sleeper = await app.beginScripted({
+    ...chat,
+    turns: [[add("milk")], { hook: "wake up" }, [list, list, list], [list]],
+  });
+  await vi.waitFor(() => expect(server.log).toContain("POST tools/call"), patience);
+  // As a sweep does.
+  await app.scripted({ ...chat, endsSessions: true });
+  await vi.waitFor(async () => await resumeHook("wake up", {}), patience);
+  const [, , atOnce, last] = textsOf(await sleeper.returnValue);
+  expect(atOnce!.filter((text) => text.includes(notice))).toHaveLength(1);
+  expect(last).toEqual([""]);
+  expect(server.sessionIds).toHaveLength(2);
+  expect(server.liveSessions()).toBe(1);
+});
+
 test("a loss that no call met any more is told in the next run", async () => {
   const server = await startNotes();
   const first = await app.scripted({ turns: [[add("milk")]] });

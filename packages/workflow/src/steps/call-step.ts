@@ -8,7 +8,7 @@ import type { StepConnection, StepSessions, UseRegistry } from "./step-sessions.
 export async function callInStep(
   sessions: StepSessions,
   step: StepConnection,
-  { tool, input, tellLoss, mayRunTwice }: CallRequest,
+  { tool, input, tellLoss, mayRunTwice, hasSession = false }: CallRequest,
 ): Promise<CallResult> {
   const { connection, definition } = step;
   const callOnce = callTool(connection, tool, input);
@@ -19,7 +19,7 @@ export async function callInStep(
   };
   let used: Awaited<ReturnType<typeof sessions.call<Outcome>>>;
   try {
-    used = await sessions.call(step, use, { tool, tellLoss });
+    used = await sessions.call(step, use, { tool, tellLoss, hasSession });
   } catch (error) {
     if (hasBegun) throw error;
     return notSent(error);

@@ -20,11 +20,12 @@ export async function openInStep(
       tools: await offeredTools(tools, sessionOptionsOf(definition)),
       instructions: instructions[connection],
       isNew: seen.has("started") || seen.has("recovered"),
+      isResumed: seen.has("resumed"),
     };
   });
-  const { tools, instructions, isNew } = result;
+  const { tools, instructions, isNew, isResumed } = result;
   const opened = {
-    ...(slot !== undefined && { slot }),
+    ...(slot !== undefined ? { slot } : (isNew || isResumed) && { hasSession: true }),
     isReplacement,
     tools,
     ...(instructions !== undefined && { instructions }),
