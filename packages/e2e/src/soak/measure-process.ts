@@ -15,8 +15,11 @@ export interface Sample {
   readonly processes: number | undefined;
 }
 
-/** For sockets that are kept for the next request: they are closed after 4 seconds without one. */
-const quietMs = 5_000;
+/**
+ * For what holds memory a while after a run: time limits of handshakes and listings, 10 seconds, and
+ * sockets that are kept for the next request, 4 seconds.
+ */
+const quietMs = 11_000;
 
 /** Waits until nothing is under way any more, collects garbage, and counts. Needs `--expose-gc`. */
 export async function measureProcess(runs: number): Promise<Sample> {
