@@ -39,6 +39,34 @@ test("the next run of a chat goes on in the session, from the state of the first
   expect(server.log.slice(before)).toEqual(["POST tools/list", "POST tools/call"]);
 });
 
+test("a run hands on what it does not use itself", async () => {
+  const server = await startNotes();
+  const definition = defineMcpClientConnection({
+    url: server.url,
+    description: "Notes.",
+    session: "stateful",
+  });
+  setStepSettings({ first: definition, second: definition });
+  const [both, one] = [["first", "second"], ["first"]];
+  const text = { text: "milk" };
+  const turns = [[{ tool: "second__add_note", input: text }]];
+  const { state } = await app.scripted({ connections: both, turns });
+  const without = await app.scripted({ connections: one, state, endsSessions: true });
+  const last = await app.scripted({
+    connections: both,
+    state: without.state,
+    turns: [[{ tool: "second__list_notes" }]],
+  });
+  expect(textOf(last.results[0]![0])).toBe("milk");
+  expect(server.sessionIds).toHaveLength(3);
+});
+
+test("a connection that is named twice is opened once", async () => {
+  const server = await startNotes();
+  await app.scripted({ connections: ["notes", "notes"], turns: [[list]] });
+  expect(server.sessionIds).toHaveLength(1);
+});
+
 test("two runs at once go on in the session of one state", async () => {
   const server = await startNotes();
   const { state } = await app.scripted({ turns: [[add("milk")]] });
@@ -101,6 +129,16 @@ test("the sessions are ended when the run says so", async () => {
   const server = await startNotes();
   const { state } = await app.scripted({ turns: [[add("milk")]], endsSessions: true });
   expect(server.liveSessions()).toBe(0);
+  expect(state).toBeUndefined();
+});
+
+test("a session that its server does not end is reported, and the run goes on", async () => {
+  const server = await startNotes();
+  server.intercept((request, response) => {
+    return request.method === "DELETE" ? void response.writeHead(503).end() : "next";
+  });
+  const { state } = await app.scripted({ endsSessions: true });
+  expect(server.events()).toContain("close-failed");
   expect(state).toBeUndefined();
 });
 
@@ -175,6 +213,28 @@ test("a run may insist on its servers: the step is repeated until one is there",
   expect(refusals).toBe(2);
 });
 
+test("an attempt that fails leaves no session behind at the servers that were there", async () => {
+  const server = await startNotes();
+  const session = "stateful";
+  const notes = defineMcpClientConnection({ url: server.url, description: "Notes.", session });
+  const down = defineMcpClientConnection({
+    url: "http://127.0.0.1:1/mcp",
+    description: "None.",
+    session,
+  });
+  setStepSettings({ notes });
+  const { state } = await app.scripted({ turns: [[add("milk")]] });
+  setStepSettings({ notes, also: notes, down });
+  const connections = ["notes", "also", "down"];
+  const run = await app.beginScripted({ connections, state, onUnavailable: "throw" });
+  await expect(run.returnValue).rejects.toThrow("Connection down");
+  // Nor is the session ended that was there before.
+  expect(server.sessionIds.length).toBeGreaterThan(2);
+  expect(server.liveSessions()).toBe(1);
+  const { results } = await app.scripted({ state, turns: [[list]] });
+  expect(textOf(results[0]![0])).toBe("milk");
+});
+
 test("a connection that is not declared fails the run at once", async () => {
   setStepSettings({
     local: defineMcpClientConnection({ url: "http://127.0.0.1:1/mcp", description: "None." }),
@@ -196,11 +256,11 @@ test("a connection that a deployment has removed fails its calls, not the run", 
   expect(results[2]![0]).toEqual({ code: "CONNECTION_INVALID", message });
 });
 
-test("a connection whose server has moved gets a session there", async () => {
+test("a connection whose server has moved gets a session there, and the model is told", async () => {
   await startNotes();
   const { state } = await app.scripted({ turns: [[add("milk")]] });
   const moved = await startNotes();
   const { results } = await app.scripted({ state, turns: [[list]] });
-  expect(textOf(results[0]![0])).toBe("");
+  expect(textOf(results[0]![0])).toContain("the server had lost the session");
   expect(moved.sessionIds).toHaveLength(1);
 });

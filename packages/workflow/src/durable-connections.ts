@@ -52,25 +52,22 @@ export interface DurableConnections {
  * @throws the engine's error when the step failed, such as for a connection that is not declared
  */
 export async function durableConnections({
-  connections,
+  connections: names,
   principal,
   sessionId,
   state,
   steps,
   onUnavailable = "omit",
 }: DurableConnectionsOptions): Promise<DurableConnections> {
-  const before = new Map(
-    connections.flatMap((connection) => {
-      const kept = readRunState(state, connection);
-      return kept === undefined ? [] : [[connection, kept] as const];
-    }),
-  );
+  // A name that is there twice would be two sessions, one of them nobody's.
+  const connections = [...new Set(names)];
+  const before = readRunState(state);
   const opened = await steps.sessions({
     kind: "open",
     connections,
     principal,
     sessionId,
-    slots: slotsOf(before),
+    slots: slotsOf(before, connections),
     onUnavailable,
   });
 
@@ -95,7 +92,7 @@ export async function durableConnections({
     one.instructions === undefined ? [] : [[connection, one.instructions] as const],
   );
 
-  /** Those that were down keep what they had. */
+  /** Those that were down keep what they had, and those that this run does not use. */
   const kept = () => {
     const slots = new Map(before);
     for (const [connection, { kept: slot }] of inUse) {
@@ -117,15 +114,22 @@ export async function durableConnections({
         connections,
         principal,
         sessionId,
-        slots: slotsOf(kept()),
+        slots: slotsOf(kept(), connections),
         onUnavailable: "omit",
       });
-      before.clear();
+      for (const connection of connections) before.delete(connection);
       for (const connection of inUse.values()) connection.forget();
     },
   };
 }
 
-function slotsOf(slots: ReadonlyMap<string, { readonly slot: string }>): Record<string, string> {
-  return Object.fromEntries([...slots].map(([connection, { slot }]) => [connection, slot]));
+function slotsOf(
+  slots: ReadonlyMap<string, { readonly slot: string }>,
+  connections: readonly string[],
+): Record<string, string> {
+  const inUse = connections.flatMap((connection) => {
+    const kept = slots.get(connection);
+    return kept === undefined ? [] : [[connection, kept.slot] as const];
+  });
+  return Object.fromEntries(inUse);
 }

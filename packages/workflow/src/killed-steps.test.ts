@@ -22,7 +22,8 @@ function startProgram(
   server: NotebookServer,
   session: unknown,
   dataDir: string,
-  ...args: string[]
+  args: string[],
+  env: Record<string, string> = {},
 ) {
   const child = spawn(
     process.execPath,
@@ -33,6 +34,7 @@ function startProgram(
         NOTEBOOK_URL: server.url,
         NOTEBOOK_SESSION: JSON.stringify(session),
         NODE_OPTIONS: "",
+        ...env,
       },
       stdio: ["ignore", "pipe", "pipe"],
     },
@@ -70,12 +72,12 @@ async function killDuringCall(
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 }));
   const turns = [[add("milk")], [{ tool: "notes__wait" }], [list]];
   const options = JSON.stringify({ connections: ["notes"], principal: alice, turns, ...further });
-  const first = startProgram(server, session, dataDir, options);
+  const first = startProgram(server, session, dataDir, [options]);
   const { runId } = await first.next();
   await vi.waitFor(() => expect(server.waits).toContain("started"), { timeout: 60_000 });
   await killHard(first.child);
 
-  const second = startProgram(server, session, dataDir, options, String(runId));
+  const second = startProgram(server, session, dataDir, [options, String(runId)]);
   await second.next();
   const releasing = setInterval(() => {
     if (server.waits.filter((event) => event === "started").length > 1) server.release();
@@ -114,3 +116,52 @@ test("a call of a safe tool that was interrupted is made again", async () => {
   expect(callsOf(server, "wait")).toBe(2);
   expect(server.log.filter((line) => line === "POST initialize")).toHaveLength(1);
 });
+
+/** A run whose process dies before it sends the second call, or when it has the answer to it. */
+async function dieAround(when: "before" | "after", session: unknown) {
+  const server = await startNotebookServer();
+  const dataDir = mkdtempSync(join(tmpdir(), "durable-mcp-killed-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 }));
+  const turns = [[list], [add("milk")], [list]];
+  const run = { connections: ["notes"], principal: alice, turns, isFragile: true };
+  const options = JSON.stringify(run);
+  const env = { DIE_AT: `${when} add_note` };
+  const first = startProgram(server, session, dataDir, [options], env);
+  const { runId } = await first.next();
+  await once(first.child, "exit");
+
+  const second = startProgram(server, session, dataDir, [options, String(runId)]);
+  await second.next();
+  const { result } = (await second.next()) as { result: ScriptedResult };
+  return { server, results: result.results };
+}
+
+test.each([
+  { when: "before", calls: 0, notes: "" },
+  { when: "after", calls: 1, notes: "milk" },
+] as const)(
+  "a call is not made again when the process died $when it",
+  async ({ when, calls, notes }) => {
+    const { server, results } = await dieAround(when, "stateful");
+    expect(results[1]![0]).toMatchObject({ code: "OUTCOME_UNKNOWN" });
+    expect(textOf(results[2]![0])).toBe(notes);
+    expect(callsOf(server, "add_note")).toBe(calls);
+    expect(server.sessionIds).toHaveLength(1);
+  },
+);
+
+test.each([
+  { when: "before", calls: 1, notes: "milk" },
+  { when: "after", calls: 2, notes: "milk, milk" },
+] as const)(
+  "when the process died $when the call of a safe tool, it is made again",
+  async ({ when, calls, notes }) => {
+    const { server, results } = await dieAround(when, {
+      mode: "stateful",
+      safeTools: ["add_note"],
+    });
+    expect(textOf(results[2]![0])).toBe(notes);
+    expect(callsOf(server, "add_note")).toBe(calls);
+    expect(server.sessionIds).toHaveLength(1);
+  },
+);

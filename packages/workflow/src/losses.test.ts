@@ -2,6 +2,7 @@ import { expect, test, vi } from "vitest";
 import { resumeHook } from "workflow/api";
 import { sendJson } from "../../ai-sdk/test/http-server.ts";
 import { on } from "../../ai-sdk/test/notebook-server.ts";
+import { replaceSealingKey } from "../test/app/connections.ts";
 import {
   add,
   list,
@@ -75,6 +76,24 @@ test("with a store, a step that finds the session lost by another run makes none
   expect(server.sessionIds).toHaveLength(2);
 });
 
+test("with a store, a session that was ended while the run slept is replaced once, and the model told", async () => {
+  const server = await startNotes();
+  const chat = { isStored: true, sessionId: "ended by another" };
+  const sleeper = await app.beginScripted({
+    ...chat,
+    turns: [[add("milk")], { hook: "wake up" }, [list, list, list], [list]],
+  });
+  await vi.waitFor(() => expect(server.log).toContain("POST tools/call"), patience);
+  // As a sweep does.
+  await app.scripted({ ...chat, endsSessions: true });
+  await vi.waitFor(async () => await resumeHook("wake up", {}), patience);
+  const [, , atOnce, last] = textsOf(await sleeper.returnValue);
+  expect(atOnce!.filter((text) => text.includes(notice))).toHaveLength(1);
+  expect(last).toEqual([""]);
+  expect(server.sessionIds).toHaveLength(2);
+  expect(server.liveSessions()).toBe(1);
+});
+
 test("a loss that no call met any more is told in the next run", async () => {
   const server = await startNotes();
   const first = await app.scripted({ turns: [[add("milk")]] });
@@ -93,6 +112,19 @@ test("a definition that sends nothing again fails the call, and the next one goe
   const { results } = await app.scripted({ turns: [[add("milk")], [add("bread")], [list]] });
   expect(results[1]![0]).toMatchObject({ code: "SESSION_LOST" });
   expect(textOf(results[2]![0])).toContain(notice);
+  expect(server.sessionIds).toHaveLength(2);
+});
+
+test("the model is told when the key of the session is gone in the middle of a run", async () => {
+  const server = await startNotes();
+  const turns = [[add("milk")], { hook: "key gone" }, [list], [list]];
+  const run = await app.beginScripted({ turns });
+  await vi.waitFor(() => expect(server.log).toContain("POST tools/call"), patience);
+  replaceSealingKey();
+  await vi.waitFor(async () => await resumeHook("key gone", {}), patience);
+  const { results } = await run.returnValue;
+  expect(textOf(results[2]![0])).toContain(notice);
+  expect(textOf(results[3]![0])).not.toContain(notice);
   expect(server.sessionIds).toHaveLength(2);
 });
 

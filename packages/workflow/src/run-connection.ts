@@ -39,10 +39,11 @@ export function createRunConnection({
   steps: ConnectionStepFunctions;
   opened: OpenedConnection;
 }): RunConnection {
-  let { slot, isReplacement } = opened;
+  let { slot, isReplacement, hasSession } = opened;
   /** Counts the sessions of this run: a call that lost an older one has lost nothing anew. */
   let generation = 1;
   let isLost = false;
+  let isEnded = false;
   let opening: Promise<void> | undefined;
 
   const openAgain = async () => {
@@ -64,8 +65,10 @@ export function createRunConnection({
     if (again === undefined) {
       throw failure("SESSION_LOST", noOtherSession(connection), connection);
     }
-    slot = again.slot;
-    isReplacement ||= again.isReplacement;
+    ({ slot, hasSession } = again);
+    // What a store has does not say whose calls know that the session is another one.
+    isReplacement ||= again.isReplacement || (hasSession === true && !isEnded);
+    isEnded = false;
     generation += 1;
     isLost = false;
   };
@@ -92,6 +95,7 @@ export function createRunConnection({
       slot = undefined;
       isReplacement = false;
       isLost = true;
+      isEnded = true;
     },
     async call({ tool, mayRunTwice }, input) {
       let hasMetLoss = false;
@@ -110,6 +114,7 @@ export function createRunConnection({
             principal,
             sessionId,
             slot,
+            ...(hasSession === true && { hasSession }),
             mayRunTwice,
             tellLoss,
           });

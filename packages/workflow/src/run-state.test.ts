@@ -7,9 +7,9 @@ test("reads what it printed, by connection", () => {
     ["browser", { slot: "sealed-2", isReplacement: true }],
   ]);
   const state = printRunState(slots);
-  expect(readRunState(state, "cart")).toEqual(slots.get("cart"));
-  expect(readRunState(state, "browser")).toEqual(slots.get("browser"));
-  expect(readRunState(state, "other")).toBeUndefined();
+  expect(readRunState(state).get("cart")).toEqual(slots.get("cart"));
+  expect(readRunState(state).get("browser")).toEqual(slots.get("browser"));
+  expect(readRunState(state).get("other")).toBeUndefined();
   expect(printRunState(new Map())).toBeUndefined();
 });
 
@@ -30,7 +30,12 @@ const strange = [
 ];
 for (const state of strange) {
   test(`finds no slot in ${JSON.stringify(state)}`, () => {
-    expect(readRunState(state, "cart")).toBeUndefined();
-    expect(readRunState(state, "constructor")).toBeUndefined();
+    expect(readRunState(state).get("cart")).toBeUndefined();
+    expect(readRunState(state).get("constructor")).toBeUndefined();
   });
 }
+
+test("finds no slots in what is too large", () => {
+  const state = printRunState(new Map([["cart", { slot: "x".repeat(1e6), isReplacement: false }]]));
+  expect(readRunState(state).size).toBe(0);
+});

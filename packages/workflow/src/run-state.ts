@@ -16,18 +16,27 @@ export function printRunState(slots: ReadonlyMap<string, KeptSlot>): string | un
   return JSON.stringify({ version: 1, slots: Object.fromEntries(entries) });
 }
 
+/** In characters. More than a slot for each of a hundred connections. */
+const maxLength = 1_000_000;
+
 /**
- * The slot of a connection in what an earlier run left. Data from outside: what does not parse is no
- * slot, and whether a slot is genuine is decided where it is unsealed.
+ * The slots by connection in what an earlier run left, those that this run does not use among them.
+ * Data from outside: what does not parse is no slot, and whether a slot is genuine is decided where it
+ * is unsealed.
  */
-export function readRunState(state: unknown, connection: string): KeptSlot | undefined {
-  if (typeof state !== "string") return undefined;
+export function readRunState(state: unknown): Map<string, KeptSlot> {
+  if (typeof state !== "string" || state.length > maxLength) return new Map();
   try {
     const { version, slots } = JSON.parse(state) as { version?: unknown; slots?: object };
-    if (version !== 1 || !Object.hasOwn(slots ?? {}, connection)) return undefined;
-    const { slot, isReplacement } = (slots as Record<string, Partial<KeptSlot>>)[connection]!;
-    return typeof slot === "string" ? { slot, isReplacement: isReplacement === true } : undefined;
+    if (version !== 1) return new Map();
+    return new Map(Object.entries(slots ?? {}).flatMap(readSlot));
   } catch {
-    return undefined;
+    return new Map();
   }
+}
+
+function readSlot([connection, kept]: [string, Partial<KeptSlot> | null]): [string, KeptSlot][] {
+  const { slot, isReplacement } = kept ?? {};
+  if (typeof slot !== "string") return [];
+  return [[connection, { slot, isReplacement: isReplacement === true }]];
 }

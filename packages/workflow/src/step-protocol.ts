@@ -36,6 +36,8 @@ export interface OfferedTool {
 export interface OpenedConnection {
   /** The slot, sealed; `undefined` when there is nothing to keep, or a store has it. */
   readonly slot?: string | undefined;
+  /** Whether a store has a session of it. */
+  readonly hasSession?: boolean | undefined;
   /** Whether the session took the place of a lost one, and the model is still to be told. */
   readonly isReplacement: boolean;
   readonly tools: readonly OfferedTool[];
@@ -56,6 +58,8 @@ export interface CallRequest {
   readonly sessionId?: string | undefined;
   /** The connection's slot, as the step of sessions returned it. */
   readonly slot?: string | undefined;
+  /** Whether the store had a session: should it be gone, the step is not to make one. */
+  readonly hasSession?: boolean | undefined;
   readonly mayRunTwice: boolean;
   /** Whether this result tells the model that the session is not the one before. */
   readonly tellLoss: boolean;

@@ -27,3 +27,17 @@ test("knows the older dialects that a schema names", () => {
 test("leaves what it cannot check to the server", () => {
   expect(createInputCheck({ $ref: "https://elsewhere.test/schema" })({})).toBeUndefined();
 });
+
+test("leaves formats to the server", () => {
+  const properties = {
+    at: { type: "string", format: "date-time" },
+    url: { anyOf: [{ type: "string", format: "uri" }, { type: "null" }] },
+    format: { type: "string", format: "uri" },
+  };
+  const check = createInputCheck({ type: "object", properties, required: ["format"] });
+  const url = "https://de.wikipedia.org/wiki/\u00c4pfel";
+  expect(check({ at: "2026-11-22T10:00:00", url, format: "x" })).toBeUndefined();
+  expect(check({ at: 7, format: "x" })).toContain("#/at");
+  expect(check({ format: 7 })).toContain("#/format");
+  expect(check({})).toContain('"format"');
+});

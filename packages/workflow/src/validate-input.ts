@@ -3,13 +3,15 @@ import { Validator } from "@cfworker/json-schema";
 /**
  * Creates what checks a tool's input against its JSON Schema: by walking the schema, because a
  * validator that generates code would do so again each time the run is replayed. A schema that cannot
- * be checked (a reference that leads nowhere) accepts anything, and the server decides.
+ * be checked (a reference that leads nowhere) accepts anything, and the server decides. It also decides
+ * on formats, which are no assertions in JSON Schema: many servers take a time without a zone for a
+ * `date-time`, or an address with umlauts for a `uri`.
  */
 export function createInputCheck(schema: object): (input: unknown) => string | undefined {
   let validator: Validator | undefined;
   return (input) => {
     try {
-      validator ??= new Validator(schema, dialectOf(schema), false);
+      validator ??= new Validator(withoutFormats(schema) as object, dialectOf(schema), false);
       const { valid, errors } = validator.validate(input);
       if (valid) return undefined;
       return errors.map(({ instanceLocation, error }) => `${instanceLocation} ${error}`).join(" ");
@@ -25,4 +27,31 @@ function dialectOf(schema: object): "2020-12" | "7" | "4" {
   if (typeof $schema !== "string") return "2020-12";
   if ($schema.includes("draft-07") || $schema.includes("draft-06")) return "7";
   return $schema.includes("draft-04") ? "4" : "2020-12";
+}
+
+/** Keywords whose values hold schemas by name, and such whose values are no schemas. */
+const byName = new Set([
+  ...[
+    "properties",
+    "patternProperties",
+    "definitions",
+    "$defs",
+    "dependentSchemas",
+    "dependencies",
+  ],
+]);
+const data = new Set(["default", "const", "enum", "examples"]);
+
+function withoutFormats(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutFormats);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const entries = Object.entries(schema)
+    .filter(([keyword]) => keyword !== "format")
+    .map(([keyword, value]) => {
+      if (data.has(keyword)) return [keyword, value];
+      if (!byName.has(keyword)) return [keyword, withoutFormats(value)];
+      const named = Object.entries((value ?? {}) as object);
+      return [keyword, Object.fromEntries(named.map(([name, one]) => [name, withoutFormats(one)]))];
+    });
+  return Object.fromEntries(entries);
 }

@@ -8,13 +8,22 @@ import type { StepConnection, StepSessions, UseRegistry } from "./step-sessions.
 export async function callInStep(
   sessions: StepSessions,
   step: StepConnection,
-  { tool, input, tellLoss, mayRunTwice }: CallRequest,
+  { tool, input, tellLoss, mayRunTwice, hasSession = false }: CallRequest,
 ): Promise<CallResult> {
   const { connection, definition } = step;
-  const used = await sessions.call(step, callTool(connection, tool, input), {
-    tool,
-    tellLoss,
-  });
+  const callOnce = callTool(connection, tool, input);
+  let hasBegun = false;
+  const use: typeof callOnce = (...args) => {
+    hasBegun = true;
+    return callOnce(...args);
+  };
+  let used: Awaited<ReturnType<typeof sessions.call<Outcome>>>;
+  try {
+    used = await sessions.call(step, use, { tool, tellLoss, hasSession });
+  } catch (error) {
+    if (hasBegun) throw error;
+    return notSent(error);
+  }
   if (used === undefined) {
     const message = `Connection ${connection}: the run has no session that the server could know. Nothing was sent.`;
     return { ok: false, code: "SESSION_LOST", message, isLost: true, maySendAgain: true };
@@ -37,6 +46,16 @@ export async function callInStep(
     maySendAgain: isLost && isSafe && (code === "SESSION_LOST" || code === "OUTCOME_UNKNOWN"),
     ...(slot !== undefined && { slot }),
   };
+}
+
+/**
+ * The result of a call that failed before anything could be sent: thrown, it would pass for one that was
+ * interrupted. What is not an error of ours is thrown on, because its text is not for the model.
+ */
+export function notSent(error: unknown): CallResult {
+  if (!McpSessionError.isInstance(error)) throw error;
+  const { code, message } = error;
+  return { ok: false, code, message, isLost: false, maySendAgain: false };
 }
 
 type Outcome =

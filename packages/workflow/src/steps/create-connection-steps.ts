@@ -16,7 +16,7 @@ import type {
   SessionsRequest,
   SessionsResult,
 } from "../step-protocol.ts";
-import { callInStep } from "./call-step.ts";
+import { callInStep, notSent } from "./call-step.ts";
 import { type DeclaredConnections, findConnection } from "./declared-connections.ts";
 import { openInStep } from "./open-step.ts";
 import { createSealedSessions } from "./sealed-sessions.ts";
@@ -122,12 +122,19 @@ export function createConnectionSteps({
         }
       });
       if (kind === "end") {
-        await Promise.all(steps.map((step) => sessions.end(step)));
+        const endings = steps.map(async (step) => {
+          try {
+            await sessions.end(step);
+          } catch (error) {
+            throw plainError(error);
+          }
+        });
+        await Promise.all(endings);
         return {};
       }
-      const opened = steps.map(async (step) => {
+      const openings = steps.map(async (step) => {
         try {
-          return [[step.connection, await openInStep(sessions, step)] as const];
+          return [{ step, ...(await openInStep(sessions, step)) }];
         } catch (error) {
           const plain = plainError(error);
           if (onUnavailable === "throw" || !isUnavailable(plain)) throw plain;
@@ -135,7 +142,23 @@ export function createConnectionSteps({
           return [];
         }
       });
-      return Object.fromEntries<OpenedConnection>((await Promise.all(opened)).flat());
+      await Promise.allSettled(openings);
+      try {
+        const all = (await Promise.all(openings)).flat();
+        const byName = all.map(({ step, opened }) => [step.connection, opened] as const);
+        return Object.fromEntries<OpenedConnection>(byName);
+      } catch (error) {
+        // Of a step that fails nothing is kept, and its next attempt makes sessions of its own.
+        const done = (await Promise.allSettled(openings)).flatMap((opening) =>
+          opening.status === "fulfilled" ? opening.value : [],
+        );
+        const unkept = done.filter(({ opened, isNew }) => isNew && opened.slot !== undefined);
+        const endings = unkept.map(({ step, opened }) =>
+          sessions.end({ ...step, slot: opened.slot }),
+        );
+        await Promise.allSettled(endings);
+        throw error;
+      }
     },
 
     async call(request: CallRequest): Promise<CallResult> {
@@ -145,13 +168,16 @@ export function createConnectionSteps({
         const message = `Connection ${connection}: the step that called ${tool} was interrupted. Whether the call was carried out is unknown, so it was not made again; check first.`;
         return { ok: false, code: "OUTCOME_UNKNOWN", message, isLost: false, maySendAgain: false };
       }
+      let step: StepConnection;
       try {
-        return await callInStep(sessions, stepOf(connection, request, slot), request);
+        step = stepOf(connection, request, slot);
       } catch (error) {
-        // What the tool answered is a result; this is of what stands around the call.
-        if (!McpSessionError.isInstance(error)) throw error;
-        const { code, message } = error;
-        return { ok: false, code, message, isLost: false, maySendAgain: false };
+        return notSent(error);
+      }
+      try {
+        return await callInStep(sessions, step, request);
+      } catch (error) {
+        throw plainError(error);
       }
     },
   };

@@ -3,25 +3,32 @@ import { sessionOptionsOf } from "./declared-connections.ts";
 import { offeredTools } from "./offered-tools.ts";
 import type { StepConnection, StepSessions } from "./step-sessions.ts";
 
-/** Opens one connection: makes its session, or finds that the server still knows it, and lists its tools. */
+/**
+ * Opens one connection: makes its session, or finds that the server still knows it, and lists its tools.
+ *
+ * @returns what the workflow is given, and whether the session was made here
+ */
 export async function openInStep(
   sessions: StepSessions,
   step: StepConnection,
-): Promise<OpenedConnection> {
+): Promise<{ opened: OpenedConnection; isNew: boolean }> {
   const { connection, definition } = step;
-  const { result, slot, isReplacement } = await sessions.open(step, async (registry) => {
+  const { result, slot, isReplacement } = await sessions.open(step, async (registry, seen) => {
     const tools = await registry.tools({ onUnavailable: "throw" });
     const instructions = await registry.instructions();
     return {
       tools: await offeredTools(tools, sessionOptionsOf(definition)),
       instructions: instructions[connection],
+      isNew: seen.has("started") || seen.has("recovered"),
+      isResumed: seen.has("resumed"),
     };
   });
-  const { tools, instructions } = result;
-  return {
-    ...(slot !== undefined && { slot }),
+  const { tools, instructions, isNew, isResumed } = result;
+  const opened = {
+    ...(slot !== undefined ? { slot } : (isNew || isResumed) && { hasSession: true }),
     isReplacement,
     tools,
     ...(instructions !== undefined && { instructions }),
   };
+  return { opened, isNew };
 }

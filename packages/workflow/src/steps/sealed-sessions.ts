@@ -20,6 +20,12 @@ import {
 /** A slot is of an agent session. Without one it counts for any run of its principal. */
 const anySession = "any run";
 
+/** What a slot held, or why it was refused. */
+interface Unsealed {
+  readonly kept: Kept | undefined;
+  readonly reason: UnsealStateReason | undefined;
+}
+
 /** What is kept of a connection: `null` when it is open and its server has nothing to be kept. */
 type Kept = SessionSnapshot | null;
 
@@ -47,7 +53,7 @@ export function createSealedSessions({
     now,
   });
 
-  const unseal = async (step: StepConnection): Promise<Kept | undefined> => {
+  const unseal = async (step: StepConnection): Promise<Unsealed> => {
     const { connection, principal, slot } = step;
     const { state, reason } = await unsealState(slot, binding(step));
     if (reason !== undefined) emitRefused(connection, reason);
@@ -55,7 +61,8 @@ export function createSealedSessions({
       sessionKey({ connection, principal })
     ];
     // Only `seal` can have written it, perhaps that of an older release.
-    return entry === undefined || entry === null ? entry : parseSessionSnapshot(entry);
+    const kept = entry === undefined || entry === null ? entry : parseSessionSnapshot(entry);
+    return { kept, reason };
   };
 
   const seal = async (step: StepConnection, kept: Kept): Promise<string> => {
@@ -93,20 +100,22 @@ export function createSealedSessions({
   return {
     async open(step, use) {
       const { definition } = step;
-      const before = (await unseal(step)) ?? undefined;
+      const { kept: keptBefore, reason } = await unseal(step);
+      const before = keptBefore ?? undefined;
       const { result, snapshot } = await run(step, definition, before, use);
       if (sessionOptionsOf(definition) === undefined) return { result, isReplacement: false };
       if (snapshot?.kind !== "session") {
         return { result, slot: await seal(step, snapshot ?? null), isReplacement: false };
       }
       const { toolList: _, replacesLost = false, ...kept } = snapshot;
-      return { result, slot: await seal(step, kept), isReplacement: replacesLost };
+      const isReplacement = replacesLost || isOutOfReach(before, reason, definition);
+      return { result, slot: await seal(step, kept), isReplacement };
     },
 
     async call(step, use, { tool, tellLoss }) {
       const { definition } = step;
       const isStateful = sessionOptionsOf(definition) !== undefined;
-      const kept = isStateful ? await unseal(step) : null;
+      const { kept } = isStateful ? await unseal(step) : { kept: null };
       if (kept === undefined || (kept && !isUsable(kept, definition))) return undefined;
       const before = kept?.kind === "session" ? forCall(kept, { tool, tellLoss, now }) : kept;
       const { result, snapshot } = await run(
@@ -122,11 +131,16 @@ export function createSealedSessions({
 
     async end(step) {
       const { connection, definition, principal } = step;
-      const kept = await unseal(step);
+      const { kept } = await unseal(step);
       if (!kept) return;
       const connections = { [connection]: definition };
       const provider = createConnectionProvider({ connections, onEvent: emit, now });
-      await provider.terminate(stateOf(step, kept), { principal });
+      const { results } = await provider.terminate(stateOf(step, kept), { principal });
+      for (const { terminated, status, reason = "refused" } of results) {
+        if (terminated) continue;
+        const answer = status === undefined ? {} : { status };
+        emit({ type: "close-failed", connection, reason, ...answer });
+      }
     },
   };
 }
@@ -144,6 +158,19 @@ function forCall(
 /** Whether a step can go on from it without a handshake that makes a session of its own. */
 function isUsable(snapshot: SessionSnapshot, { options }: McpClientConnection): boolean {
   return snapshot.kind !== "lost" && snapshot.url === new URL(options.url).href;
+}
+
+/**
+ * Whether there was a session that this one takes the place of, although no server has lost it: its time
+ * was over, its key or its URL is another now. Of what belongs to somebody else nothing is said.
+ */
+function isOutOfReach(
+  before: SessionSnapshot | undefined,
+  reason: UnsealStateReason | undefined,
+  definition: McpClientConnection,
+): boolean {
+  if (reason !== undefined) return reason === "expired" || reason === "unknown-key";
+  return before?.kind === "session" && !isUsable(before, definition);
 }
 
 function stateOf(step: StepConnection, snapshot: SessionSnapshot | undefined): { state?: unknown } {

@@ -37,7 +37,12 @@ export interface StepSessions {
   call<T>(
     step: StepConnection,
     use: UseRegistry<T>,
-    call: { readonly tool: string; readonly tellLoss: boolean },
+    call: {
+      readonly tool: string;
+      readonly tellLoss: boolean;
+      /** Whether a store had a session when the connection was opened. */
+      readonly hasSession: boolean;
+    },
   ): Promise<StepUse<T> | undefined>;
   /** Ends the session on its server. */
   end(step: StepConnection): Promise<void>;

@@ -6,7 +6,7 @@ import {
   type McpClientConnection,
   McpSessionError,
 } from "@durable-mcp/ai-sdk";
-import type { SessionStore } from "@durable-mcp/core";
+import type { SessionStore, StoredValue } from "@durable-mcp/core";
 import { withoutRecovery } from "./declared-connections.ts";
 import {
   type StepConnection,
@@ -56,12 +56,12 @@ export function createStoredSessions({
 
   return {
     open: (step, use) => run(step, step.definition, use),
-    async call(step, use) {
-      const loads = refuseLost(store);
+    async call(step, use, { tellLoss, hasSession }) {
+      const loads = storeForCall(store, { tellLoss, hasSession });
       try {
         return await run(step, withoutRecovery(step.definition), use, loads.store);
       } catch (error) {
-        // Another step has lost the session; whoever runs the workflow opens the next one.
+        // Another step has lost the session, or ended it; whoever runs the workflow opens the next one.
         if (loads.hasRefused()) return undefined;
         throw error;
       }
@@ -76,15 +76,26 @@ export function createStoredSessions({
   };
 }
 
-/** The store, in which a session that was lost cannot be loaded: a step would begin another one. */
-function refuseLost(store: SessionStore): { store: SessionStore; hasRefused: () => boolean } {
+/**
+ * The store, in which a session that was lost or ended cannot be loaded: a step would begin another one.
+ * The one that took its place is loaded as such when the call is to tell so.
+ */
+function storeForCall(
+  store: SessionStore,
+  { tellLoss, hasSession }: { tellLoss: boolean; hasSession: boolean },
+): { store: SessionStore; hasRefused: () => boolean } {
   let hasRefused = false;
   const get: SessionStore["get"] = async (key) => {
     const stored = await store.get(key);
     const { snapshot } = (stored?.value ?? {}) as { snapshot?: { kind?: unknown } };
-    if (snapshot?.kind !== "lost") return stored;
-    hasRefused = true;
-    throw new McpSessionError("SESSION_LOST", "The stored session was lost.");
+    const isGone = stored === undefined ? hasSession : snapshot?.kind === "lost";
+    if (isGone) {
+      hasRefused = true;
+      throw new McpSessionError("SESSION_LOST", "The stored session was lost or ended.");
+    }
+    if (stored === undefined || !tellLoss || snapshot?.kind !== "session") return stored;
+    const value = { ...(stored.value as object), snapshot: { ...snapshot, replacesLost: true } };
+    return { ...stored, value: value as StoredValue["value"] };
   };
   return {
     store: {

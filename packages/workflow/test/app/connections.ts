@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import {
   type ConnectionEvent,
   defineMcpClientConnection,
@@ -10,6 +11,8 @@ import { createConnectionSteps, type StepEvent } from "@durable-mcp/workflow/ste
 export interface StepSettings {
   connections: Record<string, McpConnection>;
   events: StepEvent[];
+  /** Seals instead of the usual key, from now on. */
+  key?: string;
 }
 
 // Bundles have copies of this module.
@@ -18,6 +21,11 @@ const settings = globalThis as { workflowTestSettings?: StepSettings };
 export function setStepSettings(connections: Record<string, McpConnection>): StepEvent[] {
   settings.workflowTestSettings = { connections, events: [] };
   return settings.workflowTestSettings.events;
+}
+
+/** Takes the sealing key away from the steps that follow, and gives them another. */
+export function replaceSealingKey(): void {
+  settings.workflowTestSettings!.key = randomBytes(32).toString("base64");
 }
 
 /** In a process of its own the servers come from the environment. */
@@ -36,7 +44,11 @@ const options = {
 
 export const sealed = createConnectionSteps({
   ...options,
-  keys: { current: "a2V5IGZvciB0aGUgdGVzdHMgb2YgdGhlIHdvcmtmbG8" },
+  keys: {
+    get current() {
+      return settings.workflowTestSettings?.key ?? "a2V5IGZvciB0aGUgdGVzdHMgb2YgdGhlIHdvcmtmbG8";
+    },
+  },
 });
 
 export const stored = createConnectionSteps({ ...options, store: createMemoryStore() });

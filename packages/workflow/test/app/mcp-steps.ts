@@ -12,6 +12,18 @@ export async function mcpCall(request: CallRequest) {
 }
 mcpCall.maxRetries = 0;
 
+/** Its process dies where the environment says, before or after the call. */
+export async function fragileCall(request: CallRequest) {
+  "use step";
+  const dieAt = process.env["DIE_AT"]?.split(" ") ?? [];
+  const isIt = dieAt.includes(request.tool);
+  if (isIt && dieAt.includes("before")) process.kill(process.pid, "SIGKILL");
+  const result = await sealed.call(request);
+  if (isIt && dieAt.includes("after")) process.kill(process.pid, "SIGKILL");
+  return result;
+}
+fragileCall.maxRetries = 0;
+
 /** As by somebody who forgot `maxRetries`: the engine repeats what was interrupted. */
 export async function repeatedCall(request: CallRequest) {
   "use step";

@@ -1,9 +1,17 @@
 import { durableConnections, type DurableConnectionsOptions } from "@durable-mcp/workflow";
 import { createHook, sleep } from "workflow";
-import { mcpCall, mcpSessions, repeatedCall, storedCall, storedSessions } from "./mcp-steps.ts";
+import {
+  fragileCall,
+  mcpCall,
+  mcpSessions,
+  repeatedCall,
+  storedCall,
+  storedSessions,
+} from "./mcp-steps.ts";
 
 const sealedSteps = { sessions: mcpSessions, call: mcpCall };
 const repeatedSteps = { sessions: mcpSessions, call: repeatedCall };
+const fragileSteps = { sessions: mcpSessions, call: fragileCall };
 const storedSteps = { sessions: storedSessions, call: storedCall };
 
 /** Calls that are made at once, the next ones when all have answered; or what happens in between. */
@@ -16,6 +24,7 @@ export interface ScriptedRun extends Omit<DurableConnectionsOptions, "steps"> {
   readonly turns: readonly ScriptedTurn[];
   readonly isStored?: boolean;
   readonly isRepeated?: boolean;
+  readonly isFragile?: boolean;
   readonly endsSessions?: boolean;
 }
 
@@ -24,11 +33,13 @@ export async function scripted({
   turns,
   isStored = false,
   isRepeated = false,
+  isFragile = false,
   endsSessions = false,
   ...options
 }: ScriptedRun) {
   "use workflow";
-  const steps = isStored ? storedSteps : isRepeated ? repeatedSteps : sealedSteps;
+  const ownSteps = isFragile ? fragileSteps : isRepeated ? repeatedSteps : sealedSteps;
+  const steps = isStored ? storedSteps : ownSteps;
   const mcp = await durableConnections({ ...options, steps });
   const results: unknown[][] = [];
   for (const turn of turns) {
