@@ -44,7 +44,8 @@ export interface NamedSessions<
   CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
 > {
   /**
-   * Makes a named session now, with its MCP sessions. (`withConnections` makes one on first use.)
+   * Makes a named session now, with its MCP sessions. (`withConnections` makes one on first use.) Two
+   * processes that make one of the same name at once go on in the same.
    *
    * @param options.connections on which. @default all stateful ones
    * @param options.idleTimeoutMs after how long without use it is ended, in milliseconds; when the
