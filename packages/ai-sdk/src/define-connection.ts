@@ -4,8 +4,6 @@ import { clientConnectionSchema } from "./client-connection-schema.ts";
 import type { ConnectionToolSchemas } from "./connection-options.ts";
 import type { StatefulSessionOptions } from "./session-options.ts";
 
-export type { ConnectionContext } from "./connection-options.ts";
-
 /** A declared MCP server. Made by `defineMcpClientConnection`. */
 export interface McpClientConnection<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,

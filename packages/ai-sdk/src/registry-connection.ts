@@ -12,8 +12,8 @@ import { connectionUnavailable, restoreSessionError } from "./connection-error.t
 import type { ConnectionEvent } from "./connection-event.ts";
 import type { ConnectionTelemetry, NoteDetails } from "./connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
+import type { ConnectionContext } from "./connection-options.ts";
 import {
-  type ConnectionContext,
   connectTimeoutMs,
   isStateful,
   type McpClientConnection,
@@ -29,6 +29,8 @@ import { createOperationTracer, type TraceOperation } from "./operation-tracer.t
 import { watchClientVersion } from "./peer-version.ts";
 import { withTraceContext } from "./trace-context.ts";
 import { ping } from "./ping-session.ts";
+import { untilAborted } from "./until-aborted.ts";
+import { withSessionErrors } from "./with-session-errors.ts";
 
 /** One connection in one step. */
 export interface RegistryConnection {
@@ -207,7 +209,7 @@ export function createRegistryConnection({
     try {
       const start = { ...startContext, reason, client: withSessionErrors(client, restoreError) };
       // Not every hook heeds its signal, and what it prepares after the step nobody would save.
-      await Promise.race([onStart!(start), rejectOnAbort(signal)]);
+      await untilAborted(Promise.resolve(onStart!(start)), signal);
     } finally {
       await client.close();
     }
@@ -304,33 +306,4 @@ export function createRegistryConnection({
     },
   };
   return connection;
-}
-
-async function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) {
-    await new Promise((resolve) => {
-      signal.addEventListener("abort", resolve, { once: true });
-    });
-  }
-  throw signal.reason;
-}
-
-/** The client, with errors that come from the session fetch as `McpSessionError`. */
-export function withSessionErrors(
-  client: MCPClient,
-  restoreError: (error: unknown) => unknown,
-): MCPClient {
-  return new Proxy(client, {
-    get(target, key) {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== "function") return value;
-      return (...args: unknown[]) => {
-        const result: unknown = value.apply(target, args);
-        if (!(result instanceof Promise)) return result;
-        return result.catch((error: unknown) => {
-          throw restoreError(error);
-        });
-      };
-    },
-  });
 }
