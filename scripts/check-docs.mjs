@@ -253,7 +253,7 @@ function checkReference() {
         .filter((word) => word !== "type");
       const exported = [...lists, ...inPlace];
       const folder = `packages/${dirname(entry)}`;
-      const sources = globSync("*.ts", { cwd: join(root, folder) }).map((file) =>
+      const sources = globSync("**/*.ts", { cwd: join(root, folder) }).map((file) =>
         read(`${folder}/${file}`),
       );
       const fields = exported.flatMap((type) => fieldsOf(type, sources.join("\n")));
@@ -265,7 +265,7 @@ function checkReference() {
     .concat("ai-sdk/src/durable-session-event.ts")
     .flatMap(typesIn);
   expectNames("docs/reference/events.md", new Set(events));
-  expectNames("docs/reference/server.md", new Set(typesIn("server/src/server-event.ts")));
+  expectNames("docs/reference/server.md", new Set(typesIn("server/src/base/server-event.ts")));
   return count;
 }
 

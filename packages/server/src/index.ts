@@ -2,23 +2,23 @@ export {
   createSessionHandler,
   type DrainOptions,
   type SessionHandler,
-} from "./create-session-handler.ts";
+} from "./http/create-session-handler.ts";
 export type {
   AnswerKind,
   ConnectableServer,
   CreateServer,
   ServerSession,
-} from "./server-session.ts";
-export type { ServerSessionEvent } from "./server-event.ts";
+} from "./live/server-session.ts";
+export type { ServerSessionEvent } from "./base/server-event.ts";
 export type {
   AnsweredClient,
   EventBounds,
   SessionHandlerOptions,
   SessionLimits,
-} from "./session-handler-options.ts";
-export type { OnStateConflict, StateConflict } from "./shared-state.ts";
+} from "./live/session-handler-options.ts";
+export type { OnStateConflict, StateConflict } from "./state/shared-state.ts";
 export {
   type FetchHandler,
   wrapFetchHandler,
   type WrapFetchHandlerOptions,
-} from "./wrap-fetch-handler.ts";
+} from "./http/wrap-fetch-handler.ts";

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { createReplicas } from "../../test/replicas.ts";
+
+test.each(["sse", "json"] as const)("serves a session, answers as %s", async (answers) => {
+  const { client } = createReplicas().start({ answers });
+  const id = await client.initialize();
+  expect(await client.call(id, "add", { text: "a" })).toMatchObject({ text: "1 notes" });
+  expect(await client.call(id, "list")).toMatchObject({ text: "a" });
+});
+
+test("restores a session under its own id, state and all", async () => {
+  const replicas = createReplicas();
+  const before = replicas.start();
+  const id = await before.client.initialize();
+  await before.client.call(id, "add", { text: "a" });
+  await before.client.post(id, { id: 5, method: "logging/setLevel", params: { level: "error" } });
+  const params = { uri: "notes://all" };
+  await before.client.post(id, { id: 6, method: "resources/subscribe", params });
+
+  replicas.lines.length = 0;
+  const after = replicas.start();
+  expect(await after.client.call(id, "add", { text: "b" })).toMatchObject({
+    text: "2 notes",
+    sessionId: id,
+  });
+  expect(replicas.lines).toEqual(["initialized", "level error", "subscribed notes://all"]);
+  expect(replicas.events.map(({ type }) => type)).toEqual(["started", "restored"]);
+});
+
+test("sees on one replica what another changed", async () => {
+  const replicas = createReplicas();
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  for (const [index, text] of ["a", "b", "c", "d"].entries()) {
+    await [one, two][index % 2]!.client.call(id, "add", { text });
+  }
+  expect(await one.client.call(id, "list")).toMatchObject({ text: "a,b,c,d" });
+
+  replicas.lines.length = 0;
+  await one.client.post(id, { id: 5, method: "logging/setLevel", params: { level: "error" } });
+  await two.client.call(id, "list");
+  expect(replicas.lines).toEqual(["level error", "level error"]);
+});
+
+test("ends a session on all replicas", async () => {
+  const replicas = createReplicas();
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  await two.client.call(id, "list");
+  expect((await one.client.end(id)).status).toBe(200);
+  expect(await two.client.call(id, "list")).toMatchObject({ status: 404 });
+  expect(await one.client.call(id, "list")).toMatchObject({ status: 404 });
+  expect(two.handler.liveSessions).toBe(0);
+  expect((await replicas.store.list({ limit: 100 })).records.map(({ key }) => key)).toEqual(
+    expect.not.arrayContaining([expect.stringContaining('"session"')]),
+  );
+});

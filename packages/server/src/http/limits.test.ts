@@ -1,0 +1,247 @@
+import { expect, test } from "vitest";
+import { InitializeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { createNotesServer } from "../../test/notes-server.ts";
+import { createRawClient, readMessages } from "../../test/raw-client.ts";
+import { createReplicas } from "../../test/replicas.ts";
+
+const hang = (id: number) => ({
+  id,
+  method: "tools/call",
+  params: { name: "hang", arguments: {} },
+});
+const types = (events: readonly { type: string }[]) => events.map(({ type }) => type);
+
+test("a body that is too large gets 413, also without a length", async () => {
+  const { client, handler } = createReplicas({ limits: { bodyBytes: 500 } }).start();
+  const id = await client.initialize();
+  expect(await client.call(id, "add", { text: "x".repeat(600) })).toMatchObject({ status: 413 });
+  const body = new ReadableStream({
+    pull(controller) {
+      controller.enqueue(new Uint8Array(100));
+    },
+  });
+  const request = new Request("http://localhost/mcp", {
+    method: "POST",
+    headers: { accept: "application/json, text/event-stream", "content-type": "application/json" },
+    body,
+    duplex: "half",
+  } as RequestInit);
+  expect((await handler(request)).status).toBe(413);
+});
+
+test("a state that grows too large is an error of the call, and is not stored", async () => {
+  const { client } = createReplicas({ limits: { stateBytes: 100 } }).start();
+  const id = await client.initialize();
+  const answer = await client.call(id, "add", { text: "x".repeat(200) });
+  expect(answer.error?.data?.code).toBe("STATE_INVALID");
+  expect(await client.call(id, "list")).toMatchObject({ text: "" });
+});
+
+test("more requests at once than allowed get 429", async () => {
+  const { client } = createReplicas({ limits: { requestsPerSession: 2 } }).start();
+  const id = await client.initialize();
+  const [one, two, three] = await Promise.all([1, 2, 3].map((n) => client.post(id, hang(n))));
+  expect([one, two, three].map((answer) => answer!.status).toSorted((a, b) => a - b)).toEqual([
+    200, 200, 429,
+  ]);
+});
+
+test("more streams at once than allowed get 429, until one ends", async () => {
+  const { client } = createReplicas({ limits: { streamsPerSession: 1 } }).start();
+  const id = await client.initialize();
+  const first = await client.get(id);
+  expect(first.status).toBe(200);
+  const second = await client.get(id);
+  expect([second.status, second.headers.get("retry-after")]).toEqual([429, "5"]);
+  await first.body?.cancel();
+  await expect.poll(async () => (await client.get(id)).status).toBe(200);
+});
+
+test("the least recently used session leaves memory and comes back", async () => {
+  const replicas = createReplicas({ limits: { liveSessions: 2 } });
+  const { client, handler } = replicas.start();
+  const ids = [await client.initialize(), await client.initialize()];
+  await client.call(ids[0], "add", { text: "a" });
+  ids.push(await client.initialize());
+  expect(handler.liveSessions).toBe(2);
+  expect(types(replicas.events)).toEqual(["started", "started", "evicted", "started"]);
+  expect(await client.call(ids[0], "list")).toMatchObject({ text: "a" });
+  expect(await client.call(ids[1], "list")).toMatchObject({ text: "" });
+  expect(types(replicas.events).slice(4)).toEqual(["evicted", "restored"]);
+});
+
+test("when no session is idle a further one gets 503", async () => {
+  const replicas = createReplicas({ limits: { liveSessions: 1 } });
+  const { client } = replicas.start();
+  const id = await client.initialize();
+  await client.post(id, hang(1));
+  await expect(client.initialize()).rejects.toThrow("503");
+  expect(types(replicas.events)).not.toContain("evicted");
+});
+
+test("a request id that is in flight is refused, not crossed", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  await client.post(id, hang(1));
+  expect(await client.call(id, "list", {}, 1)).toMatchObject({ status: 409 });
+  // The number and the text are two ids.
+  expect(await client.call(id, "list", {}, "1")).toMatchObject({ status: 200 });
+  // In a batch neither does what came along with it run.
+  const batch = [
+    { id: 9, method: "tools/call", params: { name: "add", arguments: { text: "a" } } },
+    hang(1),
+  ];
+  expect((await client.post(id, batch)).status).toBe(409);
+  expect(await client.call(id, "list", {}, 9)).toMatchObject({ text: "" });
+});
+
+test("what a session keeps of its client is bounded", async () => {
+  const { client } = createReplicas().start();
+  await expect(
+    client.initialize({ experimental: { x: { y: "x".repeat(70_000) } } }),
+  ).rejects.toThrow("413");
+  const id = await client.initialize();
+  expect(await client.call(id, "list", {}, "x".repeat(257))).toMatchObject({ status: 400 });
+  const subscribe = async (uri: string) => {
+    const params = { uri };
+    const response = await client.post(id, {
+      id: uri.slice(0, 9),
+      method: "resources/subscribe",
+      params,
+    });
+    return (await readMessages(response)).at(-1)?.message.error?.data?.code;
+  };
+  expect(await subscribe(`a://${"x".repeat(60_000)}`)).toBeUndefined();
+  expect(await subscribe(`b://${"x".repeat(60_000)}`)).toBe("STATE_INVALID");
+});
+
+test("a server that refuses initialize says so, and leaves no session", async () => {
+  const replicas = createReplicas();
+  const { client } = replicas.start({
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      mcp.server.setRequestHandler(InitializeRequestSchema, () => {
+        throw new Error("not you");
+      });
+      return mcp;
+    },
+  });
+  const response = await client.post(undefined, {
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "", version: "" },
+    },
+  });
+  const [answer] = await readMessages(response);
+  expect(answer?.message.error?.message).toContain("not you");
+  expect((await replicas.store.list({ limit: 10 })).records).toEqual([]);
+});
+
+test.each([
+  ["no JSON", "{", {}, 400],
+  ["no JSON-RPC", { id: 1 }, {}, 400],
+  ["another media type", { jsonrpc: "2.0" }, { "content-type": "text/plain" }, 415],
+  ["an Accept that leaves out SSE", { jsonrpc: "2.0" }, { accept: "application/json" }, 406],
+])("%s is refused and leaves nothing behind", async (_, body, headers, status) => {
+  const replicas = createReplicas();
+  const { client } = replicas.start();
+  const id = await client.initialize();
+  const before = (await replicas.store.list({ limit: 100 })).records.length;
+  const response = await client.send("POST", { "mcp-session-id": id, ...headers }, body);
+  expect(response.status).toBe(status);
+  expect((await replicas.store.list({ limit: 100 })).records).toHaveLength(before);
+});
+
+test("requests without a session, and other methods, get clear answers", async () => {
+  const { client } = createReplicas().start();
+  expect((await client.post(undefined, { id: 1, method: "tools/list" })).status).toBe(400);
+  expect((await client.get(undefined)).status).toBe(400);
+  expect((await client.end(undefined)).status).toBe(400);
+  const put = await client.send("PUT", {});
+  expect([put.status, put.headers.get("allow")]).toEqual([405, "GET, POST, DELETE"]);
+  const id = await client.initialize();
+  expect((await client.get(id, undefined, { "mcp-protocol-version": "1999-01-01" })).status).toBe(
+    400,
+  );
+});
+
+test.each([
+  ["localhost", undefined, {}, 200],
+  ["127.0.0.1:3000", "http://localhost:3000", {}, 200],
+  ["[::1]:3000", undefined, {}, 200],
+  ["evil.example", undefined, {}, 403],
+  ["localhost.evil.example", undefined, {}, 403],
+  ["localhost:3000", "http://evil.example", {}, 403],
+  ["localhost:3000", "null", {}, 403],
+  ["mcp.example", "https://mcp.example", { allowedHosts: ["mcp.example"] }, 200],
+  ["localhost", undefined, { allowedHosts: ["mcp.example"] }, 403],
+  ["mcp.example", "https://app.example", { allowedHosts: ["mcp.example"] }, 403],
+  [
+    "mcp.example",
+    "https://app.example",
+    { allowedHosts: ["mcp.example"], allowedOrigins: ["https://app.example"] },
+    200,
+  ],
+  ["mcp.example:8443", "https://mcp.example:8443", { allowedHosts: ["mcp.example:8443"] }, 200],
+  ["mcp.example:8443", "https://mcp.example:1", { allowedHosts: ["mcp.example:8443"] }, 403],
+  ["mcp.example", undefined, { allowedHosts: ["MCP.Example"] }, 200],
+  ["MCP.example", "https://mcp.example", { allowedHosts: ["mcp.EXAMPLE"] }, 200],
+  ["anything", "https://anything", { allowedHosts: "any" }, 200],
+] as const)("Host %s, Origin %s, %o: %i", async (host, origin, options, status) => {
+  const { handler } = createReplicas().start(options);
+  const headers = { host, ...(origin !== undefined && { origin }) };
+  const client = createRawClient(handler, headers);
+  const outcome = await client.initialize().then(
+    () => 200,
+    (error: Error) => Number(error.message.slice(-3)),
+  );
+  expect(outcome).toBe(status);
+});
+
+test("a call whose state could not be stored is in flight no longer, in JSON too", async () => {
+  const { client } = createReplicas({ answers: "json", limits: { stateBytes: 100 } }).start();
+  const id = await client.initialize();
+  const answer = await client.call(id, "add", { text: "x".repeat(200) }, 5);
+  expect(answer.error?.data?.code).toBe("STATE_INVALID");
+  expect(await client.call(id, "list", {}, 5)).toMatchObject({ status: 200 });
+});
+
+test("of two requests with one id that come at once only one runs", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  const answers = await Promise.all([
+    client.post(id, [hang(1), hang(2)]),
+    client.post(id, hang(1)),
+  ]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+  expect((await client.post(id, [hang(3), hang(3)])).status).toBe(409);
+  expect((await client.post(id, hang(3))).status).toBe(200);
+});
+
+test("a malformed initialize within a session does not end it", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  await readMessages(await client.post(id, { id: 9, method: "initialize", params: {} }));
+  expect(await client.call(id, "list")).toMatchObject({ status: 200 });
+});
+
+/** A client's answer to a question that a live session in another process asked, so it says. */
+const answerTo = (process: number, text = "") => ({ id: `process${process}.1`, result: { text } });
+
+test("what a client leaves for other processes is bounded, whoever it names", async () => {
+  const replicas = createReplicas();
+  const { client } = replicas.start();
+  const id = await client.initialize();
+  expect((await client.post(id, answerTo(0, "x".repeat(300_000)))).status).toBe(202);
+  expect((await client.post(id, answerTo(0, "x".repeat(300_000)))).status).toBe(429);
+  for (let process = 1; process < 16; process += 1) {
+    expect((await client.post(id, answerTo(process))).status).toBe(202);
+  }
+  const refused = await client.post(id, answerTo(16));
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "1"]);
+  expect(replicas.events.filter(({ type }) => type === "refused")).toHaveLength(2);
+  expect(await client.call(id, "add", { text: "a" })).toMatchObject({ status: 200 });
+});

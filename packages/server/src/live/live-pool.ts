@@ -1,0 +1,117 @@
+import type { LiveSession } from "./live-session.ts";
+import type { EmitServerEvent } from "../base/server-event.ts";
+import { fingerprint } from "../base/session-id.ts";
+
+/** The sessions that have a server in this process. */
+export interface LivePool {
+  /**
+   * The session's server, built if there is none. It stays until `release`.
+   * @throws {PoolFull} when there is no room, and nothing idle to make some
+   */
+  use(hash: string, build: () => Promise<LiveSession>): Promise<UsedSession>;
+  /** Closes a session's server, whatever it does. */
+  close(hash: string): Promise<void>;
+  closeAll(): Promise<void>;
+  readonly hashes: string[];
+  readonly size: number;
+  /** Calls and listening streams of all sessions. */
+  readonly uses: number;
+}
+
+export interface UsedSession {
+  readonly live: LiveSession;
+  readonly release: () => void;
+}
+
+/** There is no room for another live session. */
+export class PoolFull extends Error {}
+
+interface Entry {
+  readonly live: Promise<LiveSession>;
+  current?: LiveSession;
+  /** Requests and streams that need it now. */
+  uses: number;
+}
+
+function usesOf(entry: Entry): number {
+  return entry.uses + (entry.current?.requestsInFlight ?? 0);
+}
+
+/** At most `maxSessions`; the one that was used longest ago makes room, if it is idle. */
+export function createLivePool(maxSessions: number, emit: EmitServerEvent): LivePool {
+  // A Map keeps the order of insertion: the first is the least recently used.
+  const entries = new Map<string, Entry>();
+
+  async function drop(hash: string, entry: Entry): Promise<void> {
+    if (entries.get(hash) === entry) entries.delete(hash);
+    const closed = entry.live
+      .catch(() => undefined)
+      .then((live) => live?.close())
+      .catch((error: unknown) => emit({ type: "failed", error }));
+    // One that is still being built is closed once it is there, and nobody waits for that.
+    if (entry.current) await closed;
+  }
+
+  function makeRoom(): void {
+    if (entries.size < maxSessions) return;
+    for (const [hash, entry] of entries) {
+      if (usesOf(entry) > 0) continue;
+      emit({ type: "evicted", session: fingerprint(hash) });
+      void drop(hash, entry);
+      return;
+    }
+    throw new PoolFull("No room for another live session.");
+  }
+
+  function enter(hash: string, build: () => Promise<LiveSession>): Entry {
+    const known = entries.get(hash);
+    if (known) {
+      entries.delete(hash);
+      entries.set(hash, known);
+      return known;
+    }
+    makeRoom();
+    const entry: Entry = { live: build(), uses: 0 };
+    entries.set(hash, entry);
+    entry.live.then(
+      (live) => (entry.current = live),
+      () => {},
+    );
+    return entry;
+  }
+
+  return {
+    use: async (hash, build) => {
+      const entry = enter(hash, build);
+      entry.uses += 1;
+      let isUsed = true;
+      const release = () => {
+        if (isUsed) entry.uses -= 1;
+        isUsed = false;
+      };
+      try {
+        return { live: await entry.live, release };
+      } catch (error) {
+        release();
+        if (entries.get(hash) === entry) entries.delete(hash);
+        throw error;
+      }
+    },
+    close: async (hash) => {
+      const entry = entries.get(hash);
+      if (entry) await drop(hash, entry);
+    },
+    closeAll: async () => {
+      await Promise.all([...entries].map(([hash, entry]) => drop(hash, entry)));
+    },
+    get hashes() {
+      return [...entries.keys()];
+    },
+    get size() {
+      return entries.size;
+    },
+    get uses() {
+      return [...entries.values()].reduce((sum, entry) => sum + usesOf(entry), 0);
+    },
+  };
+}

@@ -1,0 +1,178 @@
+import { expect, test } from "vitest";
+import { readMessages, takeEventId, takeEvents, whenListening } from "../../test/raw-client.ts";
+import { createReplicas } from "../../test/replicas.ts";
+
+const toolCall = (id: string | number, name: string, args: object = {}) => ({
+  id,
+  method: "tools/call",
+  params: { name, arguments: args },
+});
+
+test("gives a stored answer to a client that resumes on another replica", async () => {
+  const replicas = createReplicas();
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  const broken = await one.client.post(id, toolCall(7, "wait", { ms: 60 }));
+  const first = await takeEventId(broken);
+
+  const rest = await readMessages(await two.client.get(id, first));
+  expect(rest.map(({ message }) => message.id)).toEqual([7]);
+  expect(rest[0]?.message.result?.content?.[0]?.text).toBe("waited");
+  // Once more, after the answer is stored, from both.
+  expect(await readMessages(await one.client.get(id, first))).toEqual(rest);
+  // There is no more, and the client is told not to come back for it.
+  expect((await two.client.get(id, rest[0]!.eventId)).status).toBe(204);
+});
+
+test("a resumed stream that breaks can be resumed in turn", async () => {
+  const replicas = createReplicas();
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  const first = await takeEventId(await one.client.post(id, toolCall(7, "wait", { ms: 100 })));
+  const second = await takeEventId(await two.client.get(id, first));
+  const rest = await readMessages(await one.client.get(id, second));
+  expect(rest.map(({ message }) => message.id)).toEqual([7]);
+});
+
+test("goes on with the messages before the answer where the client left", async () => {
+  const replicas = createReplicas();
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  // The tool closes its stream after the first message, as servers may that let clients poll.
+  const started = await readMessages(
+    await one.client.post(id, toolCall(7, "report", { steps: 3 })),
+  );
+  expect(started.map(({ message }) => message.params?.["data"])).toEqual(["step 1"]);
+  const rest = await readMessages(await two.client.get(id, started[0]!.eventId));
+  expect(rest.map(({ message }) => message.params?.["data"] ?? message.id)).toEqual([
+    "step 2",
+    "step 3",
+    7,
+  ]);
+});
+
+test("tells a client whose call died with a replica that the outcome is unknown", async () => {
+  const replicas = createReplicas({ leaseMs: 300 });
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  const first = await takeEventId(await one.client.post(id, toolCall("x", "hang")));
+  one.kill();
+  const [answer] = await readMessages(await two.client.get(id, first));
+  expect(answer?.message).toMatchObject({
+    id: "x",
+    error: { data: { code: "OUTCOME_UNKNOWN" } },
+  });
+  expect(replicas.events).toContainEqual({
+    type: "outcome-unknown",
+    session: expect.stringMatching(/^[\w-]{8}$/),
+  });
+  // The same answer for whoever asks again, and the id may be used again.
+  const again = await readMessages(await two.client.get(id, first));
+  expect(again[0]?.message).toEqual(answer?.message);
+  expect(await two.client.call(id, "add", { text: "a" }, "x")).toMatchObject({ text: "1 notes" });
+});
+
+test("takes a request id again that died with a replica", async () => {
+  const replicas = createReplicas({ leaseMs: 1_000 });
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  await takeEventId(await one.client.post(id, toolCall("x", "hang")));
+  expect(await two.client.call(id, "list", {}, "x")).toMatchObject({ status: 409 });
+  one.kill();
+  await expect
+    .poll(async () => (await two.client.call(id, "list", {}, "x")).status, { timeout: 5_000 })
+    .toBe(200);
+});
+
+test("says that the outcome is unknown when the answer is kept no longer", async () => {
+  const replicas = createReplicas({ events: { maxAnswers: 0 } });
+  const { client } = replicas.start();
+  const id = await client.initialize();
+  const first = await takeEventId(await client.post(id, toolCall(7, "add", { text: "a" })));
+  await client.call(id, "list");
+  const [answer] = await readMessages(await client.get(id, first));
+  expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
+});
+
+test("keeps no more of a stream than it may, and the answer rather than what came before", async () => {
+  const replicas = createReplicas({ events: { maxEvents: 3 } });
+  const { client } = replicas.start();
+  const id = await client.initialize();
+  const call = client.post(id, toolCall(7, "report", { steps: 10 }));
+  const first = await takeEventId(await call);
+  await expect.poll(async () => (await client.call(id, "list", {}, 7)).status).toBe(200);
+  const other = client.post(id, toolCall(8, "report", { steps: 10 }));
+  const second = await takeEventId(await other);
+  await expect
+    .poll(async () => {
+      const rest = await readMessages(await client.get(id, second));
+      return rest.map(({ message }) => message.params?.["data"] ?? message.id);
+    })
+    .toEqual(["step 9", "step 10", 8]);
+  // What the first id named is not the client's any more: it has used the request id again.
+  expect((await client.get(id, first)).status).toBe(204);
+});
+
+test("refuses event ids of another session, and such that it never gave out", async () => {
+  const replicas = createReplicas();
+  const { client } = replicas.start();
+  const [mine, other] = [await client.initialize(), await client.initialize()];
+  const event = await takeEventId(await client.post(other, toolCall(7, "list")));
+  expect((await client.get(other, event)).status).toBe(200);
+  expect((await client.get(mine, event)).status).toBe(400);
+  const parts = event.split(".");
+  for (const forged of ["%", "x", parts.with(2, "AAAA").join("."), `${event}.1`]) {
+    expect((await client.get(mine, forged)).status).toBe(400);
+  }
+  expect((await client.get(undefined, event)).status).toBe(400);
+});
+
+test("a listening stream gets what any replica says, and goes on where it broke", async () => {
+  const replicas = createReplicas();
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  const seen = takeEvents(await whenListening(await one.client.get(id)), 2);
+  await one.client.call(id, "announce");
+  await two.client.call(id, "announce");
+  const events = await seen;
+  expect(events.map(({ message }) => message.method)).toEqual([
+    "notifications/resources/list_changed",
+    "notifications/resources/list_changed",
+  ]);
+  await two.client.call(id, "announce");
+  const more = await takeEvents(await two.client.get(id, events[0]!.eventId), 2);
+  expect(more[0]?.eventId).toBe(events[1]?.eventId);
+});
+
+test("a handler can end the listening stream, for its client to come back", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  const listening = await whenListening(await client.get(id));
+  await client.call(id, "hang_up");
+  expect(await listening.text()).toContain("id: ");
+});
+
+test("each message goes to one listening stream; another takes over when that one ends", async () => {
+  const replicas = createReplicas();
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  const older = takeEvents(await whenListening(await one.client.get(id)), 1);
+  const newer = takeEvents(await whenListening(await two.client.get(id)), 1);
+  await one.client.call(id, "announce");
+  const [first] = await newer;
+  // The older one missed what the newer one got, and gets what comes once that one is gone.
+  const said = setInterval(() => void one.client.call(id, "announce"), 30);
+  const [second] = await older.finally(() => clearInterval(said));
+  expect(second?.eventId).not.toBe(first?.eventId);
+});
+
+test("the first listening stream gets what was said before it, and a second one does not", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  await client.call(id, "announce");
+  const first = await takeEvents(await client.get(id), 1);
+  expect(first[0]?.message.method).toBe("notifications/resources/list_changed");
+  await client.call(id, "announce");
+  const [second] = await takeEvents(await client.get(id), 1);
+  expect(second?.eventId).not.toBe(first[0]?.eventId);
+});
