@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
-import { compileCache } from "./packages/e2e/src/compile-cache.ts";
+import { compileCache } from "./packages/e2e/src/processes/compile-cache.ts";
 
 // Workspace packages resolve to their source; the rest are Vite's own defaults, which a list of ours replaces.
 const conditions = ["@durable-mcp/source", "module", "node", "development|production"];

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { openFixture } from "../../e2e/src/stdio-fixture.ts";
+import { openFixture } from "../../e2e/src/stdio/stdio-fixture.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 
 /** Calls a tool as an agent does. */

@@ -1,5 +1,5 @@
 import { startNotebookProgram } from "../servers/fixture-server.ts";
-import { packageBin, packageFile } from "../servers/package-bin.ts";
+import { packageBin, packageFile } from "../processes/package-bin.ts";
 import { startServerProcess } from "../servers/server-process.ts";
 import {
   digits,
@@ -8,7 +8,7 @@ import {
   notebookLike,
   onlyTheSession,
   type StatefulServer,
-} from "../stateful-servers.ts";
+} from "../stateful/stateful-servers.ts";
 import { extraPackages, extraProgram } from "./extra-packages.ts";
 import { type MatrixServer, notFound, same } from "./matrix-server.ts";
 import {

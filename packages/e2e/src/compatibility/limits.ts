@@ -1,7 +1,7 @@
 import type { ClientName } from "../clients/index.ts";
 import { type ScenarioName, scenarioNames } from "./matrix-server.ts";
-import type { MatrixRow } from "./page.ts";
 import type { Observation } from "./scenarios.ts";
+import type { MatrixRow } from "./visit-server.ts";
 
 interface Consequence {
   seen: RegExp;

@@ -8,9 +8,9 @@ import { fileURLToPath } from "node:url";
 import { clientNames } from "../clients/index.ts";
 import { installExtraPackages } from "./extra-packages.ts";
 import { extraServers } from "./extra-servers.ts";
-import { type MatrixRow, renderPage } from "./page.ts";
+import { renderPage } from "./page.ts";
 import { presentServers } from "./present-servers.ts";
-import { visitServer } from "./visit-server.ts";
+import { type MatrixRow, visitServer } from "./visit-server.ts";
 
 /** Some servers wait more than they work; two at a time keep two cores busy. */
 const serversAtOnce = 2;

@@ -1,7 +1,7 @@
 import type { ClientName } from "../clients/index.ts";
 import type { FixtureServer } from "../servers/fixture-server.ts";
 import type { TestServer } from "../servers/server-process.ts";
-import type { StatefulServer } from "../stateful-servers.ts";
+import type { StatefulServer } from "../stateful/stateful-servers.ts";
 
 /** How a server keeps sessions, which decides what it can do for a client. */
 type ServerKind =

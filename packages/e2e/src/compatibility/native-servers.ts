@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packageFile } from "../servers/package-bin.ts";
+import { packageFile } from "../processes/package-bin.ts";
 import { startServerProcess, type TestServer } from "../servers/server-process.ts";
 import { extraPackages } from "./extra-packages.ts";
 

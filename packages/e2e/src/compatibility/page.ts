@@ -1,19 +1,11 @@
 import { cpus } from "node:os";
-import { packageManifest } from "../servers/package-bin.ts";
+import { packageManifest } from "../processes/package-bin.ts";
 import { type ClientName, clientNames } from "../clients/index.ts";
 import { extraPackages } from "./extra-packages.ts";
-import { type MatrixServer, type ScenarioName, scenarioNames } from "./matrix-server.ts";
+import { type ScenarioName, scenarioNames } from "./matrix-server.ts";
 import { describeRefusal } from "./refusal.ts";
 import { describeLimits } from "./limits.ts";
-import type { ServerReport } from "./visit-server.ts";
-
-/** A server of the matrix with what was seen of it. */
-export interface MatrixRow {
-  server: MatrixServer;
-  report: ServerReport;
-  /** Its packages come from the matrix's own folder. */
-  extra: boolean;
-}
+import type { MatrixRow, ServerReport } from "./visit-server.ts";
 
 const clientPackages: Partial<Record<ClientName, string>> = {
   "@ai-sdk/mcp 2": "@ai-sdk/mcp",

@@ -1,6 +1,11 @@
 import { startSdkV1SingleTransportServer } from "../servers/sdk-v1-single-transport.ts";
 import { startSdkV2ModernOnlyServer, startSdkV2StatelessServer } from "../servers/sdk-v2.ts";
-import { echoCall, notebookLike, onlyTheSession, statefulServers } from "../stateful-servers.ts";
+import {
+  echoCall,
+  notebookLike,
+  onlyTheSession,
+  statefulServers,
+} from "../stateful/stateful-servers.ts";
 import { type MatrixServer, notFound, same } from "./matrix-server.ts";
 
 type MatrixPart = Pick<MatrixServer, "packages" | "refusals" | "note">;

@@ -1,13 +1,13 @@
-import { wrongAnswers } from "../call-outcomes.ts";
+import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import type { ClientName } from "../clients/index.ts";
-import type { CountingProxy, SeenRequest } from "../counting-proxy.ts";
-import { overlappingCalls } from "../overlapping-calls.ts";
-import { runStep, runStepsAtOnce, startStep, type StepRun } from "../run-step.ts";
+import type { CountingProxy, SeenRequest } from "../wire/counting-proxy.ts";
+import { overlappingCalls } from "../stateful/overlapping-calls.ts";
+import { runStep, runStepsAtOnce, startStep } from "../steps/run-step.ts";
 import type { FixtureServer } from "../servers/fixture-server.ts";
 import type { TestServer } from "../servers/server-process.ts";
-import { sessionIdOf } from "../session-id-canary.ts";
-import type { ExpectedCall } from "../stateful-servers.ts";
-import type { StepError } from "../step-protocol.ts";
+import { sessionIdOf } from "../steps/session-id-canary.ts";
+import type { ExpectedCall } from "../stateful/stateful-servers.ts";
+import type { StepError, StepRun } from "../steps/step-protocol.ts";
 import type { MatrixServer, ScenarioName } from "./matrix-server.ts";
 import { endSession, neverGiven } from "./refusal.ts";
 

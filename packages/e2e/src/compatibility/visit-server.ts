@@ -1,5 +1,5 @@
 import type { ClientName } from "../clients/index.ts";
-import { startCountingProxy } from "../counting-proxy.ts";
+import { startCountingProxy } from "../wire/counting-proxy.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import {
   expectedOutcome,
@@ -30,6 +30,14 @@ export interface ServerReport {
   seen: Map<ClientName, Map<ScenarioName, Observation>>;
   /** Where this differs from what was expected, a line each. */
   surprises: string[];
+}
+
+/** A server of the matrix with what was seen of it. */
+export interface MatrixRow {
+  server: MatrixServer;
+  report: ServerReport;
+  /** Its packages come from the matrix's own folder. */
+  extra: boolean;
 }
 
 /** Starts a server, runs all scenarios with these clients, one after the other, and stops it. */

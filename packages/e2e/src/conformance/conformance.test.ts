@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { ClientName } from "./conformance-client.ts";
+import type { ClientName } from "./clients/index.ts";
 import { findExpected } from "./expected-failures.ts";
-import { type Mode, modes } from "./modes.ts";
+import { type Mode, modes } from "./program/modes.ts";
 import { type ScenarioResult, runScenario, runSuite } from "./run-scenario.ts";
 import { parseScenarioList, type Scenario, scenarios } from "./scenarios.ts";
 import { judge } from "./verdict.ts";

@@ -1,4 +1,4 @@
-import type { ClientName } from "./conformance-client.ts";
+import type { ClientName } from "./clients/index.ts";
 
 /** Checks that a client does not pass, in any mode, and why. */
 export interface ExpectedFailure {

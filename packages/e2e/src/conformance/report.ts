@@ -1,6 +1,6 @@
-import { clientNames, type ClientName } from "./conformance-client.ts";
+import { clientNames, type ClientName } from "./clients/index.ts";
 import type { ExpectedFailure } from "./expected-failures.ts";
-import { modes } from "./modes.ts";
+import { modes } from "./program/modes.ts";
 import type { ScenarioResult, ScenarioRun } from "./run-scenario.ts";
 import { scenarios } from "./scenarios.ts";
 import type { Verdict } from "./verdict.ts";

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { compileCache } from "../compile-cache.ts";
-import { packageBin } from "../servers/package-bin.ts";
-import type { ClientName } from "./conformance-client.ts";
-import type { Mode } from "./modes.ts";
+import { compileCache } from "../processes/compile-cache.ts";
+import { packageBin } from "../processes/package-bin.ts";
+import type { ClientName } from "./clients/index.ts";
+import type { Mode } from "./program/modes.ts";
 import type { Scenario } from "./scenarios.ts";
 
 export interface ScenarioResult {
@@ -39,7 +39,7 @@ export interface ScenarioRun {
   timeoutMs?: number;
 }
 
-const program = fileURLToPath(new URL("./client-program.ts", import.meta.url));
+const program = fileURLToPath(new URL("./program/client-program.ts", import.meta.url));
 const retryCheck = "client-sse-retry-timing";
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { expectedFailures, findExpected } from "./expected-failures.ts";
-import { modes } from "./modes.ts";
+import { modes } from "./program/modes.ts";
 import { renderExpected, summarize } from "./report.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 import { parseScenarioList, scenarios } from "./scenarios.ts";

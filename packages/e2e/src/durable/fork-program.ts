@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { compileCache, keepCompiled } from "../compile-cache.ts";
+import { compileCache, keepCompiled } from "../processes/compile-cache.ts";
 
 /** A program of this folder in a process of its own, which talks in JSON. */
 export interface ForkedProgram<TO, FROM> {

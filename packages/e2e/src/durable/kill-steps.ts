@@ -1,4 +1,4 @@
-import { startCountingProxy } from "../counting-proxy.ts";
+import { startCountingProxy } from "../wire/counting-proxy.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
 import { forkProgram } from "./fork-program.ts";
 import {

@@ -2,7 +2,7 @@ import { type ClientName, loadClient } from "../clients/index.ts";
 import type { McpTestClient } from "../clients/mcp-test-client.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import { randomFromSeed } from "./random-from-seed.ts";
-import { type RoundRobin, startRoundRobin } from "./round-robin.ts";
+import { type RoundRobin, startRoundRobin } from "../wire/round-robin.ts";
 
 /** A server of which several processes are started. */
 export interface ReplicatedServer {

@@ -1,9 +1,11 @@
 import { fileURLToPath } from "node:url";
-import { packageFile } from "../servers/package-bin.ts";
+import { packageFile } from "../processes/package-bin.ts";
 import { startServerProcess } from "../servers/server-process.ts";
 import type { ReplicatedServer } from "./killed-replicas-run.ts";
 
-const script = fileURLToPath(new URL("../../../examples/src/notes-server.ts", import.meta.url));
+const script = fileURLToPath(
+  new URL("../../../examples/src/servers/notes-server.ts", import.meta.url),
+);
 
 /** The example server on `@durable-mcp/server`, from source; `store` as its command line takes it. */
 export function notesServer(store: string): ReplicatedServer {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { wrongAnswers } from "../call-outcomes.ts";
+import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import { clientNames } from "../clients/index.ts";
-import { type CountingProxy, startCountingProxy } from "../counting-proxy.ts";
-import { runStep } from "../run-step.ts";
+import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
+import { runStep } from "../steps/run-step.ts";
 import type { TestServer } from "../servers/server-process.ts";
-import { sessionIdOf } from "../session-id-canary.ts";
+import { sessionIdOf } from "../steps/session-id-canary.ts";
 import { notesServer } from "./notes-replicas.ts";
 import { openTestStore, type TestStore } from "./test-store.ts";
 

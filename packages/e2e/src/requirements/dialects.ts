@@ -88,7 +88,9 @@ export const dialectRequirements: readonly Requirement[] = [
     statement: "Two requests in flight under one id get an error, each other's answers or none.",
     tests: {
       "core/src/exchange.test.ts": ["do not meet those of another process on the session"],
-      "e2e/src/two-processes-at-once.test.ts": ["overlapping calls each get their own answers"],
+      "e2e/src/sessions/two-processes-at-once.test.ts": [
+        "overlapping calls each get their own answers",
+      ],
     },
   },
   {

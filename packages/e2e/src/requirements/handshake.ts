@@ -52,8 +52,8 @@ export const handshakeRequirements: readonly Requirement[] = [
     tests: {
       "core/src/client-duties.test.ts": ["greets the server before anything else"],
       "core/src/exchange.recovery.test.ts": ["starts a new session once and sends the call again"],
-      "e2e/src/server-restart.test.ts": ["starts one new session for all calls in flight"],
-      "e2e/src/step-killed.test.ts": ["leaves no state, and the next step starts fresh"],
+      "e2e/src/sessions/server-restart.test.ts": ["starts one new session for all calls in flight"],
+      "e2e/src/sessions/step-killed.test.ts": ["leaves no state, and the next step starts fresh"],
     },
   },
   {
@@ -115,7 +115,7 @@ export const handshakeRequirements: readonly Requirement[] = [
       "core/src/create-session-fetch.test.ts": ["sends the slot's id and version"],
       "core/src/terminate-session.test.ts": ["one DELETE that carries id, version"],
       "ai-sdk/src/connection-provider.test.ts": ["sends the session's id and version with every"],
-      "e2e/src/one-session-over-three-processes.test.ts": ["keeps one session over three"],
+      "e2e/src/sessions/one-session-over-three-processes.test.ts": ["keeps one session over three"],
     },
   },
   {
@@ -128,7 +128,9 @@ export const handshakeRequirements: readonly Requirement[] = [
       "core/src/client-duties.test.ts": ["names id and version on every request"],
       "core/src/handshake.test.ts": ["initialized carries the negotiated version"],
       "core/src/exchange.recovery.test.ts": ["negotiated something else, and sends its version"],
-      "e2e/src/one-session-over-all-clients.test.ts": ["hands one session from client to client"],
+      "e2e/src/sessions/one-session-over-all-clients.test.ts": [
+        "hands one session from client to client",
+      ],
     },
   },
   {
@@ -168,7 +170,7 @@ export const handshakeRequirements: readonly Requirement[] = [
     statement: "A request id is a string or an integer, never null.",
     tests: {
       "core/src/request-ids.test.ts": ["gives each request an id that no other fetch uses"],
-      "e2e/src/request-ids.test.ts": ["never repeats a request id within a session"],
+      "e2e/src/sessions/request-ids.test.ts": ["never repeats a request id within a session"],
     },
   },
   {
@@ -179,8 +181,10 @@ export const handshakeRequirements: readonly Requirement[] = [
     statement: "A request id is never used twice within a session, whichever process uses it.",
     tests: {
       "core/src/exchange.test.ts": ["do not meet those of another process on the session"],
-      "e2e/src/request-ids.test.ts": ["never repeats a request id within a session"],
-      "e2e/src/two-processes-at-once.test.ts": ["overlapping calls each get their own answers"],
+      "e2e/src/sessions/request-ids.test.ts": ["never repeats a request id within a session"],
+      "e2e/src/sessions/two-processes-at-once.test.ts": [
+        "overlapping calls each get their own answers",
+      ],
     },
   },
   {

@@ -125,7 +125,7 @@ export const messageRequirements: readonly Requirement[] = [
     statement: "The stream carries the response in the end.",
     tests: {
       "core/src/resume-stream.test.ts": ["reports an unknown outcome"],
-      "e2e/src/server-dies-midway.test.ts": ["which neither hangs nor is sent again"],
+      "e2e/src/sessions/server-dies-midway.test.ts": ["which neither hangs nor is sent again"],
     },
     note: "A client's side of it: what becomes of the call when it does not.",
   },

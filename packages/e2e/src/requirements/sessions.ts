@@ -14,8 +14,10 @@ export const sessionRequirements: readonly Requirement[] = [
         "ignores ids on refusals and on every other answer",
         "keeps no session of a server that names none",
       ],
-      "e2e/src/one-session-over-three-processes.test.ts": ["keeps one session over three"],
-      "e2e/src/servers-without-sessions.test.ts": ["works over three processes and keeps no"],
+      "e2e/src/sessions/one-session-over-three-processes.test.ts": ["keeps one session over three"],
+      "e2e/src/sessions/servers-without-sessions.test.ts": [
+        "works over three processes and keeps no",
+      ],
     },
     note: "A client's side of it: an id is adopted from nowhere else.",
   },
@@ -50,7 +52,10 @@ export const sessionRequirements: readonly Requirement[] = [
       "core/src/server-endpoint.test.ts": ["to another origin is refused and never carries the id"],
       "core/src/other-urls.test.ts": ["passes as it is, without an id"],
       "ai-sdk/src/secrets.test.ts": ["no session id, token or principal is in what an observer"],
-      "e2e/src/session-id-stays-secret.test.ts": ["is not in the error", "is not in an event"],
+      "e2e/src/sessions/session-id-stays-secret.test.ts": [
+        "is not in the error",
+        "is not in an event",
+      ],
     },
   },
   {
@@ -63,8 +68,10 @@ export const sessionRequirements: readonly Requirement[] = [
       "core/src/client-duties.test.ts": ["names id and version on every request"],
       "core/src/create-session-fetch.test.ts": ["sends the slot's id and version"],
       "ai-sdk/src/connection-provider.test.ts": ["sends the session's id and version with every"],
-      "e2e/src/one-session-over-all-clients.test.ts": ["hands one session from client to client"],
-      "e2e/src/edge-runtime.test.ts": ["keeps one session over two requests"],
+      "e2e/src/sessions/one-session-over-all-clients.test.ts": [
+        "hands one session from client to client",
+      ],
+      "e2e/src/sessions/edge-runtime.test.ts": ["keeps one session over two requests"],
     },
   },
   {
@@ -84,7 +91,7 @@ export const sessionRequirements: readonly Requirement[] = [
     statement: "Answer each request with the id of an ended session with 404.",
     tests: {
       "core/src/lost-session.test.ts": ["a 404 is a definite loss"],
-      "e2e/src/server-restart.test.ts": ["starts one new session for all calls in flight"],
+      "e2e/src/sessions/server-restart.test.ts": ["starts one new session for all calls in flight"],
     },
   },
   {
@@ -100,8 +107,8 @@ export const sessionRequirements: readonly Requirement[] = [
         "a second loss in a row > is SESSION_LOST and no answer",
       ],
       "core/src/client-duties.test.ts": ["names id and version on every request"],
-      "e2e/src/server-restart.test.ts": ["starts one new session for all calls in flight"],
-      "e2e/src/edge-runtime.test.ts": ["recovers a session that the server forgot"],
+      "e2e/src/sessions/server-restart.test.ts": ["starts one new session for all calls in flight"],
+      "e2e/src/sessions/edge-runtime.test.ts": ["recovers a session that the server forgot"],
     },
   },
   {

@@ -71,7 +71,9 @@ export const streamRequirements: readonly Requirement[] = [
     statement: "Several streams at once.",
     tests: {
       "core/src/exchange.test.ts": ["are told apart when two clients of one fetch use the same id"],
-      "e2e/src/two-processes-at-once.test.ts": ["overlapping calls each get their own answers"],
+      "e2e/src/sessions/two-processes-at-once.test.ts": [
+        "overlapping calls each get their own answers",
+      ],
     },
   },
   {
@@ -82,7 +84,9 @@ export const streamRequirements: readonly Requirement[] = [
     statement: "Each message goes to one stream only.",
     tests: {
       "core/src/hostile-answers.test.ts": ["an answer on another request's stream"],
-      "e2e/src/two-processes-at-once.test.ts": ["overlapping calls each get their own answers"],
+      "e2e/src/sessions/two-processes-at-once.test.ts": [
+        "overlapping calls each get their own answers",
+      ],
     },
     note: "A client's side of it: an answer on a stream that is not its own reaches nobody.",
   },

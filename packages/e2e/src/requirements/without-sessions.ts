@@ -52,7 +52,9 @@ export const statelessRequirements: readonly Requirement[] = [
     statement: "Answer an unsupported version with 400 and −32022, with what is supported.",
     tests: {
       "core/src/client-handshake.stateless.test.ts": ["is remembered as one by its refusal"],
-      "e2e/src/servers-without-sessions.test.ts": ["which never probes, fails and says why"],
+      "e2e/src/sessions/servers-without-sessions.test.ts": [
+        "which never probes, fails and says why",
+      ],
     },
   },
   {
@@ -115,7 +117,9 @@ export const statelessRequirements: readonly Requirement[] = [
     tests: {
       "core/src/client-handshake.stateless.test.ts": ["is tried again when the verdict is"],
       "ai-sdk/src/old-and-new-servers.test.ts": ["and the next step does not try initialize"],
-      "e2e/src/servers-without-sessions.test.ts": ["works without a session and remembers it"],
+      "e2e/src/sessions/servers-without-sessions.test.ts": [
+        "works without a session and remembers it",
+      ],
     },
   },
   {

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { packageBin } from "../servers/package-bin.ts";
+import { packageBin } from "../processes/package-bin.ts";
 
 export interface SuiteSummary {
   /** Scenarios that ran and in which nothing failed. */

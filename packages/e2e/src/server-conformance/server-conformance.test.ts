@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startRoundRobin } from "../replicas/round-robin.ts";
+import { startRoundRobin } from "../wire/round-robin.ts";
 import { openTestStore } from "../replicas/test-store.ts";
 import { startServerProcess, type TestServer } from "../servers/server-process.ts";
 import { runServerSuite } from "./run-suite.ts";

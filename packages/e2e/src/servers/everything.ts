@@ -1,4 +1,4 @@
-import { packageBin } from "./package-bin.ts";
+import { packageBin } from "../processes/package-bin.ts";
 import { startServerProcess, type TestServer } from "./server-process.ts";
 
 /** The reference server `@modelcontextprotocol/server-everything`. It answers 400 to an unknown id. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packageBin } from "./package-bin.ts";
+import { packageBin } from "../processes/package-bin.ts";
 import { startServerProcess, type TestServer } from "./server-process.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { packageFile } from "./package-bin.ts";
+import { packageFile } from "../processes/package-bin.ts";
 import { startServerProcess, type TestServer } from "./server-process.ts";
 
 /** The official SDK's own example of a server with sessions. It keeps nothing in a session but the session. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { compileCache, keepCompiled } from "../compile-cache.ts";
-import { freePort } from "./free-port.ts";
-import { killProcessTree } from "./process-tree.ts";
+import { compileCache, keepCompiled } from "../processes/compile-cache.ts";
+import { freePort } from "../processes/free-port.ts";
+import { killProcessTree } from "../processes/process-tree.ts";
 
 /** A real MCP server in a process of its own. */
 export interface TestServer {

@@ -1,5 +1,5 @@
-import { createScriptedModel } from "../scripted-model.ts";
-import type { ToolCall, Turn } from "../turn.ts";
+import { createScriptedModel } from "../steps/scripted-model.ts";
+import type { ToolCall, Turn } from "../steps/turn.ts";
 
 /** Understands "add …", "remove …" and, of everything else, that the cart is to be looked into. */
 export function createCartModel() {

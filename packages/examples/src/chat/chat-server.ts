@@ -11,7 +11,7 @@ import {
   defineMcpClientConnection,
 } from "@durable-mcp/ai-sdk";
 import { serve } from "@hono/node-server";
-import { openStore } from "../open-store.ts";
+import { openStore } from "../programs/open-store.ts";
 import { createCartModel } from "./cart-model.ts";
 import { createChatApp } from "./chat-app.ts";
 

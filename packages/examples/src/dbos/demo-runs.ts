@@ -1,4 +1,4 @@
-import type { ToolCall, Turn } from "../turn.ts";
+import type { ToolCall, Turn } from "../steps/turn.ts";
 
 /** Whose chat it is. */
 export const issuer = "https://shop.example";

@@ -8,7 +8,7 @@ import {
   postgresUser,
   startPostgres,
 } from "../../../stores/test/postgres-server.ts";
-import { findChromium } from "../../src/find-chromium.ts";
+import { findChromium } from "../../src/programs/find-chromium.ts";
 
 if (postgresUnavailable !== undefined) console.warn(`skipped: ${postgresUnavailable}`);
 const hasBrowser = findChromium() !== undefined;

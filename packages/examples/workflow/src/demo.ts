@@ -12,11 +12,11 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { findChromium } from "../../src/find-chromium.ts";
-import { serveOrderPage } from "../../src/order-page.ts";
-import { endProgram, startProgram } from "../../src/start-program.ts";
-import { createTemporaryFolder } from "../../src/temporary-folder.ts";
-import { findFreePort, waitForPort } from "../../src/wait-for-port.ts";
+import { findChromium } from "../../src/programs/find-chromium.ts";
+import { serveOrderPage } from "../../src/servers/order-page.ts";
+import { endProgram, startProgram } from "../../src/programs/start-program.ts";
+import { createTemporaryFolder } from "../../src/programs/temporary-folder.ts";
+import { findFreePort, waitForPort } from "../../src/programs/wait-for-port.ts";
 import type { Turn } from "./app/order-model.ts";
 import { buildApp } from "./build-app.ts";
 import { startCountingProxy } from "./counting-proxy.ts";
@@ -67,7 +67,11 @@ const turns = inCart.map((calls, index) => [...calls, ...(chromium ? inBrowser[i
 /** Starts the servers anew, lets the workflow run on them, and kills its host on the way. */
 async function runWorkflow(workflow: string) {
   const port = await findFreePort();
-  const cart = startProgram("cart-server.ts", [String(port)], { stdio: "ignore" });
+  const cart = startProgram(
+    new URL("../../src/servers/cart-server.ts", import.meta.url),
+    [String(port)],
+    { stdio: "ignore" },
+  );
   await waitForPort(port);
   const cartProxy = await startCountingProxy(new URL(`http://127.0.0.1:${port}/mcp`));
   const browser = chromium === undefined ? undefined : await startBrowser(chromium);
@@ -117,7 +121,7 @@ async function runWorkflow(workflow: string) {
 async function startBrowser(executable: string) {
   const port = await findFreePort();
   const program = startProgram(
-    new URL("cli.js", import.meta.resolve("@playwright/mcp/package.json")).href,
+    new URL("cli.js", import.meta.resolve("@playwright/mcp/package.json")),
     [
       ...["--port", String(port), "--host", "127.0.0.1", "--allowed-hosts", `127.0.0.1:${port}`],
       ...["--headless", "--no-sandbox", "--isolated", "--executable-path", executable],

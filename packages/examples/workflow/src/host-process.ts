@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { atExit } from "../../src/at-exit.ts";
-import { findFreePort } from "../../src/wait-for-port.ts";
+import { atExit } from "../../src/programs/at-exit.ts";
+import { findFreePort } from "../../src/programs/wait-for-port.ts";
 
 export interface StepRun {
   readonly pid: number;

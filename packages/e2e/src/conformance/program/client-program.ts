@@ -1,0 +1,80 @@
+/**
+ * The client that the suite starts: `client-program.ts <client> <mode> <url>`, the scenario in the
+ * environment. It ends with 0 when every step did what it should.
+ *
+ * With `--step <n>` before the URL it is one step: it reads what the step before left from stdin
+ * and prints what it leaves.
+ */
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { inspect } from "node:util";
+import type { ScenarioContext } from "./authorization.ts";
+import { openClientSession, type SavedState } from "./client-session.ts";
+import { type ClientName, loadClient } from "../clients/index.ts";
+import type { Mode } from "./modes.ts";
+import { scenarioSteps } from "./scenario-steps.ts";
+
+const [clientName, mode, ...rest] = process.argv.slice(2) as [ClientName, Mode, ...string[]];
+const url = rest.at(-1) ?? "";
+const stepIndex = rest[0] === "--step" ? Number(rest[1]) : undefined;
+
+const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
+const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as ScenarioContext;
+const steps = scenarioSteps(scenario);
+
+try {
+  if (stepIndex !== undefined) await runAsProcess(stepIndex);
+  else if (mode === "process") await runEachInItsProcess();
+  else await runHere();
+} catch (error) {
+  console.error(inspect(error, { depth: 8 }));
+  process.exitCode = 1;
+}
+
+async function openSession(saved: SavedState | undefined) {
+  const kind = await loadClient(clientName);
+  return openClientSession({ kind, url, scenario, context, saved });
+}
+
+async function runHere(): Promise<void> {
+  let saved: string | undefined;
+  let session = await openSession(undefined);
+  for (const step of steps) {
+    if (mode === "resumed" && saved !== undefined) {
+      session = await openSession(JSON.parse(saved) as SavedState);
+    }
+    await session.runStep(step);
+    if (mode === "resumed") saved = JSON.stringify(await session.close());
+  }
+  await session.close();
+}
+
+async function runEachInItsProcess(): Promise<void> {
+  let saved = "";
+  for (const index of steps.keys()) saved = await startStep(index, saved);
+}
+
+/** Runs one step in a process that gets, and leaves, the saved state as JSON. */
+async function startStep(index: number, saved: string): Promise<string> {
+  const program = process.argv[1] ?? "";
+  const args = [...process.execArgv, program, clientName, mode, "--step", String(index), url];
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  const stop = () => child.kill();
+  process.once("SIGTERM", stop);
+  child.stdin.end(saved);
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const output = await text(child.stdout);
+  const code = await ended;
+  process.off("SIGTERM", stop);
+  if (code !== 0) throw new Error(`step ${index} ended with ${code ?? child.signalCode}`);
+  return output;
+}
+
+async function runAsProcess(index: number): Promise<void> {
+  const step = steps[index];
+  if (step === undefined) throw new Error(`the scenario has no step ${index}`);
+  const saved = await text(process.stdin);
+  const session = await openSession(saved === "" ? undefined : (JSON.parse(saved) as SavedState));
+  await session.runStep(step);
+  process.stdout.write(JSON.stringify(await session.close()));
+}

@@ -1,0 +1,23 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { testSessionStore } from "@durable-mcp/core/testing";
+import { afterAll, describe, test } from "vitest";
+import openEncryptedSqlite from "./open-encrypted-sqlite.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "durable-mcp-encrypted-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("the suite for stores, on an encrypted SQLite file", () => {
+  const place = { path: join(folder, "suite.db"), key: randomBytes(32).toString("base64") };
+  testSessionStore({
+    test,
+    open: () => openEncryptedSqlite(place),
+    processes: {
+      module: new URL("./open-encrypted-sqlite.ts", import.meta.url),
+      data: () => place,
+      execArgv: ["--conditions=@durable-mcp/source", "--disable-warning=ExperimentalWarning"],
+    },
+  });
+});

@@ -1,0 +1,116 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { processesWith } from "../processes/marked-processes.ts";
+import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
+import { stdioFixture } from "../stdio/stdio-fixture.ts";
+
+const program = fileURLToPath(new URL("./auto-session-program.ts", import.meta.url));
+/** Longer than any of it takes, and much shorter than the 5 minutes after which all is ended anyway. */
+const endsWithinMs = 60_000;
+
+let server: NotebookServer;
+beforeAll(async () => {
+  server = await startNotebookServer();
+  return () => server.stop();
+});
+
+/** Runs the script to its end. */
+async function runScript(manner = "") {
+  const { marker, command, args } = stdioFixture();
+  const child = spawn(
+    process.execPath,
+    [
+      "--conditions=@durable-mcp/source",
+      "--unhandled-rejections=strict",
+      program,
+      server.url,
+      command,
+      // So that the script itself is not counted.
+      JSON.stringify(args).replace(marker, escaped),
+      manner,
+    ],
+    { stdio: ["ignore", "pipe", "pipe"], timeout: endsWithinMs },
+  );
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [stdout, stderr, [code, signal]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "exit") as Promise<[number | null, string | null]>,
+  ]);
+  return { lines: stdout.trim().split("\n"), stderr, code, signal, marker };
+}
+
+const used = ["notes a", "plain b", 'isolated ""'];
+
+test("a script with nothing more to do ends, and its sessions on all servers with it", async () => {
+  const { lines, stderr, code, marker } = await runScript();
+  expect(stderr).toBe("");
+  expect(lines).toEqual([...used, "done"]);
+  expect(code).toBe(0);
+  expect((await server.stats()).sessions).toBe(0);
+  expect(processesWith(marker)).toEqual([]);
+});
+
+// A listener of the script's own is told before the one that ends the sessions.
+test("a script that uses its session once more before it ends is not cut off", async () => {
+  const { lines, stderr, code, marker } = await runScript("last-use");
+  expect(stderr).toBe("");
+  expect(lines).toEqual([...used, "done", "still a"]);
+  expect(code).toBe(0);
+  expect((await server.stats()).sessions).toBe(0);
+  expect(processesWith(marker)).toEqual([]);
+});
+
+test("a script that waits for what never comes ends, and its sessions with it", async () => {
+  const { lines, stderr, code, marker } = await runScript("stuck");
+  expect(stderr).toBe("");
+  expect(lines).toEqual([...used, "done"]);
+  expect(code).toBe(0);
+  expect((await server.stats()).sessions).toBe(0);
+  expect(processesWith(marker)).toEqual([]);
+});
+
+test("a script that is idle for long enough gives its sessions up and makes new ones", async () => {
+  const { lines, code, marker } = await runScript("idle");
+  expect(lines).toEqual([...used, "again", ...used, "done"]);
+  expect(code).toBe(0);
+  expect((await server.stats()).sessions).toBe(0);
+  expect(processesWith(marker)).toEqual([]);
+});
+
+test("a script that keeps a stream open ends when it was idle for long enough", async () => {
+  const { lines, code, marker } = await runScript("listen");
+  expect(lines).toEqual([...used, "done"]);
+  expect(code).toBe(0);
+  expect((await server.stats()).sessions).toBe(0);
+  expect(processesWith(marker)).toEqual([]);
+});
+
+test("a script that uses nothing opens nothing", async () => {
+  const before = (await server.stats()).requests;
+  const { lines, code } = await runScript("unused");
+  expect(lines).toEqual(["done"]);
+  expect(code).toBe(0);
+  expect((await server.stats()).requests).toEqual(before);
+});
+
+test.each([
+  ["exit", 0],
+  ["throw", 1],
+])("a script that ends at once (%s) leaves no process behind", async (manner, expected) => {
+  const { lines, code, marker } = await runScript(manner);
+  expect(lines).toEqual(used);
+  expect(code).toBe(expected);
+  await vi.waitFor(() => expect(processesWith(marker)).toEqual([]), { timeout: 20_000 });
+});
+
+/** The same text for `JSON.parse`, and another to look at. */
+function escaped(marker: string): string {
+  return marker.replaceAll(
+    /./g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

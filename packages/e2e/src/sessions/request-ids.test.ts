@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { clientNames } from "../clients/index.ts";
+import { runStep } from "../steps/run-step.ts";
+import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
+
+let server: NotebookServer;
+beforeAll(async () => {
+  server = await startNotebookServer();
+}, 30_000);
+afterAll(() => server?.stop());
+
+test.each(clientNames)(
+  "%s never repeats a request id within a session, whatever the process (S16, S17)",
+  { timeout: 30_000 },
+  async (client) => {
+    const calls = Array.from({ length: 3 }, () => ({ tool: "whoami", args: {} }));
+    const step = { client, url: server.url, list: true, calls };
+    const first = await runStep(step);
+    const second = await runStep({ ...step, snapshot: first.snapshot });
+    const third = await runStep({ ...step, snapshot: first.snapshot });
+    const texts = [first, second, third].flatMap((run) => run.results.map((result) => result.text));
+    expect(texts).toHaveLength(9);
+    expect(texts).not.toContain(undefined);
+    expect(new Set(texts).size).toBe(9);
+  },
+);

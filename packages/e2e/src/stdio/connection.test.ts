@@ -1,0 +1,401 @@
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { MCPClient } from "@ai-sdk/mcp";
+import type { ConnectionRegistry } from "@durable-mcp/ai-sdk";
+import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
+import { describe, expect, test, vi } from "vitest";
+import { processesWith } from "../processes/marked-processes.ts";
+import { callForModel, callForText, callTool, openFixture, stdioFixture } from "./stdio-fixture.ts";
+
+type Fixture = ReturnType<typeof openFixture>;
+
+/** Kills the server and waits until the registry knows. */
+async function killServer({ events }: Fixture, pid: string): Promise<void> {
+  const before = events.length;
+  process.kill(Number(pid), "SIGKILL");
+  await vi.waitFor(() => expect(events.slice(before).map(({ type }) => type)).toContain("lost"), {
+    timeout: 10_000,
+  });
+}
+
+/** Starts a server, gives it state, and has it die between calls. */
+async function startAndLose(options: Parameters<typeof openFixture>[0] = {}) {
+  const fixture = openFixture(options);
+  const tools = await fixture.registry.tools();
+  await callTool(tools, "add_note", { text: "kept" });
+  await killServer(fixture, await callForText(tools, "pid"));
+  return { ...fixture, tools };
+}
+
+describe("the process of a stdio server", () => {
+  test("is one for all calls of a registry, and another for the next registry", async () => {
+    const { registry, provider } = openFixture();
+    const tools = await registry.tools();
+    await Promise.all(["a", "b", "c"].map((text) => callTool(tools, "add_note", { text })));
+    expect(await callForText(tools, "list_notes")).toBe("a, b, c");
+    const pid = await callForText(tools, "pid");
+    await registry.tools();
+    const client = await registry.client("fixture");
+    expect(await client.callTool({ name: "pid", arguments: {} })).toMatchObject({
+      content: [{ text: pid }],
+    });
+    await registry.dispose();
+    const session = { state: { own: 1 } };
+    expect(provider.commit(registry, session)).toBe(session);
+
+    await using next = provider.create(session);
+    const nextTools = await next.tools();
+    expect(await callForText(nextTools, "list_notes")).toBe("");
+    expect(await callForText(nextTools, "pid")).not.toBe(pid);
+  });
+
+  test("starts on first use, once for 100 parallel calls", async () => {
+    await using fixture = openFixture();
+    expect(processesWith(fixture.marker)).toEqual([]);
+    const clients = await Promise.all(
+      Array.from({ length: 100 }, () => fixture.registry.client("fixture")),
+    );
+    expect(new Set(clients).size).toBe(1);
+    expect(processesWith(fixture.marker)).toHaveLength(1);
+  });
+
+  test("takes part without a principal, and says what lasts", async () => {
+    await using fixture = openFixture();
+    expect(fixture.registry.connections).toEqual([
+      { name: "fixture", description: "A fixture.", session: "process" },
+    ]);
+  });
+
+  test("has nothing for terminate to end, and no fetch", async () => {
+    await using fixture = openFixture();
+    const session = {};
+    expect(
+      await fixture.provider.terminate(session, {
+        principal: { type: "app" },
+        connection: "fixture",
+      }),
+    ).toEqual({ session, results: [] });
+    expect(() => fixture.registry.fetch("fixture")).toThrow("runs over stdio");
+  });
+
+  test("inherits little of the environment, and gets what env says", async () => {
+    process.env["OWN_SECRET"] = "not to be handed on";
+    await using fixture = openFixture({
+      env: { GREETING: "hello", WHO: ({ connection }) => Promise.resolve(connection) },
+    });
+    const text = await callForText(await fixture.registry.tools(), "environment");
+    delete process.env["OWN_SECRET"];
+    const environment = JSON.parse(text) as Record<string, string>;
+    const known = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
+    expect(environment).toMatchObject({ GREETING: "hello", WHO: "fixture" });
+    expect(environment["PATH"]).toBe(process.env["PATH"]);
+    expect(
+      Object.keys(environment)
+        .filter((name) => !known.includes(name))
+        .toSorted(),
+    ).toEqual(["DURABLE_MCP_STDIO", "GREETING", "WHO"]);
+  });
+
+  test("is told when a call is aborted", async () => {
+    await using fixture = openFixture();
+    const tools = await fixture.registry.tools();
+    const stop = new AbortController();
+    const waiting = Promise.allSettled([callTool(tools, "wait", {}, stop.signal)]);
+    await vi.waitFor(() => expect(fixture.events.at(-1)?.type).toBe("notification"));
+    stop.abort();
+    expect(await waiting).toMatchObject([{ reason: { message: "Request was aborted" } }]);
+    expect(await callForText(tools, "cancellations")).toBe("1");
+  });
+
+  test("may print to stdout what is no message", async () => {
+    await using fixture = openFixture({ manner: "garbage" });
+    const tools = await fixture.registry.tools();
+    expect(await callForText(tools, "add_note", { text: "a" })).toBe("1");
+  });
+
+  test("answers within callMs, or the outcome is unknown", async () => {
+    await using fixture = openFixture({ timeouts: { callMs: 300 } });
+    const tools = await fixture.registry.tools();
+    await expect(callTool(tools, "wait")).rejects.toMatchObject({
+      code: "OUTCOME_UNKNOWN",
+      data: { origin: expect.stringMatching(/^stdio:node/), connection: "fixture" },
+    });
+    expect(await callForText(tools, "cancellations")).toBe("1");
+  });
+});
+
+describe("a server that dies between calls", () => {
+  test("is started once more, empty, and the model is told once", async () => {
+    await using fixture = await startAndLose();
+    expect(await callForModel(fixture.tools, "list_notes")).toEqual([
+      expect.stringMatching(/^Note: .* is gone/),
+      "",
+    ]);
+    expect(fixture.takeEvents()).toEqual([
+      expect.objectContaining({ type: "started", changed: false }),
+      { type: "lost", connection: "fixture", exitCode: null, signal: "SIGKILL" },
+      expect.objectContaining({ type: "recovered", changed: false }),
+    ]);
+  });
+
+  test("marks the first result for code, with a text of the application's or none", async () => {
+    await using fixture = await startAndLose({ session: { lossNotice: false } });
+    expect(await callTool(fixture.tools, "list_notes")).toHaveProperty("_meta", {
+      "durable-mcp/sessionReplaced": true,
+    });
+    expect(await callTool(fixture.tools, "list_notes")).not.toHaveProperty("_meta");
+  });
+
+  test("is started once for parallel calls", async () => {
+    await using fixture = await startAndLose();
+    const pids = await Promise.all(
+      Array.from({ length: 20 }, () => callForText(fixture.tools, "pid")),
+    );
+    expect(new Set(pids).size).toBe(1);
+    expect(processesWith(fixture.marker)).toHaveLength(1);
+  });
+
+  test("right after it answered, does not lose the answer", async () => {
+    await using fixture = openFixture();
+    const tools = await fixture.registry.tools();
+    expect(await callForText(tools, "answer_and_die")).toBe("done");
+    await vi.waitFor(() => expect(fixture.events.at(-1)?.type).toBe("lost"), { timeout: 10_000 });
+    expect(fixture.events.at(-1)).toMatchObject({ exitCode: 5, signal: null });
+    expect(await callForText(tools, "list_notes")).toBe("");
+  });
+
+  test("is prepared again", async () => {
+    const reasons: string[] = [];
+    await using fixture = await startAndLose({
+      session: {
+        async onStart({ client, reason }) {
+          reasons.push(reason);
+          await client.callTool({ name: "add_note", arguments: { text: reason } });
+        },
+      },
+    });
+    expect(await callForText(fixture.tools, "list_notes")).toBe("recovered");
+    expect(reasons).toEqual(["started", "recovered"]);
+  });
+
+  test("is SESSION_LOST with recover: false", async () => {
+    await using fixture = await startAndLose({ session: { recover: false } });
+    await expect(callTool(fixture.tools, "list_notes")).rejects.toMatchObject({
+      code: "SESSION_LOST",
+    });
+    expect(processesWith(fixture.marker)).toEqual([]);
+  });
+
+  test("and again before it has answered anything, is SESSION_LOST, and tried with the next use", async () => {
+    await using fixture = await startAndLose();
+    const { registry } = fixture;
+    await registry.client("fixture");
+    const [pid = 0] = processesWith(fixture.marker);
+    await killServer(fixture, String(pid));
+    await expect(callTool(fixture.tools, "list_notes")).rejects.toMatchObject({
+      code: "SESSION_LOST",
+      message: expect.stringContaining("again"),
+    });
+    expect(await callForText(fixture.tools, "list_notes")).toBe("");
+  });
+
+  test("says to holders of its client where there is another", async () => {
+    await using fixture = openFixture();
+    const client = await fixture.registry.client("fixture");
+    const list = { name: "list_notes", arguments: {} };
+    await killServer(fixture, textOf(await client.callTool({ name: "pid", arguments: {} })));
+    await expect(client.callTool(list)).rejects.toMatchObject({
+      code: "SESSION_LOST",
+      message: expect.stringContaining('client("fixture") again'),
+    });
+    expect(textOf(await (await fixture.registry.client("fixture")).callTool(list))).toBe("");
+  });
+});
+
+describe("a server that dies in the middle of a call", () => {
+  test("leaves its outcome unknown, quotes its stderr, and is started for the next one", async () => {
+    await using fixture = openFixture();
+    const tools = await fixture.registry.tools();
+    await expect(callTool(tools, "die", { code: 9 })).rejects.toMatchObject({
+      code: "OUTCOME_UNKNOWN",
+      message: expect.stringMatching(/^tools\/call at stdio:.* exit code 9 .*\nOut of memory\.$/s),
+      data: { connection: "fixture", method: "tools/call" },
+    });
+    expect(await callTool(tools, "list_notes")).toHaveProperty("_meta");
+  });
+
+  test.each([
+    ["safeTools", { safeTools: ["look"] }],
+    ["trustAnnotations", { trustAnnotations: true }],
+    ["resend: always", { resend: "always" }],
+  ] as const)("runs a call again that may run twice: %s", async (_, session) => {
+    await inFolder(async (folder) => {
+      await using fixture = openFixture({ session });
+      const tools = await fixture.registry.tools();
+      expect(await callForText(tools, "look", { path: join(folder, "seen") })).toBe("seen");
+      expect(fixture.takeEvents().map(({ type }) => type)).toEqual([
+        "started",
+        "lost",
+        "recovered",
+      ]);
+    });
+  });
+
+  test.each([
+    ["by default, whatever the server says of the tool", {}],
+    ["with resend: never", { resend: "never", safeTools: ["look"] }],
+  ] as const)("does not run it again %s", async (_, session) => {
+    await inFolder(async (folder) => {
+      await using fixture = openFixture({ session });
+      const tools = await fixture.registry.tools();
+      await expect(callTool(tools, "look", { path: join(folder, "seen") })).rejects.toMatchObject({
+        code: "OUTCOME_UNKNOWN",
+      });
+    });
+  });
+});
+
+describe("a server that does not come up", () => {
+  test("because there is no such command", async () => {
+    await using fixture = openFixture({ command: "no-such-command" });
+    expect(await failureOf(fixture.registry)).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      message:
+        "Connection fixture: the server stdio:no-such-command could not be started: there is no command no-such-command. Install it, give its full path, or set PATH in env.",
+      data: { connection: "fixture", field: "command" },
+    });
+  });
+
+  test("because the command is no program, or cwd no directory", async () => {
+    await using file = openFixture({ command: import.meta.filename });
+    expect(await failureOf(file.registry)).toMatchObject({
+      message: expect.stringContaining("(EACCES)"),
+    });
+    await using folder = openFixture({ cwd: "/no/such/folder" });
+    expect(await failureOf(folder.registry)).toMatchObject({
+      message: expect.stringContaining("cwd /no/such/folder is not a directory"),
+      data: { field: "cwd" },
+    });
+  });
+
+  test("because it ends at once: with exit code and stderr, without colours and secrets", async () => {
+    const secret = randomUUID();
+    await using fixture = openFixture({ manner: "exit", env: { API_KEY: secret } });
+    const tools = await fixture.registry.tools();
+    expect(tools).toEqual({});
+    expect(fixture.takeEvents()).toMatchObject([
+      {
+        type: "unavailable",
+        error: {
+          code: "CONNECTION_UNAVAILABLE",
+          message: expect.stringMatching(
+            /ended with exit code 7 before .*\nNo config\. The key is \[redacted\]\.$/s,
+          ),
+        },
+      },
+    ]);
+  });
+
+  test("because it never answers, and quotes what it printed", async () => {
+    await using fixture = openFixture({
+      command: "sh",
+      args: ["-c", "echo Waiting for a database. >&2; exec cat >/dev/null"],
+      timeouts: { connectMs: 2_000 },
+    });
+    expect(await failureOf(fixture.registry)).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      message: expect.stringMatching(/within 2000 ms.*Waiting for a database\.$/s),
+    });
+  });
+
+  test("because it is no MCP server, and quotes its stdout", async () => {
+    await using fixture = openFixture({
+      command: "sh",
+      args: ["-c", "echo Usage: tool FILE; exec cat >/dev/null"],
+      timeouts: { connectMs: 2_000 },
+    });
+    expect(await failureOf(fixture.registry)).toMatchObject({
+      message: expect.stringMatching(/On stdout, where only messages belong:\nUsage: tool FILE$/),
+    });
+  });
+
+  test("because onStart fails: the process ends, and the next use tries again", async () => {
+    let starts = 0;
+    await using fixture = openFixture({
+      session: {
+        onStart() {
+          starts += 1;
+          if (starts === 1) throw new Error("No workspace.");
+        },
+      },
+    });
+    expect(await failureOf(fixture.registry)).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { field: "onStart" },
+      cause: { message: "No workspace." },
+    });
+    expect(fixture.takeEvents().map(({ type }) => type)).toEqual(["start-failed"]);
+    await fixture.registry.client("fixture");
+    expect(processesWith(fixture.marker)).toHaveLength(1);
+  });
+
+  test("a second time, is SESSION_LOST with why", async () => {
+    await inFolder(async (folder) => {
+      const flag = join(folder, "gone");
+      const { command, args } = stdioFixture();
+      await using other = openFixture({
+        command: "sh",
+        args: [
+          "-c",
+          `[ -e ${flag} ] && { echo Gone. >&2; exit 4; }; touch ${flag}; exec "$0" "$@"`,
+          command,
+          ...args,
+        ],
+      });
+      const tools = await other.registry.tools();
+      await killServer(other, await callForText(tools, "pid"));
+      await expect(callTool(tools, "list_notes")).rejects.toMatchObject({
+        code: "SESSION_LOST",
+        message: expect.stringMatching(/could not be started again.* exit code 4 .*\nGone\.$/s),
+        cause: { code: "CONNECTION_UNAVAILABLE" },
+      });
+    });
+  });
+});
+
+test("a definition says which option is wrong", () => {
+  const description = "A fixture.";
+  expect(() => defineMcpStdioConnection({ command: "", description })).toThrow(
+    "Connection option command must not be empty.",
+  );
+  expect(() =>
+    defineMcpStdioConnection({ command: "a", description, shell: true } as never),
+  ).toThrow("Connection option shell is not a known option.");
+  expect(() => defineMcpStdioConnection({ command: "a", args: ["\0"], description })).toThrow(
+    "args.0 must not contain a null character",
+  );
+  expect(() => defineMcpStdioConnection({ command: "a", env: { "A=B": "" }, description })).toThrow(
+    "must be the name of an environment variable",
+  );
+});
+
+const failureOf = async (registry: ConnectionRegistry<any>): Promise<any> =>
+  await registry.client("fixture").then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
+function textOf({ content }: Awaited<ReturnType<MCPClient["callTool"]>>): string {
+  return (content as { text: string }[])[0]!.text;
+}
+
+async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-stdio-"));
+  try {
+    await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { type ConnectionEvent, createConnectionProvider } from "@durable-mcp/ai-sdk";
+import {
+  defineMcpStdioConnection,
+  type McpStdioConnectionOptions,
+} from "@durable-mcp/ai-sdk/stdio";
+import type { ToolSet } from "ai";
+
+/** The processes that `start_processes` leaves running, and the server's own. */
+export const processCount = 7;
+
+/** How the fixture server is started: the command, its arguments, and the marker in them. */
+export function stdioFixture(manner = "", wrapper: "none" | "sh" | "sh -c" = "none") {
+  const marker = randomUUID();
+  const server = fileURLToPath(new URL("../fixtures/stdio-server.ts", import.meta.url));
+  const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
+  const own = [...strip, server, marker, ...(manner === "" ? [] : [manner])];
+  if (wrapper === "none") return { marker, command: process.execPath, args: own };
+  // With a command after it the shell does not put the server in its own place.
+  const line = [process.execPath, ...own].map((part) => `'${part}'`).join(" ");
+  return {
+    marker,
+    command: "sh",
+    args: ["-c", wrapper === "sh" ? `${line}; true` : `sh -c "${line}; true"; true`],
+  };
+}
+
+/** A registry with a fixture server as `fixture`, and what it reports. */
+export function openFixture(
+  options: Partial<McpStdioConnectionOptions> & { manner?: string } = {},
+) {
+  const { manner, ...definition } = options;
+  const { marker, ...command } = stdioFixture(manner);
+  const events: ConnectionEvent[] = [];
+  const provider = createConnectionProvider({
+    connections: {
+      fixture: defineMcpStdioConnection({
+        ...command,
+        description: "A fixture.",
+        ...definition,
+        timeouts: { closeMs: 200, ...definition.timeouts },
+      }),
+    },
+    onEvent: (event) => events.push(event),
+  });
+  const registry = provider.create({});
+  return {
+    marker,
+    provider,
+    registry,
+    events,
+    takeEvents: () => events.splice(0),
+    [Symbol.asyncDispose]: () => registry.dispose(),
+  };
+}
+
+/** Calls a tool as the agent loop does. */
+export async function callTool(
+  tools: ToolSet,
+  tool: string,
+  input: unknown = {},
+  abortSignal?: AbortSignal,
+): Promise<any> {
+  const execute = tools[`fixture__${tool}`]?.execute;
+  if (execute === undefined) throw new Error(`There is no tool ${tool}.`);
+  return await execute(input, {
+    toolCallId: "call-1",
+    messages: [],
+    context: {},
+    ...(abortSignal && { abortSignal }),
+  });
+}
+
+/** Calls a tool and gives the text of its result. */
+export async function callForText(tools: ToolSet, tool: string, input?: unknown): Promise<string> {
+  const { content } = await callTool(tools, tool, input);
+  return content[0].text as string;
+}
+
+/** Calls a tool and gives the texts that the model sees as its result. */
+export async function callForModel(tools: ToolSet, tool: string): Promise<string[]> {
+  const output: unknown = await callTool(tools, tool);
+  const { toModelOutput } = tools[`fixture__${tool}`]!;
+  const seen: any = await toModelOutput!({ toolCallId: "call-1", input: {}, output });
+  return seen.value.map((part: { text: string }) => part.text);
+}

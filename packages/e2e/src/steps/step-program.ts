@@ -1,0 +1,150 @@
+/**
+ * One step in a process of its own: reads a `StepInput` from stdin, does the calls with new clients,
+ * prints a `StepOutput` as one line of JSON and ends.
+ */
+import { renameSync, writeFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { inspect } from "node:util";
+import {
+  createSessionFetch,
+  createSessionSlot,
+  McpSessionError,
+  parseSessionSnapshot,
+  sessionFailure,
+} from "@durable-mcp/core";
+import { loadClient } from "../clients/index.ts";
+import type { McpTestClient } from "../clients/mcp-test-client.ts";
+import { createPassThroughFetch, type PassThroughSession } from "../wire/pass-through-fetch.ts";
+import type {
+  StepCall,
+  StepCallResult,
+  StepError,
+  StepInput,
+  StepOutput,
+} from "./step-protocol.ts";
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const input = JSON.parse(await nextLine()) as StepInput;
+const output: StepOutput = { pid: process.pid, results: [], events: [] };
+const session = openSession();
+
+try {
+  const connect = await loadClient(input.client);
+  const client = await connect({ url: input.url, fetch: session.fetch });
+  if (input.waitForGo) {
+    process.stdout.write("connected\n");
+    const startAt = Number(await nextLine());
+    await new Promise((resolve) => setTimeout(resolve, startAt - Date.now()));
+  }
+  if (input.list) output.tools = await client.listTools();
+  output.results = await makeCalls(client);
+  await withTimeout(client.close(), 2_000);
+} catch (error) {
+  output.error = describeError(error);
+}
+
+output.snapshot = session.snapshot();
+process.stdin.destroy();
+process.stdout.write(`${JSON.stringify(output)}\n`, () => {
+  // A step whose calls hang would never end by itself; all others must.
+  if (output.results.some((result) => result.hung)) process.exit();
+});
+
+async function nextLine(): Promise<string> {
+  const { value } = await lines.next();
+  if (typeof value !== "string") throw new Error("stdin ended early");
+  return value;
+}
+
+interface StepSession {
+  fetch: typeof fetch;
+  snapshot: () => unknown;
+  /** The failure that the session fetch delivered to the client as a JSON-RPC error. */
+  failure: (error: unknown) => McpSessionError | undefined;
+}
+
+function openSession(): StepSession {
+  if (input.sessionFetch === "pass-through") {
+    const state = { ...(input.snapshot as PassThroughSession | undefined) };
+    return {
+      fetch: createPassThroughFetch(state),
+      snapshot: () => state,
+      failure: () => undefined,
+    };
+  }
+  const slot = createSessionSlot(
+    input.snapshot === undefined ? undefined : parseSessionSnapshot(input.snapshot),
+  );
+  const sessionFetch = createSessionFetch({
+    url: input.url,
+    slot,
+    onSession: async (snapshot) => {
+      if (input.savePath === undefined) return;
+      // As slow as a store: a save that is not awaited would come after the first call.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      saveWhole(input.savePath, JSON.stringify(snapshot));
+    },
+    onEvent: (event) => {
+      output.events.push(event);
+    },
+  });
+  return {
+    fetch: sessionFetch,
+    snapshot: () => slot.snapshot,
+    failure: (error) => sessionFailure(slot, error),
+  };
+}
+
+/** A reader never sees half a file. */
+function saveWhole(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+}
+
+async function makeCalls(client: McpTestClient): Promise<StepCallResult[]> {
+  const calls = input.calls ?? [];
+  if (input.overlapping) return Promise.all(calls.map((call) => makeCall(client, call)));
+  const results: StepCallResult[] = [];
+  for (const call of calls) results.push(await makeCall(client, call));
+  return results;
+}
+
+async function makeCall(client: McpTestClient, { tool, args }: StepCall): Promise<StepCallResult> {
+  try {
+    const outcome = await withTimeout(client.callTool(tool, args), input.callTimeoutMs ?? 20_000);
+    if (!outcome) return { tool, hung: true };
+    const { structuredContent } = outcome.raw as { structuredContent?: unknown };
+    return { tool, text: outcome.text, isError: outcome.isError, structuredContent };
+  } catch (error) {
+    return { tool, error: describeError(error) };
+  }
+}
+
+/** Resolves with `undefined` when the time is up. */
+async function withTimeout<T>(promise: Promise<T>, timeoutMs: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeUp = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, undefined);
+  });
+  return Promise.race([promise, timeUp]).finally(() => clearTimeout(timer));
+}
+
+function describeError(thrown: unknown): StepError {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const code = "code" in error ? error.code : undefined;
+  const ours =
+    session.failure(thrown) ?? causesOf(thrown).find((cause) => McpSessionError.isInstance(cause));
+  return {
+    name: error.name,
+    message: error.message,
+    code,
+    ...(ours && { sessionCode: ours.code }),
+    printed: inspect(thrown, { depth: 8 }),
+  };
+}
+
+function causesOf(thrown: unknown): unknown[] {
+  const causes = [thrown];
+  for (let at = thrown; at instanceof Error && causes.length < 10; causes.push(at)) at = at.cause;
+  return causes;
+}

@@ -1,0 +1,48 @@
+/**
+ * One step of the demo: load the conversation, let the agent take its turn in the session that the
+ * store keeps, save the conversation, end.
+ *
+ *     node step.ts <step> <URL of the MCP server> <store> <chat> <file of the conversation>
+ */
+import {
+  createConnectionProvider,
+  createDurableSessions,
+  defineMcpClientConnection,
+} from "@durable-mcp/ai-sdk";
+import { loadSession, saveSession } from "../steps/agent-session.ts";
+import { cartTurns } from "../steps/cart-turns.ts";
+import { countRequests } from "../steps/count-requests.ts";
+import { openStore } from "../programs/open-store.ts";
+import { printReport } from "../steps/step-report.ts";
+import { takeTurn } from "../steps/take-turn.ts";
+
+const [step, url = "", place = "", chatId = "", file = ""] = process.argv.slice(2);
+const turn = cartTurns[Number(step) - 1];
+if (!turn) throw new RangeError(`There is no step ${step}.`);
+
+const requestCount = countRequests(url);
+const events = new Set<string>();
+const provider = createConnectionProvider({
+  connections: {
+    cart: defineMcpClientConnection({
+      url,
+      description: "The user's shopping cart.",
+      session: "stateful",
+    }),
+  },
+  onEvent: ({ type }) => events.add(type),
+});
+const { store, close } = await openStore(place);
+const sessions = createDurableSessions({ provider, store });
+
+const principal = { type: "user", issuer: "https://shop.example", id: "42" } as const;
+const session = loadSession(file);
+const { calls, text, messages } = await sessions.run(chatId, { principal }, ({ tools }) =>
+  takeTurn(turn, { messages: session.messages, tools }),
+);
+saveSession(file, { ...session, messages });
+await close();
+
+const recovered = events.has("recovered");
+const resumed = events.has("resumed") && !recovered;
+printReport({ pid: process.pid, resumed, recovered, calls, requests: requestCount(), text });
