@@ -188,7 +188,7 @@ function checkPlaceholders() {
 }
 
 function checkErrorPages() {
-  const source = read("packages/core/src/mcp-session-error.ts");
+  const source = read("packages/core/src/base/mcp-session-error.ts");
   const union = /export type McpSessionErrorCode =([^;]*);/.exec(source)[1];
   const codes = [...union.matchAll(/"(\w+)"/g)].map(([, code]) => code);
   const expected = new Map(codes.map((code) => [`docs/errors/${slugOfCode(code)}.md`, code]));
@@ -237,7 +237,7 @@ function checkReference() {
     workflow: ["workflow/src/index.ts", "workflow/src/steps/index.ts"],
     server: ["server/src/index.ts", "server/src/node.ts"],
     stores: [
-      ...["core/src/store-driver.ts", "core/src/testing/index.ts"],
+      ...["core/src/stores/store-driver.ts", "core/src/testing/index.ts"],
       ...["stores/src/sqlite.ts", "stores/src/postgres.ts", "stores/src/redis.ts"],
     ],
   };
@@ -261,8 +261,8 @@ function checkReference() {
       expectNames(`docs/reference/${name}.md`, [...exported, ...fields], ...further);
     }
   }
-  const events = ["core/src/session-event.ts", "ai-sdk/src/connection-event.ts"]
-    .concat("ai-sdk/src/durable-session-event.ts")
+  const events = ["core/src/session/session-event.ts", "ai-sdk/src/events/connection-event.ts"]
+    .concat("ai-sdk/src/durable/durable-session-event.ts")
     .flatMap(typesIn);
   expectNames("docs/reference/events.md", new Set(events));
   expectNames("docs/reference/server.md", new Set(typesIn("server/src/base/server-event.ts")));

@@ -1,4 +1,4 @@
-import { defineMcpClientConnection } from "../src/define-connection.ts";
+import { defineMcpClientConnection } from "../src/connection/define-connection.ts";
 import { type NotebookServer, startNotebookServer } from "./notebook-server.ts";
 import { type AgentSession, callForText, startApplication } from "./step.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "../test/mcp-server.ts";
 import { createRpcClient, readMessages } from "../test/rpc-client.ts";
 import { saveSession, startHeldStep, startStep } from "../test/step.ts";
-import { terminateSession } from "./terminate-session.ts";
+import { terminateSession } from "./handshake/end-session.ts";
 
 const revisions = ["2025-03-26", "2025-06-18", "2025-11-25"];
 const accept = "application/json, text/event-stream";

@@ -3,7 +3,7 @@ import { sendJson, sendText, startMcpServer } from "../test/mcp-server.ts";
 import { readMessages } from "../test/rpc-client.ts";
 import { saveSession, sessionSnapshot, startStep } from "../test/step.ts";
 import { createSessionFetch } from "./create-session-fetch.ts";
-import { createSessionSlot } from "./session-slot.ts";
+import { createSessionSlot } from "./session/session-slot.ts";
 
 test.each(["/mcp", "", "ftp://host/mcp", "file:///mcp", "mcp", "http://u:p@host/mcp"])(
   "refuses %j for a url",

@@ -1,23 +1,23 @@
-import { bufferAnswer, toResponse } from "./buffered-answer.ts";
-import { createClientHandshake } from "./client-handshake.ts";
-import { parseEndpointUrl } from "./endpoint-url.ts";
-import { createExchange } from "./exchange.ts";
-import { createHandshake } from "./handshake.ts";
-import { createInboundStream } from "./inbound-stream.ts";
-import { isRecord, isRequest, type JsonRpcMessage, parseMessage } from "./json-rpc.ts";
-import { emptyAnswer, resultAnswer } from "./local-answer.ts";
-import { McpSessionError } from "./mcp-session-error.ts";
-import { createFetchForOtherUrls } from "./other-urls.ts";
-import { bodyText, readOutgoingRequest, requestUrl } from "./outgoing-request.ts";
-import { createSendOwnMessage } from "./own-message.ts";
-import { relistTools } from "./relist-tools.ts";
-import { createNotify } from "./notify.ts";
-import { createRequestIds } from "./request-ids.ts";
-import { createServerRequests, type ServerRequests } from "./server-requests.ts";
-import { createSendToEndpoint } from "./server-endpoint.ts";
-import { createEmit, type EmitSessionEvent } from "./session-event.ts";
+import { bufferAnswer, toResponse } from "./session/buffered-answer.ts";
+import { createClientHandshake } from "./handshake/client-handshake.ts";
+import { parseEndpointUrl } from "./wire/endpoint-url.ts";
+import { createExchange } from "./exchange/exchange.ts";
+import { createHandshake } from "./handshake/handshake.ts";
+import { createInboundStream } from "./answer/inbound-stream.ts";
+import { isRecord, isRequest, type JsonRpcMessage, parseMessage } from "./wire/json-rpc.ts";
+import { emptyAnswer, resultAnswer } from "./wire/local-answer.ts";
+import { McpSessionError } from "./base/mcp-session-error.ts";
+import { createFetchForOtherUrls } from "./wire/other-urls.ts";
+import { bodyText, readOutgoingRequest, requestUrl } from "./wire/outgoing-request.ts";
+import { createSendOwnMessage } from "./session/own-message.ts";
+import { relistTools } from "./tools/relist-tools.ts";
+import { createNotify } from "./answer/notify.ts";
+import { createRequestIds } from "./wire/request-ids.ts";
+import { createServerRequests, type ServerRequests } from "./answer/server-requests.ts";
+import { createSendToEndpoint } from "./wire/server-endpoint.ts";
+import { createEmit, type EmitSessionEvent } from "./session/session-event.ts";
 import type { SessionFetchOptions } from "./session-fetch-options.ts";
-import { headersForClient, headersForSession } from "./session-headers.ts";
+import { headersForClient, headersForSession } from "./session/session-headers.ts";
 import {
   type LiveSession,
   sameSession,
@@ -25,10 +25,10 @@ import {
   type SessionSlot,
   slotState,
   type SlotState,
-} from "./session-slot.ts";
-import { runStartHook } from "./start-hook.ts";
-import { terminateSession } from "./terminate-session.ts";
-import { createToolListKeeper } from "./tool-list.ts";
+} from "./session/session-slot.ts";
+import { runStartHook } from "./handshake/start-hook.ts";
+import { terminateSession } from "./handshake/end-session.ts";
+import { createToolListKeeper } from "./tools/tool-list.ts";
 
 /**
  * Creates a `fetch` that keeps one MCP session across clients and processes. Any MCP client that

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { eventText, startEvents, startMcpServer } from "../test/mcp-server.ts";
 import { saveSession, startStep } from "../test/step.ts";
-import type { JsonRpcRequest } from "./json-rpc.ts";
-import { createSessionSlot } from "./session-slot.ts";
+import type { JsonRpcRequest } from "./wire/json-rpc.ts";
+import { createSessionSlot } from "./session/session-slot.ts";
 
 const matches = ({ params }: JsonRpcRequest) => params?.["name"] === "screenshot";
 

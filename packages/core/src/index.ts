@@ -1,22 +1,22 @@
-export type { AroundRecovery, RecoveryOutcome } from "./around-recovery.ts";
+export type { AroundRecovery, RecoveryOutcome } from "./handshake/around-recovery.ts";
 export { createSessionFetch } from "./create-session-fetch.ts";
-export type { OnSession } from "./handshake.ts";
-export type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
+export type { OnSession } from "./handshake/handshake.ts";
+export type { RefusedAnswer, SessionLoss } from "./session/lost-session.ts";
 export {
   McpSessionError,
   type McpSessionErrorCode,
   type McpSessionErrorData,
-} from "./mcp-session-error.ts";
-export type { JsonRpcRequest } from "./json-rpc.ts";
-export { createMemoryStore, type MemoryStoreOptions } from "./memory-store.ts";
-export { type Principal, principalParts } from "./principal.ts";
-export type { ResendPolicy } from "./resend-policy.ts";
-export type { SessionEvent } from "./session-event.ts";
+} from "./base/mcp-session-error.ts";
+export type { JsonRpcRequest } from "./wire/json-rpc.ts";
+export { createMemoryStore, type MemoryStoreOptions } from "./stores/memory-store.ts";
+export { type Principal, principalParts } from "./session/principal.ts";
+export type { ResendPolicy } from "./exchange/resend-policy.ts";
+export type { SessionEvent } from "./session/session-event.ts";
 export type { SessionFetchOptions } from "./session-fetch-options.ts";
-export { sessionFailure } from "./session-failure.ts";
-export { sessionKey } from "./session-key.ts";
-export { createSessionSlot, type SessionSlot } from "./session-slot.ts";
-export type { OnStart, SessionStart } from "./start-hook.ts";
+export { sessionFailure } from "./session/session-failure.ts";
+export { sessionKey } from "./session/session-key.ts";
+export { createSessionSlot, type SessionSlot } from "./session/session-slot.ts";
+export type { OnStart, SessionStart } from "./handshake/start-hook.ts";
 export {
   type InitializeResult,
   parseSessionSnapshot,
@@ -27,7 +27,7 @@ export {
   type SessionSnapshotStateless,
   type ToolDefinition,
   type ToolList,
-} from "./session-snapshot.ts";
+} from "./session/session-snapshot.ts";
 export type {
   JsonValue,
   SessionStore,
@@ -37,10 +37,10 @@ export type {
   StoreListQuery,
   StorePage,
   StorePutOptions,
-} from "./session-store.ts";
+} from "./stores/session-store.ts";
 export {
   terminateSession,
   type TerminateSessionOptions,
   type TerminateSessionResult,
-} from "./terminate-session.ts";
-export type { ToolListOptions } from "./tool-list.ts";
+} from "./handshake/end-session.ts";
+export type { ToolListOptions } from "./tools/tool-list.ts";

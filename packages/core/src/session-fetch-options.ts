@@ -1,12 +1,12 @@
-import type { AroundRecovery } from "./around-recovery.ts";
-import type { OnSession } from "./handshake.ts";
-import type { JsonRpcRequest } from "./json-rpc.ts";
-import type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
-import type { ResendPolicy } from "./resend-policy.ts";
-import type { EmitSessionEvent } from "./session-event.ts";
-import type { SessionSlot } from "./session-slot.ts";
-import type { OnStart } from "./start-hook.ts";
-import type { ToolListOptions } from "./tool-list.ts";
+import type { AroundRecovery } from "./handshake/around-recovery.ts";
+import type { OnSession } from "./handshake/handshake.ts";
+import type { JsonRpcRequest } from "./wire/json-rpc.ts";
+import type { RefusedAnswer, SessionLoss } from "./session/lost-session.ts";
+import type { ResendPolicy } from "./exchange/resend-policy.ts";
+import type { EmitSessionEvent } from "./session/session-event.ts";
+import type { SessionSlot } from "./session/session-slot.ts";
+import type { OnStart } from "./handshake/start-hook.ts";
+import type { ToolListOptions } from "./tools/tool-list.ts";
 
 export interface SessionFetchOptions {
   /** The server's URL. Only requests to exactly this URL take part in the session. */

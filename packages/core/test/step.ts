@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
 import { createSessionFetch } from "../src/create-session-fetch.ts";
 import type { SessionFetchOptions } from "../src/session-fetch-options.ts";
-import type { SessionEvent } from "../src/session-event.ts";
-import { createSessionSlot } from "../src/session-slot.ts";
-import type { SessionSnapshot, SessionSnapshotOfSession } from "../src/session-snapshot.ts";
+import type { SessionEvent } from "../src/session/session-event.ts";
+import { createSessionSlot } from "../src/session/session-slot.ts";
+import type { SessionSnapshot, SessionSnapshotOfSession } from "../src/session/session-snapshot.ts";
 import { initializeResult, startMcpServer, type TestMcpServer } from "./mcp-server.ts";
 import { createRpcClient } from "./rpc-client.ts";
 

@@ -8,8 +8,8 @@ import {
   trace,
   type Tracer,
 } from "@opentelemetry/api";
-import type { ConnectionEvent } from "../connection-event.ts";
-import type { ConnectionTelemetry } from "../connection-telemetry.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { failureAttributes } from "./failure-attributes.ts";
 import { methodName, operationAttributes, spanName } from "./operation-attributes.ts";
 

@@ -1,5 +1,5 @@
 import type { Attributes } from "@opentelemetry/api";
-import type { ConnectionOperation } from "../connection-telemetry.ts";
+import type { ConnectionOperation } from "../events/connection-telemetry.ts";
 
 /** Revisions from this one on have no `initialize`. */
 const firstWithoutInitialize = "2026-07-28";

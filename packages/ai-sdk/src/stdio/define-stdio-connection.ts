@@ -1,13 +1,13 @@
 import * as z from "zod/mini";
-import { checkOptions } from "../check-options.ts";
+import { checkOptions } from "../connection/check-options.ts";
 import type {
   Awaitable,
   ConnectionContext,
   ConnectionOptions,
   ConnectionTimeouts,
   ConnectionToolSchemas,
-} from "../connection-options.ts";
-import { openConnection, type OpenConnection } from "../open-connection.ts";
+} from "../connection/connection-options.ts";
+import { openConnection, type OpenConnection } from "../connection/open-connection.ts";
 import {
   connectionFields,
   replacementFields,
@@ -15,8 +15,8 @@ import {
   text,
   timeout,
   timeoutFields,
-} from "../option-schemas.ts";
-import type { SessionReplacementOptions } from "../session-options.ts";
+} from "../connection/option-schemas.ts";
+import type { SessionReplacementOptions } from "../connection/session-options.ts";
 import { createStdioConnection } from "./stdio-connection.ts";
 
 /** How a server's process is replaced and what is said of it; each means what it does elsewhere. */

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { scrubSecrets } from "../scrub-secrets.ts";
+import { scrubSecrets } from "../errors/scrub-secrets.ts";
 
 /** What is kept, in characters; more than is quoted, so that no secret is cut in two at the edge. */
 const keptLength = 16_000;

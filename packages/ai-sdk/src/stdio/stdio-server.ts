@@ -6,11 +6,11 @@ import {
   type MCPClient,
 } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import type { ConnectionContext } from "../connection-options.ts";
-import type { ConnectionTelemetry } from "../connection-telemetry.ts";
-import { clientCapabilities } from "../open-client.ts";
-import { scrubSecrets } from "../scrub-secrets.ts";
-import { addTraceContext } from "../trace-context.ts";
+import type { ConnectionContext } from "../connection/connection-options.ts";
+import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
+import { clientCapabilities } from "../http/open-client.ts";
+import { scrubSecrets } from "../errors/scrub-secrets.ts";
+import { addTraceContext } from "../events/trace-context.ts";
 import type { McpStdioConnectionOptions } from "./define-stdio-connection.ts";
 import { createOutputTail } from "./output-tail.ts";
 import type { ServerOutput, StdioErrors } from "./stdio-errors.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { McpSessionError, type McpSessionErrorCode } from "../mcp-session-error.ts";
+import { McpSessionError, type McpSessionErrorCode } from "../base/mcp-session-error.ts";
 import type {
   JsonValue,
   SessionStore,
@@ -7,7 +7,7 @@ import type {
   StoredValue,
   StoreListQuery,
   StorePutOptions,
-} from "../session-store.ts";
+} from "../stores/session-store.ts";
 
 /** Puts a value, which has to succeed. Gives its revision. */
 export async function put(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
-import { McpSessionError } from "../mcp-session-error.ts";
-import type { JsonValue, SessionStore } from "../session-store.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import type { JsonValue, SessionStore } from "../stores/session-store.ts";
 import { expectAllToFail, expectKeys, listAll, put } from "./expectations.ts";
 import type { StoreTest } from "./store-test.ts";
 

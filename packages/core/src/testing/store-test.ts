@@ -1,4 +1,4 @@
-import type { SessionStore } from "../session-store.ts";
+import type { SessionStore } from "../stores/session-store.ts";
 
 /** A store and how to let go of it. */
 export interface OpenedStore {

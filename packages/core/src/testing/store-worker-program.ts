@@ -1,6 +1,6 @@
 // A process of the tests with several: `node store-worker-program.ts <module URL> <data as JSON>`.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SessionStore } from "../session-store.ts";
+import type { SessionStore } from "../stores/session-store.ts";
 import type { OpenedStore } from "./store-test.ts";
 import type { StoreTask, StoreWorkerMessage } from "./store-worker.ts";
 

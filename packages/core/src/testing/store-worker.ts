@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { JsonValue } from "../session-store.ts";
+import type { JsonValue } from "../stores/session-store.ts";
 
 /** What a worker process can be asked to do. It answers with a number. */
 export type StoreTask =

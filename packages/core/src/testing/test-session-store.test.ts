@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createMemoryStore } from "../memory-store.ts";
-import { McpSessionError } from "../mcp-session-error.ts";
-import type { SessionStore, StoredRecord } from "../session-store.ts";
+import { createMemoryStore } from "../stores/memory-store.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import type { SessionStore, StoredRecord } from "../stores/session-store.ts";
 import { type OpenedStore, testSessionStore } from "./index.ts";
 
 /** The suite's tests by their titles. */

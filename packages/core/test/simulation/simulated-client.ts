@@ -1,6 +1,6 @@
-import { abortable } from "../../src/abortable.ts";
-import { isRecord } from "../../src/json-rpc.ts";
-import { McpSessionError } from "../../src/mcp-session-error.ts";
+import { abortable } from "../../src/base/abortable.ts";
+import { isRecord } from "../../src/wire/json-rpc.ts";
+import { McpSessionError } from "../../src/base/mcp-session-error.ts";
 import { parseEvents } from "../parse-events.ts";
 import type { InvariantChecks } from "./invariants.ts";
 import type { ClientPlan, Operation } from "./plan.ts";

@@ -1,5 +1,5 @@
-import { abortable } from "../../src/abortable.ts";
-import { requestUrl } from "../../src/outgoing-request.ts";
+import { abortable } from "../../src/base/abortable.ts";
+import { requestUrl } from "../../src/wire/outgoing-request.ts";
 import { createAnswerStreams } from "./answer-streams.ts";
 import type { Delivery, InvariantChecks, WireRequest } from "./invariants.ts";
 import type { FaultRates } from "./plan.ts";

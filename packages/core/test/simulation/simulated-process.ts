@@ -1,4 +1,4 @@
-import type { Principal } from "../../src/principal.ts";
+import type { Principal } from "../../src/session/principal.ts";
 import {
   type OnSession,
   type OnStart,

@@ -1,4 +1,4 @@
-import { classifyLoss, type SessionLoss } from "../../../core/src/lost-session.ts";
+import { classifyLoss, type SessionLoss } from "../../../core/src/session/lost-session.ts";
 
 /** What a server says to a request with an id that it does not take, and what core makes of it. */
 export interface Refusal {

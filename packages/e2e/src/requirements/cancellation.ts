@@ -17,13 +17,13 @@ export const cancellationRequirements: readonly Requirement[] = [
     spec: inSpec("basic/utilities/cancellation#behavior-requirements"),
     statement: "Only the client's own requests that are still in progress are cancelled.",
     tests: {
-      "core/src/exchange.cancel.test.ts": [
+      "core/src/exchange/exchange.cancel.test.ts": [
         "names the request by the id that the server knows",
         "is kept back for an unknown request",
         "is kept back when two clients wait under the id",
         "sends nothing after the answer, even while its stream is still open",
       ],
-      "ai-sdk/src/abort.test.ts": ["cancels that call and no other", "after its answer sends"],
+      "ai-sdk/src/http/abort.test.ts": ["cancels that call and no other", "after its answer sends"],
     },
   },
   {
@@ -32,7 +32,7 @@ export const cancellationRequirements: readonly Requirement[] = [
     level: "SHOULD",
     spec: inSpec("basic/utilities/cancellation#behavior-requirements"),
     statement: "An answer that comes after the cancellation is ignored.",
-    tests: { "core/src/hostile-answers.test.ts": ["after its cancellation"] },
+    tests: { "core/src/answer/hostile-answers.test.ts": ["after its cancellation"] },
     note: "On its own stream it reaches the client that cancelled, whose affair it is.",
   },
   {
@@ -42,8 +42,8 @@ export const cancellationRequirements: readonly Requirement[] = [
     spec: inSpec("basic/utilities/cancellation#timing-considerations"),
     statement: "Answers and cancellations that cross on the way do no harm.",
     tests: {
-      "core/src/exchange.cancel.test.ts": ["sends nothing after the answer"],
-      "core/src/hostile-answers.test.ts": ["after its cancellation"],
+      "core/src/exchange/exchange.cancel.test.ts": ["sends nothing after the answer"],
+      "core/src/answer/hostile-answers.test.ts": ["after its cancellation"],
     },
   },
   {
@@ -54,7 +54,7 @@ export const cancellationRequirements: readonly Requirement[] = [
     statement: "Cancellations of unknown, finished or malformed requests are ignored.",
     tests: {
       "core/src/client-duties.test.ts": ["survives a cancellation of"],
-      "core/src/server-requests.test.ts": ["names a cancelled question by the id"],
+      "core/src/answer/server-requests.test.ts": ["names a cancelled question by the id"],
     },
     note: "The server's cancellations go to the client, whose affair they are.",
   },
@@ -73,11 +73,11 @@ export const cancellationRequirements: readonly Requirement[] = [
     spec: inSpec("basic/lifecycle#timeouts"),
     statement: "Requests have a time-out that can be set, after which they are cancelled.",
     tests: {
-      "ai-sdk/src/abort.test.ts": [
+      "ai-sdk/src/http/abort.test.ts": [
         "callMs ends a call and cancels it",
         "connectMs ends a handshake that hangs",
       ],
-      "core/src/terminate-session.test.ts": ["gives up when the time is over"],
+      "core/src/handshake/end-session.test.ts": ["gives up when the time is over"],
     },
     note: "Core leaves a call's time to the client's signal; the provider sets it.",
   },
@@ -87,7 +87,7 @@ export const cancellationRequirements: readonly Requirement[] = [
     level: "MAY, a maximum SHOULD",
     spec: inSpec("basic/lifecycle#timeouts"),
     statement: "Progress may extend the time, up to a maximum.",
-    tests: { "ai-sdk/src/abort.test.ts": ["callMs ends a call and cancels it"] },
+    tests: { "ai-sdk/src/http/abort.test.ts": ["callMs ends a call and cancels it"] },
     note: "`callMs` is the maximum: nothing extends it.",
   },
   {
@@ -106,9 +106,9 @@ export const cancellationRequirements: readonly Requirement[] = [
     spec: inSpec("basic/lifecycle#error-handling"),
     statement: "A failed negotiation of version or capabilities and a time-out are handled.",
     tests: {
-      "core/src/handshake.test.ts": ["a refused handshake", "saves nothing for %s"],
-      "ai-sdk/src/unavailable-connections.test.ts": ["leaves the others working and says so"],
-      "ai-sdk/src/abort.test.ts": ["connectMs ends a handshake that hangs"],
+      "core/src/handshake/handshake.test.ts": ["a refused handshake", "saves nothing for %s"],
+      "ai-sdk/src/registry/unavailable-connections.test.ts": ["leaves the others working and says so"],
+      "ai-sdk/src/http/abort.test.ts": ["connectMs ends a handshake that hangs"],
     },
   },
 ];

@@ -10,7 +10,7 @@ export const handshakeRequirements: readonly Requirement[] = [
     statement: "`initialize` comes before anything else, a GET included.",
     tests: {
       "core/src/client-duties.test.ts": ["greets the server before anything else"],
-      "core/src/inbound-stream.test.ts": ["waits until initialized was acknowledged"],
+      "core/src/answer/inbound-stream.test.ts": ["waits until initialized was acknowledged"],
     },
   },
   {
@@ -21,7 +21,7 @@ export const handshakeRequirements: readonly Requirement[] = [
     statement: "`initialize` names protocol version, capabilities and client info.",
     tests: {
       "core/src/client-duties.test.ts": ["greets the server before anything else"],
-      "core/src/client-handshake.test.ts": [
+      "core/src/handshake/client-handshake.test.ts": [
         "sends initialize without an id, even if the client sent one",
         "does without what the probe does not say",
       ],
@@ -51,7 +51,7 @@ export const handshakeRequirements: readonly Requirement[] = [
     statement: "After a successful `initialize`, also a repeated one, comes `initialized`.",
     tests: {
       "core/src/client-duties.test.ts": ["greets the server before anything else"],
-      "core/src/exchange.recovery.test.ts": ["starts a new session once and sends the call again"],
+      "core/src/exchange/exchange.recovery.test.ts": ["starts a new session once and sends the call again"],
       "e2e/src/sessions/server-restart.test.ts": ["starts one new session for all calls in flight"],
       "e2e/src/sessions/step-killed.test.ts": ["leaves no state, and the next step starts fresh"],
     },
@@ -64,7 +64,7 @@ export const handshakeRequirements: readonly Requirement[] = [
     statement: "Send no request but ping before `initialize` is answered.",
     tests: {
       "core/src/client-duties.test.ts": ["greets the server before anything else"],
-      "core/src/handshake.save-point.test.ts": ["is awaited before any other request goes on"],
+      "core/src/handshake/handshake.save-point.test.ts": ["is awaited before any other request goes on"],
     },
   },
   {
@@ -82,7 +82,7 @@ export const handshakeRequirements: readonly Requirement[] = [
     statement: "Offer a supported version, the latest one.",
     tests: {
       "core/src/client-duties.test.ts": ["offers the revision that the client offers"],
-      "core/src/client-handshake.test.ts": ["makes the session with what the probe says"],
+      "core/src/handshake/client-handshake.test.ts": ["makes the session with what the probe says"],
     },
   },
   {
@@ -100,8 +100,8 @@ export const handshakeRequirements: readonly Requirement[] = [
     statement: "Leave a server whose version is not supported; such a session is not kept.",
     tests: {
       "core/src/client-duties.test.ts": ["keeps nothing of a server that the client leaves"],
-      "core/src/handshake.test.ts": ["saves nothing for %s"],
-      "core/src/client-handshake.test.ts": ["gives a session up that is newer than the client"],
+      "core/src/handshake/handshake.test.ts": ["saves nothing for %s"],
+      "core/src/handshake/client-handshake.test.ts": ["gives a session up that is newer than the client"],
     },
   },
   {
@@ -113,8 +113,8 @@ export const handshakeRequirements: readonly Requirement[] = [
     tests: {
       "core/src/client-duties.test.ts": ["names id and version on every request"],
       "core/src/create-session-fetch.test.ts": ["sends the slot's id and version"],
-      "core/src/terminate-session.test.ts": ["one DELETE that carries id, version"],
-      "ai-sdk/src/connection-provider.test.ts": ["sends the session's id and version with every"],
+      "core/src/handshake/end-session.test.ts": ["one DELETE that carries id, version"],
+      "ai-sdk/src/provider/connection-provider.test.ts": ["sends the session's id and version with every"],
       "e2e/src/sessions/one-session-over-three-processes.test.ts": ["keeps one session over three"],
     },
   },
@@ -126,8 +126,8 @@ export const handshakeRequirements: readonly Requirement[] = [
     statement: "The header says what was negotiated, in a resumed step too.",
     tests: {
       "core/src/client-duties.test.ts": ["names id and version on every request"],
-      "core/src/handshake.test.ts": ["initialized carries the negotiated version"],
-      "core/src/exchange.recovery.test.ts": ["negotiated something else, and sends its version"],
+      "core/src/handshake/handshake.test.ts": ["initialized carries the negotiated version"],
+      "core/src/exchange/exchange.recovery.test.ts": ["negotiated something else, and sends its version"],
       "e2e/src/sessions/one-session-over-all-clients.test.ts": [
         "hands one session from client to client",
       ],
@@ -146,7 +146,7 @@ export const handshakeRequirements: readonly Requirement[] = [
     level: "MUST",
     spec: inSpec("basic/transports#protocol-version-header", ["2025-06-18", "2025-11-25"]),
     statement: "Answer an invalid or unsupported version header with 400.",
-    tests: { "core/src/lost-session.test.ts": ["a refusal has another meaning"] },
+    tests: { "core/src/session/lost-session.test.ts": ["a refusal has another meaning"] },
     note: "A client's side of it: that 400 is no lost session.",
   },
   {
@@ -156,9 +156,9 @@ export const handshakeRequirements: readonly Requirement[] = [
     spec: inSpec("basic/lifecycle#operation"),
     statement: "Keep to the negotiated version and capabilities.",
     tests: {
-      "core/src/exchange.recovery.test.ts": ["negotiated something else, and sends its version"],
-      "core/src/client-handshake.test.ts": ["does not take a session from the client that uses"],
-      "ai-sdk/src/connection-tools.test.ts": ["are none of a server without tools"],
+      "core/src/exchange/exchange.recovery.test.ts": ["negotiated something else, and sends its version"],
+      "core/src/handshake/client-handshake.test.ts": ["does not take a session from the client that uses"],
+      "ai-sdk/src/tools/connection-tools.test.ts": ["are none of a server without tools"],
     },
     note: "What a client does with capabilities is its own affair; it is given the server's.",
   },
@@ -169,7 +169,7 @@ export const handshakeRequirements: readonly Requirement[] = [
     spec: inSpec("basic/index#requests"),
     statement: "A request id is a string or an integer, never null.",
     tests: {
-      "core/src/request-ids.test.ts": ["gives each request an id that no other fetch uses"],
+      "core/src/wire/request-ids.test.ts": ["gives each request an id that no other fetch uses"],
       "e2e/src/sessions/request-ids.test.ts": ["never repeats a request id within a session"],
     },
   },
@@ -180,7 +180,7 @@ export const handshakeRequirements: readonly Requirement[] = [
     spec: inSpec("basic/index#requests"),
     statement: "A request id is never used twice within a session, whichever process uses it.",
     tests: {
-      "core/src/exchange.test.ts": ["do not meet those of another process on the session"],
+      "core/src/exchange/exchange.test.ts": ["do not meet those of another process on the session"],
       "e2e/src/sessions/request-ids.test.ts": ["never repeats a request id within a session"],
       "e2e/src/sessions/two-processes-at-once.test.ts": [
         "overlapping calls each get their own answers",
@@ -194,7 +194,7 @@ export const handshakeRequirements: readonly Requirement[] = [
     spec: inSpec("server/utilities/pagination#implementation-guidelines"),
     statement: "Pagination cursors are not kept from one session to the next.",
     tests: {
-      "core/src/tool-list.test.ts": [
+      "core/src/tools/tool-list.test.ts": [
         "of several pages is kept once all have passed, as one page",
         "does not mix the pages of two listings at once",
       ],

@@ -37,8 +37,8 @@ export const messageRequirements: readonly Requirement[] = [
     spec: inSpec("basic/index#batching", ["2025-03-26"]),
     statement: "Batches are understood.",
     tests: {
-      "core/src/restore-answer.test.ts": ["in a batch, as revision 2025-03-26 knows it"],
-      "core/src/hostile-json.test.ts": ["an answer in JSON that is"],
+      "core/src/answer/restore-answer.test.ts": ["in a batch, as revision 2025-03-26 knows it"],
+      "core/src/answer/hostile-json.test.ts": ["an answer in JSON that is"],
     },
     note: "The fetch gives a batch back as a batch; whether a client can read one is its own affair.",
   },
@@ -55,7 +55,7 @@ export const messageRequirements: readonly Requirement[] = [
     level: "MUST",
     spec: inSpec("basic/transports#sending-messages-to-the-server"),
     statement: "Answer a request as JSON or as an event stream.",
-    tests: { "core/src/hostile-content-type.test.ts": ["an answer with content type"] },
+    tests: { "core/src/answer/hostile-content-type.test.ts": ["an answer with content type"] },
     note: "A client's side of it: what comes under another content type, or none.",
   },
   {
@@ -65,8 +65,8 @@ export const messageRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#sending-messages-to-the-server"),
     statement: "Both kinds of answers are understood.",
     tests: {
-      "core/src/exchange.test.ts": ["comes back with its JSON type, as JSON and as SSE"],
-      "core/src/handshake.test.ts": ["takes it from initialize answered as SSE"],
+      "core/src/exchange/exchange.test.ts": ["comes back with its JSON type, as JSON and as SSE"],
+      "core/src/handshake/handshake.test.ts": ["takes it from initialize answered as SSE"],
     },
   },
   {
@@ -75,7 +75,7 @@ export const messageRequirements: readonly Requirement[] = [
     level: "SHOULD",
     spec: inSpec("basic/transports#sending-messages-to-the-server", ["2025-11-25"]),
     statement: "Start an event stream with an event that has an id and no data.",
-    tests: { "core/src/event-splitter.test.ts": ["counts the id of an event without data"] },
+    tests: { "core/src/wire/event-splitter.test.ts": ["counts the id of an event without data"] },
   },
   {
     id: "S27",
@@ -91,7 +91,7 @@ export const messageRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#sending-messages-to-the-server", ["2025-11-25"]),
     statement: "Reconnect to a stream whose connection the server closed.",
     tests: {
-      "core/src/resume-stream.test.ts": [
+      "core/src/answer/resume-stream.test.ts": [
         "continues a stream that ended without its answer, from the last whole event",
         "gives up after ten resumptions without news only",
       ],
@@ -111,7 +111,7 @@ export const messageRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#sending-messages-to-the-server", ["2025-11-25"]),
     statement: "Wait `retry` milliseconds before reconnecting.",
     tests: {
-      "core/src/resume-stream.test.ts": [
+      "core/src/answer/resume-stream.test.ts": [
         "waits as long as the server asked for",
         "tries again after a server error, with the new retry",
       ],
@@ -124,7 +124,7 @@ export const messageRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#sending-messages-to-the-server"),
     statement: "The stream carries the response in the end.",
     tests: {
-      "core/src/resume-stream.test.ts": ["reports an unknown outcome"],
+      "core/src/answer/resume-stream.test.ts": ["reports an unknown outcome"],
       "e2e/src/sessions/server-dies-midway.test.ts": ["which neither hangs nor is sent again"],
     },
     note: "A client's side of it: what becomes of the call when it does not.",
@@ -171,12 +171,12 @@ export const messageRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#sending-messages-to-the-server"),
     statement: "To cancel, say so; so that a step that merely ends cancels nothing.",
     tests: {
-      "core/src/exchange.cancel.test.ts": [
+      "core/src/exchange/exchange.cancel.test.ts": [
         "cancels an aborted call once, under the id that the server knows",
         "sends nothing when it is %s",
       ],
-      "ai-sdk/src/abort.test.ts": ["tells the server, which aborts the tool"],
-      "ai-sdk/src/dispose.test.ts": ["leaves a running call running, and does not cancel it"],
+      "ai-sdk/src/http/abort.test.ts": ["tells the server, which aborts the tool"],
+      "ai-sdk/src/registry/dispose.test.ts": ["leaves a running call running, and does not cancel it"],
     },
   },
   {
@@ -187,7 +187,7 @@ export const messageRequirements: readonly Requirement[] = [
     statement: "Messages are UTF-8.",
     tests: {
       "core/src/client-duties.test.ts": ["sends and hands on text of any script"],
-      "core/src/answer-stream.chunks.test.ts": ["restores a small stream in chunks of every size"],
+      "core/src/answer/answer-stream.chunks.test.ts": ["restores a small stream in chunks of every size"],
     },
   },
 ];

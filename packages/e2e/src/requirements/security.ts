@@ -39,14 +39,14 @@ export const securityRequirements: readonly Requirement[] = [
     statement:
       "HTTP+SSE is tried only after a failed `initialize` (400, 404, 405), never after a 404 to a request with an id.",
     tests: {
-      "ai-sdk/src/old-and-new-servers.test.ts": [
+      "ai-sdk/src/http/old-and-new-servers.test.ts": [
         "is used over that, with no session kept",
         "is not looked for after another refusal",
         "is not looked for when only notifications/initialized is refused",
         "is not looked for when a session was being resumed",
       ],
-      "core/src/exchange.refusals.test.ts": ["never an answer that looks like an old server's"],
-      "core/src/handshake.test.ts": ["of a fresh slot reaches the client", "at initialized is"],
+      "core/src/exchange/exchange.refusals.test.ts": ["never an answer that looks like an old server's"],
+      "core/src/handshake/handshake.test.ts": ["of a fresh slot reaches the client", "at initialized is"],
     },
   },
   {
@@ -69,7 +69,7 @@ export const securityRequirements: readonly Requirement[] = [
     level: "MUST NOT",
     spec: bestPractices("session-hijacking"),
     statement: "Use sessions for authentication.",
-    tests: { "ai-sdk/src/get-token.test.ts": ["gives the token of every request"] },
+    tests: { "ai-sdk/src/http/get-token.test.ts": ["gives the token of every request"] },
     note: "A client's side of it: a resumed session is used with its principal's token, not without.",
   },
   {
@@ -86,12 +86,12 @@ export const securityRequirements: readonly Requirement[] = [
     spec: bestPractices("session-hijacking"),
     statement: "Bind ids to the user.",
     tests: {
-      "core/src/session-key.test.ts": ["is the same for equal parts and different for all others"],
-      "ai-sdk/src/connection-provider.test.ts": [
+      "core/src/session/session-key.test.ts": ["is the same for equal parts and different for all others"],
+      "ai-sdk/src/provider/connection-provider.test.ts": [
         "never share a slot, in one state",
         "are never read from the state",
       ],
-      "ai-sdk/src/terminate-connections.test.ts": ["touches no other principal's session"],
+      "ai-sdk/src/state/end-connections.test.ts": ["touches no other principal's session"],
     },
     note: "A client's side of it: what is saved is keyed by the principal, and used for no other.",
   },
@@ -102,7 +102,7 @@ export const securityRequirements: readonly Requirement[] = [
     spec: bestPractices("token-passthrough"),
     statement: "Accept tokens that were not issued for this server.",
     tests: {
-      "ai-sdk/src/connection-fetch.test.ts": [
+      "ai-sdk/src/http/connection-fetch.test.ts": [
         "sends no token or header to another path",
         "goes to other origins with a fetch of the application's, without token",
       ],
@@ -116,12 +116,12 @@ export const securityRequirements: readonly Requirement[] = [
     spec: bestPractices("server-side-request-forgery-ssrf"),
     statement: "A client on a server guards against SSRF: redirects and foreign hosts.",
     tests: {
-      "core/src/server-endpoint.test.ts": [
+      "core/src/wire/server-endpoint.test.ts": [
         "to another origin is refused and never carries the id",
         "redirect during the handshake, too",
       ],
-      "core/src/other-urls.test.ts": ["is refused without a base fetch, before anything is sent"],
-      "ai-sdk/src/connection-fetch.test.ts": ["follows no redirect, which would take the headers"],
+      "core/src/wire/other-urls.test.ts": ["is refused without a base fetch, before anything is sent"],
+      "ai-sdk/src/http/connection-fetch.test.ts": ["follows no redirect, which would take the headers"],
     },
     note: "Which URLs a connection may have, and a fetch guarded against private addresses, are the application's: it passes the base `fetch`.",
   },

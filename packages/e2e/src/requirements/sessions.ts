@@ -9,7 +9,7 @@ export const sessionRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#session-management"),
     statement: "Name a session on the answer that carries the result of `initialize`.",
     tests: {
-      "core/src/handshake.test.ts": [
+      "core/src/handshake/handshake.test.ts": [
         "takes it from initialize and saves it once initialized was acknowledged",
         "ignores ids on refusals and on every other answer",
         "keeps no session of a server that names none",
@@ -35,9 +35,9 @@ export const sessionRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#session-management"),
     statement: "Ids are visible ASCII.",
     tests: {
-      "core/src/handshake.test.ts": ["refuses an id %s with a clear error"],
-      "core/src/hostile-session-id.test.ts": ["a session id that"],
-      "core/src/session-snapshot.test.ts": ["takes visible ASCII of 1 to 1024 characters"],
+      "core/src/handshake/handshake.test.ts": ["refuses an id %s with a clear error"],
+      "core/src/session/hostile-session-id.test.ts": ["a session id that"],
+      "core/src/session/session-snapshot.test.ts": ["takes visible ASCII of 1 to 1024 characters"],
     },
     note: "A client's side of it: another id is neither kept nor sent.",
   },
@@ -48,10 +48,10 @@ export const sessionRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#session-management", ["2025-11-25"]),
     statement: "Ids are handled like credentials.",
     tests: {
-      "core/src/hostile-session-id.test.ts": ["repeats the id"],
-      "core/src/server-endpoint.test.ts": ["to another origin is refused and never carries the id"],
-      "core/src/other-urls.test.ts": ["passes as it is, without an id"],
-      "ai-sdk/src/secrets.test.ts": ["no session id, token or principal is in what an observer"],
+      "core/src/session/hostile-session-id.test.ts": ["repeats the id"],
+      "core/src/wire/server-endpoint.test.ts": ["to another origin is refused and never carries the id"],
+      "core/src/wire/other-urls.test.ts": ["passes as it is, without an id"],
+      "ai-sdk/src/http/secrets.test.ts": ["no session id, token or principal is in what an observer"],
       "e2e/src/sessions/session-id-stays-secret.test.ts": [
         "is not in the error",
         "is not in an event",
@@ -67,7 +67,7 @@ export const sessionRequirements: readonly Requirement[] = [
     tests: {
       "core/src/client-duties.test.ts": ["names id and version on every request"],
       "core/src/create-session-fetch.test.ts": ["sends the slot's id and version"],
-      "ai-sdk/src/connection-provider.test.ts": ["sends the session's id and version with every"],
+      "ai-sdk/src/provider/connection-provider.test.ts": ["sends the session's id and version with every"],
       "e2e/src/sessions/one-session-over-all-clients.test.ts": [
         "hands one session from client to client",
       ],
@@ -80,7 +80,7 @@ export const sessionRequirements: readonly Requirement[] = [
     level: "SHOULD",
     spec: inSpec("basic/transports#session-management"),
     statement: "Answer a request without an id with 400.",
-    tests: { "core/src/lost-session.test.ts": ["a 400 of a session router is a definite loss"] },
+    tests: { "core/src/session/lost-session.test.ts": ["a 400 of a session router is a definite loss"] },
     note: "A client's side of it: servers say so of ids that were there, too, and mean a lost session.",
   },
   {
@@ -90,7 +90,7 @@ export const sessionRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#session-management"),
     statement: "Answer each request with the id of an ended session with 404.",
     tests: {
-      "core/src/lost-session.test.ts": ["a 404 is a definite loss"],
+      "core/src/session/lost-session.test.ts": ["a 404 is a definite loss"],
       "e2e/src/sessions/server-restart.test.ts": ["starts one new session for all calls in flight"],
     },
   },
@@ -101,7 +101,7 @@ export const sessionRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#session-management"),
     statement: "After a 404 to a request with an id, start a new session without one.",
     tests: {
-      "core/src/exchange.recovery.test.ts": [
+      "core/src/exchange/exchange.recovery.test.ts": [
         "starts a new session once and sends the call again",
         "shares one new session among twenty requests",
         "a second loss in a row > is SESSION_LOST and no answer",
@@ -118,9 +118,9 @@ export const sessionRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#session-management"),
     statement: "End a session that is no longer needed with DELETE.",
     tests: {
-      "core/src/terminate-session.test.ts": ["ends the session with one DELETE"],
+      "core/src/handshake/end-session.test.ts": ["ends the session with one DELETE"],
       "core/src/create-session-fetch.test.ts": ["answers a DELETE locally, so that closing"],
-      "ai-sdk/src/terminate-connections.test.ts": ["ends the session on the server"],
+      "ai-sdk/src/state/end-connections.test.ts": ["ends the session on the server"],
     },
     note: "A session is needed until the application ends it: a client that closes ends nothing.",
   },
@@ -131,8 +131,8 @@ export const sessionRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#session-management"),
     statement: "Answer DELETE with 405.",
     tests: {
-      "core/src/terminate-session.test.ts": ["takes %i for done"],
-      "ai-sdk/src/terminate-connections.test.ts": ["takes %i for done"],
+      "core/src/handshake/end-session.test.ts": ["takes %i for done"],
+      "ai-sdk/src/state/end-connections.test.ts": ["takes %i for done"],
     },
   },
   {
@@ -142,11 +142,11 @@ export const sessionRequirements: readonly Requirement[] = [
     spec: inSpec("basic/authorization#token-requirements"),
     statement: "Authorization is on each HTTP request of a session.",
     tests: {
-      "ai-sdk/src/get-token.test.ts": ["gives the token of every request, of those that the"],
-      "ai-sdk/src/auth-provider.test.ts": ["gives its tokens: %s"],
-      "ai-sdk/src/terminate-connections.test.ts": ["go with the DELETE, for its principal"],
-      "core/src/resume-stream.test.ts": ["continues a stream that ended without its answer"],
-      "core/src/client-handshake.test.ts": ["sends initialize without an id, even if"],
+      "ai-sdk/src/http/get-token.test.ts": ["gives the token of every request, of those that the"],
+      "ai-sdk/src/http/auth-provider.test.ts": ["gives its tokens: %s"],
+      "ai-sdk/src/state/end-connections.test.ts": ["go with the DELETE, for its principal"],
+      "core/src/answer/resume-stream.test.ts": ["continues a stream that ended without its answer"],
+      "core/src/handshake/client-handshake.test.ts": ["sends initialize without an id, even if"],
     },
   },
   {

@@ -12,7 +12,7 @@ export const statelessRequirements: readonly Requirement[] = [
     spec: inStatelessSpec("basic/transports/streamable-http#earlier-streamable-http-revisions"),
     statement: "There are no sessions, no session id and no GET.",
     tests: {
-      "core/src/client-handshake.stateless.test.ts": [
+      "core/src/handshake/client-handshake.stateless.test.ts": [
         "gets everything as it is in later steps, the probe, GET and DELETE too",
       ],
     },
@@ -40,7 +40,7 @@ export const statelessRequirements: readonly Requirement[] = [
     spec: inStatelessSpec("basic/transports/streamable-http#protocol-version-header"),
     statement: "The version header is on every POST and equals that in `_meta`.",
     tests: {
-      "core/src/client-handshake.stateless.test.ts": ["gets everything as it is in later steps"],
+      "core/src/handshake/client-handshake.stateless.test.ts": ["gets everything as it is in later steps"],
     },
     note: clientsOwn,
   },
@@ -51,7 +51,7 @@ export const statelessRequirements: readonly Requirement[] = [
     spec: inStatelessSpec("basic/versioning#protocol-version-negotiation"),
     statement: "Answer an unsupported version with 400 and −32022, with what is supported.",
     tests: {
-      "core/src/client-handshake.stateless.test.ts": ["is remembered as one by its refusal"],
+      "core/src/handshake/client-handshake.stateless.test.ts": ["is remembered as one by its refusal"],
       "e2e/src/sessions/servers-without-sessions.test.ts": [
         "which never probes, fails and says why",
       ],
@@ -63,7 +63,7 @@ export const statelessRequirements: readonly Requirement[] = [
     level: "MUST",
     spec: inStatelessSpec("basic/transports/streamable-http#protocol-version-header"),
     statement: "Answer an unknown method with 404 and −32601.",
-    tests: { "core/src/lost-session.test.ts": ["a refusal has another meaning"] },
+    tests: { "core/src/session/lost-session.test.ts": ["a refusal has another meaning"] },
     note: "A client's side of it: this 404 is no lost session.",
   },
   {
@@ -96,7 +96,7 @@ export const statelessRequirements: readonly Requirement[] = [
     statement: "Read the body of a 400 before falling back to `initialize`.",
     note: clientsOwn,
     tests: {
-      "core/src/client-handshake.test.ts": ["goes on to the server when initialize is refused"],
+      "core/src/handshake/client-handshake.test.ts": ["goes on to the server when initialize is refused"],
     },
   },
   {
@@ -115,8 +115,8 @@ export const statelessRequirements: readonly Requirement[] = [
     ),
     statement: "Remember whether an origin has sessions; ask again when that fails.",
     tests: {
-      "core/src/client-handshake.stateless.test.ts": ["is tried again when the verdict is"],
-      "ai-sdk/src/old-and-new-servers.test.ts": ["and the next step does not try initialize"],
+      "core/src/handshake/client-handshake.stateless.test.ts": ["is tried again when the verdict is"],
+      "ai-sdk/src/http/old-and-new-servers.test.ts": ["and the next step does not try initialize"],
       "e2e/src/sessions/servers-without-sessions.test.ts": [
         "works without a session and remembers it",
       ],

@@ -1,0 +1,33 @@
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { RegistryConnection } from "../http/http-connection.ts";
+import { within } from "../base/within.ts";
+
+/** How long to wait for the clients of one connection, in milliseconds. */
+const closeTimeoutMs = 5_000;
+
+/**
+ * Closes the clients of a connection and ends what is not to outlive it, in bounded time. Never
+ * rejects: what could not be closed is an event.
+ */
+export async function closeConnection(
+  connection: RegistryConnection,
+  emit: (event: ConnectionEvent) => void,
+): Promise<void> {
+  const { name } = connection;
+  const closings = [...connection.openings].map(async (opening) => {
+    const client = await opening.catch(() => undefined);
+    await client?.close();
+  });
+  const ending = async () => {
+    // A session whose start was aborted is being ended.
+    await connection.settle();
+    await connection.endLooseSessions();
+  };
+  const closeAll = async () => {
+    const outcomes = await Promise.allSettled([...closings, ending()]);
+    const isFailed = outcomes.some(({ status }) => status === "rejected");
+    if (isFailed) emit({ type: "close-failed", connection: name, reason: "error" });
+  };
+  const isDone = await within(closeTimeoutMs, closeAll());
+  if (!isDone) emit({ type: "close-failed", connection: name, reason: "timeout" });
+}

@@ -1,0 +1,78 @@
+import { createMemoryStore } from "@durable-mcp/core";
+import type { Tool, ToolSet } from "ai";
+import { streamText } from "ai";
+import { expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import {
+  createConnectionProvider,
+  createDurableSessions,
+  defineMcpClientConnection,
+  type DurableSessions,
+  type McpClientConnection,
+  type Principal,
+  type SessionLease,
+} from "../index.ts";
+
+const principal: Principal = { type: "app" };
+const store = createMemoryStore();
+const description = "Notes.";
+const typed = createDurableSessions({
+  provider: createConnectionProvider({
+    connections: {
+      notes: defineMcpClientConnection({
+        url: "http://a/mcp",
+        description,
+        session: "stateful",
+        schemas: { add_note: { inputSchema: z.object({ text: z.string() }) } },
+      }),
+    },
+  }),
+  store,
+});
+const otherNotes = () =>
+  defineMcpClientConnection({
+    url: "http://a/mcp",
+    description,
+    session: "stateful",
+    schemas: { add_note: { inputSchema: z.object({ count: z.number() }) } },
+  });
+declare const connections: Record<string, McpClientConnection>;
+const untyped = createDurableSessions({
+  provider: createConnectionProvider({ connections }),
+  store,
+});
+
+test("typed tools reach the step and the lease", async () => {
+  const result = await typed.run("chat", { principal }, ({ tools }) => tools.notes__add_note);
+  expectTypeOf(result).toExtend<Tool<{ text: string }> | undefined>();
+  const lease = await typed.open("chat", { principal });
+  expectTypeOf(lease.tools.notes__add_note).toExtend<Tool<{ text: string }> | undefined>();
+});
+
+test("without schemas the tools are a ToolSet", async () => {
+  const lease = await untyped.open("chat", { principal });
+  expectTypeOf(lease.tools).toEqualTypeOf<ToolSet>();
+});
+
+test("an attached result keeps its type", async () => {
+  const lease = await untyped.open("chat", { principal });
+  const result = streamText({ model: "a/b", tools: lease.tools, prompt: "go" });
+  expectTypeOf(lease.attach(result)).toEqualTypeOf(result);
+});
+
+test("only declared connections can be named", () => {
+  type Selection = Parameters<typeof typed.restart>[1];
+  expectTypeOf<Selection["connection"]>().toEqualTypeOf<"notes" | undefined>();
+  expectTypeOf<Selection["principal"]>().toEqualTypeOf<Principal>();
+});
+
+test("sessions of any connections are DurableSessions", () => {
+  expectTypeOf(untyped).toExtend<DurableSessions>();
+  expectTypeOf(typed).toExtend<DurableSessions>();
+  expectTypeOf<Awaited<ReturnType<typeof typed.open>>>().toExtend<SessionLease>();
+});
+
+test("sessions of other connections are not those that are asked for", () => {
+  type Other = DurableSessions<{ notes: ReturnType<typeof otherNotes> }>;
+  expectTypeOf<Other>().not.toExtend<typeof typed>();
+});

@@ -1,0 +1,375 @@
+import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
+import { describe, expect, test, vi } from "vitest";
+import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
+import { createHeldStore } from "../../test/held-store.ts";
+import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
+import { alice, bob } from "../../test/step.ts";
+import {
+  type ConnectionEvent,
+  createConnectionProvider,
+  createDurableSessions,
+  encryptStore,
+} from "../index.ts";
+
+vi.setConfig({ testTimeout: 20_000 });
+
+const use = { principal: alice };
+const chat = { sessionId: "chat", connection: "notes" };
+const hour = 3_600_000;
+const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
+
+/** A chat of alice's with a session without a name, and two with one. */
+async function startNamed(
+  options: ProcessOptions = {},
+  wrap: (store: SessionStore) => SessionStore = (store) => store,
+) {
+  const server = await startNotebookServer();
+  let time = Date.now();
+  const now = () => time;
+  const held = createHeldStore(createMemoryStore({ now }));
+  const store = wrap(held.store);
+  const startAnother = (more: ProcessOptions = {}) =>
+    startProcess(server, store, { now, ...options, ...more });
+  const process = startAnother();
+  const add = (name: string, idleTimeoutMs?: number) =>
+    process.sessions.run("chat", use, async ({ registry: { named } }) => {
+      await named.create(name, { idleTimeoutMs });
+      await named.run(name, async (own) => {
+        await own.call("notes", "add_note", { text: name });
+        await own.tools();
+      });
+    });
+  await add("a");
+  await add("b");
+  server.requests.length = 0;
+  return {
+    server,
+    held,
+    store,
+    add,
+    startAnother,
+    pass: (ms: number) => void (time += ms),
+    now,
+    ids: () => server.sessionIds,
+    ...process,
+  };
+}
+
+const namesOf = (sessions: readonly { name?: string | undefined }[]) =>
+  sessions.map(({ name }) => name ?? "-").toSorted();
+
+describe.each([
+  ["a store", (store: SessionStore) => store],
+  [
+    "an encrypted store",
+    (store: SessionStore) =>
+      encryptStore(store, { keys: { current: randomKey() }, fingerprintKey: randomKey() }),
+  ],
+])("named sessions in %s", (_, wrap) => {
+  test("are told of by info and list, by name too, and without ids", async () => {
+    const { sessions, ids, add } = await startNamed({}, wrap);
+    await add("c", hour);
+    expect(namesOf(await sessions.info("chat", use))).toEqual(["-", "a", "b", "c"]);
+    expect(await sessions.info("chat", { ...use, name: "c" })).toEqual([
+      {
+        ...chat,
+        name: "c",
+        kind: "session",
+        lastUsedAt: expect.any(Number),
+        startedAt: expect.any(Number),
+        protocolVersion: "2025-11-25",
+        server: { name: "notebook", version: "1.0.0" },
+        tools: { count: 4, listedAt: expect.any(Number) },
+        idleTimeoutMs: hour,
+      },
+    ]);
+    expect(namesOf((await sessions.list(use)).sessions)).toEqual(["-", "a", "b", "c"]);
+    expect(namesOf((await sessions.list({ ...use, name: "a" })).sessions)).toEqual(["a"]);
+    expect(namesOf((await sessions.admin.list({ name: "a" })).sessions)).toEqual(["a"]);
+    const all = JSON.stringify([await sessions.list(use), await sessions.admin.list()]);
+    for (const id of ids()) expect(all).not.toContain(id);
+    const ofBob = { principal: bob };
+    expect(await sessions.info("chat", ofBob)).toEqual([]);
+  });
+
+  test("are pinged with their names", async () => {
+    const { sessions, server } = await startNamed({}, wrap);
+    expect(await sessions.status("chat", { ...use, name: "a" })).toEqual([
+      { connection: "notes", name: "a", alive: true },
+    ]);
+    expect(server.log).toEqual(["POST ping"]);
+    expect(namesOf(await sessions.status("chat", use))).toEqual(["-", "a", "b"]);
+    expect(await sessions.status("chat", { ...use, name: "unknown" })).toEqual([]);
+  });
+
+  test("are restarted and ended with the agent session, or one by one", async () => {
+    const { sessions, server, held } = await startNamed({}, wrap);
+    const ended = { ended: true, removed: false };
+    expect(await sessions.restart("chat", { ...use, name: "a" })).toEqual([
+      { ...chat, name: "a", ...ended },
+    ]);
+    expect(server.liveSessions()).toBe(2);
+    await sessions.run("chat", use, async ({ registry: { named } }) => {
+      const { connections } = (await named.find("a"))!;
+      expect(connections).toMatchObject([{ kind: "lost" }]);
+      await named.run("a", (own) => own.call("notes", "list_notes"));
+    });
+    expect(server.liveSessions()).toBe(3);
+    expect(namesOf(await sessions.restart("chat", use))).toEqual(["-", "a", "b"]);
+    expect(server.liveSessions()).toBe(0);
+    await sessions.run("chat", use, async ({ registry: { named } }) => {
+      await named.run("a", (own) => own.call("notes", "list_notes"));
+    });
+    expect(await sessions.end("chat", { ...use, name: "a" })).toEqual([
+      { ...chat, name: "a", ended: true, removed: true },
+    ]);
+    expect(namesOf(await sessions.end("chat", use))).toEqual(["-", "b"]);
+    expect(server.liveSessions()).toBe(0);
+    expect((await held.store.list({ limit: 100 })).records).toEqual([]);
+  });
+
+  test("list their tools anew when those are cleared", async () => {
+    const { sessions } = await startNamed({}, wrap);
+    await sessions.clearTools("chat", { ...use, name: "a" });
+    const described = await sessions.info("chat", use);
+    const kept = described.filter(({ tools }) => tools !== undefined);
+    expect(namesOf(kept)).toEqual(["-", "b"]);
+    await sessions.clearTools("chat", use);
+    for (const { tools, kind } of await sessions.info("chat", use)) {
+      expect(tools).toBeUndefined();
+      expect(kind).toBe("session");
+    }
+  });
+
+  test("go with all that a principal has", async () => {
+    const { sessions, server, held } = await startNamed({}, wrap);
+    await sessions.run("chat", { principal: bob }, ({ registry }) => registry.named.create("a"));
+    expect(namesOf(await sessions.deleteAll(use))).toEqual(["-", "a", "b"]);
+    expect(server.liveSessions()).toBe(2);
+    expect((await held.store.list({ limit: 100 })).records).toHaveLength(2);
+  });
+
+  test("are swept by name, past all others that are idle", async () => {
+    const { sessions, server, pass } = await startNamed({}, wrap);
+    for (const id of ["1", "2", "3"]) await sessions.run(id, use, () => undefined);
+    pass(hour);
+    const asked: (string | undefined)[] = [];
+    const swept = await sessions.admin.sweep({
+      idleForMs: hour,
+      name: "b",
+      limit: 1,
+      authorize: ({ name }) => {
+        asked.push(name);
+        return { principal: alice };
+      },
+    });
+    expect(swept.sessions).toMatchObject([{ ...chat, name: "b", ended: true, removed: true }]);
+    expect(asked).toEqual(["b"]);
+    expect(server.liveSessions()).toBe(5);
+    const rest = await sessions.admin.sweep({ idleForMs: hour });
+    expect(namesOf(rest.sessions)).toEqual(["-", "-", "-", "-", "a"]);
+    expect(rest.more).toBe(false);
+    const none = await sessions.admin.sweep({ idleForMs: hour, name: "b" });
+    expect(none).toEqual({ sessions: [], more: false });
+  });
+});
+
+test.each(["info", "status", "restart", "clearTools", "end"] as const)(
+  "%s refuses a name that is none",
+  async (method) => {
+    const { sessions, held } = await startNamed();
+    held.log.length = 0;
+    await expect(sessions[method]("chat", { ...use, name: "" })).rejects.toMatchObject({
+      code: "CONNECTION_INVALID",
+      data: { field: "name" },
+    });
+    const invalid = { code: "CONNECTION_INVALID", data: { field: "name" } };
+    await expect(sessions.list({ ...use, name: "" })).rejects.toMatchObject(invalid);
+    await expect(sessions.admin.list({ name: "" })).rejects.toMatchObject(invalid);
+    await expect(sessions.admin.sweep({ idleForMs: hour, name: "" })).rejects.toMatchObject(
+      invalid,
+    );
+    expect(held.log).toEqual([]);
+  },
+);
+
+describe("an idle time-out over several processes", () => {
+  test("does not end what another process has open", async () => {
+    const touchIntervalMs = 20;
+    const { sessions, server, add, held, pass, startAnother } = await startNamed({
+      touchIntervalMs,
+    });
+    const idleTimeoutMs = hour;
+    await add("c", idleTimeoutMs);
+    const lease = await sessions.open("chat", use);
+    await lease.registry.named.run("c", async (own) => {
+      pass(idleTimeoutMs);
+      held.log.length = 0;
+      await expect
+        .poll(() => held.log.filter((operation) => operation === "touch").length > 5, {
+          timeout: 10_000,
+        })
+        .toBe(true);
+      const other = startAnother();
+      await other.sessions.run("chat", use, async ({ registry: { named } }) => {
+        expect(await named.find("c")).toMatchObject({ connections: [{ kind: "session" }] });
+        await named.run("c", async (same) => {
+          const result: any = await same.call("notes", "list_notes");
+          expect(result.content[0].text).toBe("c");
+        });
+      });
+      await own.call("notes", "add_note", { text: "d" });
+    });
+    await lease.dispose();
+    expect(server.log).not.toContain("DELETE");
+  });
+
+  test("ends a session, and all processes that find it go on in one", async () => {
+    const { server, add, pass, startAnother } = await startNamed();
+    await add("c", hour);
+    const alive = server.liveSessions();
+    pass(hour);
+    const others = Array.from({ length: 5 }, () => startAnother());
+    const found = others.map(({ sessions }) =>
+      sessions.run("chat", use, ({ registry: { named } }) =>
+        named.run("c", async (own) => {
+          const result: any = await own.call("notes", "list_notes");
+          return result.content[0].text as string;
+        }),
+      ),
+    );
+    expect(await Promise.all(found)).toEqual(["", "", "", "", ""]);
+    const calls = server.requests.filter(({ message }) => message?.method === "tools/call");
+    const used = calls.slice(-5).map(({ headers }) => headers["mcp-session-id"]);
+    expect(new Set(used).size).toBe(1);
+    expect(used).not.toContain(server.sessionIds[3]);
+    // Of the new ones all but one were given up.
+    expect(server.liveSessions()).toBe(alive);
+  });
+
+  test("leaves a session alone that another process has begun to use meanwhile", async () => {
+    const { sessions, server, add, held, pass, startAnother, now } = await startNamed();
+    await add("c", hour);
+    pass(hour / 2);
+    const earlier = now();
+    pass(hour / 2);
+    const claiming = Promise.withResolvers<void>();
+    const used = Promise.withResolvers<void>();
+    let puts = 0;
+    held.before("put", async () => {
+      puts += 1;
+      // The first, after that of the session without a name: which says that it is being ended.
+      if (puts !== 2) return;
+      claiming.resolve();
+      await used.promise;
+    });
+    const finding = sessions.run("chat", use, () => undefined);
+    await claiming.promise;
+    const other = startAnother({ now: () => earlier });
+    await other.sessions.run("chat", use, ({ registry: { named } }) =>
+      named.run("c", (own) => own.call("notes", "add_note", { text: "d" })),
+    );
+    used.resolve();
+    await finding;
+    expect(server.log).not.toContain("DELETE");
+    expect(await sessions.info("chat", { ...use, name: "c" })).toMatchObject([{ kind: "session" }]);
+  });
+
+  test("does not let a step go on in a session that it is about to end", async () => {
+    const { sessions, add, held, pass } = await startNamed();
+    await add("c", hour);
+    pass(hour);
+    const claiming = Promise.withResolvers<void>();
+    let puts = 0;
+    held.before("put", async () => {
+      puts += 1;
+      if (puts !== 2) return;
+      // Long enough for all that does not wait for it.
+      await new Promise((resolve) => {
+        setTimeout(resolve, 200);
+      });
+      claiming.resolve();
+    });
+    const result: any = await sessions.run("chat", use, ({ registry: { named } }) =>
+      named.run("c", (own) => own.call("notes", "list_notes")),
+    );
+    expect(result.content[0].text).toBe("");
+    await claiming.promise;
+  });
+
+  test("of a session that could not be ended leaves it to the next step", async () => {
+    const { sessions, server, add, pass } = await startNamed();
+    await add("c", hour);
+    const alive = server.liveSessions();
+    pass(hour);
+    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+    await sessions.run("chat", use, () => undefined);
+    expect(server.liveSessions()).toBe(alive);
+    server.intercept(() => "next");
+    await sessions.run("chat", use, ({ registry: { named } }) => named.run("c", () => undefined));
+    await sessions.run("chat", use, ({ registry: { named } }) =>
+      named.run("c", (own) => own.call("notes", "list_notes")),
+    );
+    expect(server.liveSessions()).toBe(alive);
+    const deleted = server.requests.filter(({ method }) => method === "DELETE");
+    expect(deleted).toHaveLength(2);
+  });
+
+  test("that the store cannot tell of does not fail the step", async () => {
+    const { sessions, held, types } = await startNamed();
+    held.fail("list");
+    await sessions.run("chat", use, ({ registry }) => registry.call("notes", "list_notes"));
+    expect(types()).toContain("store-failed");
+    await sessions.run("chat", use, async ({ registry: { named } }) => {
+      await expect(named.list()).rejects.toMatchObject({ code: "STORE_FAILED" });
+    });
+  });
+});
+
+test("a session that is opened when the step is over goes back to the pool", async () => {
+  const server = await startNotebookServer();
+  const held = createHeldStore(createMemoryStore());
+  const events: ConnectionEvent[] = [];
+  const provider = createConnectionProvider({
+    connections: { notes: notebook(server) },
+    pool: {},
+    onEvent: (event) => events.push(event),
+  });
+  const sessions = createDurableSessions({ provider, store: held.store });
+  await sessions.run("chat", use, ({ registry }) => registry.named.create("a"));
+  const lease = await sessions.open("chat", use);
+  const reached = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  held.before("get", async () => {
+    reached.resolve();
+    await released.promise;
+  });
+  const opening = Promise.allSettled([lease.registry.named.run("a", () => undefined)]);
+  await reached.promise;
+  await lease.dispose();
+  released.resolve();
+  expect(await opening).toMatchObject([{ reason: { code: "CONNECTION_UNAVAILABLE" } }]);
+  held.heal();
+  events.length = 0;
+  await sessions.run("chat", use, ({ registry }) =>
+    registry.named.run("a", (own) => own.call("notes", "list_notes")),
+  );
+  expect(events).toContainEqual({ type: "pool", connection: "notes", name: "a", action: "hit" });
+  await provider.shutdown();
+});
+
+test.each([0, -1, 0.5, "1", null, 2 ** 31])(
+  "a stored idle time-out of %j does not parse",
+  async (value) => {
+    const { sessions, add, held } = await startNamed();
+    await add("c", hour);
+    const { records } = await held.store.list({ limit: 100 });
+    const stored = records.find((record) =>
+      JSON.stringify(record.value).includes("idleTimeoutMs"),
+    )!;
+    const changed = { ...(stored.value as object), idleTimeoutMs: value };
+    await held.store.put(stored.key, changed, stored.revision, { owner: stored.owner });
+    expect(await sessions.info("chat", { ...use, name: "c" })).toMatchObject([{ kind: "invalid" }]);
+  },
+);

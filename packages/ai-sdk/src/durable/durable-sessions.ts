@@ -1,0 +1,129 @@
+import type { Principal, SessionStore } from "@durable-mcp/core";
+import type { ConnectionProvider } from "../provider/connection-provider.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { DurableSessionEvent } from "./durable-session-event.ts";
+import type { SessionLease } from "./session-lease.ts";
+import type { DurableSessionsAdmin } from "./sessions-admin.ts";
+import type { EndedSession, SessionPage, SessionStatus, StoredSession } from "../slots/stored-session.ts";
+
+type Connections = Record<string, McpConnection>;
+
+export interface DurableSessionsOptions<CONNECTIONS extends Connections> {
+  /** The application's connections, from `createConnectionProvider`. */
+  provider: ConnectionProvider<CONNECTIONS>;
+  /** Where the sessions are kept. */
+  store: SessionStore;
+  /**
+   * Which agent the sessions belong to, when several use one store: they do not see each other's.
+   * @default "default"
+   */
+  agent?: string | undefined;
+  /** Whether all agents that say so share the sessions of one principal. Without `agent`. @default false */
+  share?: boolean | undefined;
+  /**
+   * How often, at most, a session in use is marked as used, in milliseconds. What is to count as
+   * idle has to be at least three times as long. @default 60000
+   */
+  touchIntervalMs?: number | undefined;
+  /** Told what happens between the sessions and their store. @default warns of store failures on the console */
+  onEvent?: ((event: DurableSessionEvent) => void) | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  now?: (() => number) | undefined;
+}
+
+/** On whose behalf an agent session is used. */
+export interface SessionUse {
+  readonly principal: Principal;
+  /** Ends handshakes and listings of the step, and what holds an attached lease. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Which of an agent session's connections, of one principal. */
+export interface SessionSelection<CONNECTIONS extends Connections = Connections> {
+  readonly principal: Principal;
+  /** The one connection. @default all */
+  readonly connection?: (keyof CONNECTIONS & string) | undefined;
+  /** The one named session. @default all, and those without a name */
+  readonly name?: string | undefined;
+}
+
+/** What a step is given. */
+export interface SessionTools<CONNECTIONS extends Connections> {
+  readonly tools: ConnectionToolSet<CONNECTIONS>;
+  readonly registry: ConnectionRegistry<CONNECTIONS>;
+}
+
+/**
+ * The sessions of an agent, kept in a store. Everything takes the principal and sees only its
+ * sessions. What the store cannot do rejects with `STORE_FAILED`.
+ */
+export interface DurableSessions<CONNECTIONS extends Connections = Connections> {
+  /**
+   * Loads the agent session's MCP sessions of one principal and connects their tools. A session
+   * that has to be made is saved before anything is called on it; of several processes that make
+   * one at once, all go on in the one that was saved first.
+   *
+   * @param sessionId the agent session, such as a chat or a run: your id, of at most a few hundred characters
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`, `STORE_FAILED`; the
+   *   signal's reason when it is aborted
+   */
+  open(sessionId: string, use: SessionUse): Promise<SessionLease<CONNECTIONS>>;
+  /**
+   * Opens, runs, and releases, whatever happens. For what is done when the callback's promise is;
+   * a stream needs `open` and `attach`.
+   *
+   * @returns what the callback returned, also when the store failed afterwards (event `store-failed`)
+   */
+  run<T>(
+    sessionId: string,
+    use: SessionUse,
+    step: (session: SessionTools<CONNECTIONS>) => T | PromiseLike<T>,
+  ): Promise<T>;
+  /** What is stored for an agent session, one entry a connection and one more for each name. */
+  info(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<StoredSession[]>;
+  /**
+   * Asks the servers, with a ping on each stored session, at most `timeoutMs` long. Makes no session
+   * and changes nothing in the store.
+   *
+   * @param selection.timeoutMs in milliseconds. @default 5000
+   */
+  status(
+    sessionId: string,
+    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+  ): Promise<SessionStatus[]>;
+  /**
+   * Ends MCP sessions, so that the next use starts new ones, whether or not their servers could be
+   * reached.
+   */
+  restart(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
+  /** Forgets the kept tool lists, so that the next step lists the tools anew. */
+  clearTools(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<void>;
+  /**
+   * Ends MCP sessions on their servers, then removes them from the store. What could not be ended
+   * is kept; the next step on it tries once more.
+   */
+  end(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
+  /**
+   * The principal's stored sessions of this agent, in an order of the store's own.
+   *
+   * @param query.name only the sessions of that name; a page may then have fewer than `limit`
+   * @param query.limit how many at most, 1 to 1000. @default 100
+   */
+  list(query: {
+    readonly principal: Principal;
+    readonly name?: string | undefined;
+    readonly cursor?: string | undefined;
+    readonly limit?: number | undefined;
+  }): Promise<SessionPage<StoredSession>>;
+  /**
+   * Ends all MCP sessions of a principal, of all agents and agent sessions in the store, and removes
+   * all that is stored for it, whether or not the servers could be reached.
+   *
+   * @returns one entry for each that was there
+   */
+  deleteAll(query: { readonly principal: Principal }): Promise<EndedSession[]>;
+  /** Across principals: for the operator's own programs, never for a user's request. */
+  readonly admin: DurableSessionsAdmin;
+}

@@ -1,0 +1,274 @@
+import { createMemoryStore } from "@durable-mcp/core";
+import { describe, expect, test } from "vitest";
+import { startProcess } from "../../test/durable-process.ts";
+import { createHeldStore } from "../../test/held-store.ts";
+import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { alice, bob, callForText } from "../../test/step.ts";
+
+const list = (tools: any) => callForText(tools, "notes__list_notes");
+const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
+const use = { principal: alice };
+const chat = { sessionId: "chat", connection: "notes" };
+
+async function startUsed(...chats: string[]) {
+  const server = await startNotebookServer();
+  const store = createMemoryStore();
+  const held = createHeldStore(store);
+  const process = startProcess(server, held.store);
+  for (const id of chats) {
+    await process.sessions.run(id, use, ({ tools }) => addNote(tools, id));
+  }
+  server.requests.length = 0;
+  return { server, store, held, ...process };
+}
+
+describe("info and list", () => {
+  test("tell what is stored for the principal, without the session's id", async () => {
+    const { sessions, server } = await startUsed("chat", "other");
+    await sessions.run("chat", { principal: bob }, () => undefined);
+    const [entry, ...others] = await sessions.info("chat", use);
+    expect(others).toEqual([]);
+    expect(entry).toEqual({
+      ...chat,
+      kind: "session",
+      lastUsedAt: expect.any(Number),
+      startedAt: expect.any(Number),
+      protocolVersion: "2025-11-25",
+      server: { name: "notebook", version: "1.0.0" },
+      tools: { count: 4, listedAt: expect.any(Number) },
+    });
+    const page = await sessions.list(use);
+    expect(page.sessions.map(({ sessionId }) => sessionId).toSorted()).toEqual(["chat", "other"]);
+    for (const id of server.sessionIds) expect(JSON.stringify(page)).not.toContain(id);
+  });
+
+  test("go page by page", async () => {
+    const { sessions } = await startUsed("a", "b", "c");
+    const first = await sessions.list({ ...use, limit: 2 });
+    const second = await sessions.list({ ...use, limit: 2, cursor: first.cursor });
+    const ids = [...first.sessions, ...second.sessions].map(({ sessionId }) => sessionId);
+    expect(ids.toSorted()).toEqual(["a", "b", "c"]);
+    expect(second.cursor).toBeUndefined();
+  });
+
+  test("see nothing of another agent", async () => {
+    const { server, store, sessions } = await startUsed("chat");
+    const { sessions: ofPlanner } = startProcess(server, store, { agent: "planner" });
+    expect(await ofPlanner.info("chat", use)).toEqual([]);
+    expect((await ofPlanner.list(use)).sessions).toEqual([]);
+    expect((await sessions.list(use)).sessions).toHaveLength(1);
+  });
+
+  test("refuse a connection that is neither declared nor stored", async () => {
+    const { sessions } = await startUsed("chat");
+    const selection = { ...use, connection: "unknown" };
+    await expect(sessions.info("chat", selection)).rejects.toMatchObject({
+      code: "CONNECTION_INVALID",
+    });
+    expect(await sessions.info("new", { ...use, connection: "notes" })).toEqual([]);
+  });
+});
+
+describe("status", () => {
+  test("pings the stored session and makes none", async () => {
+    const { sessions, server, held } = await startUsed("chat");
+    held.log.length = 0;
+    expect(await sessions.status("chat", use)).toEqual([{ connection: "notes", alive: true }]);
+    expect(server.log).toEqual(["POST ping"]);
+    server.forgetSessions();
+    expect(await sessions.status("chat", use)).toEqual([
+      { connection: "notes", alive: false, reason: "lost", status: 404 },
+    ]);
+    expect(server.sessionIds).toHaveLength(1);
+    expect(held.log).toEqual(["list", "list"]);
+  });
+
+  test.each<[string, Parameters<typeof on>[1], object]>([
+    [
+      "refuses",
+      (_, response) => void response.writeHead(503).end(),
+      { reason: "refused", status: 503 },
+    ],
+    ["never answers", () => undefined, { reason: "timeout" }],
+    ["breaks off", (_, response) => void response.destroy(), { reason: "unreachable" }],
+    [
+      "breaks off within the answer",
+      (_, response) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.write('{"jsonrpc":', () => response.destroy());
+      },
+      { reason: "unreachable" },
+    ],
+  ])("says so when the server %s", async (_, answer, expected) => {
+    const { sessions, server } = await startUsed("chat");
+    server.intercept(on("ping", answer));
+    expect(await sessions.status("chat", { ...use, timeoutMs: 300 })).toEqual([
+      { connection: "notes", alive: false, ...expected },
+    ]);
+  });
+
+  test("counts a server that does not know ping as alive", async () => {
+    const { sessions, server } = await startUsed("chat");
+    server.intercept(
+      on("ping", ({ message }, response) => {
+        const error = { code: -32601, message: "Method not found" };
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, error }));
+      }),
+    );
+    expect(await sessions.status("chat", use)).toMatchObject([{ alive: true }]);
+  });
+
+  test("says when there is no session to ask for", async () => {
+    const { sessions, server, store } = await startUsed("chat");
+    await sessions.restart("chat", use);
+    expect(await sessions.status("chat", use)).toMatchObject([{ reason: "no-session" }]);
+    const moved = startProcess({ url: `${server.url}/moved` }, store);
+    expect(await moved.sessions.status("chat", use)).toMatchObject([{ reason: "no-session" }]);
+  });
+});
+
+describe("restart", () => {
+  test("ends the session, and the next step starts anew", async () => {
+    const { sessions, server, types } = await startUsed("chat");
+    expect(await sessions.restart("chat", use)).toEqual([{ ...chat, ended: true, removed: false }]);
+    expect(server.liveSessions()).toBe(0);
+    expect(await sessions.info("chat", use)).toMatchObject([{ kind: "lost" }]);
+    expect(await sessions.restart("chat", use)).toEqual([{ ...chat, ended: true, removed: false }]);
+    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    expect(types().at(-1)).toBe("recovered");
+  });
+
+  test("starts anew also when the server does not end the session, which is tried again", async () => {
+    const { sessions, server } = await startUsed("chat");
+    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+    expect(await sessions.restart("chat", use)).toEqual([
+      { ...chat, ended: false, removed: false, reason: "refused", status: 500 },
+    ]);
+    expect(server.liveSessions()).toBe(1);
+    server.intercept(() => "next");
+    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    expect(server.liveSessions()).toBe(1);
+    expect(server.sessionIds).toHaveLength(2);
+    server.requests.length = 0;
+    await sessions.run("chat", use, () => undefined);
+    expect(server.log).toEqual([]);
+  });
+
+  test("leaves the other chats and principals alone", async () => {
+    const { sessions, server } = await startUsed("chat", "other");
+    await sessions.run("chat", { principal: bob }, () => undefined);
+    await sessions.restart("chat", use);
+    expect(server.liveSessions()).toBe(2);
+    expect(await sessions.info("chat", { principal: bob })).toMatchObject([{ kind: "session" }]);
+  });
+});
+
+describe("end", () => {
+  test("ends the session and removes it", async () => {
+    const { sessions, server, store } = await startUsed("chat");
+    expect(await sessions.end("chat", use)).toEqual([{ ...chat, ended: true, removed: true }]);
+    expect(server.log).toEqual(["DELETE"]);
+    expect(server.liveSessions()).toBe(0);
+    expect((await store.list({ limit: 10 })).records).toEqual([]);
+    expect(await sessions.end("chat", use)).toEqual([]);
+  });
+
+  test("keeps what could not be ended, to be tried again", async () => {
+    const { sessions, server } = await startUsed("chat");
+    server.intercept(on("DELETE", (_, response) => void response.destroy()));
+    expect(await sessions.end("chat", use)).toEqual([
+      { ...chat, ended: false, removed: false, reason: "unreachable" },
+    ]);
+    server.intercept(() => "next");
+    expect(await sessions.end("chat", use)).toEqual([{ ...chat, ended: true, removed: true }]);
+    expect(server.liveSessions()).toBe(0);
+  });
+
+  test("removes what is of no connection any more, and says that it was not ended", async () => {
+    const { sessions, server, store } = await startUsed("chat");
+    const moved = startProcess({ url: `${server.url}/moved` }, store);
+    expect(await moved.sessions.end("chat", use)).toEqual([
+      { ...chat, ended: false, removed: true, reason: "undeclared" },
+    ]);
+    expect(server.log).toEqual([]);
+    expect(await sessions.info("chat", use)).toEqual([]);
+  });
+
+  test("that dies midway leaves the session to the next step", async () => {
+    const { sessions, server, held, store } = await startUsed("chat");
+    held.fail("delete");
+    server.intercept(on("DELETE", (_, response) => void response.destroy()));
+    await sessions.end("chat", use); // The record is claimed and the session is alive.
+    server.intercept(() => "next");
+    const next = startProcess(server, store);
+    expect(await next.sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    expect(server.liveSessions()).toBe(1);
+  });
+
+  test("does not remove the session that a step has started meanwhile", async () => {
+    const { sessions, server, held, store } = await startUsed("chat");
+    held.before("delete", async () => {
+      await startProcess(server, store).sessions.run("chat", use, ({ tools }) =>
+        addNote(tools, "new"),
+      );
+    });
+    expect(await sessions.end("chat", use)).toEqual([{ ...chat, ended: true, removed: false }]);
+    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("new");
+  });
+
+  test("fails when the store does", async () => {
+    const { sessions, held, server } = await startUsed("chat");
+    held.fail("put");
+    await expect(sessions.end("chat", use)).rejects.toMatchObject({ code: "STORE_FAILED" });
+    expect(server.log).toEqual([]);
+  });
+});
+
+describe("deleteAll", () => {
+  test("says what it could not end also when somebody wrote the record meanwhile", async () => {
+    const { sessions, server, store, held } = await startUsed("chat");
+    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+    held.before("delete", async () => {
+      held.heal();
+      const [record] = (await store.list({ limit: 1 })).records;
+      // As a step does that had no more luck with ending it.
+      const { ending: _, ...value } = record!.value as Record<string, any>;
+      await store.put(record!.key, value, record!.revision, record!);
+    });
+    expect(await sessions.deleteAll(use)).toEqual([
+      { ...chat, ended: false, removed: true, reason: "refused", status: 500 },
+    ]);
+    expect((await store.list({ limit: 1 })).records).toEqual([]);
+  });
+
+  test("ends and removes all of a principal, of all agents, and of nobody else", async () => {
+    const { sessions, server, store } = await startUsed("chat", "other");
+    await startProcess(server, store, { agent: "planner" }).sessions.run("x", use, () => undefined);
+    await startProcess(server, store, { share: true }).sessions.run("x", use, () => undefined);
+    await sessions.run("chat", { principal: bob }, () => undefined);
+    const results = await sessions.deleteAll(use);
+    expect(results).toHaveLength(4);
+    for (const result of results) expect(result).toMatchObject({ ended: true, removed: true });
+    expect(server.liveSessions()).toBe(1);
+    const { records } = await store.list({ limit: 10 });
+    expect(records.map(({ owner }) => owner)).toEqual(['["user","https://idp.test","bob"]']);
+  });
+
+  test("removes also what could not be ended", async () => {
+    const { sessions, server, store } = await startUsed("chat");
+    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+    expect(await sessions.deleteAll(use)).toEqual([
+      { ...chat, ended: false, removed: true, reason: "refused", status: 500 },
+    ]);
+    expect((await store.list({ limit: 10 })).records).toEqual([]);
+  });
+
+  test("leaves records of something else alone", async () => {
+    const { sessions, store } = await startUsed("chat");
+    const owner = JSON.stringify(["user", "https://idp.test", "alice"]);
+    await store.put("something else", 1, null, { owner });
+    await sessions.deleteAll(use);
+    expect((await store.list({ limit: 10 })).records).toMatchObject([{ key: "something else" }]);
+  });
+});

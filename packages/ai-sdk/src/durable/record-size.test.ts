@@ -1,0 +1,43 @@
+import { createMemoryStore } from "@durable-mcp/core";
+import { expect, test } from "vitest";
+import { startProcess } from "../../test/durable-process.ts";
+import { answer, startNotebookServer } from "../../test/notebook-server.ts";
+import { alice, callForText } from "../../test/step.ts";
+
+const maxValueLength = 1_000_000;
+
+test("a tool list that a store's record has no room for costs a listing, not the session", async () => {
+  let description = "";
+  const server = await startNotebookServer({
+    setUp: (mcp) => mcp.registerTool("large", { description }, () => answer("done")),
+  });
+  const store = createMemoryStore();
+  const session = { toolList: { maxLength: 2 * maxValueLength } };
+  const { sessions, events } = startProcess(server, store, { session });
+  const run = (chat: string) =>
+    sessions.run(chat, { principal: alice }, ({ tools }) => callForText(tools, "notes__large"));
+
+  await run("small");
+  const { records } = await store.list({ limit: 1 });
+  const length = JSON.stringify(records[0]!.value).length;
+  // The snapshot is within its own limit, the record around it is beyond that of the store.
+  description = "x".repeat(maxValueLength - length + 10);
+  expect(await run("large")).toBe("done");
+  expect(await run("large")).toBe("done");
+  expect(server.sessionIds).toHaveLength(2);
+  expect(events.map(({ type }) => type)).toEqual(["started", "started", "resumed"]);
+  const [info] = await sessions.info("large", { principal: alice });
+  expect(info).toMatchObject({ kind: "session" });
+  expect(info).not.toHaveProperty("tools");
+});
+
+test("a server that says more of itself than a record has room for is unavailable, which says why", async () => {
+  const server = await startNotebookServer({ instructions: "x".repeat(maxValueLength - 500) });
+  const { sessions } = startProcess(server, createMemoryStore());
+  await sessions.run("chat", { principal: alice }, async ({ registry }) => {
+    await expect(registry.client("notes")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      message: expect.stringContaining("more than 900,000 characters"),
+    });
+  });
+});

@@ -1,0 +1,241 @@
+import { getEventListeners } from "node:events";
+import { createMemoryStore } from "@durable-mcp/core";
+import { generateText, stepCountIs, streamText, type ToolSet } from "ai";
+import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
+import { describe, expect, test, vi } from "vitest";
+import { startProcess } from "../../test/durable-process.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { scriptedModel } from "../../test/scripted-model.ts";
+import { alice, callForText } from "../../test/step.ts";
+
+const use = { principal: alice };
+const usage = {
+  inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 0, text: 0, reasoning: 0 },
+};
+
+const finish = (unified: "stop" | "tool-calls") =>
+  ({ type: "finish", finishReason: { unified, raw: undefined }, usage }) as const;
+
+/** A model that calls a tool and then says a text, in streams; `hold` is awaited before the text. */
+function streamingModel({
+  tool = "notes__list_notes",
+  input = {},
+  hold = () => Promise.resolve(),
+}: { tool?: string; input?: object; hold?: () => Promise<void> } = {}) {
+  let turn = 0;
+  return new MockLanguageModelV4({
+    doStream: async () => {
+      turn += 1;
+      if (turn === 1) {
+        const call = { toolCallId: "call-1", toolName: tool, input: JSON.stringify(input) };
+        return {
+          stream: simulateReadableStream({
+            chunks: [{ type: "tool-call", ...call } as const, finish("tool-calls")],
+          }),
+        };
+      }
+      await hold();
+      return {
+        stream: simulateReadableStream({
+          chunks: [
+            { type: "text-start", id: "1" } as const,
+            { type: "text-delta", id: "1", delta: "done" } as const,
+            { type: "text-end", id: "1" } as const,
+            finish("stop"),
+          ],
+        }),
+      };
+    },
+  });
+}
+
+/** What a run of at most three model calls with the lease's tools is told. */
+const settings = ({ tools }: { tools: ToolSet }) => ({
+  tools,
+  prompt: "go",
+  stopWhen: stepCountIs(3),
+});
+
+async function openLease(abortSignal?: AbortSignal) {
+  const server = await startNotebookServer();
+  const process = startProcess(server, createMemoryStore());
+  const lease = await process.sessions.open("chat", { ...use, abortSignal });
+  let isClosed = false;
+  void lease.closed.finally(() => {
+    isClosed = true;
+  });
+  return { ...process, server, lease, isClosed: () => isClosed };
+}
+
+const isReleased = (lease: Awaited<ReturnType<typeof openLease>>["lease"]) =>
+  lease.registry.client("notes").then(
+    () => false,
+    () => true,
+  );
+
+describe("a lease", () => {
+  test("is released when it goes out of scope", async () => {
+    const { sessions } = await openLease();
+    const lease = await sessions.open("other", use);
+    expect(await callForText(lease.tools, "notes__list_notes")).toBe("");
+    // What `await using` does; Node 22 does not know it.
+    await lease[Symbol.asyncDispose]();
+    expect(await isReleased(lease)).toBe(true);
+  });
+
+  test("can be disposed of twice, and not attached to after that", async () => {
+    const { lease, isClosed } = await openLease();
+    await Promise.all([lease.dispose(), lease.dispose()]);
+    expect(isClosed()).toBe(true);
+    const result = streamText({ model: streamingModel(), prompt: "go" });
+    expect(() => lease.attach(result)).toThrow(/released already/);
+  });
+});
+
+describe("an attached stream", () => {
+  test("holds the lease to its end, while disposing returns at once", async () => {
+    const { lease, isClosed } = await openLease();
+    const held = Promise.withResolvers<void>();
+    const model = streamingModel({ hold: () => held.promise });
+    const result = lease.attach(streamText({ model, ...settings(lease) }));
+    await lease.dispose();
+    const response = result.toUIMessageStreamResponse();
+    expect(isClosed()).toBe(false);
+    held.resolve();
+    expect(await response.text()).toContain("done");
+    await lease.closed;
+    expect(await isReleased(lease)).toBe(true);
+  });
+
+  test("can be read in every form at once", async () => {
+    const { lease } = await openLease();
+    const result = lease.attach(streamText({ model: streamingModel(), ...settings(lease) }));
+    await lease.dispose();
+    const ui = new Response(result.toUIMessageStreamResponse().body).text();
+    let text = "";
+    for await (const part of result.textStream) text += part;
+    expect(text).toBe("done");
+    expect(await result.text).toBe("done");
+    expect(await ui).toContain("done");
+    await lease.closed;
+  });
+
+  test("that nobody reads is read to its end", async () => {
+    const { lease, server } = await openLease();
+    lease.attach(streamText({ model: streamingModel(), ...settings(lease) }));
+    await lease.dispose();
+    await lease.closed;
+    expect(server.log).toContain("POST tools/call");
+  });
+
+  test("whose client goes away is read to its end", async () => {
+    const { lease } = await openLease();
+    const held = Promise.withResolvers<void>();
+    const model = streamingModel({ hold: () => held.promise });
+    const result = lease.attach(streamText({ model, ...settings(lease) }));
+    await lease.dispose();
+    const reader = result.toUIMessageStreamResponse().body!.getReader();
+    await reader.read();
+    await reader.cancel();
+    held.resolve();
+    await lease.closed;
+    expect(await result.text).toBe("done");
+  });
+
+  test("that fails releases the lease", async () => {
+    const { lease } = await openLease();
+    const model = streamingModel({ hold: () => Promise.reject(new Error("the model is down")) });
+    const errors: unknown[] = [];
+    const result = lease.attach(
+      streamText({
+        model,
+        ...settings(lease),
+        maxRetries: 0,
+        onError: ({ error }) => void errors.push(error),
+      }),
+    );
+    await lease.dispose();
+    await lease.closed;
+    expect(errors).toHaveLength(1);
+    // The text before the failure is still the reader's.
+    expect(await result.toUIMessageStreamResponse().text()).toContain("error");
+  });
+
+  test.each([
+    ["the run", (run: AbortSignal) => ({ run, lease: undefined })],
+    ["the lease", (lease: AbortSignal) => ({ run: undefined, lease })],
+    ["both", (both: AbortSignal) => ({ run: both, lease: both })],
+  ])("releases the lease when %s is aborted", async (_, signals) => {
+    const controller = new AbortController();
+    const { run, lease: ofLease } = signals(controller.signal);
+    const { lease, isClosed } = await openLease(ofLease);
+    const model = streamingModel({ hold: () => new Promise(() => {}) });
+    const result = lease.attach(
+      streamText({
+        model,
+        ...settings(lease),
+        ...(run && { abortSignal: run }),
+        // A callback that never returns is not waited for.
+        onAbort: () => new Promise<void>(() => {}),
+      }),
+    );
+    await lease.dispose();
+    const reader = result.stream.getReader();
+    await reader.read();
+    expect(isClosed()).toBe(false);
+    controller.abort();
+    await lease.closed;
+  });
+
+  test("releases the lease at once when its signal was aborted before", async () => {
+    const controller = new AbortController();
+    const { lease } = await openLease(controller.signal);
+    controller.abort();
+    lease.attach(streamText({ model: streamingModel(), tools: lease.tools, prompt: "go" }));
+    await lease.dispose();
+    await expect(lease.closed).resolves.toBeUndefined();
+  });
+
+  test("leaves no listener on a signal that outlives it", async () => {
+    const { signal } = new AbortController();
+    const { lease } = await openLease(signal);
+    const listeners = () => getEventListeners(signal, "abort").length;
+    const before = listeners();
+    const result = lease.attach(streamText({ model: streamingModel(), prompt: "go" }));
+    expect(listeners()).toBe(before + 1);
+    await result.text;
+    await vi.waitFor(() => expect(listeners()).toBe(before));
+    await lease.dispose();
+  });
+
+  test("does not keep the lease from another stream", async () => {
+    const { lease, isClosed } = await openLease();
+    const held = Promise.withResolvers<void>();
+    const first = lease.attach(streamText({ model: streamingModel(), ...settings(lease) }));
+    const second = lease.attach(
+      streamText({ model: streamingModel({ hold: () => held.promise }), ...settings(lease) }),
+    );
+    await lease.dispose();
+    expect(await first.text).toBe("done");
+    expect(isClosed()).toBe(false);
+    held.resolve();
+    expect(await second.text).toBe("done");
+    await lease.closed;
+  });
+});
+
+test("a run of generateText keeps its session over steps", async () => {
+  const server = await startNotebookServer();
+  const { sessions } = startProcess(server, createMemoryStore());
+  const turn = (text: string) =>
+    sessions.run("chat", use, ({ tools }) =>
+      generateText({
+        model: scriptedModel([{ tool: "notes__add_note", input: { text } }], "done"),
+        ...settings({ tools }),
+      }),
+    );
+  expect((await turn("milk")).text).toBe("done");
+  const { steps } = await turn("bread");
+  expect(JSON.stringify(steps[0]!.toolResults)).toContain("2 notes");
+});

@@ -1,0 +1,111 @@
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+
+/** What a run of AI SDK has, such as the result of `streamText`, that can be read to its end. */
+export interface AttachableResult {
+  consumeStream(options?: { onError?: (error: unknown) => void }): PromiseLike<void>;
+  /** Rejects when the run is aborted. */
+  readonly finishReason?: PromiseLike<unknown>;
+}
+
+/**
+ * One step's hold on an agent session: its tools, until everything that holds it lets go.
+ *
+ * @example
+ * await using lease = await sessions.open(chatId, { principal, abortSignal: request.signal });
+ * const result = streamText({ model, tools: lease.tools, messages, abortSignal: request.signal });
+ * return lease.attach(result).toUIMessageStreamResponse();
+ */
+export interface SessionLease<
+  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
+> extends AsyncDisposable {
+  /** The agent session's id, as given to `open`. */
+  readonly sessionId: string;
+  /** The tools of all connections, named `<connection>__<tool>`. */
+  readonly tools: ConnectionToolSet<CONNECTIONS>;
+  /** The live clients of the step. Disposed of with the lease; do not do it yourself. */
+  readonly registry: ConnectionRegistry<CONNECTIONS>;
+  /**
+   * Makes a result that is still streaming hold the lease too, until it has ended: finished, failed
+   * or aborted. It is read to its end in the background, so that neither a client that goes away
+   * nor a stream that nobody reads keeps it for ever; an abort of the `abortSignal` given to `open`
+   * ends the hold at once. The lease's own holder may then dispose of it at any time.
+   *
+   * @returns the same result
+   * @throws {TypeError} when the lease was released already
+   */
+  attach<RESULT extends AttachableResult>(result: RESULT): RESULT;
+  /**
+   * Drops the function's own hold. When it was the last one, waits until the clients are closed and
+   * what changed is written; with a result attached, returns at once. Never rejects: a store that
+   * fails here is reported as the event `store-failed`, because the results of the step are there.
+   */
+  dispose(): Promise<void>;
+  /** Resolves when the lease is released and all is written, for a platform's `waitUntil`. */
+  readonly closed: Promise<void>;
+}
+
+/**
+ * @param options.close closes the clients and writes what changed; does not reject
+ */
+export function createSessionLease<CONNECTIONS extends Record<string, McpConnection>>({
+  sessionId,
+  registry,
+  tools,
+  abortSignal,
+  close,
+}: Pick<SessionLease<CONNECTIONS>, "sessionId" | "registry" | "tools"> & {
+  abortSignal: AbortSignal | undefined;
+  close: () => Promise<void>;
+}): SessionLease<CONNECTIONS> {
+  const closed = Promise.withResolvers<void>();
+  let holds = 0;
+
+  const hold = () => {
+    let isHeld = true;
+    holds += 1;
+    const release = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      holds -= 1;
+      if (holds === 0) closed.resolve(close());
+    };
+    return release;
+  };
+  const releaseOwn = hold();
+
+  const lease: SessionLease<CONNECTIONS> = {
+    sessionId,
+    registry,
+    tools,
+    closed: closed.promise,
+    attach(result) {
+      if (holds === 0) {
+        throw new TypeError(
+          "attach: the lease was released already. Attach before disposing of it.",
+        );
+      }
+      const releaseHold = hold();
+      const release = () => {
+        abortSignal?.removeEventListener("abort", releaseNext);
+        releaseHold();
+      };
+      // In its turn: first the calls under way are told to be cancelled, which a released step does not.
+      const releaseNext = () => queueMicrotask(release);
+      // Reading to the end is what ends a stream, whoever else reads it and stops. Results fail at
+      // once when the run is aborted, the stream only after its callbacks.
+      result.consumeStream({ onError: () => undefined }).then(release, release);
+      result.finishReason?.then(undefined, release);
+      if (abortSignal?.aborted) release();
+      else abortSignal?.addEventListener("abort", releaseNext, { once: true });
+      return result;
+    },
+    async dispose() {
+      releaseOwn();
+      if (holds === 0) await closed.promise;
+    },
+    [Symbol.asyncDispose]: () => lease.dispose(),
+  };
+  return lease;
+}

@@ -1,0 +1,116 @@
+import {
+  type JsonValue,
+  McpSessionError,
+  parseSessionSnapshot,
+  type Principal,
+  principalParts,
+  type SessionSnapshot,
+  type SessionSnapshotOfSession,
+} from "@durable-mcp/core";
+import { isIdleTimeout } from "../slots/idle-timeout.ts";
+import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/slot-name.ts";
+
+/** What is stored for one connection of an agent session. */
+export interface SessionRecord {
+  readonly version: 1;
+  readonly snapshot: SessionSnapshot;
+  /** When the MCP session was saved first, in milliseconds since 1970-01-01 UTC. */
+  readonly startedAt: number;
+  /** When the record was written, in milliseconds since 1970-01-01 UTC. */
+  readonly savedAt: number;
+  /** Sessions that nobody uses any more and that are still to be ended on the server. */
+  readonly ending?: readonly SessionSnapshotOfSession[] | undefined;
+  /** After how long without use a named session is ended, in milliseconds. */
+  readonly idleTimeoutMs?: number | undefined;
+}
+
+/** The parts of a record's key. */
+export interface RecordName extends SlotName {
+  /** `null` for what the agents of a principal share. */
+  readonly agent: string | null;
+  readonly sessionId: string;
+}
+
+/** A JSON array of all parts: no choice of names or ids makes two keys collide. */
+export function recordKey({ agent, sessionId, ...slot }: RecordName, principal: Principal) {
+  return JSON.stringify([agent, sessionId, slotName(slot), ...principalParts(principal)]);
+}
+
+/** What the keys of these records, and of no others, start with. */
+export function recordPrefix(...parts: [agent: string | null, sessionId?: string]): string {
+  return `${JSON.stringify(parts).slice(0, -1)},`;
+}
+
+/** What the keys of named sessions, and of no others, start with. */
+export function namedRecordPrefix(agent: string | null, sessionId: string): string {
+  return `${recordPrefix(agent, sessionId)}"${slotNameStart}`;
+}
+
+export function recordOwner(principal: Principal): string {
+  return JSON.stringify(principalParts(principal));
+}
+
+/** The name in a key, whatever stands for the principal; `undefined` for a key of something else. */
+export function parseRecordKey(key: string): RecordName | undefined {
+  const [agent, sessionId, slot] = parseTexts(key, [null]) ?? [];
+  if (agent === undefined || typeof sessionId !== "string" || typeof slot !== "string") {
+    return undefined;
+  }
+  return { agent, sessionId, ...parseSlotName(slot) };
+}
+
+/** The principal that an owner names; `undefined` where a store keeps something else in its place. */
+export function parseRecordOwner(owner: string): Principal | undefined {
+  const [type, issuer, id, ...others] = parseTexts(owner, []) ?? [];
+  if (others.length > 0) return undefined;
+  if (type === "user" && issuer && id) return { type, issuer, id };
+  return (type === "app" || type === "anonymous") && issuer === undefined ? { type } : undefined;
+}
+
+/** The record that a value is; `undefined` when it does not parse. Data from outside. */
+export function parseRecord(value: unknown): SessionRecord | undefined {
+  try {
+    const fields = value as Record<string, unknown>;
+    const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs } = fields;
+    if (version !== 1 || !Number.isFinite(startedAt) || !Number.isFinite(savedAt)) return undefined;
+    if (idleTimeoutMs !== undefined && !isIdleTimeout(idleTimeoutMs)) return undefined;
+    const record: SessionRecord = {
+      version: 1,
+      snapshot: parseSessionSnapshot(snapshot),
+      startedAt: startedAt as number,
+      savedAt: savedAt as number,
+      ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+    };
+    if (ending === undefined) return record;
+    const sessions = (ending as unknown[]).map(parseSessionSnapshot);
+    return sessions.every((session) => session.kind === "session")
+      ? { ...record, ending: sessions }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A record as a store takes it. */
+export function recordValue(record: SessionRecord): JsonValue {
+  // A snapshot is JSON by construction.
+  return record as unknown as JsonValue;
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` */
+export function checkSessionId(sessionId: unknown): void {
+  if (typeof sessionId === "string" && sessionId !== "") return;
+  throw new McpSessionError("CONNECTION_INVALID", "sessionId must be a non-empty string.", {
+    data: { field: "sessionId" },
+  });
+}
+
+function parseTexts<OTHER>(text: string, others: readonly OTHER[]): (string | OTHER)[] | undefined {
+  try {
+    const parts: unknown = JSON.parse(text);
+    const isPart = (part: unknown) => typeof part === "string" || others.includes(part as OTHER);
+    return Array.isArray(parts) && parts.every(isPart) ? parts : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,195 @@
+import { describe, expect, test } from "vitest";
+import { authorizations, countedTokens, refuse } from "../../test/counted-tokens.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { alice, callTool, startApplication } from "../../test/step.ts";
+import type { McpClientConnectionOptions } from "../connection/client-connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-options.ts";
+import { defineMcpClientConnection } from "../connection/define-connection.ts";
+
+type Options = Partial<McpClientConnectionOptions>;
+
+const notebook = ({ url }: { url: string }, options: Options = {}) =>
+  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
+
+describe("headers", () => {
+  test.each(["stateful", "stateless"] as const)(
+    "go with every request, their functions called once a step: %s",
+    async (session) => {
+      const server = await startNotebookServer();
+      const contexts: ConnectionContext[] = [];
+      const headers = {
+        "X-Tenant": "acme",
+        "x-trace": (context: ConnectionContext) => `trace-${contexts.push(context)}`,
+      };
+      const application = startApplication({ notes: notebook(server, { headers, session }) });
+      await application.step({}, async (registry) => {
+        const tools = await registry.tools();
+        await Promise.all([1, 2, 3].map(() => callTool(tools, "notes__list_notes")));
+        await registry.fetch("notes")(server.url, { method: "POST", body: "{}" });
+      });
+      expect(contexts).toMatchObject([{ principal: alice, connection: "notes" }]);
+      expect(server.requests.length).toBeGreaterThan(5);
+      for (const { headers: received } of server.requests) {
+        expect(received).toMatchObject({ "x-tenant": "acme", "x-trace": "trace-1" });
+      }
+    },
+  );
+
+  test.each(["stateful", "stateless"] as const)(
+    "whose function fails make the connection unavailable, until it succeeds: %s",
+    async (session) => {
+      const server = await startNotebookServer();
+      let isSealed = true;
+      const headers = {
+        "x-api-key": () => (isSealed ? Promise.reject(new Error("sealed")) : "key"),
+      };
+      const application = startApplication({ notes: notebook(server, { headers, session }) });
+      await application.step({}, async (registry) => {
+        expect(await registry.tools()).toEqual({});
+        expect(application.takeEvents()).toEqual(["unavailable"]);
+        expect(server.requests).toEqual([]);
+        isSealed = false;
+        expect(Object.keys(await registry.tools())).toContain("notes__add_note");
+      });
+    },
+  );
+
+  test.each(["stateful", "stateless"] as const)(
+    "whose function returns no usable value are refused, without repeating it: %s",
+    async (session) => {
+      for (const value of [undefined, 1, "canary-1\r\nx-evil: 1", "canary-1 ✓"]) {
+        const server = await startNotebookServer();
+        const headers = { "x-api-key": () => value as string };
+        const application = startApplication({ notes: notebook(server, { headers, session }) });
+        await application.step({}, (registry) => registry.tools());
+        expect(application.events).toMatchObject([
+          { error: { code: "CONNECTION_INVALID", data: { field: "headers.x-api-key" } } },
+        ]);
+        expect(server.requests).toEqual([]);
+      }
+    },
+  );
+
+  test("do not replace the token", async () => {
+    const server = await startNotebookServer();
+    const { auth } = countedTokens();
+    const headers = { Authorization: "Basic abc" };
+    const application = startApplication({ notes: notebook(server, { auth, headers }) });
+    await application.step({}, (registry) => registry.tools());
+    expect(new Set(authorizations(server))).toEqual(new Set(["Bearer token-1"]));
+  });
+});
+
+describe("the fetch of a connection", () => {
+  const sessions = ["stateful", "stateless"] as const;
+
+  test.each(sessions)("sends no token or header to another path: %s", async (session) => {
+    const server = await startNotebookServer();
+    server.intercept((_, response) => void response.writeHead(200).end());
+    const { auth } = countedTokens();
+    const headers = { "x-api-key": "key" };
+    const { provider } = startApplication({ notes: notebook(server, { auth, headers, session }) });
+    const fetch = provider.create({ principal: alice }).fetch("notes");
+    for (const path of ["/.well-known/oauth-protected-resource", "/mcp/", "/mcp?tenant=2"]) {
+      await fetch(server.origin + path);
+    }
+    expect(server.requests).toHaveLength(3);
+    for (const { headers: received } of server.requests) {
+      expect(received).not.toHaveProperty("authorization");
+      expect(received).not.toHaveProperty("x-api-key");
+    }
+  });
+
+  test.each(sessions)(
+    "refuses other origins without a fetch of the application's: %s",
+    async (session) => {
+      const [server, other] = [await startNotebookServer(), await startNotebookServer()];
+      const { auth } = countedTokens();
+      const { provider } = startApplication({ notes: notebook(server, { auth, session }) });
+      const fetch = provider.create({ principal: alice }).fetch("notes");
+      for (const input of [other.url, new URL(other.url), new Request(other.url)]) {
+        await expect(fetch(input)).rejects.toMatchObject({
+          code: "FETCH_REQUIRED",
+          data: { origin: other.origin },
+        });
+      }
+      expect(other.requests).toEqual([]);
+    },
+  );
+
+  test.each(sessions)(
+    "goes to other origins with a fetch of the application's, without token: %s",
+    async (session) => {
+      const [server, other] = [await startNotebookServer(), await startNotebookServer()];
+      other.intercept((_, response) => void response.writeHead(200).end());
+      const { auth } = countedTokens();
+      const urls: string[] = [];
+      const own: typeof fetch = (input, init) => {
+        urls.push(input instanceof Request ? input.url : String(input));
+        return fetch(input, init);
+      };
+      const { provider } = startApplication({
+        notes: notebook(server, { auth, session, fetch: own }),
+      });
+      await using registry = provider.create({ principal: alice });
+      await registry.tools();
+      expect(new Set(urls)).toEqual(new Set([server.url]));
+      await registry.fetch("notes")(other.url, { method: "POST", body: "{}" });
+      expect(urls.at(-1)).toBe(other.url);
+      expect(authorizations(other)).toEqual([undefined]);
+    },
+  );
+
+  test.each(sessions)(
+    "sends a Request once more after a 401, with its body: %s",
+    async (session) => {
+      const server = await startNotebookServer();
+      const { auth } = countedTokens();
+      const { provider } = startApplication({ notes: notebook(server, { auth, session }) });
+      await using registry = provider.create({ principal: alice });
+      refuse(server, "POST", 1);
+      const body = '[{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}]';
+      const headers = { "content-type": "application/json", "x-own": "1" };
+      await registry.fetch("notes")(new Request(server.url, { method: "POST", body, headers }));
+      expect(server.requests.map(({ message }) => JSON.stringify(message))).toEqual([body, body]);
+      expect(server.requests.map((request) => request.headers["x-own"])).toEqual(["1", "1"]);
+      expect(authorizations(server)).toEqual(["Bearer token-1", "Bearer token-2"]);
+    },
+  );
+
+  test.each(sessions)(
+    "follows no redirect, which would take the headers along: %s",
+    async (session) => {
+      const [server, other] = [await startNotebookServer(), await startNotebookServer()];
+      server.intercept(
+        (_, response) => void response.writeHead(307, { location: other.url }).end(),
+      );
+      const headers = { "x-api-key": "key" };
+      const { provider } = startApplication({ notes: notebook(server, { headers, session }) });
+      const fetch = provider.create({ principal: alice }).fetch("notes");
+      await expect(fetch(server.url, { method: "POST", body: "{}" })).rejects.toMatchObject({
+        code: "REDIRECT_REFUSED",
+        data: { origin: server.origin, status: 307 },
+      });
+      expect(other.requests).toEqual([]);
+    },
+  );
+
+  test("does not send a stream twice", async () => {
+    const server = await startNotebookServer();
+    const { auth } = countedTokens();
+    const { provider } = startApplication({
+      notes: notebook(server, { auth, session: "stateless" }),
+    });
+    refuse(server, "POST", 1);
+    const body = new Response('{"jsonrpc":"2.0"}').body;
+    const response = await provider.create({}).fetch("notes")(server.url, {
+      method: "POST",
+      body,
+      duplex: "half",
+    } as RequestInit);
+    expect(response.status).toBe(401);
+    expect(await response.text()).toBe("who are you");
+    expect(server.requests).toHaveLength(1);
+  });
+});

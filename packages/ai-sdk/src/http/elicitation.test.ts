@@ -1,0 +1,152 @@
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { describe, expect, test, vi } from "vitest";
+import { answer, startNotebookServer } from "../../test/notebook-server.ts";
+import { alice, bob, callForText, startApplication } from "../../test/step.ts";
+import type { McpClientConnectionOptions } from "../connection/client-connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-options.ts";
+import { defineMcpClientConnection } from "../connection/define-connection.ts";
+
+/** A tool that asks for a name, on the stream of the session rather than on that of the call. */
+function registerGreeting(mcp: McpServer): void {
+  mcp.registerTool("greet", {}, async () => {
+    const reply = await mcp.server.elicitInput({
+      message: "What is your name?",
+      requestedSchema: { type: "object", properties: { name: { type: "string" } } },
+    });
+    return answer(`${reply.action}: ${String(reply.content?.["name"])}`);
+  });
+}
+
+const define = (url: string, options: Partial<McpClientConnectionOptions> = {}) =>
+  defineMcpClientConnection({
+    url,
+    description: "A greeter.",
+    session: "stateful",
+    timeouts: { callMs: 4_000 },
+    ...options,
+  });
+
+const decline = () => Promise.resolve({ action: "decline" } as const);
+
+describe("onElicitation", () => {
+  test("answers the server in each step, over one stream opened after the acknowledgement", async () => {
+    const server = await startNotebookServer({ setUp: registerGreeting });
+    const questions: unknown[] = [];
+    const onElicitation: McpClientConnectionOptions["onElicitation"] = ({ params }) => {
+      questions.push(params.message);
+      return { action: "accept", content: { name: "Ada" } };
+    };
+    const application = startApplication({ hello: define(server.url, { onElicitation }) });
+    // The client does not wait for its stream, and the server would not wait for it either.
+    const listening = (count: number) =>
+      vi.waitFor(() => expect(server.log.filter((line) => line === "GET")).toHaveLength(count));
+    const use = (count: number) => async (registry: any) => {
+      const tools = await registry.tools();
+      await listening(count);
+      expect(await callForText(tools, "hello__greet")).toBe("accept: Ada");
+    };
+    const session = await application.step({}, use(1));
+    const { log } = server;
+    expect(log.slice(0, 2)).toEqual(["POST initialize", "POST notifications/initialized"]);
+    expect(log.filter((line) => line === "GET")).toHaveLength(1);
+    expect(server.requests[0]?.message.params.capabilities).toEqual({ elicitation: {} });
+
+    server.requests.length = 0;
+    await application.step(session, use(1));
+    expect(server.log.toSorted()).toEqual(["GET", "POST", "POST tools/call"]);
+    expect(questions).toEqual(["What is your name?", "What is your name?"]);
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
+  test("answers the server's question in the first call of each of ten steps in a row", async () => {
+    const server = await startNotebookServer({ setUp: registerGreeting });
+    const application = startApplication({ hello: define(server.url, { onElicitation: decline }) });
+    let session: Parameters<typeof application.step>[0] = {};
+    for (let step = 1; step <= 10; step += 1) {
+      session = await application.step(session, async (registry) => {
+        expect(await callForText(await registry.tools(), "hello__greet")).toContain("decline");
+      });
+    }
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
+  test("answers the server after the session was lost and recovered", async () => {
+    const server = await startNotebookServer({ setUp: registerGreeting });
+    const hello = define(server.url, { onElicitation: decline, timeouts: { callMs: 10_000 } });
+    const application = startApplication({ hello });
+    await application.step({}, async (registry) => {
+      const tools = await registry.tools();
+      await vi.waitFor(() => expect(server.log).toContain("GET"));
+      server.forgetSessions();
+      expect(await callForText(tools, "hello__greet")).toBe("decline: undefined");
+    });
+  });
+
+  test("is told on whose behalf it answers", async () => {
+    const server = await startNotebookServer({ setUp: registerGreeting });
+    const contexts: ConnectionContext[] = [];
+    const onElicitation: McpClientConnectionOptions["onElicitation"] = (_, context) => {
+      contexts.push(context);
+      const name = context.principal?.type === "user" ? context.principal.id : "nobody";
+      return { action: "accept", content: { name } };
+    };
+    const application = startApplication({ hello: define(server.url, { onElicitation }) });
+    for (const principal of [alice, bob]) {
+      await application.step(
+        {},
+        async (registry) => {
+          const answered = await callForText(await registry.tools(), "hello__greet");
+          expect(answered).toBe(`accept: ${principal.type === "user" ? principal.id : ""}`);
+        },
+        principal,
+      );
+    }
+    const abortSignal = expect.any(AbortSignal);
+    expect(contexts).toEqual([
+      { principal: alice, connection: "hello", abortSignal },
+      { principal: bob, connection: "hello", abortSignal },
+    ]);
+  });
+
+  test("may decline", async () => {
+    const server = await startNotebookServer({ setUp: registerGreeting });
+    const application = startApplication({ hello: define(server.url, { onElicitation: decline }) });
+    await application.step({}, async (registry) => {
+      const tools = await registry.tools();
+      await vi.waitFor(() => expect(server.log).toContain("GET"));
+      expect(await callForText(tools, "hello__greet")).toBe("decline: undefined");
+    });
+  });
+
+  test("that fails is an error for the server, and the tool's to handle", async () => {
+    const server = await startNotebookServer({ setUp: registerGreeting });
+    const hello = define(server.url, {
+      onElicitation: () => Promise.reject(new Error("Nobody is there.")),
+    });
+    const application = startApplication({ hello });
+    await application.step({}, async (registry) => {
+      const tools = await registry.tools();
+      await vi.waitFor(() => expect(server.log).toContain("GET"));
+      expect(await callForText(tools, "hello__greet")).toContain("Nobody is there.");
+    });
+  });
+});
+
+test("without onElicitation no stream is opened and no capability declared", async () => {
+  const server = await startNotebookServer({ setUp: registerGreeting });
+  const application = startApplication({ hello: define(server.url) });
+  await application.step({}, async (registry) => {
+    const text = await callForText(await registry.tools(), "hello__greet");
+    expect(text).toContain("does not support");
+  });
+  expect(server.log).not.toContain("GET");
+  expect(server.requests[0]?.message.params.capabilities).toEqual({});
+});
+
+test("capabilities are declared as they are given", async () => {
+  const server = await startNotebookServer({ setUp: registerGreeting });
+  const capabilities = { elicitation: { applyDefaults: true }, extensions: { "a.test/x": {} } };
+  const hello = define(server.url, { capabilities, onElicitation: () => ({ action: "cancel" }) });
+  await startApplication({ hello }).step({}, (registry) => registry.client("hello"));
+  expect(server.requests[0]?.message.params.capabilities).toEqual(capabilities);
+});

@@ -1,0 +1,208 @@
+import { describe, expect, test, vi } from "vitest";
+import { authorizations, countedTokens, refuse } from "../../test/counted-tokens.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { alice, bob, callForText, callTool, startApplication } from "../../test/step.ts";
+import type { McpClientConnectionOptions } from "../connection/client-connection-options.ts";
+import { defineMcpClientConnection } from "../connection/define-connection.ts";
+
+type Options = Partial<McpClientConnectionOptions>;
+
+const notebook = ({ url }: { url: string }, options: Options = {}) =>
+  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
+
+describe("getToken", () => {
+  test("is asked once a step, for its principal and connection", async () => {
+    const server = await startNotebookServer();
+    const { contexts, auth } = countedTokens();
+    const application = startApplication({ notes: notebook(server, { auth }) });
+    const use = async (registry: { tools(): Promise<any> }) => {
+      const tools = await registry.tools();
+      await Promise.all([1, 2, 3].map(() => callTool(tools, "notes__list_notes")));
+      expect(contexts.at(-1)?.abortSignal.aborted).toBe(false);
+    };
+    const session = await application.step({}, use);
+    expect(contexts).toHaveLength(1);
+    await application.step(session, use);
+    await application.step(session, use, bob);
+    expect(contexts.map(({ principal }) => principal)).toEqual([alice, alice, bob]);
+    expect(contexts.map(({ connection }) => connection)).toEqual(["notes", "notes", "notes"]);
+    expect(contexts.map(({ abortSignal }) => abortSignal.aborted)).toEqual([true, true, true]);
+  });
+
+  test("is not asked by a step that sends nothing", async () => {
+    const server = await startNotebookServer();
+    const { contexts, auth } = countedTokens();
+    const application = startApplication({ notes: notebook(server, { auth }) });
+    const session = await application.step({}, (registry) => registry.tools());
+    await application.step(session, (registry) => registry.tools());
+    expect(contexts).toHaveLength(1);
+  });
+
+  test("gives the token of every request, of those that the session makes by itself too", async () => {
+    const server = await startNotebookServer();
+    const { auth } = countedTokens();
+    const application = startApplication({ notes: notebook(server, { auth }) });
+    await application.step({}, async (registry) => {
+      const tools = await registry.tools();
+      server.forgetSessions();
+      await callTool(tools, "notes__list_notes");
+      const controller = new AbortController();
+      const waiting = callTool(tools, "notes__wait", {}, controller.signal);
+      await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
+      controller.abort();
+      await expect(waiting).rejects.toThrow(/abort/i);
+      await vi.waitFor(() => expect(server.waits).toEqual(["started", "aborted"]));
+    });
+    expect(server.log).toEqual([
+      "POST initialize",
+      "POST notifications/initialized",
+      "POST tools/list",
+      "POST tools/call", // 404
+      "POST initialize",
+      "POST notifications/initialized",
+      "POST tools/list",
+      "POST tools/call",
+      "POST tools/call",
+      "POST notifications/cancelled",
+    ]);
+    expect(new Set(authorizations(server))).toEqual(new Set(["Bearer token-1"]));
+  });
+
+  test("works for a stateless connection, without the rest of the session fetch", async () => {
+    const server = await startNotebookServer({ isSessionless: true });
+    const { contexts, auth } = countedTokens();
+    const stateless = notebook(server, { auth, session: "stateless" });
+    const application = startApplication({ notes: stateless });
+    const session = await application.step({}, async (registry) => {
+      expect(await callForText(await registry.tools(), "notes__list_notes")).toBe("");
+    });
+    expect(session).toEqual({});
+    expect(contexts).toHaveLength(1);
+    expect(new Set(authorizations(server))).toEqual(new Set(["Bearer token-1"]));
+  });
+
+  test.each(["stateful", "stateless"] as const)(
+    "is asked again after a 401, and the request is sent once more: %s",
+    async (session) => {
+      const server = await startNotebookServer();
+      const { contexts, auth } = countedTokens();
+      const application = startApplication({ notes: notebook(server, { auth, session }) });
+      await application.step({}, async (registry) => {
+        const tools = await registry.tools();
+        server.requests.length = 0;
+        refuse(server, "tools/call", 1);
+        expect(await callForText(tools, "notes__add_note", { text: "a" })).toBe("1 notes");
+        expect(authorizations(server)).toEqual(["Bearer token-1", "Bearer token-2"]);
+        await callTool(tools, "notes__list_notes");
+        expect(authorizations(server)[2]).toBe("Bearer token-2");
+
+        server.requests.length = 0;
+        refuse(server, "tools/call", Infinity);
+        await expect(callTool(tools, "notes__list_notes")).rejects.toMatchObject({
+          statusCode: 401,
+        });
+        expect(authorizations(server)).toEqual(["Bearer token-2", "Bearer token-3"]);
+        expect(contexts).toHaveLength(3);
+      });
+    },
+  );
+
+  test("is asked once more for all requests that meet a 401 at the same time", async () => {
+    const server = await startNotebookServer();
+    const { contexts, auth } = countedTokens();
+    const application = startApplication({ notes: notebook(server, { auth }) });
+    await application.step({}, async (registry) => {
+      const tools = await registry.tools();
+      server.intercept(({ headers }, response) => {
+        if (headers.authorization !== "Bearer token-1") return "next";
+        response.writeHead(401).end();
+        return undefined;
+      });
+      const texts = Array.from({ length: 5 }, () => callForText(tools, "notes__list_notes"));
+      expect(await Promise.all(texts)).toEqual(["", "", "", "", ""]);
+      expect(contexts).toHaveLength(2);
+    });
+  });
+
+  test.each([
+    ["a number", (ms: number) => ms],
+    ["a date", (ms: number) => new Date(ms)],
+  ])("is asked again shortly before the token expires, given as %s", async (_, expiresAt) => {
+    const server = await startNotebookServer();
+    let now = 1_000_000;
+    const { contexts, auth } = countedTokens(() => ({ expiresAt: expiresAt(now + 60_000) }));
+    const application = startApplication({ notes: notebook(server, { auth }) }, { now: () => now });
+    await application.step({}, async (registry) => {
+      const tools = await registry.tools();
+      now += 49_000;
+      await callTool(tools, "notes__list_notes");
+      expect(contexts).toHaveLength(1);
+      now += 2_000;
+      await Promise.all([1, 2, 3].map(() => callTool(tools, "notes__list_notes")));
+      expect(contexts).toHaveLength(2);
+      expect(authorizations(server).at(-1)).toBe("Bearer token-2");
+    });
+  });
+
+  test("is asked for each request when its tokens have always expired, and never in a loop", async () => {
+    const server = await startNotebookServer();
+    const { contexts, auth } = countedTokens(() => ({ expiresAt: 0 }));
+    const application = startApplication({ notes: notebook(server, { auth }) });
+    await application.step({}, (registry) => registry.tools());
+    expect(contexts).toHaveLength(3);
+  });
+
+  test("is asked again after it failed", async () => {
+    const server = await startNotebookServer();
+    let count = 0;
+    const getToken = () => {
+      count += 1;
+      if (count === 1) throw new Error("The vault is sealed.");
+      return { token: "token-1" };
+    };
+    const application = startApplication({ notes: notebook(server, { auth: { getToken } }) });
+    await application.step({}, async (registry) => {
+      expect(await registry.tools()).toEqual({});
+      expect(server.requests).toEqual([]);
+      expect(Object.keys(await registry.tools())).toContain("notes__add_note");
+    });
+    expect(application.events).toMatchObject([
+      { type: "unavailable", error: { code: "CONNECTION_UNAVAILABLE" } },
+      { type: "started" },
+    ]);
+  });
+
+  test.each([
+    ["auth.getToken", { auth: { getToken: () => fetch("http://127.0.0.1:1") } }],
+    ["headers.x-tenant", { headers: { "x-tenant": () => fetch("http://127.0.0.1:1") } }],
+  ])("%s that fails is no call whose outcome is unknown", async (field, options) => {
+    const server = await startNotebookServer();
+    const saved = startApplication({ notes: notebook(server) });
+    const session = await saved.step({}, (registry) => registry.tools());
+    server.requests.length = 0;
+    const application = startApplication({ notes: notebook(server, options as never) });
+    await application.step(session, async (registry) => {
+      const tools = await registry.tools();
+      await expect(callTool(tools, "notes__list_notes")).rejects.toMatchObject({
+        code: "CONNECTION_UNAVAILABLE",
+        data: { field, connection: "notes" },
+        cause: expect.any(TypeError),
+      });
+    });
+    expect(server.requests).toEqual([]);
+  });
+
+  test.each([undefined, null, "token", {}, { token: "" }, { token: 1 }])(
+    "has to return a token: %j",
+    async (token) => {
+      const server = await startNotebookServer();
+      const auth = { getToken: () => token as never };
+      const application = startApplication({ notes: notebook(server, { auth }) });
+      await application.step({}, (registry) => registry.tools());
+      expect(application.events).toMatchObject([
+        { error: { code: "CONNECTION_INVALID", data: { field: "auth.getToken" } } },
+      ]);
+      expect(server.requests).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,96 @@
+import {
+  createMCPClient,
+  ElicitationRequestSchema,
+  type MCPClient,
+  type MCPClientConfig,
+  type OAuthClientProvider,
+} from "@ai-sdk/mcp";
+import type { ConnectionContext } from "../connection/connection-options.ts";
+import { type McpClientConnection, readyTimeoutMs } from "../connection/define-connection.ts";
+
+/** How one step reaches one connection's server. */
+export interface ConnectionTransport {
+  readonly definition: McpClientConnection;
+  readonly context: ConnectionContext;
+  /** For Streamable HTTP; `undefined` leaves everything to the client. */
+  readonly fetch: typeof globalThis.fetch | undefined;
+  /** For the old HTTP+SSE transport. */
+  readonly sseFetch: typeof globalThis.fetch | undefined;
+  /** Headers for the client to set, where no fetch of ours sets them. */
+  readonly headers: () => Promise<Record<string, string> | undefined>;
+  readonly authProvider: () => Promise<OAuthClientProvider | undefined>;
+  /** Whether a failed connect may mean that the server only knows HTTP+SSE. */
+  readonly isOldServer: (error: unknown) => boolean;
+  readonly onSseFallback: () => void;
+}
+
+/** Connects an `@ai-sdk/mcp` client. */
+export async function openClient(transport: ConnectionTransport): Promise<MCPClient> {
+  const { definition, context, isOldServer, onSseFallback } = transport;
+  const { options } = definition;
+  const { onElicitation } = options;
+  const headers = await transport.headers();
+  const authProvider = await transport.authProvider();
+
+  const connect = async (
+    type: "http" | "sse",
+    fetch: typeof globalThis.fetch | undefined,
+  ): Promise<MCPClient> => {
+    const config: MCPClientConfig & { experimental_events?: { adapter?: never } } = {
+      transport: {
+        type,
+        url: new URL(options.url).href,
+        ...(headers && { headers }),
+        ...(authProvider && { authProvider }),
+        ...(fetch && { fetch }),
+      },
+      clientName: "durable-mcp",
+      initializationOptions: {
+        timeout: readyTimeoutMs(definition),
+        signal: context.abortSignal,
+      },
+      capabilities: clientCapabilities(definition),
+    };
+    const client = await createMCPClient(config);
+    if (onElicitation) {
+      client.onElicitationRequest(ElicitationRequestSchema, (request) =>
+        onElicitation(request, context),
+      );
+    }
+    return client;
+  };
+
+  try {
+    return await connect("http", transport.fetch);
+  } catch (error) {
+    if (context.abortSignal.aborted || !isOldServer(error)) throw error;
+    // What the first attempt said is what the user has to know when the second fails too.
+    const client = await connect("sse", transport.sseFetch).catch(() => {
+      throw error;
+    });
+    onSseFallback();
+    return client;
+  }
+}
+
+/** Whether the server may send requests of its own, for which a stream has to be open. */
+export function needsListening(definition: McpClientConnection): boolean {
+  const capabilities = clientCapabilities(definition);
+  return ["sampling", "elicitation", "roots"].some((name) => name in capabilities);
+}
+
+export function clientCapabilities({
+  options,
+}: {
+  options: Pick<McpClientConnection["options"], "onElicitation" | "capabilities">;
+}) {
+  return {
+    ...(options.onElicitation && { elicitation: {} }),
+    ...options.capabilities,
+  };
+}
+
+/** An old server answers the POST of `initialize` with one of these, and only these. */
+export function isOldServerStatus(status: unknown): boolean {
+  return status === 400 || status === 404 || status === 405;
+}

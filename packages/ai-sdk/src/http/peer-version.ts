@@ -1,0 +1,37 @@
+import type { ConnectionEvent } from "../events/connection-event.ts";
+
+/** The versions of `@ai-sdk/mcp` that the tests run with. */
+const tested = ">=2.0.99 <3";
+
+/**
+ * The fetch for a connection's own client; says so once when that client is of a version that was
+ * not tested, as its user agent tells. It stands before the session fetch, which answers a resumed
+ * client's handshake itself.
+ */
+export function watchClientVersion(
+  fetch: typeof globalThis.fetch,
+  connection: string,
+  emit: (event: ConnectionEvent) => void,
+): typeof globalThis.fetch {
+  let isKnown = false;
+  return async (input, init) => {
+    const version = isKnown ? undefined : clientVersion(init?.headers);
+    if (version !== undefined) {
+      isKnown = true;
+      if (!isTested(version)) {
+        emit({ type: "peer-version", connection, package: "@ai-sdk/mcp", version, tested });
+      }
+    }
+    return await fetch(input, init);
+  };
+}
+
+function clientVersion(headers: RequestInit["headers"]): string | undefined {
+  const userAgent = new Headers(headers).get("user-agent") ?? "";
+  return /\bai-sdk\/(\d+\.\d+\.\d+)/.exec(userAgent)?.[1];
+}
+
+function isTested(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+  return major === 2 && (minor > 0 || patch >= 99);
+}

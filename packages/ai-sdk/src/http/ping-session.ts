@@ -1,0 +1,110 @@
+import {
+  createSessionFetch,
+  createSessionSlot,
+  type McpSessionError,
+  type Principal,
+  sessionFailure,
+  type SessionSlot,
+  type SessionSnapshot,
+} from "@durable-mcp/core";
+import { type McpClientConnection, sessionOptions } from "../connection/define-connection.ts";
+import { fetchOnce } from "./end-mcp-session.ts";
+import type { SessionStatus } from "../slots/stored-session.ts";
+
+/** Asks the server for a stored session, and makes none. Never rejects; takes `timeoutMs` at most. */
+export async function pingSession({
+  definition,
+  connection,
+  principal,
+  snapshot,
+  timeoutMs,
+  now,
+}: {
+  /** `undefined`: there is no such connection any more. */
+  definition: McpClientConnection | undefined;
+  connection: string;
+  principal: Principal;
+  snapshot: SessionSnapshot | undefined;
+  timeoutMs: number;
+  now: () => number;
+}): Promise<SessionStatus> {
+  const url = definition && new URL(definition.options.url);
+  if (snapshot?.kind !== "session" || url?.href !== snapshot.url) {
+    return { connection, alive: false, reason: "no-session" };
+  }
+  const signal = AbortSignal.timeout(timeoutMs);
+  const slot = createSessionSlot(snapshot);
+  const fetch = createSessionFetch({
+    url,
+    slot,
+    fetch: fetchOnce(definition!, { principal, connection, abortSignal: signal }, now),
+    redirect: definition!.options.redirect,
+    classifyLoss: sessionOptions(definition!).classifyLoss,
+    recover: false,
+  });
+  const attempt = async (): Promise<SessionStatus> => {
+    const { status, failure } = await ping({ fetch, url, slot, signal });
+    if (status !== undefined) return { connection, alive: false, reason: "refused", status };
+    return failure
+      ? { connection, alive: false, reason: "unreachable" }
+      : { connection, alive: true };
+  };
+  const timedOut = Promise.withResolvers<SessionStatus>();
+  // Neither a fetch nor a `getToken` of the application's has to heed a signal.
+  signal.addEventListener("abort", () => {
+    timedOut.resolve({ connection, alive: false, reason: "timeout" });
+  });
+  try {
+    return await Promise.race([attempt(), timedOut.promise]);
+  } catch (error) {
+    if (signal.aborted) return await timedOut.promise;
+    const status = (error as { data?: { status?: number } }).data?.status;
+    const reason = slot.snapshot?.kind === "lost" ? "lost" : "unreachable";
+    return { connection, alive: false, reason, ...(status !== undefined && { status }) };
+  }
+}
+
+/**
+ * Sends a ping on the session of a slot.
+ *
+ * @returns with the `status` of a refusal, or the `failure` of an answer that broke off; neither
+ *   when the server answered, whatever it said
+ */
+export async function ping({
+  fetch,
+  url,
+  slot,
+  signal,
+}: {
+  /** A session fetch on the slot. */
+  fetch: typeof globalThis.fetch;
+  url: URL;
+  slot: SessionSlot;
+  signal: AbortSignal;
+}): Promise<{ status?: number; failure?: McpSessionError | undefined }> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "ping" }),
+    signal,
+  });
+  const text = await response.text();
+  if (!response.ok) return { status: response.status };
+  // An answer that broke off arrives as an error of ours.
+  const failures = errorsIn(text).map((error) => sessionFailure(slot, error));
+  return { failure: failures.find((failure) => failure !== undefined) };
+}
+
+/** The JSON-RPC errors in an answer: one message of JSON, or events. */
+function errorsIn(text: string): unknown[] {
+  return text.split("\n").flatMap((line) => {
+    try {
+      return [(JSON.parse(line.replace(/^data: ?/, "")) as { error?: unknown }).error];
+    } catch {
+      return [];
+    }
+  });
+}

@@ -1,0 +1,73 @@
+import type { MCPClient } from "@ai-sdk/mcp";
+import type { ToolSet } from "ai";
+import type { Execute } from "../tools/connection-tools.ts";
+
+/** Those of a client's methods after which it is another one than a run expects. */
+const leavesSomething: ReadonlySet<string | symbol> = new Set(["close", "onElicitationRequest"]);
+
+/** Those of a client's methods that do not return a promise. */
+const syncMethods: ReadonlySet<string | symbol> = new Set([
+  "onElicitationRequest",
+  "toolsFromDefinitions",
+]);
+
+/**
+ * A kept client as one run has it: what goes on is known, and after the run it is of no use.
+ *
+ * @returns the same for the same client
+ */
+export function createClientOfRun({
+  throwIfOver,
+  watched,
+  leaveSomething,
+}: {
+  /** @throws when the run is over */
+  throwIfOver: () => void;
+  /** Sees a request from its start to its end. */
+  watched: <T>(request: () => T | Promise<T>) => Promise<T>;
+  /** Told that the client is not what a later run expects. */
+  leaveSomething: () => void;
+}): (client: MCPClient) => MCPClient {
+  const clients = new WeakMap<MCPClient, MCPClient>();
+
+  /** Tools that the client makes call it themselves. */
+  const toolsOfRun = (tools: ToolSet): ToolSet => {
+    const entries = Object.entries(tools).map(([name, tool]) => {
+      const { execute: call } = tool as { execute?: Execute };
+      if (call === undefined) return [name, tool] as const;
+      const execute: Execute = async (...input) => {
+        throwIfOver();
+        return await watched(() => call(...input) as Promise<unknown>);
+      };
+      return [name, { ...tool, execute }] as const;
+    });
+    return Object.fromEntries(entries) as ToolSet;
+  };
+
+  const create = (client: MCPClient): MCPClient =>
+    new Proxy(client, {
+      get(target, property) {
+        const value: unknown = Reflect.get(target, property, target);
+        if (typeof value !== "function") return value;
+        const call = (args: unknown[]): unknown => {
+          throwIfOver();
+          if (leavesSomething.has(property)) leaveSomething();
+          return value.apply(target, args);
+        };
+        if (property === "toolsFromDefinitions") {
+          return (...args: unknown[]) => toolsOfRun(call(args) as ToolSet);
+        }
+        if (syncMethods.has(property)) return (...args: unknown[]) => call(args);
+        return async (...args: unknown[]) => {
+          const result = await watched(() => call(args));
+          return property === "tools" ? toolsOfRun(result as ToolSet) : result;
+        };
+      },
+    });
+
+  return (client) => {
+    const own = clients.get(client) ?? create(client);
+    clients.set(client, own);
+    return own;
+  };
+}

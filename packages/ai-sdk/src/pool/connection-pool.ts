@@ -1,0 +1,190 @@
+import {
+  McpSessionError,
+  type OnSession,
+  type SessionSlot,
+  type SessionSnapshot,
+} from "@durable-mcp/core";
+import { closeConnection } from "../connection/close-connection.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { RegistryConnection } from "../http/http-connection.ts";
+import { sameDefinition } from "./same-definition.ts";
+import type { StepTime } from "../connection/step-time.ts";
+import { sameJson } from "../durable/what-to-write.ts";
+
+export interface ConnectionPoolOptions {
+  /** How long a live client is kept after its last run, in milliseconds. @default 60000 */
+  readonly keepAliveMs?: number | undefined;
+  /** How many are kept; the one that was used longest ago goes first. @default 100 */
+  readonly max?: number | undefined;
+  /** After how long a pause the server is asked before its client is used again, in milliseconds. @default 30000 */
+  readonly checkAfterMs?: number | undefined;
+}
+
+/** A connection with a live client that outlives a run. One run at a time has it. */
+export interface PooledConnection {
+  readonly connection: RegistryConnection;
+  readonly definition: McpConnection;
+  /** That of a stateful connection. */
+  readonly slot: SessionSlot | undefined;
+  /** Where the run that has it saves a new session. */
+  onSession: OnSession | undefined;
+  /** What its slot held when it was given back: what the run has stored. */
+  kept: SessionSnapshot | undefined;
+  /** When it was given back, in milliseconds since 1970-01-01 UTC. */
+  idleSince: number;
+  /** Marks its end, then aborts what is still under way. */
+  readonly end: StepTime["end"];
+}
+
+type Action =
+  Extract<ConnectionEvent, { type: "pool" }> extends infer EVENT
+    ? EVENT extends unknown
+      ? Omit<EVENT, "connection" | "name" | "type">
+      : never
+    : never;
+type EvictionReason = Extract<Action, { action: "evicted" }>["reason"];
+
+/** Keeps live clients between the runs of one agent session and principal. */
+export interface ConnectionPool {
+  readonly checkAfterMs: number;
+  /**
+   * Takes what is kept under a key, unless the run goes on in another session, or with another
+   * declaration.
+   */
+  take(
+    key: string,
+    run: { readonly definition: McpConnection; readonly snapshot?: SessionSnapshot | undefined },
+  ): PooledConnection | undefined;
+  /** Waits until what was kept under a key is closed: it may hold a port, or a lock. */
+  settle(key: string): Promise<void>;
+  /** @param options.isUnused whether it was only held, which says nothing about the server. @default false */
+  give(key: string, pooled: PooledConnection, options?: { isUnused?: boolean }): void;
+  /** Closes what is kept under a key. */
+  drop(key: string): void;
+  /** Closes one that a run has. */
+  evict(pooled: PooledConnection, reason: EvictionReason): Promise<void>;
+  /** Closes all that is kept, and from now on whatever is given. */
+  close(): Promise<void>;
+}
+
+export function createConnectionPool({
+  options: { keepAliveMs = 60_000, max = 100, checkAfterMs = 30_000 },
+  emit,
+  now,
+}: {
+  options: ConnectionPoolOptions;
+  emit: (event: ConnectionEvent) => void;
+  now: () => number;
+}): ConnectionPool {
+  checkNumbers({ keepAliveMs, max, checkAfterMs });
+  /** Those that no run has, the one used longest ago first. */
+  const idle = new Map<
+    string,
+    { pooled: PooledConnection; timer: ReturnType<typeof setTimeout> }
+  >();
+  const closings = new Set<Promise<void>>();
+  /** Those that nobody waits for, by the key that they were kept under. */
+  const closingOf = new Map<string, Promise<void>>();
+  let isClosed = false;
+
+  const remove = (key: string): PooledConnection | undefined => {
+    const entry = idle.get(key);
+    if (entry === undefined) return undefined;
+    idle.delete(key);
+    clearTimeout(entry.timer);
+    return entry.pooled;
+  };
+
+  const evict = async (pooled: PooledConnection, reason: EvictionReason): Promise<void> => {
+    const { connection } = pooled;
+    emit({ type: "pool", connection: connection.name, action: "evicted", reason });
+    pooled.end("closing");
+    const closing = (async () => {
+      await closeConnection(connection, emit);
+      pooled.end("closed");
+      emit({ type: "pool", connection: connection.name, action: "closed" });
+    })();
+    closings.add(closing);
+    await closing;
+    closings.delete(closing);
+  };
+
+  const evictKept = (key: string, reason: EvictionReason) => {
+    const pooled = remove(key);
+    if (pooled === undefined) return;
+    const closing = evict(pooled, reason).finally(() => {
+      if (closingOf.get(key) === closing) closingOf.delete(key);
+    });
+    closingOf.set(key, closing);
+  };
+
+  return {
+    checkAfterMs,
+    evict,
+    drop: (key) => evictKept(key, "stale"),
+    settle: async (key) => await closingOf.get(key),
+    take(key, { definition, snapshot }) {
+      const pooled = remove(key);
+      if (pooled === undefined) return undefined;
+      const isSame =
+        sameSession(pooled.slot?.snapshot, snapshot) &&
+        // What changed here since then is news; what is stored and was not given back is, too.
+        sameDetails(pooled.kept, snapshot) &&
+        sameDefinition(pooled.definition.options, definition.options);
+      if (isSame) return pooled;
+      void evict(pooled, "stale");
+      return undefined;
+    },
+    give(key, pooled, { isUnused = false } = {}) {
+      if (isClosed) {
+        void evict(pooled, "shutdown");
+        return;
+      }
+      // Of two runs at once that had one each, the later one's is kept.
+      evictKept(key, "max");
+      pooled.onSession = undefined;
+      if (!isUnused) {
+        pooled.idleSince = now();
+        pooled.kept = pooled.slot?.snapshot;
+      }
+      const timer = setTimeout(() => evictKept(key, "idle"), keepAliveMs);
+      // In Node a client that is kept is not to keep the process; elsewhere it is a number.
+      (timer as { unref?: () => void }).unref?.();
+      idle.set(key, { pooled, timer });
+      const [oldest] = idle.keys();
+      if (idle.size > max && oldest !== undefined) evictKept(oldest, "max");
+    },
+    async close() {
+      isClosed = true;
+      for (const key of [...idle.keys()].toReversed()) evictKept(key, "shutdown");
+      await Promise.all(closings);
+    },
+  };
+}
+
+/** Whether a live client on the one is a live client on the other. */
+function sameSession(a: SessionSnapshot | undefined, b: SessionSnapshot | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  if (a.kind !== b.kind || a.url !== b.url || a.kind === "lost") return false;
+  return a.kind !== "session" || a.sessionId === (b as typeof a).sessionId;
+}
+
+/** Whether nobody else has changed what is stored with a session: its tool list, what is to be told. */
+function sameDetails(a: SessionSnapshot | undefined, b: SessionSnapshot | undefined): boolean {
+  if (a?.kind !== "session" || b?.kind !== "session") return true;
+  return sameJson(a.toolList, b.toolList) && a.replacesLost === b.replacesLost;
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` */
+function checkNumbers(numbers: Record<string, number>): void {
+  for (const [name, value] of Object.entries(numbers)) {
+    if (Number.isInteger(value) && value >= 0 && value <= 2_147_483_647) continue;
+    const field = `pool.${name}`;
+    throw new McpSessionError(
+      "CONNECTION_INVALID",
+      `${field} must be a whole number, 0 to 2147483647.`,
+      { data: { field } },
+    );
+  }
+}

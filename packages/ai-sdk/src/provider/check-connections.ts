@@ -1,0 +1,38 @@
+import { McpSessionError } from "@durable-mcp/core";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+
+const namePattern = /^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/;
+
+/**
+ * Checks a record of connections as an application hands it over.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+export function checkConnections(connections: unknown): void {
+  // Not a promise or a map either: those would pass for a record of nothing.
+  if (Object.prototype.toString.call(connections) !== "[object Object]") {
+    throw new McpSessionError(
+      "CONNECTION_INVALID",
+      "connections must be a record of connections, or a function of the principal that returns one.",
+      { data: { field: "connections" } },
+    );
+  }
+  for (const [name, connection] of Object.entries(connections as object)) {
+    const field = `connections.${name}`;
+    if (!namePattern.test(name)) {
+      throw new McpSessionError(
+        "CONNECTION_INVALID",
+        `${field}: a connection's name must be lower-case letters and digits, in parts joined by single "_" or "-", starting with a letter.`,
+        { data: { field } },
+      );
+    }
+    const type = (connection as McpConnection | undefined)?.type;
+    if (type !== "mcp-client" && type !== "mcp-stdio") {
+      throw new McpSessionError(
+        "CONNECTION_INVALID",
+        `${field} must be made by defineMcpClientConnection or defineMcpStdioConnection.`,
+        { data: { field } },
+      );
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import type { OnSession, Principal, SessionSlot } from "@durable-mcp/core";
+import type { RunPool } from "../pool/session-pool.ts";
+import type { RunRegistryOptions } from "../registry/step-registry.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+
+/** The slot of a stateful connection in one step, and where its sessions are saved. */
+export interface StepSlot {
+  readonly slot: SessionSlot;
+  readonly onSession?: OnSession | undefined;
+}
+
+/** What durable sessions need of a provider beyond its interface. */
+export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnection>> {
+  /** @throws {McpSessionError} `CONNECTION_INVALID` */
+  readonly declaredFor: (principal: Principal | undefined) => CONNECTIONS;
+  /** A registry on slots that come from elsewhere than an agent session's state. */
+  readonly createRegistry: (
+    options: Pick<
+      RunRegistryOptions,
+      "principal" | "abortSignal" | "slotFor" | "named" | "isLeased" | "pool"
+    > & { declared: CONNECTIONS },
+  ) => ConnectionRegistry<CONNECTIONS>;
+  /**
+   * What a run of the agent session named by these parts shares with the next; `undefined` without
+   * a pool.
+   */
+  readonly poolFor: (scope: readonly unknown[]) => RunPool | undefined;
+  /** A part of a scope that keeps what is stored apart from what is stored elsewhere. */
+  readonly createNamespace: () => number;
+  /** Has something closed by the provider's `shutdown`; returns how to forget it. */
+  readonly track: (close: () => Promise<void>) => () => void;
+}
+
+const internals = new WeakMap<object, ProviderInternals<any>>();
+
+export function registerInternals<CONNECTIONS extends Record<string, McpConnection>>(
+  provider: object,
+  ofProvider: ProviderInternals<CONNECTIONS>,
+): void {
+  internals.set(provider, ofProvider);
+}
+
+export function internalsOf<CONNECTIONS extends Record<string, McpConnection>>(
+  provider: object,
+): ProviderInternals<CONNECTIONS> {
+  const found = internals.get(provider);
+  if (found !== undefined) return found;
+  throw new TypeError(
+    "provider was not made by createConnectionProvider of this copy of @durable-mcp/ai-sdk",
+  );
+}

@@ -1,0 +1,292 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import {
+  answer,
+  type NotebookServerOptions,
+  on,
+  startNotebookServer,
+} from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
+import { bob, callForText, callTool } from "../../test/step.ts";
+import {
+  type AutoSessionOptions,
+  connectionTools,
+  type ConnectionProvider,
+  createConnectionProvider,
+  currentConnections,
+  withConnections,
+} from "../index.ts";
+
+/** A busy machine takes its time. */
+const patient = { timeout: 10_000 };
+vi.setConfig({ testTimeout: 20_000 });
+
+const app = { type: "app" } as const;
+const providers: ConnectionProvider<any>[] = [];
+
+afterEach(async () => {
+  await Promise.all(providers.splice(0).map((provider) => provider.shutdown()));
+});
+
+/** A script whose provider has an implicit session on one notebook. */
+async function startScript(
+  options: Partial<AutoSessionOptions> = {},
+  setUp?: NotebookServerOptions["setUp"],
+) {
+  const server = await startNotebookServer(setUp && { setUp });
+  const provider = createConnectionProvider({
+    connections: { notes: notebook(server) },
+    autoSession: { principal: app, ...options },
+  });
+  providers.push(provider);
+  return { server, provider };
+}
+
+const addNote = async (text: string) =>
+  textOf(await currentConnections().call("notes", "add_note", { text }));
+const textOf = (result: any) => result.content[0].text as string;
+
+describe("the implicit session", () => {
+  test("is one for all code, however many use it first", async () => {
+    const { server } = await startScript();
+    const added = await Promise.all(Array.from({ length: 20 }, () => addNote("a")));
+    expect(new Set(added).size).toBe(20);
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
+  test("is made on first use, and of its tools too", async () => {
+    const { server } = await startScript();
+    expect(currentConnections().connections).toEqual([
+      { name: "notes", description: "A notebook.", session: "stateful" },
+    ]);
+    expect(server.log).toEqual([]);
+    const tools = await connectionTools();
+    expect(await callForText(tools, "notes__add_note", { text: "a" })).toBe("1 notes");
+    const log = server.log.filter((line) => line === "POST tools/list");
+    expect(await callForText(tools, "notes__list_notes")).toBe("a");
+    expect(server.log.filter((line) => line === "POST tools/list")).toEqual(log);
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
+  test("is ended when it was not used for long enough, and made again", async () => {
+    const { server } = await startScript({ idleTimeoutMs: 40 });
+    const registry = currentConnections();
+    const tools = await connectionTools();
+    const fetch = registry.fetch("notes");
+    await addNote("a");
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+    expect(await callForText(tools, "notes__add_note", { text: "b" })).toBe("1 notes");
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+    expect(textOf(await registry.call("notes", "add_note", { text: "c" }))).toBe("1 notes");
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+    const response = await fetch(server.url, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+      },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 0,
+        method: "initialize",
+        params: {
+          protocolVersion: "2025-11-25",
+          capabilities: {},
+          clientInfo: { name: "other", version: "1" },
+        },
+      }),
+    });
+    expect(await response.text()).toContain("notebook");
+  });
+
+  test("is not idle while something is under way", async () => {
+    const { server } = await startScript({ idleTimeoutMs: 20 });
+    const waiting = currentConnections().call("notes", "wait");
+    await vi.waitFor(() => expect(server.waits).toEqual(["started"]), patient);
+    await addNote("a");
+    await new Promise((resolve) => {
+      setTimeout(resolve, 100);
+    });
+    expect(server.liveSessions()).toBe(1);
+    server.release();
+    expect(textOf(await waiting)).toBe("finished");
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+  });
+
+  test.each(["its own client", "another client"])(
+    "is not idle while a call of %s is under way",
+    async (whose) => {
+      const { server } = await startScript({ idleTimeoutMs: 20 });
+      const registry = currentConnections();
+      const call = { name: "wait" };
+      const wait = async () => {
+        if (whose === "its own client")
+          return await (await registry.client("notes")).callTool(call);
+        const client = new Client({ name: "other", version: "1.0.0" });
+        const fetch = registry.fetch("notes");
+        const transport = new StreamableHTTPClientTransport(new URL(server.url), { fetch });
+        await client.connect(transport);
+        return await client.callTool(call);
+      };
+      const waiting = wait();
+      await vi.waitFor(() => expect(server.waits).toEqual(["started"]), patient);
+      await new Promise((resolve) => {
+        setTimeout(resolve, 100);
+      });
+      expect(server.liveSessions()).toBe(1);
+      server.release();
+      expect(textOf(await waiting)).toBe("finished");
+      await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+    },
+  );
+
+  test("lists what the server offers now, and says which tool it offers no more", async () => {
+    const sessions: McpServer[] = [];
+    const { server } = await startScript({}, (mcp) => {
+      sessions.push(mcp);
+      const tool = sessions.length === 1 ? "learn" : "rest";
+      mcp.registerTool(tool, {}, async ({ sendNotification }) => {
+        mcp.registerTool("dance", {}, () => answer("dancing"));
+        await sendNotification({ method: "notifications/tools/list_changed" });
+        return answer("learned");
+      });
+    });
+    const tools = await connectionTools();
+    expect(Object.keys(tools)).toEqual(["notes__learn"]);
+    expect(await callForText(tools, "notes__learn")).toBe("learned");
+    expect(Object.keys(await connectionTools())).toEqual(["notes__learn", "notes__dance"]);
+    await currentConnections().dispose();
+    expect(server.liveSessions()).toBe(0);
+    await expect(callTool(tools, "notes__learn")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      message: expect.stringContaining("notes__learn"),
+    });
+    expect(Object.keys(await connectionTools())).toEqual(["notes__rest"]);
+  });
+
+  test("is no one's in a run", async () => {
+    const { server, provider } = await startScript();
+    await addNote("a");
+    await provider.create({ principal: app }).run(async (own) => {
+      expect(currentConnections()).toBe(own);
+      expect(await addNote("b")).toBe("1 notes");
+    });
+    expect(server.sessionIds).toHaveLength(2);
+    expect(await addNote("c")).toBe("2 notes");
+  });
+
+  test("is that of a single call where the caller asks for it", async () => {
+    const { server, provider } = await startScript();
+    await addNote("a");
+    const once = currentConnections({ ephemeral: true, provider, principal: app });
+    expect(textOf(await once.call("notes", "add_note", { text: "b" }))).toBe("1 notes");
+    expect(server.liveSessions()).toBe(1);
+  });
+
+  test("is what runs inherit and isolate from", async () => {
+    const { server } = await startScript();
+    await currentConnections().run(async () => {
+      expect(await addNote("a")).toBe("1 notes");
+    });
+    await withConnections({ notes: "isolate" }, async () => {
+      expect(await addNote("b")).toBe("1 notes");
+    });
+    expect(server.liveSessions()).toBe(1);
+    await withConnections({ notes: "isolate" }, () => addNote("c"), { principal: bob });
+    await withConnections({}, async () => {
+      expect(await addNote("d")).toBe("2 notes");
+    });
+    expect(server.liveSessions()).toBe(1);
+  });
+
+  test("keeps nothing under a name", async () => {
+    await startScript();
+    const refused = { code: "CONNECTION_INVALID", data: { field: "named" } };
+    const { named } = currentConnections();
+    await expect(named.create("research")).rejects.toMatchObject(refused);
+    await expect(named.list()).rejects.toMatchObject(refused);
+    const using = withConnections({ notes: { named: "research" } }, () => undefined);
+    await expect(using).rejects.toMatchObject(refused);
+  });
+
+  test("ends when it is disposed of, and with the provider's shutdown", async () => {
+    const { server, provider } = await startScript();
+    await addNote("a");
+    await currentConnections().dispose();
+    expect(server.liveSessions()).toBe(0);
+    expect(await addNote("b")).toBe("1 notes");
+    await provider.shutdown();
+    expect(server.liveSessions()).toBe(0);
+    expect(() => currentConnections()).toThrow(expect.objectContaining({ code: "RUN_REQUIRED" }));
+    await expect(withConnections({}, () => undefined)).rejects.toMatchObject({
+      code: "RUN_REQUIRED",
+    });
+  });
+
+  test("reports what is down like any other registry", async () => {
+    const { server } = await startScript();
+    server.intercept(on("initialize", (_, response) => void response.writeHead(500).end()));
+    expect(await connectionTools()).toEqual({});
+    await expect(connectionTools({ onUnavailable: "throw" })).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+    });
+    server.intercept(() => "next");
+    expect(Object.keys(await connectionTools())).toContain("notes__add_note");
+  });
+
+  test("listens to no process where there is none, and ends after its idle time", async () => {
+    const getBuiltinModule = process.getBuiltinModule.bind(process);
+    vi.stubGlobal("process", { getBuiltinModule });
+    try {
+      const { server } = await startScript({ idleTimeoutMs: 30 });
+      await addNote("a");
+      await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+    } finally {
+      vi.unstubAllGlobals();
+    }
+  });
+
+  test("listens to the process while it is open, and not afterwards", async () => {
+    const before = process.listenerCount("beforeExit");
+    await startScript();
+    expect(process.listenerCount("beforeExit")).toBe(before);
+    await addNote("a");
+    expect(process.listenerCount("beforeExit")).toBe(before + 1);
+    await currentConnections().dispose();
+    expect(process.listenerCount("beforeExit")).toBe(before);
+  });
+});
+
+test("only one provider of a process can have an implicit session at a time", async () => {
+  const { server, provider } = await startScript();
+  const another = () =>
+    createConnectionProvider({
+      connections: { notes: notebook(server) },
+      autoSession: { principal: app },
+    });
+  expect(another).toThrow(
+    expect.objectContaining({
+      code: "CONNECTION_INVALID",
+      data: { field: "autoSession" },
+      message: expect.stringContaining("already"),
+    }),
+  );
+  await addNote("a");
+  await provider.shutdown();
+  providers.push(another());
+  expect(await addNote("b")).toBe("1 notes");
+});
+
+test.each([
+  [{}, "PRINCIPAL_REQUIRED", "principal"],
+  [{ principal: { type: "user" } }, "CONNECTION_INVALID", "principal.issuer"],
+  [{ principal: app, idleTimeoutMs: 0 }, "CONNECTION_INVALID", "autoSession.idleTimeoutMs"],
+  [{ principal: app, idleTimeoutMs: 2 ** 31 }, "CONNECTION_INVALID", "autoSession.idleTimeoutMs"],
+])("refuses %j", (autoSession, code, field) => {
+  expect(() =>
+    createConnectionProvider({ connections: {}, autoSession: autoSession as any }),
+  ).toThrow(expect.objectContaining({ code, data: { field } }));
+  expect(() => currentConnections()).toThrow(expect.objectContaining({ code: "RUN_REQUIRED" }));
+});

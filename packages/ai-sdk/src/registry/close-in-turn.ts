@@ -1,0 +1,36 @@
+import { within } from "../base/within.ts";
+
+/** Something that was opened and is to be closed. */
+export interface Closable {
+  close(): Promise<void>;
+}
+
+/** How long the next one waits for the one before it to be closed, in milliseconds. */
+const turnMs = 1_000;
+
+/**
+ * Closes what was opened in the reverse order, one after another; one that takes long does not keep
+ * the next from beginning. What is opened meanwhile is closed too.
+ *
+ * @param options.opened in the order in which it was opened; emptied
+ * @param options.timeoutMs for all together, in milliseconds
+ */
+export async function closeInTurn({
+  opened,
+  timeoutMs,
+}: {
+  opened: Set<Closable>;
+  timeoutMs: number;
+}): Promise<void> {
+  const closings: Promise<void>[] = [];
+  const closeAll = async () => {
+    for (let next = [...opened].at(-1); next !== undefined; next = [...opened].at(-1)) {
+      opened.delete(next);
+      const closing = next.close();
+      closings.push(closing);
+      await within(turnMs, closing);
+    }
+    await Promise.all(closings);
+  };
+  await within(timeoutMs, closeAll());
+}

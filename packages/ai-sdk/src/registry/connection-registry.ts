@@ -1,0 +1,100 @@
+import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
+import type { CallOptions } from "../tools/call-tool.ts";
+import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { NamedSessions } from "./named-sessions.ts";
+import type { ReadyOptions } from "./wait-until-ready.ts";
+
+export interface RunOptions {
+  /**
+   * Called once when the clients are closed, whatever became of the run, and on `shutdown` of the
+   * provider too: the place to commit and to save.
+   */
+  readonly onClose?: (() => void | Promise<void>) | undefined;
+}
+
+/** A step's live clients, one a connection, built on first use. */
+export interface ConnectionRegistry<
+  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
+> extends AsyncDisposable {
+  /** What is declared, for prompts and menus. */
+  readonly connections: readonly {
+    readonly name: string;
+    readonly description: string;
+    /** `"process"`: what the server holds lasts as long as the registry. */
+    readonly session: "stateful" | "stateless" | "process";
+  }[];
+  /**
+   * The tools of all connections as an AI SDK `ToolSet`, named `<connection>__<tool>`. With a kept
+   * tool list nothing is sent.
+   *
+   * @param options.connections those of these connections alone. @default all
+   * @param options.onUnavailable `"omit"` leaves out the tools of a connection that is down and
+   *   reports it in an event; `"throw"` throws. @default "omit"
+   * @throws {McpSessionError} with `"throw"`: `CONNECTION_UNAVAILABLE`, or the code that says why.
+   *   `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is aborted or
+   *   disposed of meanwhile
+   */
+  tools(options?: {
+    connections?: readonly (keyof CONNECTIONS & string)[] | undefined;
+    onUnavailable?: "omit" | "throw" | undefined;
+  }): Promise<ConnectionToolSet<CONNECTIONS>>;
+  /**
+   * The live `@ai-sdk/mcp` client of a connection, for resources, prompts and direct calls.
+   *
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, `CONNECTION_UNAVAILABLE`
+   */
+  client(name: keyof CONNECTIONS & string): Promise<MCPClient>;
+  /**
+   * A fetch for any other MCP client, one each, with the connection's headers and token and, for a stateful
+   * connection, its session. The tokens of an `authProvider` are added to requests without an
+   * `Authorization` of their own; they are not renewed, and nobody is asked to log in.
+   *
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, and for a stdio connection
+   */
+  fetch(name: keyof CONNECTIONS & string): typeof globalThis.fetch;
+  /** What the servers say about how to use them, by connection; those that are down are left out. */
+  instructions(): Promise<Record<string, string>>;
+  /**
+   * Runs `use` so that all code below it (tools, sub-agents, libraries, whatever they wait for)
+   * finds this registry with `currentConnections()`. When the outermost run of a registry is over,
+   * the registry is disposed of; that of a lease or of a nested run is left to its owner.
+   *
+   * Read streams to their end inside. An abort of the step's signal closes the clients at once.
+   *
+   * @returns what `use` returned, after everything was closed
+   */
+  run<T>(
+    use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
+    options?: RunOptions,
+  ): Promise<T>;
+  /**
+   * Calls a tool without a model, by the server's name for it, whether or not it is offered to models.
+   *
+   * @param input the tool's arguments. @default {}
+   * @returns the server's result, also when it is one of an error (`isError`)
+   * @throws {McpSessionError} as the tools do
+   */
+  call(
+    connection: keyof CONNECTIONS & string,
+    tool: string,
+    input?: Readonly<Record<string, unknown>>,
+    options?: CallOptions,
+  ): Promise<CallToolResult>;
+  /**
+   * Waits until the server of a connection answers: one that is still starting is asked again, in
+   * growing intervals.
+   *
+   * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` when it did not answer in time; at once what
+   *   waiting does not change, such as a refused token. The signal's reason when it is aborted
+   */
+  ready(connection: keyof CONNECTIONS & string, options?: ReadyOptions): Promise<void>;
+  /** The named sessions of the agent session: made, found, listed, used, restarted and closed by name. */
+  readonly named: NamedSessions<CONNECTIONS>;
+  /**
+   * Waits for handshakes in flight, for a bounded time, and closes the clients, the last one opened
+   * first. The servers' sessions, and what runs in them, go on; stdio servers end. Never rejects:
+   * what could not be closed is the event `close-failed`.
+   */
+  dispose(): Promise<void>;
+}

@@ -1,0 +1,665 @@
+import { createMemoryStore } from "@durable-mcp/core";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { ToolSet } from "ai";
+import { describe, expect, test, vi } from "vitest";
+import {
+  addNote,
+  callForModel,
+  type Kept,
+  listNotes,
+  startAgent,
+  touchIntervalMs,
+} from "../../test/agent-session.ts";
+import { startProcess } from "../../test/durable-process.ts";
+import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { alice, bob, callTool } from "../../test/step.ts";
+import { createConnectionProvider, currentConnections, withConnections } from "../index.ts";
+
+vi.setConfig({ testTimeout: 20_000 });
+
+const listTools = (own: { tools(options: object): Promise<unknown> }) =>
+  own.tools({ connections: ["notes"] });
+const idleTimeoutMs = 3 * touchIntervalMs;
+const gone = expect.stringContaining("the server had lost the session");
+const noSuch = { code: "CONNECTION_INVALID", data: { field: "name" } };
+
+describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
+  test("are made by name and last with the agent session", async () => {
+    const { step, server, cart, clearLogs } = await startAgent(kept);
+    await step(async (registry) => {
+      await registry.named.create("research", { connections: ["notes"] });
+      expect(server.log).toContain("POST initialize");
+      expect(cart.liveSessions()).toBe(kept === "store" ? 1 : 0);
+      await registry.named.run("research", (own) => addNote(own, "found"));
+      await addNote(registry, "milk");
+    });
+    clearLogs();
+    await step(async (registry) => {
+      expect(await registry.named.run("research", (own) => listNotes(own))).toBe("found");
+      expect(await listNotes(registry)).toBe("milk");
+    });
+    expect(server.log).toEqual(["POST tools/call", "POST tools/call"]);
+  });
+
+  test("are the ones that withConnections finds and makes", async () => {
+    const { step } = await startAgent(kept);
+    await step(() => withConnections({ notes: { named: "research" } }, (own) => addNote(own, "a")));
+    await step(async (registry) => {
+      expect(await registry.named.run("research", (own) => addNote(own, "b"))).toBe("2 notes");
+      await registry.named.create("shopping");
+      const added = await withConnections({ cart: { named: "shopping" } }, (own) =>
+        addNote(own, "c", "cart"),
+      );
+      expect(added).toBe("1 notes");
+    });
+  });
+
+  test("are described without ids, those of this step too", async () => {
+    const { step, server, cart, now, pass } = await startAgent(kept);
+    const startedAt = now();
+    const described = (connection: string) => ({
+      connection,
+      kind: "session",
+      startedAt,
+      lastUsedAt: expect.any(Number),
+      protocolVersion: "2025-11-25",
+      server: { name: "notebook", version: "1.0.0" },
+    });
+    const first = await step(async (registry) => {
+      expect(await registry.named.list()).toEqual([]);
+      expect(await registry.named.find("research")).toBeUndefined();
+      const created = await registry.named.create("research", { idleTimeoutMs });
+      expect(created).toEqual({
+        name: "research",
+        lastUsedAt: startedAt,
+        idleTimeoutMs,
+        connections: [
+          { ...described("cart"), idleTimeoutMs },
+          { ...described("notes"), idleTimeoutMs },
+        ],
+      });
+      await registry.named.create("a", { connections: ["notes"] });
+      const list = await registry.named.list();
+      expect(list.map(({ name }) => name)).toEqual(["a", "research"]);
+      expect(await registry.named.find("research")).toEqual(list[1]);
+      return list;
+    });
+    pass(1_000);
+    const later = await step((registry) => registry.named.list());
+    expect(later).toEqual(first);
+    const text = JSON.stringify(later);
+    for (const id of [...server.sessionIds, ...cart.sessionIds]) expect(text).not.toContain(id);
+  });
+
+  test("are made once, also by two at a time", async () => {
+    const { step, cart } = await startAgent(kept);
+    await step(async ({ named }) => {
+      const only = { connections: ["cart"] };
+      const before = cart.sessionIds.length;
+      const outcomes = await Promise.allSettled([
+        named.create("research", only),
+        named.create("research", only),
+      ]);
+      expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({
+        reason: noSuch,
+      });
+      await expect(named.create("research", only)).rejects.toMatchObject(noSuch);
+      expect(cart.sessionIds.length - before).toBe(1);
+    });
+    await step(async ({ named }) => {
+      await expect(named.create("research")).rejects.toThrow("already");
+    });
+  });
+
+  test("are made as a whole or not at all", async () => {
+    const { step, server, cart, events } = await startAgent(kept);
+    await step(() => undefined);
+    const alive = [server.liveSessions(), cart.liveSessions()];
+    cart.intercept(on("initialize", (_, response) => void response.writeHead(500).end()));
+    await step(async ({ named }) => {
+      await expect(named.create("research")).rejects.toMatchObject({
+        code: "CONNECTION_UNAVAILABLE",
+        data: { connection: "cart" },
+      });
+      expect(await named.find("research")).toBeUndefined();
+    });
+    expect([server.liveSessions(), cart.liveSessions()]).toEqual(alive);
+    cart.intercept(() => "next");
+    await step(({ named }) => named.create("research"));
+    expect(events.filter(({ type }) => type === "store-failed")).toEqual([]);
+  });
+
+  test.each([
+    ["an empty name", "", {}, "name"],
+    ["a long name", "n".repeat(257), {}, "name"],
+    ["a name that is no text", 7, {}, "name"],
+    ["an unknown connection", "a", { connections: ["unknown"] }, "connections"],
+    ["a stateless connection", "a", { connections: ["plain"] }, "connections"],
+    ["no connection", "a", { connections: [] }, "connections"],
+    ["an idle time-out of nothing", "a", { idleTimeoutMs: 0 }, "idleTimeoutMs"],
+    ["half a millisecond", "a", { idleTimeoutMs: 0.5 }, "idleTimeoutMs"],
+  ])("are not made with %s", async (_, name, options, field) => {
+    const { step } = await startAgent(kept);
+    await step(async ({ named }) => {
+      await expect(named.create(name as string, options)).rejects.toMatchObject({
+        code: "CONNECTION_INVALID",
+        data: { field },
+      });
+      expect(await named.list()).toEqual([]);
+    });
+  });
+
+  test("run with their connections and inherit the others", async () => {
+    const { step } = await startAgent(kept);
+    await step(async (registry) => {
+      await addNote(registry, "milk");
+      await addNote(registry, "bread", "cart");
+      await registry.named.create("research", { connections: ["notes"] });
+      await registry.named.run("research", async () => {
+        const current = currentConnections();
+        expect(await listNotes(current)).toBe("");
+        expect(await listNotes(current, "cart")).toBe("bread");
+      });
+      for (const use of ["run", "restart", "clearTools"] as const) {
+        const using = registry.named[use]("unknown", () => undefined);
+        await expect(using).rejects.toMatchObject(noSuch);
+      }
+      expect(await registry.named.close("unknown")).toEqual([]);
+    });
+  });
+
+  test("have one live connection for all runs of a step", async () => {
+    const { step, server } = await startAgent(kept);
+    await step(async ({ named }) => {
+      await named.create("research", { connections: ["notes"] });
+      const before = server.sessionIds.length;
+      const runs = Array.from({ length: 10 }, (_, index) =>
+        named.run("research", (own) => addNote(own, String(index))),
+      );
+      await Promise.all(runs);
+      expect(await named.run("research", (own) => addNote(own, "last"))).toBe("11 notes");
+      expect(server.sessionIds.length).toBe(before);
+    });
+  });
+
+  test("go on, in runs under way too, in a new session after a restart", async () => {
+    const { step, server } = await startAgent(kept);
+    await step(async ({ named }) => {
+      await named.create("research", { connections: ["notes"], idleTimeoutMs });
+      await named.run("research", async (own) => {
+        await addNote(own, "a");
+        const ended = server.sessionIds.at(-1)!;
+        expect(await named.restart("research")).toEqual([
+          { name: "research", connection: "notes", ended: true },
+        ]);
+        expect(server.requests.at(-1)).toMatchObject({
+          method: "DELETE",
+          headers: { "mcp-session-id": ended },
+        });
+        expect(await named.find("research")).toMatchObject({
+          idleTimeoutMs,
+          connections: [{ connection: "notes", kind: "lost" }],
+        });
+        expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
+        expect(await addNote(own, "b")).toBe("1 notes");
+      });
+    });
+    await step(async ({ named }) => {
+      expect(await named.run("research", (own) => listNotes(own))).toBe("b");
+      await named.restart("research");
+    });
+    await step(async ({ named }) => {
+      expect(await named.find("research")).toMatchObject({ idleTimeoutMs });
+      await named.run("research", async (own) => {
+        expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
+      });
+    });
+  });
+
+  test("take other packages' clients along when they are restarted", async () => {
+    const { step, server } = await startAgent(kept);
+    await step(async ({ named }) => {
+      await named.create("research", { connections: ["notes"] });
+      await named.run("research", async (own) => {
+        const client = new Client({ name: "other", version: "1.0.0" });
+        const transport = new StreamableHTTPClientTransport(new URL(server.url), {
+          fetch: own.fetch("notes"),
+        });
+        await client.connect(transport);
+        await client.callTool({ name: "add_note", arguments: { text: "a" } });
+        await named.restart("research");
+        expect(await addNote(own, "b")).toBe("1 notes");
+        const { content } = await client.callTool({ name: "list_notes", arguments: {} });
+        expect(content).toEqual([{ type: "text", text: "b" }]);
+        await client.close();
+      });
+    });
+  });
+
+  test("are restarted whether or not the server can be reached", async () => {
+    const { step, server } = await startAgent(kept);
+    await step(async ({ named }) => {
+      await named.create("research", { connections: ["notes"] });
+      server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+      expect(await named.restart("research")).toEqual([
+        { name: "research", connection: "notes", ended: false, reason: "refused", status: 500 },
+      ]);
+      await named.run("research", (own) => addNote(own, "b"));
+      expect(server.log.filter((line) => line === "POST tools/call")).toHaveLength(1);
+    });
+  });
+
+  test("list their tools anew when those are cleared", async () => {
+    const { step, server, clearLogs } = await startAgent(kept);
+    await step(async ({ named }) => {
+      await named.create("research", { connections: ["notes"] });
+      await named.run("research", async (own) => {
+        await addNote(own, "a");
+        await listTools(own);
+      });
+    });
+    clearLogs();
+    await step(async ({ named }) => {
+      await named.run("research", listTools);
+      expect(server.log).toEqual([]);
+      await named.clearTools("research");
+      await named.run("research", listTools);
+      expect(server.log).toEqual(["POST tools/list"]);
+      await named.clearTools("research");
+    });
+    clearLogs();
+    await step(async ({ named }) => {
+      await named.run("research", listTools);
+      expect(server.log).toEqual(["POST tools/list"]);
+      expect(await named.run("research", (own) => listNotes(own))).toBe("a");
+    });
+  });
+
+  test("are ended and forgotten when they are closed", async () => {
+    const { step, server, cart } = await startAgent(kept);
+    await step(() => undefined);
+    const alive = server.liveSessions() + cart.liveSessions();
+    await step(async ({ named }) => {
+      await named.create("research");
+      await named.run("research", async (own) => {
+        await addNote(own, "a");
+        const closed = await named.close("research");
+        expect(closed.map(({ connection, ended }) => [connection, ended])).toEqual([
+          ["cart", true],
+          ["notes", true],
+        ]);
+        expect(server.liveSessions() + cart.liveSessions()).toBe(alive);
+        await expect(listNotes(own)).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
+      });
+      expect(await named.list()).toEqual([]);
+      await expect(named.run("research", () => undefined)).rejects.toMatchObject(noSuch);
+      await withConnections({ notes: { named: "research" } }, async (own) => {
+        expect(await addNote(own, "b")).toBe("1 notes");
+      });
+      await named.close("research");
+      await named.create("research", { connections: ["notes"] });
+      expect(await named.run("research", (own) => listNotes(own))).toBe("");
+    });
+    await step(async ({ named }) => {
+      expect(await named.close("research")).toHaveLength(1);
+      expect(server.liveSessions() + cart.liveSessions()).toBe(alive);
+    });
+    expect(await step(({ named }) => named.list())).toEqual([]);
+  });
+
+  test("are kept when they could not be ended, to be closed once more", async () => {
+    const { step, server } = await startAgent(kept);
+    await step(({ named }) => named.create("research", { connections: ["notes"] }));
+    server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+    await step(async ({ named }) => {
+      expect(await named.close("research")).toEqual([
+        { name: "research", connection: "notes", ended: false, reason: "refused", status: 500 },
+      ]);
+      expect(await named.find("research")).toBeDefined();
+    });
+    const alive = server.liveSessions();
+    server.intercept(() => "next");
+    await step(async ({ named }) => {
+      expect(await named.close("research")).toMatchObject([{ ended: true }]);
+      expect(await named.find("research")).toBeUndefined();
+    });
+    expect(server.liveSessions()).toBe(alive - 1);
+  });
+
+  test("fail the calls under way when they are restarted, and no others", async () => {
+    const { step, server } = await startAgent(kept);
+    await step(async (registry) => {
+      await registry.named.create("research", { connections: ["notes"] });
+      await registry.named.run("research", async (own) => {
+        const waiting = Promise.allSettled([own.call("notes", "wait")]);
+        const other = registry.call("notes", "wait");
+        await expect.poll(() => server.waits, { timeout: 10_000 }).toEqual(["started", "started"]);
+        await registry.named.restart("research");
+        expect(await waiting).toMatchObject([{ status: "rejected" }]);
+        expect(await addNote(own, "b")).toBe("1 notes");
+        server.release();
+        await other;
+      });
+    });
+  });
+
+  test("are not made in a step that is over", async () => {
+    const { step, server } = await startAgent(kept);
+    const { named } = await step((registry) => registry);
+    const before = server.sessionIds.length;
+    await expect(named.create("research")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+    });
+    expect(await named.list()).toEqual([]);
+    expect(server.sessionIds.length).toBe(before);
+  });
+
+  test("are each principal's own", async () => {
+    const { step, server, now } = await startAgent(kept);
+    await step(async (registry) => {
+      await registry.named.create("research", { connections: ["notes"] });
+      await registry.named.run("research", (own) => addNote(own, "alice's"));
+      // A run on another's behalf sees that one's.
+      const connections = { notes: { named: "bobs" }, cart: "isolate", plain: "isolate" } as const;
+      await withConnections(connections, (own) => addNote(own, "bob's"), { principal: bob });
+      expect((await registry.named.list()).map(({ name }) => name)).toEqual(["research"]);
+    });
+    const live = server.liveSessions();
+    await step(
+      async ({ named }) => {
+        expect((await named.list()).map(({ name }) => name)).toEqual(["bobs"]);
+        await expect(named.run("research", () => undefined)).rejects.toMatchObject(noSuch);
+        expect(await named.close("research")).toEqual([]);
+        await named.create("research", { connections: ["notes"] });
+        expect(await named.run("research", (own) => listNotes(own))).toBe("");
+        await named.close("research");
+        expect(await named.run("bobs", (own) => listNotes(own))).toBe("bob's");
+      },
+      { principal: bob },
+    );
+    expect(server.liveSessions()).toBe(live + (kept === "store" ? 1 : 0));
+    await step(async ({ named }) => {
+      expect(await named.run("research", (own) => listNotes(own))).toBe("alice's");
+    });
+    expect(now()).toBeGreaterThan(0);
+  });
+
+  test("are each agent's and each agent session's own", async () => {
+    const { step } = await startAgent(kept);
+    await step(({ named }) => named.create("research"));
+    for (const other of [{ agent: "planner" }, { chat: "other" }, { principal: bob }]) {
+      await step(async ({ named }) => {
+        expect(await named.list()).toEqual([]);
+        await named.create("research", { connections: ["notes"] });
+        await named.run("research", (own) => addNote(own, "x"));
+        await named.close("research");
+      }, other);
+    }
+    await step(async ({ named }) => {
+      expect((await named.find("research"))?.connections).toHaveLength(2);
+      expect(await named.run("research", (own) => listNotes(own))).toBe("");
+    });
+  });
+
+  describe("that are idle", () => {
+    test("are ended when the agent session is used next, by whatever name", async () => {
+      const { step, server, pass, clearLogs, events } = await startAgent(kept);
+      await step(async (registry) => {
+        await addNote(registry, "milk");
+        await registry.named.create("research", { connections: ["notes"], idleTimeoutMs });
+        await registry.named.run("research", (own) => addNote(own, "a"));
+        await registry.named.create("kept", { connections: ["notes"] });
+      });
+      const ended = server.sessionIds[1];
+      const alive = server.liveSessions();
+      pass(idleTimeoutMs - 1);
+      await step((registry) => listNotes(registry));
+      expect(server.liveSessions()).toBe(alive);
+      clearLogs();
+      pass(1);
+      await step(async (registry) => {
+        expect(await listNotes(registry)).toBe("milk");
+      });
+      const deleted = server.requests.filter(({ method }) => method === "DELETE");
+      expect(deleted.map(({ headers }) => headers["mcp-session-id"])).toEqual([ended]);
+      expect(server.liveSessions()).toBe(alive - 1);
+      await step(async ({ named }) => {
+        expect(await named.find("research")).toMatchObject({
+          idleTimeoutMs,
+          connections: [{ kind: "lost" }],
+        });
+        await named.run("research", async (own) => {
+          expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
+        });
+        expect(await named.find("kept")).toMatchObject({ connections: [{ kind: "session" }] });
+      });
+      expect(events.map(({ type }) => type)).not.toContain("conflict");
+      expect(events.map(({ type }) => type)).not.toContain("discarded");
+    });
+
+    test("are not gone on with, when they are the first that is used", async () => {
+      const { step, server, pass } = await startAgent(kept);
+      const named = { notes: { named: "research" } } as const;
+      await step(async (registry) => {
+        await registry.named.create("research", { connections: ["notes"], idleTimeoutMs });
+        await withConnections(named, (own) => addNote(own, "a"));
+      });
+      const ended = server.sessionIds.at(-1);
+      pass(idleTimeoutMs);
+      await step(() =>
+        withConnections(named, async (own) => {
+          expect(await callForModel(own, "notes__list_notes")).toEqual([gone, ""]);
+        }),
+      );
+      const calls = server.requests.filter(({ message }) => message?.method === "tools/call");
+      expect(calls.at(-1)!.headers["mcp-session-id"]).not.toBe(ended);
+      await step(() =>
+        withConnections(named, async (own) => expect(await addNote(own, "b")).toBe("1 notes")),
+      );
+    });
+
+    test("were used as long as a step had them", async () => {
+      const { step, server, pass } = await startAgent(kept);
+      await step(({ named }) =>
+        named.create("research", { connections: ["notes"], idleTimeoutMs }),
+      );
+      for (let round = 0; round < 3; round += 1) {
+        pass(idleTimeoutMs - 1);
+        await step(async ({ named }) => {
+          await named.run("research", (own) => addNote(own, "a"));
+        });
+      }
+      expect(await step(({ named }) => named.run("research", (own) => listNotes(own)))).toBe(
+        "a, a, a",
+      );
+      expect(server.log).not.toContain("DELETE");
+    });
+
+    test("are ended for this principal alone", async () => {
+      const { step, server, pass } = await startAgent(kept);
+      const create = ({ named }: any) =>
+        named.create("research", { connections: ["notes"], idleTimeoutMs });
+      await step(create);
+      await step(create, { principal: bob });
+      const ofAlice = kept === "store" ? server.sessionIds[1] : server.sessionIds[0];
+      pass(idleTimeoutMs);
+      await step((registry) => listNotes(registry, "cart"));
+      const deleted = server.requests.filter(({ method }) => method === "DELETE");
+      expect(deleted.map(({ headers }) => headers["mcp-session-id"])).toEqual([ofAlice]);
+    });
+
+    test("and cannot be ended are replaced all the same, with an event", async () => {
+      const { step, server, pass, events } = await startAgent(kept);
+      await step(({ named }) =>
+        named.create("research", { connections: ["notes"], idleTimeoutMs }),
+      );
+      pass(idleTimeoutMs);
+      server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
+      await step(async ({ named }) => {
+        expect(await named.run("research", (own) => listNotes(own))).toBe("");
+      });
+      expect(events).toContainEqual({
+        type: kept === "store" ? "not-ended" : "close-failed",
+        connection: "notes",
+        name: "research",
+        reason: "refused",
+        status: 500,
+      });
+    });
+  });
+
+  test("keep their live clients in a pool, and lose them with their sessions", async () => {
+    const { step, server, clearLogs, events } = await startAgent(kept, {});
+    const hits = () => events.splice(0).filter((e) => e.type === "pool" && e.action === "hit");
+    const run = (use: (own: any) => Promise<unknown>) =>
+      step(({ named }) => named.run("research", use));
+    await step(({ named }) => named.create("research", { connections: ["notes"] }));
+    hits();
+    await run((own) => addNote(own, "a"));
+    expect(hits()).toContainEqual(expect.objectContaining({ name: "research" }));
+    await run((own) => own.tools({ connections: ["notes"] }));
+    clearLogs();
+    await run((own) => own.tools({ connections: ["notes"] }));
+    expect(server.log).toEqual([]);
+    await step(({ named }) => named.clearTools("research"));
+    clearLogs();
+    await run((own) => own.tools({ connections: ["notes"] }));
+    expect(server.log).toContain("POST tools/list");
+    await run(async (own) => expect(await listNotes(own)).toBe("a"));
+    await step(({ named }) => named.restart("research"));
+    await run(async (own) => expect(await listNotes(own)).toBe(""));
+    await step(({ named }) => named.close("research"));
+    await step(({ named }) => named.create("research", { connections: ["notes"] }));
+    await run(async (own) => expect(await addNote(own, "b")).toBe("1 notes"));
+  });
+});
+
+test("a session in a state was used until the end of the step that used it", async () => {
+  const { step, pass, now, session } = await startAgent("state");
+  await step(async ({ named }) => {
+    await named.create("research", { connections: ["notes"], idleTimeoutMs });
+    pass(2 * idleTimeoutMs);
+    await named.run("research", (own) => addNote(own, "a"));
+  });
+  const committed = session();
+  const usedAt = now();
+  pass(idleTimeoutMs - 1);
+  await step(async ({ named }) => {
+    expect(await named.find("research")).toMatchObject({ lastUsedAt: usedAt });
+    expect(await named.run("research", (own) => listNotes(own))).toBe("a");
+  });
+  expect(session()).not.toEqual(committed);
+});
+
+test("what a state has under a name and does not parse is replaced, with an event", async () => {
+  const { step, session, events, provider, server } = await startAgent("state");
+  await step(({ named }) => named.create("research", { connections: ["notes"], idleTimeoutMs }));
+  const text = JSON.stringify(session()).replace('"lastUsedAt"', '"late"');
+  const registry = provider().create({ state: JSON.parse(text).state, principal: alice });
+  expect(await registry.named.find("research")).toMatchObject({
+    connections: [{ connection: "notes", kind: "invalid" }],
+  });
+  events.length = 0;
+  await registry.run(() =>
+    registry.named.run("research", async (own) => expect(await addNote(own, "a")).toBe("1 notes")),
+  );
+  expect(events).toContainEqual({
+    type: "discarded",
+    connection: "notes",
+    name: "research",
+    reason: "invalid",
+  });
+  expect(server.sessionIds).toHaveLength(2);
+});
+
+test("a name of no connection that is still declared is refused, and can be closed", async () => {
+  const { step, session } = await startAgent("state");
+  await step(({ named }) => named.create("research", { connections: ["notes"] }));
+  const other = createConnectionProvider({ connections: {} });
+  const registry = other.create({ state: session().state, principal: alice });
+  await expect(registry.named.run("research", () => undefined)).rejects.toThrow("declared");
+  expect(await registry.named.close("research")).toEqual([
+    { name: "research", connection: "notes", ended: false, reason: "undeclared" },
+  ]);
+  expect(other.commit(registry, session())).toEqual({ state: {} });
+});
+
+test("an idle time-out in a store is no shorter than three touches", async () => {
+  const { step } = await startAgent("store");
+  await step(async ({ named }) => {
+    await expect(
+      named.create("research", { idleTimeoutMs: 3 * touchIntervalMs - 1 }),
+    ).rejects.toMatchObject({ code: "CONNECTION_INVALID", data: { field: "idleTimeoutMs" } });
+  });
+  expect(await step(({ named }) => named.list(), { principal: alice })).toEqual([]);
+});
+
+test("a result of a session that was closed meanwhile is still one for the model", async () => {
+  const { step } = await startAgent("state");
+  await step(async ({ named }) => {
+    await named.create("research", { connections: ["notes"] });
+    await named.run("research", async (own) => {
+      const tools: ToolSet = await own.tools({ connections: ["notes"] });
+      const input = { text: "a" };
+      const output: unknown = await callTool(tools, "notes__add_note", input);
+      await named.close("research");
+      const shown = tools["notes__add_note"]!.toModelOutput!({
+        toolCallId: "call-1",
+        input,
+        output,
+      });
+      expect(await shown).toMatchObject({ type: "content", value: [{ text: "1 notes" }] });
+    });
+  });
+});
+
+/** A store with as many names, all of one MCP session. */
+async function startNames(count: number) {
+  const server = await startNotebookServer();
+  const store = createMemoryStore();
+  const { sessions } = startProcess(server, store);
+  const use = { principal: alice };
+  await sessions.run("chat", use, ({ registry }) => registry.named.create("name-0"));
+  const { records } = await store.list({ limit: 10 });
+  const { key, value, owner } = records.find((record) => record.key.includes("name-0"))!;
+  for (let index = 1; index < count; index += 1) {
+    await store.put(key.replace("name-0", `name-${index}`), value, null, { owner });
+  }
+  return { server, store, sessions, use };
+}
+
+describe("of many names", () => {
+  test("each is found and ended, also those that a store lists later", async () => {
+    const { server, store, sessions, use } = await startNames(1_050);
+    await sessions.run("chat", use, async ({ registry }) => {
+      expect(await registry.named.list()).toHaveLength(1_050);
+    });
+    expect(await sessions.info("chat", use)).toHaveLength(1_051);
+    await sessions.end("chat", use);
+    expect((await store.list({ limit: 10 })).records).toEqual([]);
+    expect(server.liveSessions()).toBe(0);
+  });
+
+  test("a few are asked for at a time", async () => {
+    const { server, sessions, use } = await startNames(30);
+    let asked = 0;
+    let most = 0;
+    server.intercept(
+      on("ping", async () => {
+        asked += 1;
+        most = Math.max(most, asked);
+        await new Promise((resolve) => {
+          setTimeout(resolve, 20);
+        });
+        asked -= 1;
+        return "next" as const;
+      }),
+    );
+    const statuses = await sessions.status("chat", use);
+    expect(statuses.filter(({ alive }) => alive)).toHaveLength(31);
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(10);
+  });
+});

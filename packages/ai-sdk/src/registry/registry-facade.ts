@@ -1,0 +1,89 @@
+import { McpSessionError } from "@durable-mcp/core";
+import type { ToolSet } from "ai";
+import type { ConnectionRegistry } from "./connection-registry.ts";
+import type { Execute } from "../tools/connection-tools.ts";
+
+/**
+ * A registry that does everything in other ones, which it is lent for each use: their tools can be
+ * called when the one that listed them is gone.
+ *
+ * @param options.lend calls `use` with the registry of the moment
+ */
+export function createRegistryFacade({
+  lend,
+  example,
+  ...own
+}: {
+  lend: <T>(use: (registry: ConnectionRegistry) => Promise<T>) => Promise<T>;
+  /** One that is only looked at. */
+  example: () => ConnectionRegistry;
+} & Pick<ConnectionRegistry, "client" | "fetch" | "dispose">): ConnectionRegistry {
+  /** What each registry listed, by connection. */
+  const listed = new WeakMap<ConnectionRegistry, Map<string, Promise<ToolSet>>>();
+  const toolsOf = async (
+    registry: ConnectionRegistry,
+    connection: string,
+    onUnavailable: "omit" | "throw",
+    use: "list" | "call",
+  ): Promise<ToolSet> => {
+    const known = listed.get(registry) ?? new Map<string, Promise<ToolSet>>();
+    listed.set(registry, known);
+    const only = { connections: [connection] };
+    // What is listed may have changed; a call only needs the tool.
+    const found = use === "call" ? known.get(connection) : undefined;
+    const listing = found ?? registry.tools({ onUnavailable: "throw", ...only });
+    known.set(connection, listing);
+    try {
+      return await listing;
+    } catch (error) {
+      if (known.get(connection) === listing) known.delete(connection);
+      if (onUnavailable === "throw") throw error;
+      // Tells of it, and says whether it was the step that was over.
+      return await registry.tools({ onUnavailable, ...only });
+    }
+  };
+
+  return {
+    ...own,
+    get connections() {
+      return example().connections;
+    },
+    get named() {
+      return example().named;
+    },
+    async tools({
+      connections: names = example().connections.map(({ name }) => name),
+      onUnavailable = "omit",
+    } = {}) {
+      const sets = names.map(async (connection) => {
+        const tools = await lend((registry) =>
+          toolsOf(registry, connection, onUnavailable, "list"),
+        );
+        const entries = Object.entries(tools).map(([name, tool]) => {
+          const execute: Execute = async (input, options) =>
+            await lend(async (registry) => {
+              const current = await toolsOf(registry, connection, "throw", "call");
+              if (!Object.hasOwn(current, name)) throw noSuchTool(connection, name);
+              return await (current[name] as { execute: Execute }).execute(input, options);
+            });
+          return [name, { ...tool, execute }] as const;
+        });
+        return Object.fromEntries(entries);
+      });
+      return Object.assign({}, ...(await Promise.all(sets))) as ToolSet;
+    },
+    instructions: () => lend((registry) => registry.instructions()),
+    call: (...call) => lend((registry) => registry.call(...call)),
+    ready: (...ready) => lend((registry) => registry.ready(...ready)),
+    run: (use, options) => lend((registry) => registry.run(use, options)),
+    [Symbol.asyncDispose]: own.dispose,
+  };
+}
+
+function noSuchTool(connection: string, name: string): McpSessionError {
+  return new McpSessionError(
+    "CONNECTION_UNAVAILABLE",
+    `Connection ${connection}: its server does not offer ${name} any more. List the tools again.`,
+    { data: { connection } },
+  );
+}

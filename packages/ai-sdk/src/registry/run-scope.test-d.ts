@@ -1,0 +1,86 @@
+import type { CallToolResult } from "@ai-sdk/mcp";
+import type { Tool, ToolSet } from "ai";
+import { expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import {
+  type ConnectionMode,
+  type ConnectionRegistry,
+  connectionTools,
+  createConnectionProvider,
+  currentConnections,
+  defineMcpClientConnection,
+  type Principal,
+  withConnections,
+} from "../index.ts";
+
+const url = "http://127.0.0.1/mcp";
+const connections = {
+  browser: defineMcpClientConnection({ url, description: "x", session: "stateful" }),
+  cart: defineMcpClientConnection({
+    url,
+    description: "x",
+    schemas: { add: { inputSchema: z.object({ item: z.string() }) } },
+  }),
+};
+type Connections = typeof connections;
+const provider = createConnectionProvider({ connections });
+const registry = provider.create({ principal: { type: "app" } });
+
+test("run gives what its function gives, and knows the connections", () => {
+  expectTypeOf(() =>
+    registry.run((own) => {
+      expectTypeOf(own).toEqualTypeOf<ConnectionRegistry<Connections>>();
+      return Promise.resolve(7);
+    }),
+  ).returns.resolves.toBeNumber();
+  expectTypeOf(() => registry.run(() => "now")).returns.resolves.toBeString();
+});
+
+test("call and ready take declared connections alone", () => {
+  type Registry = typeof registry;
+  expectTypeOf<Parameters<Registry["call"]>[0]>().toEqualTypeOf<"browser" | "cart">();
+  expectTypeOf<ReturnType<Registry["call"]>>().resolves.toEqualTypeOf<CallToolResult>();
+  expectTypeOf<Parameters<Registry["ready"]>[0]>().toEqualTypeOf<"browser" | "cart">();
+  // @ts-expect-error not declared
+  void (() => registry.tools({ connections: ["nothing"] }));
+});
+
+test("currentConnections is of any connections, or of those that it is told", () => {
+  expectTypeOf(currentConnections).returns.toExtend<ConnectionRegistry<any>>();
+  expectTypeOf(() => currentConnections()).returns.toEqualTypeOf<ConnectionRegistry>();
+  expectTypeOf(() => currentConnections<Connections>()).returns.toEqualTypeOf<
+    ConnectionRegistry<Connections>
+  >();
+  expectTypeOf(() => currentConnections({ ephemeral: true, provider })).returns.toEqualTypeOf<
+    ConnectionRegistry<Connections>
+  >();
+  // @ts-expect-error an ephemeral registry needs a provider
+  void (() => currentConnections({ ephemeral: true }));
+});
+
+test("connectionTools are a ToolSet, typed where the connections are told", () => {
+  expectTypeOf(() => connectionTools()).returns.resolves.toExtend<ToolSet>();
+  expectTypeOf(
+    async () => (await connectionTools<Connections>()).cart__add,
+  ).returns.resolves.toExtend<Tool<{ item: string }> | undefined>();
+});
+
+test("withConnections takes modes, and gives what its function gives", () => {
+  expectTypeOf(() =>
+    withConnections({ browser: "isolate", cart: { named: "x" } }, () => 7),
+  ).returns.resolves.toBeNumber();
+  const some = undefined as ConnectionMode | undefined;
+  void (() => withConnections({ browser: some }, () => 7));
+  // @ts-expect-error not a mode
+  void (() => withConnections({ browser: "share" }, () => 7));
+  // @ts-expect-error not declared
+  void (() => withConnections<number, Connections>({ nothing: "isolate" }, () => 7));
+  const options = { principal: { type: "app" } satisfies Principal };
+  void (() => withConnections({}, () => 7, options));
+});
+
+test("shutdown and onClose may wait", () => {
+  expectTypeOf(() => provider.shutdown()).returns.resolves.toBeVoid();
+  void (() => registry.run(() => 7, { onClose: async () => undefined }));
+  void (() => registry.run(() => 7, { onClose: () => undefined }));
+});

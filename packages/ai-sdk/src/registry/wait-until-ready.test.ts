@@ -1,0 +1,224 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { expect, test, vi } from "vitest";
+import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { notebook } from "../../test/saved-session.ts";
+import { alice, startApplication } from "../../test/step.ts";
+import { defineMcpClientConnection } from "../index.ts";
+
+/** A busy machine takes its time. */
+const patient = { timeout: 10_000 };
+vi.setConfig({ testTimeout: 20_000 });
+
+async function startServer() {
+  const server = await startNotebookServer();
+  return { server, ...startApplication({ notes: notebook(server) }) };
+}
+
+/** Has the server refuse the handshakes until it is told to accept them. */
+function refuseHandshakes(server: NotebookServer, status: number) {
+  let refused = 0;
+  server.intercept(
+    on("POST", (request, response) => {
+      if (
+        request.message?.method !== "initialize" &&
+        request.headers["mcp-session-id"] !== undefined
+      ) {
+        return "next";
+      }
+      refused += 1;
+      response.writeHead(status).end();
+      return undefined;
+    }),
+  );
+  return { count: () => refused, accept: () => server.intercept(() => "next") };
+}
+
+test("resolves when the server answers, and what follows uses the same session", async () => {
+  const { server, step } = await startServer();
+  await step({}, async (registry) => {
+    await registry.ready("notes");
+    await registry.call("notes", "add_note", { text: "a" });
+  });
+  expect(server.sessionIds).toHaveLength(1);
+});
+
+test.each([500, 502, 503, 404])("waits for a server that still answers %i", async (status) => {
+  const { server, step } = await startServer();
+  const refusal = refuseHandshakes(server, status);
+  await step({}, async (registry) => {
+    let isReady = false;
+    const waiting = registry.ready("notes").then(() => (isReady = true));
+    await vi.waitFor(() => expect(refusal.count()).toBeGreaterThan(2), patient);
+    expect(isReady).toBe(false);
+    refusal.accept();
+    await waiting;
+    await registry.call("notes", "add_note", { text: "a" });
+  });
+  expect(server.sessionIds).toHaveLength(1);
+});
+
+test("waits for a server that does not listen yet", async () => {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const { step, takeEvents } = startApplication({
+    notes: defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" }),
+  });
+  await step({}, async (registry) => {
+    await expect(registry.call("notes", "list_notes")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+    });
+    const waiting = registry.ready("notes");
+    const behind = await startNotebookServer();
+    // What comes up late: the same server, behind a port that nobody had.
+    const late = createServer((request, response) => void forward(behind.url, request, response));
+    await new Promise<void>((resolve) => {
+      late.listen(port, "127.0.0.1", resolve);
+    });
+    try {
+      await waiting;
+      expect(behind.sessionIds).toHaveLength(1);
+    } finally {
+      late.closeAllConnections();
+      late.close();
+    }
+  });
+  expect(takeEvents()).toContain("started");
+});
+
+test("asks the server for a session that was saved", async () => {
+  const { server, step } = await startServer();
+  const session = await step({}, (registry) => registry.ready("notes"));
+  server.requests.length = 0;
+  await step(session, (registry) => registry.ready("notes"));
+  expect(server.log).toEqual(["POST ping"]);
+  server.forgetSessions();
+  server.requests.length = 0;
+  await step(session, async (registry) => {
+    await registry.ready("notes");
+    expect(server.log).toContain("POST initialize");
+    await registry.call("notes", "add_note", { text: "a" });
+  });
+  expect(server.liveSessions()).toBe(1);
+});
+
+test("gives up after its time, with what the server said last", async () => {
+  const { server, step } = await startServer();
+  refuseHandshakes(server, 503);
+  await step({}, async (registry) => {
+    const waiting = registry.ready("notes", { timeoutMs: 2_000 });
+    await expect(waiting).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      message: expect.stringContaining("within 2000 ms"),
+      data: { connection: "notes", origin: server.origin },
+      cause: { code: "CONNECTION_UNAVAILABLE", data: { status: 503 } },
+    });
+  });
+});
+
+test("gives up after its time when the server does not answer at all", async () => {
+  const server = await startNotebookServer();
+  const { step } = startApplication({
+    notes: defineMcpClientConnection({
+      url: server.url,
+      description: "A notebook.",
+      session: "stateful",
+      // As long as dispose waits for the handshake.
+      timeouts: { connectMs: 500 },
+    }),
+  });
+  server.intercept(() => undefined);
+  await step({}, async (registry) => {
+    await expect(registry.ready("notes", { timeoutMs: 300 })).rejects.toThrow("within 300 ms");
+  });
+});
+
+test.each([401, 403])("does not wait for what waiting does not change: %i", async (status) => {
+  const { server, step } = await startServer();
+  const refusal = refuseHandshakes(server, status);
+  await step({}, async (registry) => {
+    await expect(registry.ready("notes")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { status },
+    });
+  });
+  // The probe and the handshake.
+  expect(refusal.count()).toBeLessThanOrEqual(2);
+});
+
+test("does not wait when the application's own token cannot be had", async () => {
+  const { url } = await startNotebookServer();
+  let asked = 0;
+  const { step } = startApplication({
+    notes: defineMcpClientConnection({
+      url,
+      description: "A notebook.",
+      session: "stateful",
+      auth: {
+        getToken() {
+          asked += 1;
+          throw new Error("nobody is logged in");
+        },
+      },
+    }),
+  });
+  await step({}, async (registry) => {
+    await expect(registry.ready("notes")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { field: "auth.getToken" },
+    });
+  });
+  expect(asked).toBe(1);
+});
+
+test("ends with the caller's signal and with the registry", async () => {
+  const { server, provider } = await startServer();
+  const refusal = refuseHandshakes(server, 503);
+  const registry = provider.create({ principal: alice });
+  const aborting = new AbortController();
+  const waiting = registry.ready("notes", { abortSignal: aborting.signal });
+  await vi.waitFor(() => expect(refusal.count()).toBeGreaterThan(0), patient);
+  aborting.abort(new Error("enough"));
+  await expect(waiting).rejects.toThrow("enough");
+  const other = Promise.allSettled([registry.ready("notes")]);
+  await registry.dispose();
+  expect(await other).toMatchObject([{ reason: { name: "AbortError" } }]);
+  await expect(registry.ready("notes")).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
+});
+
+test.each([0, -1, 0.5, Number.NaN, 2 ** 31])("refuses a time of %d", async (timeoutMs) => {
+  const { server, step } = await startServer();
+  await step({}, async (registry) => {
+    await expect(registry.ready("notes", { timeoutMs })).rejects.toMatchObject({
+      code: "CONNECTION_INVALID",
+      data: { field: "timeoutMs" },
+    });
+  });
+  expect(server.log).toEqual([]);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => {
+    server.close(resolve);
+  });
+  return port;
+}
+
+async function forward(url: string, request: IncomingMessage, response: ServerResponse) {
+  const { method = "", headers } = request;
+  const body = await buffer(request);
+  const { host: _, connection: __, "content-length": ___, ...others } = headers;
+  const answer = await fetch(url, {
+    method,
+    headers: others as Record<string, string>,
+    ...(body.length > 0 && { body }),
+  });
+  response.writeHead(answer.status, Object.fromEntries(answer.headers));
+  response.end(await answer.text());
+}

@@ -1,0 +1,57 @@
+import { McpSessionError } from "@durable-mcp/core";
+import pRetry, { AbortError } from "p-retry";
+import { checkTimeout } from "../base/check-timeout.ts";
+import { connectionUnavailable } from "../errors/connection-error.ts";
+import type { RegistryConnection } from "../http/http-connection.ts";
+import { untilAborted } from "../base/until-aborted.ts";
+
+export interface ReadyOptions {
+  /** For all attempts together, in milliseconds. @default 60000 */
+  readonly timeoutMs?: number | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Waits until the server of a connection answers. */
+export async function waitUntilReady(
+  connection: RegistryConnection,
+  stepSignal: AbortSignal,
+  { timeoutMs = 60_000, abortSignal }: ReadyOptions = {},
+): Promise<void> {
+  checkTimeout(timeoutMs);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const callers = abortSignal ? AbortSignal.any([stepSignal, abortSignal]) : stepSignal;
+  const signal = AbortSignal.any([callers, timeout]);
+  let last: unknown;
+  const attempt = async () => {
+    try {
+      await untilAborted(connection.probe(signal), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      last = connectionUnavailable(error, connection.name, connection.origin);
+      throw isPassing(last) ? last : new AbortError(last as Error);
+    }
+  };
+  try {
+    await pRetry(attempt, {
+      signal,
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 100,
+      maxTimeout: 2_000,
+    });
+  } catch (error) {
+    callers.throwIfAborted();
+    if (!timeout.aborted) throw error;
+    throw new McpSessionError(
+      "CONNECTION_UNAVAILABLE",
+      `Connection ${connection.name}: the server at ${connection.origin} did not answer within ${timeoutMs} ms. Check that it is started there.`,
+      { data: { connection: connection.name, origin: connection.origin }, cause: last },
+    );
+  }
+}
+
+/** What a server that is still starting, or what stands in front of it, may answer. */
+function isPassing(error: unknown): boolean {
+  if (!McpSessionError.isInstance(error) || error.code !== "CONNECTION_UNAVAILABLE") return false;
+  const { status, field } = error.data;
+  return field === undefined && status !== 401 && status !== 403;
+}

@@ -1,0 +1,69 @@
+import { McpSessionError, type Principal } from "@durable-mcp/core";
+import type { ToolSet } from "ai";
+import { currentAutoSession } from "../registry/auto-session.ts";
+import type { ConnectionProvider } from "../provider/connection-provider.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
+import { createEphemeralRegistry } from "./ephemeral-registry.ts";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+import { currentScope, hasScopes } from "../registry/run-scope.ts";
+
+type Connections = Record<string, McpConnection>;
+
+/** What code does that may be called outside of any run. */
+export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connections> =
+  | { readonly ephemeral?: false | undefined }
+  | {
+      /** Outside of a run: a registry that opens all it needs for each single call, and ends it. */
+      readonly ephemeral: true;
+      readonly provider: ConnectionProvider<CONNECTIONS>;
+      /** Needed as soon as one connection is stateful. */
+      readonly principal?: Principal | undefined;
+    };
+
+/**
+ * The registry of the run that the calling code belongs to, however deep below `registry.run`,
+ * `sessions.run`, a durable agent or `withConnections` it is.
+ *
+ * @example
+ * const saveNote = tool({
+ *   inputSchema: z.object({ text: z.string() }),
+ *   execute: ({ text }) => currentConnections().call("notes", "add_note", { text }),
+ * });
+ *
+ * @param options.ephemeral outside of a run, a registry without a session that lasts: each `call`, each
+ *   tool call and each `run` has its own, which is ended on the server afterwards. `client` and
+ *   `fetch`, which would outlive a call, are refused
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider has `autoSession`
+ */
+export function currentConnections<CONNECTIONS extends Connections = Connections>(
+  options: CurrentConnectionsOptions<CONNECTIONS> = {},
+): ConnectionRegistry<CONNECTIONS> {
+  const scope = currentScope();
+  if (scope !== undefined) return scope.registry;
+  if (options.ephemeral) return createEphemeralRegistry(options);
+  const auto = currentAutoSession();
+  if (auto !== undefined) return auto;
+  throw runRequired("currentConnections");
+}
+
+/**
+ * The tools of the run that the calling code belongs to: `tools()` of `currentConnections()`.
+ *
+ * @throws {McpSessionError} as `currentConnections` does; what `tools()` throws
+ */
+export async function connectionTools<CONNECTIONS extends Connections = Connections>(
+  options: CurrentConnectionsOptions<CONNECTIONS> & { onUnavailable?: "omit" | "throw" } = {},
+): Promise<ConnectionToolSet<CONNECTIONS> & ToolSet> {
+  const { onUnavailable, ...current } = options;
+  const registry = currentConnections<CONNECTIONS>(current);
+  return (await registry.tools({ ...(onUnavailable && { onUnavailable }) })) as ToolSet &
+    ConnectionToolSet<CONNECTIONS>;
+}
+
+export function runRequired(caller: string): McpSessionError {
+  const fix = hasScopes()
+    ? "Call it in what registry.run, sessions.run or a durable agent runs, ask for an ephemeral registry, or give the provider autoSession."
+    : "This runtime has no AsyncLocalStorage: pass the registry on by hand.";
+  return new McpSessionError("RUN_REQUIRED", `${caller} was called outside of a run. ${fix}`);
+}

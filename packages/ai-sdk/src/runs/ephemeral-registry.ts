@@ -1,0 +1,50 @@
+import { McpSessionError, type Principal } from "@durable-mcp/core";
+import type { ConnectionProvider } from "../provider/connection-provider.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+import { noNamedSlots } from "../slots/no-named-slots.ts";
+import { internalsOf } from "../provider/provider-internals.ts";
+import { createRegistryFacade } from "../registry/registry-facade.ts";
+
+/** A registry that has one of its own for each use, with sessions that are ended afterwards. */
+export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpConnection>>({
+  provider,
+  principal,
+}: {
+  provider: ConnectionProvider<CONNECTIONS>;
+  principal?: Principal | undefined;
+}): ConnectionRegistry<CONNECTIONS> {
+  const { declaredFor, createRegistry } = internalsOf<CONNECTIONS>(provider);
+  const open = (): ConnectionRegistry =>
+    createRegistry({
+      declared: declaredFor(principal),
+      principal,
+      abortSignal: undefined,
+      named: noNamedSlots,
+    }) as ConnectionRegistry;
+  const lend = async <T>(use: (registry: ConnectionRegistry) => Promise<T>): Promise<T> => {
+    const registry = open();
+    try {
+      return await use(registry);
+    } finally {
+      await registry.dispose();
+    }
+  };
+  // At once: what is wrong with the connections or the principal is the caller's to know.
+  const example = open();
+  return createRegistryFacade({
+    lend,
+    example: () => example,
+    client: async () => refuse("client"),
+    fetch: () => refuse("fetch"),
+    dispose: () => Promise.resolve(),
+  }) as ConnectionRegistry<any>;
+}
+
+function refuse(method: string): never {
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `${method} outlives a call, and an ephemeral registry does not. Use it in run(), or open a run.`,
+    { data: { field: "ephemeral" } },
+  );
+}

@@ -1,0 +1,47 @@
+import type { Principal } from "@durable-mcp/core";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import { runRequired } from "./current-connections.ts";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+import { currentAutoSession } from "../registry/auto-session.ts";
+import { runNested } from "../registry/run-nested.ts";
+import { type ConnectionMode, currentScope, hasScopes } from "../registry/run-scope.ts";
+
+export interface WithConnectionsOptions {
+  /** On whose behalf, if not that of the run around; nothing can be inherited then. */
+  readonly principal?: Principal | undefined;
+  /** Ends the nested run's own handshakes and listings, and closes what is isolated. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs `use` inside the run that the calling code belongs to, with connections of its own: for
+ * sub-agents that share some sessions and not others.
+ *
+ * @example
+ * await Promise.all([
+ *   withConnections({ browser: "isolate" }, () => researcher.generate({ prompt })),
+ *   withConnections({ browser: "isolate" }, () => buyer.generate({ prompt })),
+ * ]);
+ *
+ * @param modes by connection; those that are not named are inherited
+ * @returns what `use` returned, after the isolated sessions were ended
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider has `autoSession`; `CONNECTION_INVALID` for an unknown
+ *   connection or mode, and for what would be inherited under another principal;
+ *   `CONNECTION_UNAVAILABLE` when the run around is over
+ */
+export async function withConnections<
+  T,
+  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
+>(
+  modes: { readonly [NAME in keyof CONNECTIONS & string]?: ConnectionMode | undefined },
+  use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
+  options: WithConnectionsOptions = {},
+): Promise<T> {
+  const { principal, abortSignal } = options;
+  const nest = { modes, principal, abortSignal };
+  const around = currentScope();
+  if (around !== undefined) return await runNested(around, nest, use);
+  const auto = currentAutoSession();
+  if (auto === undefined || !hasScopes()) throw runRequired("withConnections");
+  return await auto.run(async () => await runNested(currentScope()!, nest, use));
+}

@@ -1,0 +1,124 @@
+import { describe, expect, test } from "vitest";
+import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import {
+  aliceKey,
+  deepFreeze,
+  list,
+  notebook,
+  slotsOf,
+  startSaved,
+} from "../../test/saved-session.ts";
+import { type AgentSession, alice, bob, startApplication } from "../../test/step.ts";
+
+describe("commit", () => {
+  test("returns the same object when nothing changed", async () => {
+    const { application, session } = await startSaved();
+    for (const use of [async () => {}, list]) {
+      const registry = application.provider.create({ state: session.state, principal: alice });
+      await use(registry);
+      expect(application.provider.commit(registry, session)).toBe(session);
+      await registry.dispose();
+      expect(application.provider.commit(registry, session)).toBe(session);
+    }
+  });
+
+  test("returns the same object when what changed is already there", async () => {
+    const server = await startNotebookServer();
+    const { provider } = startApplication({ notes: notebook(server) });
+    const registry = provider.create({ principal: alice });
+    await list(registry);
+    const session = provider.commit(registry, {});
+    expect(session).not.toEqual({});
+    expect(provider.commit(registry, session)).toBe(session);
+    await registry.dispose();
+    expect(provider.commit(registry, session)).toBe(session);
+  });
+
+  test("touches no other key and mutates nothing", async () => {
+    const server = await startNotebookServer();
+    const { provider } = startApplication({ notes: notebook(server) });
+    const foreign = { version: 1, kind: "sessionless", url: "https://other.test/mcp" };
+    const session = deepFreeze({
+      id: "chat-1",
+      messages: [{ role: "user" }],
+      state: { cart: { items: [1] }, mcpSessions: { '["other","app"]': foreign } },
+    });
+    const registry = provider.create({ state: session.state, principal: alice });
+    await list(registry);
+    await registry.dispose();
+    const committed = provider.commit(registry, session);
+
+    expect(committed).toEqual({
+      ...session,
+      state: {
+        cart: { items: [1] },
+        mcpSessions: {
+          '["other","app"]': foreign,
+          [aliceKey]: expect.objectContaining({ kind: "session", url: server.url }),
+        },
+      },
+    });
+    expect(committed.messages).toBe(session.messages);
+    expect(committed.state.cart).toBe(session.state.cart);
+  });
+
+  test("writes plain JSON that later changes do not reach", async () => {
+    const server = await startNotebookServer();
+    const { provider } = startApplication({ notes: notebook(server) });
+    const registry = provider.create({ principal: alice });
+    await registry.client("notes");
+    const session: AgentSession = provider.commit(registry, {});
+    const text = JSON.stringify(session);
+    expect(JSON.parse(text)).toEqual(session);
+
+    (slotsOf(session)[aliceKey] as { sessionId: string }).sessionId = "forged";
+    await list(registry);
+    expect(slotsOf(provider.commit(registry, {}))[aliceKey]).toMatchObject({
+      sessionId: server.sessionIds[0],
+    });
+    await registry.dispose();
+  });
+
+  test("writes only the slots that changed", async () => {
+    const { server, application, session } = await startSaved();
+    const other = await application.step(session, list, bob);
+    expect(Object.keys(slotsOf(other))).toHaveLength(2);
+    expect(slotsOf(other)[aliceKey]).toEqual(slotsOf(session)[aliceKey]);
+
+    // Another process wrote alice's slot meanwhile; bob's step must not bring the old one back.
+    const registry = application.provider.create({ state: other.state, principal: bob });
+    server.forgetSessions();
+    await list(registry);
+    await registry.dispose();
+    const mcpSessions = { ...slotsOf(other), [aliceKey]: "written meanwhile" };
+    const committed = application.provider.commit(registry, { state: { mcpSessions } });
+    expect(slotsOf(committed)[aliceKey]).toBe("written meanwhile");
+    expect(server.sessionIds).toHaveLength(3);
+  });
+
+  test("remembers that a session was lost and not replaced", async () => {
+    const { server, application, session } = await startSaved();
+    server.forgetSessions();
+    server.intercept(on("initialize", (_, response) => void response.writeHead(503).end()));
+    const withCart = { state: { ...(session.state as object), cart: 1 } };
+    const registry = application.provider.create({ state: withCart.state, principal: alice });
+    await expect(list(registry)).rejects.toThrow(/503/);
+    await registry.dispose();
+    expect(application.provider.commit(registry, withCart)).toEqual({
+      state: {
+        cart: 1,
+        mcpSessions: { [aliceKey]: { version: 1, kind: "lost", url: server.url } },
+      },
+    });
+  });
+
+  test("works after an error, and keeps the session", async () => {
+    const { server, application, session } = await startSaved();
+    const registry = application.provider.create({ principal: alice });
+    server.intercept(on("tools/call", (_, response) => void response.destroy()));
+    await expect(list(registry)).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+    const committed = application.provider.commit(registry, session);
+    expect(slotsOf(committed)[aliceKey]).toMatchObject({ sessionId: server.sessionIds[1] });
+    await registry.dispose();
+  });
+});

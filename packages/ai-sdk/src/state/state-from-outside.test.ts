@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import {
+  aliceKey,
+  deepFreeze,
+  list,
+  notebook,
+  slotsOf,
+  startSaved,
+} from "../../test/saved-session.ts";
+import { type AgentSession, alice, startApplication } from "../../test/step.ts";
+
+describe("state from outside", () => {
+  const garbage: [string, (snapshot: any, url: string) => unknown][] = [
+    ["an empty entry", () => ({})],
+    ["null", () => null],
+    ["a string", () => "secret-session-1"],
+    ["a list", (snapshot) => [snapshot]],
+    ["an unknown version", (snapshot) => ({ ...snapshot, version: 2 })],
+    ["an unknown key", (snapshot) => ({ ...snapshot, headers: { authorization: "x" } })],
+    ["a forged id with a line break", (snapshot) => ({ ...snapshot, sessionId: "a\r\nx-evil: 1" })],
+    ["a forged id with a control character", (snapshot) => ({ ...snapshot, sessionId: "a\u0000" })],
+    ["an id without end", (snapshot) => ({ ...snapshot, sessionId: "a".repeat(1025) })],
+    ["a result of a later revision", (snapshot) => modern(snapshot)],
+    ["too much", (snapshot) => ({ ...snapshot, clientCapabilities: { a: "x".repeat(1e6) } })],
+    ["too deep", (snapshot) => ({ ...snapshot, clientCapabilities: nested(100) })],
+    ["deeper than any stack", () => nested(50_000)],
+    ["a __proto__", (snapshot) => parsed(snapshot, '"clientCapabilities":{"__proto__":{"a":1}}')],
+  ];
+
+  test.each(garbage)(
+    "%s means a new session, an event and an entry that is gone",
+    async (...row) => {
+      const [, corrupt] = row;
+      const { server, application, snapshot } = await startSaved();
+      const state = { cart: 1, mcpSessions: { [aliceKey]: corrupt(snapshot, server.url) } };
+
+      const unused = application.provider.create({ state, principal: alice });
+      expect(application.events).toEqual([
+        { type: "discarded", connection: "notes", reason: "invalid" },
+      ]);
+      expect(application.provider.commit(unused, { state })).toEqual({ state: { cart: 1 } });
+
+      const registry = application.provider.create({ state, principal: alice });
+      await list(registry);
+      await registry.dispose();
+      const committed = application.provider.commit(registry, { state });
+      expect(slotsOf(committed)[aliceKey]).toMatchObject({ sessionId: server.sessionIds[1] });
+      expect(application.provider.commit(registry, committed)).toBe(committed);
+    },
+  );
+
+  test.each<[string, unknown]>([
+    ["a list", []],
+    ["a string", "secret-session-1"],
+    ["a number", 1],
+    ["sessions that are a list", { mcpSessions: [] }],
+    ["sessions that are a string", { mcpSessions: "secret-session-1" }],
+  ])("%s is discarded", async (_, state) => {
+    const { server, application } = await startSaved();
+    const registry = application.provider.create({ state, principal: alice });
+    expect(application.takeEvents()).toEqual(["discarded"]);
+    await list(registry);
+    await registry.dispose();
+    const committed = application.provider.commit<AgentSession>(registry, { state });
+    expect(slotsOf(committed)[aliceKey]).toMatchObject({ sessionId: server.sessionIds[1] });
+  });
+
+  test.each<[string, unknown]>([
+    ["no state", undefined],
+    ["state that is null", null],
+    ["sessions that are null", { mcpSessions: null }],
+    ["state without sessions", { cart: 1 }],
+    ["sessions of others", { mcpSessions: { '["notes","app"]': { version: 1 } } }],
+  ])("%s is no reason to say anything", async (_, state) => {
+    const { application } = await startSaved();
+    const registry = application.provider.create({ state, principal: alice });
+    expect(application.events).toEqual([]);
+    const session = { state };
+    expect(application.provider.commit(registry, session)).toBe(session);
+  });
+
+  test("sessions that are a list are gone after commit, although nothing was used", async () => {
+    const { application } = await startSaved();
+    const session = deepFreeze({ state: { cart: 1, mcpSessions: ["secret-session-1"] } });
+    const registry = application.provider.create({ state: session.state, principal: alice });
+    expect(application.provider.commit<AgentSession>(registry, session)).toEqual({
+      state: { cart: 1 },
+    });
+  });
+
+  test("what is inherited is not read", async () => {
+    const { application, session } = await startSaved();
+    const inherited = [
+      Object.create(session.state as object) as unknown,
+      { mcpSessions: Object.create(slotsOf(session)) as unknown },
+    ];
+    for (const state of inherited) {
+      const registry = application.provider.create({ state, principal: alice });
+      await registry.client("notes");
+      await registry.dispose();
+      expect(application.takeEvents()).toEqual(["started"]);
+    }
+  });
+
+  test("a session of another URL is never sent and is gone after commit", async () => {
+    const { application, session, snapshot } = await startSaved();
+    const other = await startNotebookServer();
+    const moved = startApplication({ notes: notebook(other) });
+    const registry = moved.provider.create({ state: session.state, principal: alice });
+    expect(moved.events).toEqual([{ type: "discarded", connection: "notes", reason: "url" }]);
+    expect(moved.provider.commit(registry, session)).toEqual({ state: {} });
+
+    await list(registry);
+    await registry.dispose();
+    const [initialize] = other.requests;
+    expect(initialize?.message.method).toBe("initialize");
+    const { sessionId } = snapshot as { sessionId: string };
+    expect(JSON.stringify(other.requests.map(({ headers }) => headers))).not.toContain(sessionId);
+    expect(application.events).toEqual([]);
+  });
+
+  test("a saved id is sent to the definition's URL only, whatever the state says", async () => {
+    const { application, session, snapshot } = await startSaved();
+    const thief = await startNotebookServer();
+    const mcpSessions = { [aliceKey]: { ...snapshot, url: thief.url } };
+    await application.step({ ...session, state: { mcpSessions } }, list);
+    expect(thief.requests).toEqual([]);
+    expect(application.takeEvents()).toEqual(["discarded", "started"]);
+  });
+});
+
+function modern(snapshot: { initializeResult: object }) {
+  const initializeResult = { ...snapshot.initializeResult, protocolVersion: "2026-07-28" };
+  return { ...snapshot, initializeResult };
+}
+
+/** As `JSON.parse` gives it: built without recursion, and without an end. */
+function nested(depth: number): unknown {
+  return JSON.parse(`${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`);
+}
+
+function parsed(snapshot: object, member: string): unknown {
+  const text = JSON.stringify(snapshot).replace(/"clientCapabilities":\{[^}]*\}/, member);
+  const value: unknown = JSON.parse(text);
+  if (text === JSON.stringify(snapshot)) throw new Error("nothing was replaced");
+  return value;
+}

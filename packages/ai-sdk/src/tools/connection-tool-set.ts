@@ -1,0 +1,54 @@
+import type { CallToolResult } from "@ai-sdk/mcp";
+import type { FlexibleSchema, Tool, ToolSet } from "ai";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+
+/**
+ * The tools of connections with `schemas`, by name and type: `<connection>__<tool>`. Each may be
+ * missing, because its connection is down. Those of other connections are there at run time only;
+ * where no connection has schemas it is a `ToolSet` of any names.
+ */
+export type ConnectionToolSet<CONNECTIONS extends Record<string, McpConnection>> = Listed<
+  string extends keyof CONNECTIONS ? ToolSet : NamedTools<KnownTools<CONNECTIONS>>
+>;
+
+// Over the members of a mapped type TypeScript compares what two registries have, and not just what
+// they were declared with: one with known connections can be used where any will do.
+type Listed<TOOLS> = { [NAME in keyof TOOLS]: TOOLS[NAME] };
+
+// An index signature beside the names would take their types away: `Tool<any>` & `Tool<INPUT>`.
+type NamedTools<TOOLS> = [keyof TOOLS] extends [never] ? ToolSet : Partial<TOOLS>;
+
+type KnownTools<CONNECTIONS> = UnionToIntersection<
+  ToolsOf<CONNECTIONS>[keyof ToolsOf<CONNECTIONS>]
+>;
+
+type ToolsOf<CONNECTIONS> = {
+  [NAME in keyof CONNECTIONS & string]: CONNECTIONS[NAME] extends McpConnection<infer SCHEMAS>
+    ? HasNames<SCHEMAS> extends true
+      ? { [TOOL in keyof SCHEMAS & string as `${NAME}__${TOOL}`]: TypedTool<SCHEMAS[TOOL]> }
+      : never
+    : never;
+};
+
+/** Whether the schemas are known, and not just that there may be some. */
+type HasNames<SCHEMAS> =
+  SCHEMAS extends Record<string, { inputSchema: FlexibleSchema }>
+    ? string extends keyof SCHEMAS
+      ? false
+      : true
+    : false;
+
+type TypedTool<SCHEMA> = SCHEMA extends {
+  inputSchema: FlexibleSchema<infer INPUT>;
+  outputSchema: FlexibleSchema<infer OUTPUT>;
+}
+  ? Tool<INPUT, OUTPUT>
+  : SCHEMA extends { inputSchema: FlexibleSchema<infer INPUT> }
+    ? Tool<INPUT, CallToolResult>
+    : never;
+
+type UnionToIntersection<U> = (U extends unknown ? (value: U) => void : never) extends (
+  value: infer I,
+) => void
+  ? I
+  : never;

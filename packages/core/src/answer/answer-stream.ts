@@ -1,0 +1,196 @@
+import { type ByteParts, partsLength, partsText, replaceBytes } from "../wire/byte-parts.ts";
+import { createEventSplitter, type EventBytes, eventText } from "../wire/event-splitter.ts";
+import { parseMessages } from "../wire/json-rpc.ts";
+import { MAX_MESSAGE_BYTES } from "../wire/read-text.ts";
+import type { AnswerRestorer } from "./restore-answer.ts";
+
+export interface AnswerStreamOptions {
+  readonly body: ReadableStream<Uint8Array>;
+  readonly restorer: AnswerRestorer;
+  readonly signal: AbortSignal | undefined;
+  /** Aborts when the answer is not waited for any longer; it then counts as lost on the way. */
+  readonly giveUp?: AbortSignal;
+  /** Called with each chunk that arrives. */
+  readonly onChunk?: () => void;
+  /** Whether the request that the stream answers has its answer; `true` for a stream of none. */
+  readonly answered: () => boolean;
+  /** The JSON-RPC error, as text, to deliver when the answer will not come. */
+  readonly failure: (cause: unknown) => string;
+  /** Called once when the stream is over, however it ended. */
+  readonly onEnd: () => void;
+}
+
+/** An `application/json` answer: one message, held until it is whole. */
+export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableStream<Uint8Array> {
+  const { body, restorer, answered, failure } = options;
+  const reader = body.getReader();
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  return createStream(options, reader, async (controller) => {
+    const chunk = await read(reader, options);
+    if ("value" in chunk) {
+      parts.push(chunk.value);
+      length += chunk.value.length;
+      if (length <= MAX_MESSAGE_BYTES) return false;
+      await reader.cancel().catch(() => undefined);
+      enqueue(controller, [new TextEncoder().encode(failure(tooLarge()))]);
+      return true;
+    }
+    options.signal?.throwIfAborted();
+    const edit = chunk.failed ? undefined : restorer.restore(parts, 0, partsLength(parts));
+    if (!answered()) enqueue(controller, [new TextEncoder().encode(failure(chunk.cause))]);
+    else if (edit !== "drop") enqueue(controller, edit ? replaceBytes(parts, edit) : parts);
+    return true;
+  });
+}
+
+/**
+ * A `text/event-stream` answer, event by event. When it breaks before the answer it is resumed;
+ * when that is not possible, the last event is the error.
+ */
+export function createEventAnswerStream(
+  options: AnswerStreamOptions & {
+    /** Whether the stream belongs to no request: it lasts as long as `resume` has another. */
+    readonly isOpenEnded?: boolean;
+    /** Continues an interrupted stream; `undefined` when it cannot be continued. */
+    readonly resume: (
+      lastEventId: string,
+      retryMs: number | undefined,
+    ) => Promise<ReadableStream<Uint8Array> | undefined>;
+  },
+): ReadableStream<Uint8Array> {
+  const { restorer, answered, failure, resume, isOpenEnded = false } = options;
+  let reader = options.body.getReader();
+  const splitter = createEventSplitter();
+  const failureEvent = (cause: unknown) => [
+    new TextEncoder().encode(`event: message\ndata: ${failure(cause)}\n\n`),
+  ];
+  const pass = (controller: Controller, event: EventBytes) =>
+    enqueue(controller, restoreEvent(event, restorer));
+
+  return createStream(
+    options,
+    { cancel: (reason) => reader.cancel(reason) },
+    async (controller) => {
+      const chunk = await read(reader, options);
+      if ("value" in chunk) {
+        for (const event of splitter.push(chunk.value)) pass(controller, event);
+        if (splitter.pendingBytes <= MAX_MESSAGE_BYTES) return false;
+        await reader.cancel().catch(() => undefined);
+        if (isOpenEnded) throw tooLarge();
+        if (!answered()) enqueue(controller, failureEvent(tooLarge()));
+        return true;
+      }
+      options.signal?.throwIfAborted();
+      if (isOpenEnded) {
+        splitter.finish();
+        const { lastEventId = "", retryMs } = splitter;
+        const continued = await resume(lastEventId, retryMs);
+        if (continued !== undefined) {
+          reader = continued.getReader();
+          return false;
+        }
+        if (chunk.failed) throw chunk.cause;
+        return true;
+      }
+      const rest = splitter.finish();
+      if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
+        // Some servers forget the blank line after the last event: it counts if it is the answer.
+        const restored = restoreEvent(rest, restorer);
+        if (answered()) enqueue(controller, [...restored, new TextEncoder().encode("\n\n")]);
+      }
+      if (answered()) return true;
+      const { lastEventId, retryMs } = splitter;
+      const continued = lastEventId ? await resume(lastEventId, retryMs) : undefined;
+      if (continued === undefined) {
+        enqueue(controller, failureEvent(chunk.cause));
+        return true;
+      }
+      reader = continued.getReader();
+      return false;
+    },
+  );
+}
+
+function tooLarge(): RangeError {
+  return new RangeError(`The server sent a message of more than ${MAX_MESSAGE_BYTES} bytes.`);
+}
+
+type Controller = ReadableStreamDefaultController<Uint8Array>;
+
+function createStream(
+  { onEnd, signal, giveUp }: AnswerStreamOptions,
+  source: { cancel(reason?: unknown): Promise<void> },
+  /** Reads once and passes on what is complete; resolves to whether that was the end. */
+  step: (controller: Controller) => Promise<boolean>,
+): ReadableStream<Uint8Array> {
+  // Not every body ends when the signal of its request aborts.
+  giveUp?.addEventListener(
+    "abort",
+    () => void source.cancel(giveUp.reason).catch(() => undefined),
+    {
+      once: true,
+    },
+  );
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        for (;;) {
+          const before = controller.desiredSize;
+          if (await step(controller)) {
+            controller.close();
+            onEnd();
+            return;
+          }
+          if (controller.desiredSize !== before) return;
+        }
+      } catch (error) {
+        onEnd();
+        controller.error(signal?.aborted ? signal.reason : error);
+        await source.cancel(error).catch(() => undefined);
+      }
+    },
+    async cancel(reason) {
+      onEnd();
+      await source.cancel(reason).catch(() => undefined);
+    },
+  });
+}
+
+function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
+  if (event.type !== "" && event.type !== "message") return event.parts;
+  if (event.data !== undefined) {
+    const edit = restorer.restore(event.parts, event.data.start, event.data.end);
+    if (edit === "drop") return [];
+    return edit ? replaceBytes(event.parts, edit) : event.parts;
+  }
+  if (event.multiline === undefined) return event.parts;
+  const { data, otherLines } = event.multiline;
+  const bytes = new TextEncoder().encode(data);
+  const edit = restorer.restore([bytes], 0, bytes.length);
+  if (edit === undefined) return event.parts;
+  if (edit === "drop") return [];
+  const edited = replaceBytes([bytes], edit);
+  // Not /^/gm: that also matches after U+2028, which is no line end here.
+  const dataLines = partsText(edited, 0, partsLength(edited)).split("\n");
+  const lines = [...otherLines, ...dataLines.map((line) => `data: ${line}`), "", ""];
+  return [new TextEncoder().encode(lines.join("\n"))];
+}
+
+async function read(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { giveUp, onChunk }: AnswerStreamOptions,
+): Promise<{ value: Uint8Array } | { failed: boolean; cause: unknown }> {
+  try {
+    const { done, value } = await reader.read();
+    if (done) return { failed: giveUp?.aborted === true, cause: giveUp?.reason };
+    onChunk?.();
+    return { value };
+  } catch (cause) {
+    return { failed: true, cause };
+  }
+}
+
+function enqueue(controller: Controller, parts: ByteParts): void {
+  for (const part of parts) if (part.length > 0) controller.enqueue(part);
+}

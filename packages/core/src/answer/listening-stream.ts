@@ -1,0 +1,150 @@
+import { abortable } from "../base/abortable.ts";
+import type { OutgoingRequest } from "../wire/outgoing-request.ts";
+import { hasContentType } from "../wire/read-answer.ts";
+import type { SendToEndpoint } from "../wire/server-endpoint.ts";
+import { headersForSession } from "../session/session-headers.ts";
+import { type LiveSession, sameSession, type SlotState } from "../session/session-slot.ts";
+import { wait } from "../base/wait.ts";
+
+/** How long to wait, in milliseconds, while the stream of the step before still closes. */
+const conflictDelaysMs = [50, 100, 200, 400];
+/** How long requests wait at most for the stream, in milliseconds: some servers answer late. */
+const maxHoldMs = 1_000;
+const defaultRetryMs = 1_000;
+/** How often the stream of one session is opened again after it broke. */
+const maxReconnects = 5;
+
+/** The server's stream of messages behind a client's, of one session after the other. */
+export interface Upstream {
+  /** The session that the stream belongs to now. */
+  readonly session: () => LiveSession;
+  /** The answer to the first GET that was not overtaken by another session. */
+  readonly first: () => Promise<Response>;
+  /** The next stream when one is over; waits for one as long as the client's stream lasts. */
+  readonly next: (
+    lastEventId: string,
+    retryMs: number | undefined,
+  ) => Promise<ReadableStream<Uint8Array>>;
+}
+
+export function createUpstream({
+  state,
+  send,
+  request,
+  session: firstSession,
+  signal,
+}: {
+  state: SlotState;
+  send: SendToEndpoint;
+  request: OutgoingRequest;
+  session: LiveSession;
+  /** Aborts when the client's stream is over. */
+  signal: AbortSignal;
+}): Upstream {
+  let session = firstSession;
+  /** Aborts when another session takes the place of this one. */
+  let replaced = new AbortController();
+  let reconnects = 0;
+  /** An event id of the session before means nothing to this one. */
+  let foreignEventId = "";
+  let newestEventId = "";
+
+  const open = (lastEventId: string): Promise<Response> => {
+    const both = AbortSignal.any([signal, replaced.signal]);
+    const headers = headersForSession(request.headers, session);
+    if (lastEventId !== "") headers.set("last-event-id", lastEventId);
+    const opening = withoutConflict(() => send({ ...request, headers, signal: both }), both);
+    holdRequests(state, opening);
+    return opening;
+  };
+
+  const watch = () => {
+    state.liveListeners.add((live) => {
+      if (signal.aborted) return;
+      watch();
+      if (sameSession(live, session)) return;
+      session = live;
+      reconnects = 0;
+      foreignEventId = newestEventId;
+      const before = replaced;
+      replaced = new AbortController();
+      opening = open("");
+      before.abort(new DOMException("The session was replaced.", "AbortError"));
+    });
+  };
+  let opening: Promise<Response> | undefined = open("");
+  watch();
+
+  /** The answer to the GET under way, or to the one that overtook it. */
+  const opened = async (): Promise<Response> => {
+    for (;;) {
+      const current = opening ?? open("");
+      try {
+        const response = await current;
+        if (opening === current) opening = undefined;
+        // Only another session can change that.
+        if (response.status === 404) reconnects = maxReconnects;
+        return response;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (opening === current) opening = undefined;
+        if (opening === undefined) throw error;
+      }
+    }
+  };
+
+  /** Waits before the stream of the same session is opened again; another session cuts it short. */
+  const pause = async (retryMs: number) => {
+    const both = AbortSignal.any([signal, replaced.signal]);
+    reconnects += 1;
+    const isOver = reconnects > maxReconnects;
+    const pausing = isOver ? abortable(new Promise<void>(() => {}), both) : wait(retryMs, both);
+    await pausing.catch(() => undefined);
+    signal.throwIfAborted();
+  };
+
+  return {
+    session: () => session,
+    first: opened,
+    async next(lastEventId, retryMs = defaultRetryMs) {
+      newestEventId = lastEventId;
+      for (;;) {
+        if (opening === undefined) {
+          await pause(retryMs);
+          opening ??= open(lastEventId === foreignEventId ? "" : lastEventId);
+        }
+        const response = await opened().catch(() => undefined);
+        signal.throwIfAborted();
+        if (response?.ok && response.body && hasContentType(response, "text/event-stream")) {
+          return response.body;
+        }
+        await response?.body?.cancel();
+      }
+    },
+  };
+}
+
+/** Tries again while the server answers that there is such a stream already. */
+async function withoutConflict(
+  get: () => Promise<Response>,
+  signal: AbortSignal,
+): Promise<Response> {
+  for (const delayMs of conflictDelaysMs) {
+    const response = await get();
+    if (response.status !== 409) return response;
+    await response.body?.cancel();
+    await wait(delayMs, signal);
+  }
+  return await get();
+}
+
+/** Lets requests wait for the stream, so that the server can ask back from the first call on. */
+function holdRequests(state: SlotState, opening: Promise<Response>): void {
+  const bound = new AbortController();
+  const release = () => bound.abort("opened");
+  opening.then(release, release);
+  const held = wait(maxHoldMs, bound.signal).catch(() => {
+    // Opened, or refused, in time.
+  });
+  state.listenOpening = held;
+}

@@ -1,0 +1,267 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { partsLength, partsText, replaceBytes } from "../wire/byte-parts.ts";
+import type { JsonRpcId, JsonRpcRequest } from "../wire/json-rpc.ts";
+import { createRequestIds, type PendingRequest } from "../wire/request-ids.ts";
+import { createAnswerRestorer } from "./restore-answer.ts";
+
+const large = "ä".repeat(10_000); // 20,000 bytes: more than is parsed.
+
+function setUp({ id = 7, method = "tools/call" }: { id?: JsonRpcId; method?: string } = {}) {
+  const ids = createRequestIds();
+  const request: JsonRpcRequest = { jsonrpc: "2.0", id, method };
+  const { pending } = ids.send(request);
+  const observed: { message: unknown; request: PendingRequest | undefined }[] = [];
+  const restorer = createAnswerRestorer({
+    ids,
+    pending,
+    observe: (message, of) => observed.push({ message, request: of }),
+    reads: (of) => of.request.method === "tools/list",
+    toClient: (message) =>
+      "error" in message
+        ? JSON.parse(JSON.stringify(message).replaceAll("secret", "[session id]"))
+        : message,
+  });
+  /** What the client gets of a message, in text; `undefined` when it is kept back. */
+  const restore = (text: string, cuts: number[] = []) => {
+    const bytes = new TextEncoder().encode(text);
+    const parts = [0, ...cuts].map((cut, index) => bytes.subarray(cut, cuts[index]));
+    const edit = restorer.restore(parts, 0, bytes.length);
+    if (edit === "drop") return undefined;
+    const result = edit ? replaceBytes(parts, edit) : parts;
+    return partsText(result, 0, partsLength(result));
+  };
+  const isSettled = () => ids.find(pending.wireId) === undefined;
+  return { ids, pending, wireId: pending.wireId, observed, restore, isSettled };
+}
+
+describe.each([
+  ["small", "text"],
+  ["large", large],
+])("in a %s message", (_size, text) => {
+  const result = { content: [{ type: "text", text }] };
+
+  test("restores the id wherever it stands, for any client id and spacing", () => {
+    const clientId = fc.oneof(fc.integer(), fc.string());
+    const order = fc.shuffledSubarray(["jsonrpc", "id", "result"], { minLength: 3 });
+    fc.assert(
+      fc.property(clientId, order, fc.constantFrom(undefined, 1, "\t"), (id, keys, space) => {
+        const { wireId, restore, isSettled } = setUp({ id });
+        const message = { jsonrpc: "2.0", id: wireId, result };
+        const sent = Object.fromEntries(
+          keys.map((key) => [key, message[key as keyof typeof message]]),
+        );
+        const received = restore(JSON.stringify(sent, null, space));
+        expect(JSON.parse(received ?? "")).toEqual({ ...message, id });
+        expect(isSettled()).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test.each([
+    ["first", ["id", "result"]],
+    ["second", ["jsonrpc", "id", "result"]],
+    ["last", ["jsonrpc", "result", "id"]],
+    ["last but one", ["result", "id", "jsonrpc"]],
+  ] as const)("is not misled by decoys inside the result when the id is %s", (_, keys) => {
+    const { wireId, ids, restore } = setUp();
+    const other = ids.send({ jsonrpc: "2.0", id: 8, method: "tools/call" }).pending.wireId;
+    const message = {
+      jsonrpc: "2.0",
+      id: wireId,
+      result: {
+        id: other,
+        content: [{ type: "text", text: `"id":"${other}"} ${text} {"id":"${other}"`, id: other }],
+        structuredContent: { jsonrpc: "2.0", id: other },
+      },
+    };
+    const sent = { ...Object.fromEntries(keys.map((key) => [key, message[key]])), jsonrpc: "2.0" };
+    expect(JSON.parse(restore(JSON.stringify(sent)) ?? "")).toEqual({ ...message, id: 7 });
+    expect(ids.find(other)).toBeDefined();
+  });
+
+  test("scrubs an error, wherever it stands", () => {
+    for (const place of ["first", "last"]) {
+      const { wireId, restore } = setUp();
+      const error = { code: -32000, message: `no secret here ${text}` };
+      const message =
+        place === "first"
+          ? { error, jsonrpc: "2.0", id: wireId }
+          : { jsonrpc: "2.0", id: wireId, error };
+      const received = restore(JSON.stringify(message));
+      expect(received).not.toContain("secret");
+      expect(JSON.parse(received ?? "")).toMatchObject({ id: 7, error: { code: -32000 } });
+    }
+  });
+
+  test("keeps a second answer to the same request back", () => {
+    const { wireId, restore } = setUp();
+    const message = JSON.stringify({ jsonrpc: "2.0", id: wireId, result });
+    expect(restore(message)).toBeDefined();
+    expect(restore(message)).toBeUndefined();
+  });
+
+  test("leaves a request and a notification of the server as they came", () => {
+    const { restore, isSettled } = setUp();
+    for (const message of [
+      { jsonrpc: "2.0", id: 3, method: "sampling/createMessage", params: result },
+      { jsonrpc: "2.0", method: "notifications/message", params: result },
+      [{ jsonrpc: "2.0", id: 3, method: "ping", result }],
+      [{ jsonrpc: "2.0", method: "notifications/message", params: result }],
+    ]) {
+      expect(restore(JSON.stringify(message, null, 1))).toBe(JSON.stringify(message, null, 1));
+    }
+    expect(isSettled()).toBe(false);
+  });
+
+  // Client ids are small numbers: the client would take it for the answer to its own request.
+  test("keeps the answer to an id that nobody here sent back", () => {
+    const { restore, isSettled } = setUp({ id: 7 });
+    for (const id of [7, "7", 3, "other"]) {
+      expect(restore(JSON.stringify({ jsonrpc: "2.0", id, result }))).toBeUndefined();
+      expect(restore(JSON.stringify([{ jsonrpc: "2.0", id, result }]))).toBeUndefined();
+    }
+    expect(isSettled()).toBe(false);
+  });
+
+  test("shows the answer to tools/list whole to the observer", () => {
+    const { wireId, restore, observed, pending } = setUp({ method: "tools/list" });
+    const message = { jsonrpc: "2.0", id: wireId, result: { tools: [{ name: text }] } };
+    restore(JSON.stringify(message));
+    expect(observed).toEqual([{ message, request: pending }]);
+  });
+
+  test("takes a message that was cut off for no answer", () => {
+    const { wireId, restore, isSettled } = setUp();
+    const message = JSON.stringify({ jsonrpc: "2.0", id: wireId, result });
+    restore(message.slice(0, -10));
+    expect(isSettled()).toBe(false);
+  });
+});
+
+test("passes the bulk of a large message on without a copy", () => {
+  const { ids, pending } = setUp();
+  const restorer = createAnswerRestorer({
+    ids,
+    pending,
+    observe: () => {
+      throw new Error("was parsed");
+    },
+    reads: () => false,
+    toClient: (message) => message,
+  });
+  const message = { jsonrpc: "2.0", id: pending.wireId, result: { text: large } };
+  const bytes = new TextEncoder().encode(JSON.stringify(message));
+  const edit = restorer.restore([bytes], 0, bytes.length);
+  if (edit === undefined || edit === "drop") throw new Error("was not restored");
+  const parts = replaceBytes([bytes], edit);
+  expect(parts.at(-1)?.buffer).toBe(bytes.buffer);
+});
+
+const answerText = (id: string, text: string) =>
+  `{"result":{"t":"${text}ä"},"jsonrpc":"2.0","id":"${id}"}`;
+
+test("restores a message in the middle of other bytes, at any chunk boundary", () => {
+  const { ids } = setUp();
+  fc.assert(
+    fc.property(fc.boolean(), fc.array(fc.nat(30_000)), (isLarge, cuts) => {
+      const { pending } = ids.send({ jsonrpc: "2.0", id: 7, method: "tools/call" });
+      const restorer = createAnswerRestorer({
+        ids,
+        pending,
+        observe: () => undefined,
+        reads: () => false,
+        toClient: (message) => message,
+      });
+      const text = isLarge ? large : "😀";
+      const bytes = new TextEncoder().encode(`data: ${answerText(pending.wireId, text)}\n\n`);
+      const ends = [
+        ...cuts.map((cut) => cut % bytes.length).toSorted((a, b) => a - b),
+        bytes.length,
+      ];
+      const parts = ends.map((end, index) =>
+        bytes.subarray(index === 0 ? 0 : ends[index - 1], end),
+      );
+      const edit = restorer.restore(parts, 6, bytes.length - 2);
+      if (edit === undefined || edit === "drop") throw new Error("was not restored");
+      const received = replaceBytes(parts, edit);
+      const [, json = ""] =
+        /^data: (.*)\n\n$/s.exec(partsText(received, 0, partsLength(received))) ?? [];
+      expect(JSON.parse(json)).toEqual(
+        JSON.parse(answerText("", text).replace('"id":""', '"id":7')),
+      );
+    }),
+    { numRuns: 200 },
+  );
+});
+
+const answer = (id: unknown) => ({ jsonrpc: "2.0", id, result: {} });
+
+describe("in a batch, as revision 2025-03-26 knows it", () => {
+  const note = { jsonrpc: "2.0", method: "notifications/message" };
+
+  test("restores the request's own id, and keeps back what is for another request", () => {
+    const { ids, wireId, restore } = setUp();
+    const second = ids.send({ jsonrpc: "2.0", id: "b", method: "ping" }).pending.wireId;
+    const received = restore(JSON.stringify([answer(second), note, answer(wireId), answer(3)]));
+    expect(JSON.parse(received ?? "")).toEqual([note, answer(7)]);
+  });
+
+  test("keeps late answers back, and the whole batch when it has no others", () => {
+    const { wireId, restore } = setUp();
+    restore(JSON.stringify(answer(wireId)));
+    expect(restore(JSON.stringify([answer(wireId)]))).toBeUndefined();
+    expect(restore(JSON.stringify([answer(wireId), note]))).toBe(JSON.stringify([note]));
+  });
+});
+
+test.each(["small", large])("keeps the answer to another request back, %#", (text) => {
+  const { ids, restore, isSettled } = setUp();
+  const other = ids.send({ jsonrpc: "2.0", id: 7, method: "tools/call" }).pending;
+  expect(restore(JSON.stringify({ jsonrpc: "2.0", id: other.wireId, result: { text } }))).toBe(
+    undefined,
+  );
+  expect([isSettled(), ids.find(other.wireId)]).toEqual([false, other]);
+});
+
+test("leaves another request's progress under its token on the wire", () => {
+  const { ids, restore } = setUp();
+  const params = { _meta: { progressToken: 7 } };
+  const { wireId } = ids.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params }).pending;
+  const progress = { progressToken: wireId, progress: 1 };
+  const text = JSON.stringify({
+    jsonrpc: "2.0",
+    method: "notifications/progress",
+    params: progress,
+  });
+  expect(restore(text)).toBe(text);
+});
+
+test("gives an error without an id to the request whose answer it came in", () => {
+  for (const id of [null, undefined]) {
+    const { restore, isSettled } = setUp();
+    const received = restore(
+      JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32700, message: "Parse error" } }),
+    );
+    expect(JSON.parse(received ?? "")).toMatchObject({ id: 7, error: { code: -32700 } });
+    expect(isSettled()).toBe(true);
+  }
+});
+
+test("tells the observer of notifications, and of no request with them", () => {
+  const { restore, observed } = setUp();
+  const message = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };
+  restore(JSON.stringify(message));
+  expect(observed).toEqual([{ message, request: undefined }]);
+});
+
+test.each(["small", large])("restores a message after a byte order mark, %#", (text) => {
+  // The mark is three bytes and one character: an offset in characters would hit the wrong bytes.
+  const { wireId, restore } = setUp();
+  const message = { jsonrpc: "2.0", id: wireId, result: { text } };
+  const received = restore(`\uFEFF${JSON.stringify(message)}`) ?? "";
+  expect(received.slice(0, 100)).not.toContain(wireId);
+  const { result, ...rest } = JSON.parse(received.replace(/^\uFEFF/, ""));
+  expect([rest, result.text === text]).toEqual([{ jsonrpc: "2.0", id: 7 }, true]);
+});

@@ -1,0 +1,140 @@
+import { type ByteParts, partsText } from "../wire/byte-parts.ts";
+import {
+  isRecord,
+  isRequest,
+  type JsonRpcMessage,
+  type JsonRpcNotification,
+  parseMessages,
+} from "../wire/json-rpc.ts";
+import { type PendingRequest, type RequestIds, restoreMessage } from "../wire/request-ids.ts";
+
+/** What to do with a message from the server: leave it, replace a part of it, or keep it back. */
+type MessageEdit =
+  | { readonly start: number; readonly end: number; readonly text: string }
+  | "drop"
+  | undefined;
+
+export interface AnswerRestorer {
+  /** Decides on the message in `parts` from `start` to `end`, settling the request it answers. */
+  restore(parts: ByteParts, start: number, end: number): MessageEdit;
+}
+
+/** Up to this size, in bytes, a message is parsed; of a larger one only the two ends are read. */
+const parsedUpTo = 16_384;
+const endLength = 256;
+/** JSON's own white space. `\s` is more, and more than one byte each. */
+const space = "[ \\t\\r\\n]*";
+const idMember = (prefix: string) =>
+  `"id"${space}:${space}"(${prefix.replaceAll(".", "\\.")}\\d+)"`;
+const versionMember = `"jsonrpc"${space}:${space}"2\\.0"`;
+
+/**
+ * Puts the client's request ids back into the messages of an answer, as bytes.
+ *
+ * Servers print the id as the first or the last member of the message (beside `jsonrpc`), so for
+ * a large message a look at its two ends is enough and the rest passes as it came: an unescaped
+ * `"id":"…"` there can only be the message's own member. Everything else is parsed.
+ *
+ * @param options.pending the request that the HTTP answer belongs to: what it holds for another is
+ *   kept back. `undefined` for a stream of no request
+ * @param options.toClient what else a message has to become before the client sees it
+ * @param options.observe sees each message that was parsed, and the request it answers
+ * @param options.notify told of each notification, as the client sees it
+ * @param options.reads whether `observe` needs the answer to this request, however large
+ */
+export function createAnswerRestorer({
+  ids,
+  pending: owner,
+  observe,
+  reads,
+  toClient,
+  notify,
+}: {
+  ids: RequestIds;
+  pending: PendingRequest | undefined;
+  observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
+  reads: (pending: PendingRequest) => boolean;
+  toClient: (message: JsonRpcMessage) => JsonRpcMessage;
+  notify?: ((message: JsonRpcNotification) => void) | undefined;
+}): AnswerRestorer {
+  const find: RequestIds["find"] = (wireId) => {
+    const pending = ids.find(wireId);
+    return owner === undefined || pending === owner ? pending : undefined;
+  };
+
+  const restoreEnds = (parts: ByteParts, start: number, end: number): MessageEdit => {
+    const id = idMember(ids.prefix);
+    const first = new RegExp(`^${space}\\{${space}(?:${versionMember}${space},${space})?${id}`);
+    const last = new RegExp(`${id}${space}(?:,${space}${versionMember}${space})?\\}${space}$`);
+    const head = partsText(parts, start, start + endLength);
+    const tail = partsText(parts, end - endLength, end);
+    // An error is scrubbed; a message that was cut off must not count as an answer.
+    if (head.includes('"error"') || !tail.trimEnd().endsWith("}")) return undefined;
+    const atHead = first.exec(head);
+    const match = atHead ?? last.exec(tail);
+    const pending = find(match?.[1]);
+    if (match === null || pending === undefined || reads(pending)) return undefined;
+    ids.settle(pending);
+    // What stands between the id and the near end is ASCII, so characters there count as bytes.
+    const before = match[0].indexOf(`"${pending.wireId}"`);
+    const from = atHead ? start + match.index + before : end - (tail.length - match.index - before);
+    return {
+      start: from,
+      end: from + pending.wireId.length + 2,
+      text: JSON.stringify(pending.request.id),
+    };
+  };
+
+  /** The message for the client; itself when nothing in it is ours, `undefined` to keep it back. */
+  const restoreOne = (
+    message: JsonRpcMessage,
+    answered: Set<PendingRequest>,
+  ): JsonRpcMessage | undefined => {
+    if ("method" in message) {
+      observe(message, undefined);
+      const forClient = restoreMessage(message, { find }) ?? toClient(message);
+      if ("method" in forClient && !isRequest(forClient)) notify?.(forClient);
+      return forClient;
+    }
+    const isError = isRecord(message.error);
+    const unnamed = message.id === null || message.id === undefined;
+    // A server that could not read the request reports so without its id.
+    const pending = find(unnamed && isError ? owner?.wireId : message.id);
+    if (pending === undefined || answered.has(pending)) {
+      // No request went out under an id of the client's own, which another's answer may well have.
+      return owner === undefined && unnamed ? message : undefined;
+    }
+    observe(message, pending);
+    answered.add(pending);
+    return toClient({ ...message, id: pending.request.id });
+  };
+
+  const restoreParsed = (parts: ByteParts, start: number, end: number): MessageEdit => {
+    // Clients forgive a byte order mark, as `Response.json()` does.
+    const parsed = parseMessages(partsText(parts, start, end).replace(/^\uFEFF/, ""));
+    if (parsed === undefined) return undefined;
+    const answered = new Set<PendingRequest>();
+    const restored = parsed.messages.map((message) => restoreOne(message, answered));
+    if (restored.every((message, index) => message === parsed.messages[index])) return undefined;
+    const kept = restored.filter((message) => message !== undefined);
+    const text = JSON.stringify(parsed.isBatch ? kept : kept[0]);
+    // Not before it is printed: that fails for what is nested deeper than the stack.
+    for (const pending of answered) ids.settle(pending);
+    return kept.length === 0 ? "drop" : { start, end, text };
+  };
+
+  return {
+    restore(parts, start, end) {
+      try {
+        return (
+          (end - start > parsedUpTo ? restoreEnds(parts, start, end) : undefined) ??
+          restoreParsed(parts, start, end)
+        );
+      } catch (error) {
+        // Nested deeper than the stack: nobody can use it, and it answers nothing.
+        if (error instanceof RangeError) return "drop";
+        throw error;
+      }
+    },
+  };
+}

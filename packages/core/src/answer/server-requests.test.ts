@@ -1,0 +1,108 @@
+import { expect, test } from "vitest";
+import type { ServerResponse } from "node:http";
+import { eventText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
+import { saveSession, startStep } from "../../test/step.ts";
+import { createServerRequests } from "./server-requests.ts";
+import type { LiveSession } from "../session/session-slot.ts";
+import { initializeResult } from "../../test/mcp-server.ts";
+
+const session = (sessionId: string): LiveSession => ({
+  kind: "session",
+  sessionId,
+  initializeResult,
+  clientCapabilities: {},
+});
+const one = session("s-1");
+const two = session("s-2");
+const question = (id: string | number) => ({
+  jsonrpc: "2.0" as const,
+  id,
+  method: "elicitation/create",
+});
+const answer = (id: string | number) => ({ jsonrpc: "2.0" as const, id, result: {} });
+
+function setUp() {
+  let count = 0;
+  return createServerRequests({ next: () => `ours.${(count += 1)}` });
+}
+
+test("keeps the server's id, and gives the answer to the session that asked", () => {
+  const requests = setUp();
+  expect(requests.receive(question(0), one)).toEqual(question(0));
+  expect(requests.answer(answer(0), { ...one })).toEqual(answer(0));
+});
+
+test("keeps an answer back when the session that asked is gone", () => {
+  const requests = setUp();
+  requests.receive(question(0), one);
+  expect(requests.answer(answer(0), two)).toBeUndefined();
+});
+
+test("tells the questions of two sessions under one id apart", () => {
+  const requests = setUp();
+  requests.receive(question(0), one);
+  const second = requests.receive(question(0), two);
+  expect(second).toEqual(question("ours.1"));
+  expect(requests.answer(answer(0), two)).toBeUndefined();
+  expect(requests.answer(answer("ours.1"), two)).toEqual(answer(0));
+});
+
+const cancelled = (requestId: unknown) => ({
+  jsonrpc: "2.0" as const,
+  method: "notifications/cancelled",
+  params: { requestId },
+});
+
+test("names a cancelled question by the id that the client knows", () => {
+  const requests = setUp();
+  requests.receive(question(0), one);
+  requests.receive(question(0), two);
+  expect(requests.receive(cancelled(0), one)).toEqual(cancelled(0));
+  expect(requests.receive(cancelled(0), two)).toEqual(cancelled("ours.1"));
+  expect(requests.receive(cancelled(9), two)).toEqual(cancelled(9));
+});
+
+// What a user agreed to in a lost session once answered what the next session asked under the same id.
+test("never lets consent for a lost session's question answer that of the next", async () => {
+  const server = await startMcpServer();
+  const { client } = startStep(server, { snapshot: await saveSession(server) });
+  const streams: ServerResponse[] = [];
+  const answers: unknown[] = [];
+  server.use(({ message }, response, next) => {
+    if (message?.method === "tools/call" && message.params.name === "ask") {
+      streams.push(response);
+      startEvents(response);
+      return void response.write(eventText(question(0)));
+    }
+    if (message?.id === 0 && message.method === undefined) answers.push(message);
+    return next();
+  });
+  const first = await client.post({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: { name: "ask" },
+  });
+  const firstReader = first.body!.getReader();
+  await firstReader.read();
+  server.forgetSessions();
+  // The recovery goes through a call that the server refuses on the old session.
+  server.use(({ message, headers }, response, next) => {
+    const isNew = headers["mcp-session-id"] !== server.sessionIds[0];
+    if (message?.method === "tools/call" && isNew) {
+      streams.push(response);
+      startEvents(response);
+      return void response.write(eventText(question(0)));
+    }
+    if (message?.id === 0 && message.method === undefined) answers.push(message);
+    return next();
+  });
+  const second = await client.post({ jsonrpc: "2.0", id: 2, method: "tools/call", params: {} });
+  const secondReader = second.body!.getReader();
+  await secondReader.read();
+  expect((await client.post({ jsonrpc: "2.0", id: 0, result: { action: "accept" } })).status).toBe(
+    202,
+  );
+  expect(answers).toEqual([]);
+  await Promise.all([firstReader.cancel(), secondReader.cancel()]);
+});

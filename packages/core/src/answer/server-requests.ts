@@ -1,0 +1,63 @@
+import {
+  isRequest,
+  type JsonRpcId,
+  type JsonRpcMessage,
+  type JsonRpcResponse,
+} from "../wire/json-rpc.ts";
+import type { RequestIds } from "../wire/request-ids.ts";
+import { type LiveSession, sameSession } from "../session/session-slot.ts";
+
+/**
+ * Keeps the client's answers to server requests with the session that asked. Servers number their
+ * requests from 0 too: without this, what a user agreed to in a session that was lost meanwhile
+ * would answer whatever the next session asks under the same id.
+ */
+export interface ServerRequests {
+  /**
+   * A message of a session on its way to the client. A request keeps its id, unless one of another
+   * session waits under the same.
+   */
+  receive(message: JsonRpcMessage, session: LiveSession): JsonRpcMessage;
+  /** The session that asked what the client answers here. */
+  askedBy(message: JsonRpcResponse): LiveSession | undefined;
+  /** The client's answer as the session in use expects it; `undefined` when another one asked. */
+  answer(message: JsonRpcResponse, live: LiveSession): JsonRpcResponse | undefined;
+}
+
+export function createServerRequests(ids: Pick<RequestIds, "next">): ServerRequests {
+  /** Under the id that the client knows, as JSON. */
+  const waiting = new Map<string, { readonly session: LiveSession; readonly id: JsonRpcId }>();
+
+  const cancelled = (message: JsonRpcMessage, session: LiveSession): JsonRpcMessage => {
+    const params = "params" in message ? message.params : undefined;
+    for (const [key, { id, session: asking }] of waiting) {
+      if (id !== params?.["requestId"] || !sameSession(asking, session)) continue;
+      const requestId: unknown = JSON.parse(key);
+      return requestId === id ? message : { ...message, params: { ...params, requestId } };
+    }
+    return message;
+  };
+
+  return {
+    receive(message, session) {
+      if (!isRequest(message)) {
+        const isCancellation = "method" in message && message.method === "notifications/cancelled";
+        return isCancellation ? cancelled(message, session) : message;
+      }
+      const { id } = message;
+      const other = waiting.get(JSON.stringify(id));
+      const isTaken = other !== undefined && !sameSession(other.session, session);
+      const idForClient = isTaken ? ids.next() : id;
+      waiting.set(JSON.stringify(idForClient), { session, id });
+      return isTaken ? { ...message, id: idForClient } : message;
+    },
+    askedBy: (message) => waiting.get(JSON.stringify(message.id))?.session,
+    answer(message, live) {
+      const key = JSON.stringify(message.id);
+      const asked = waiting.get(key);
+      waiting.delete(key);
+      if (asked === undefined) return message;
+      return sameSession(asked.session, live) ? { ...message, id: asked.id } : undefined;
+    },
+  };
+}

@@ -1,0 +1,213 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import {
+  eventText,
+  sendJson,
+  sendResult,
+  sendText,
+  startEvents,
+  startMcpServer,
+} from "../../test/mcp-server.ts";
+import { createRpcClient, readMessages } from "../../test/rpc-client.ts";
+import { saveSession, startHeldStep, startStep } from "../../test/step.ts";
+
+const call = (id: unknown, params: object = {}) => ({
+  jsonrpc: "2.0",
+  id,
+  method: "tools/call",
+  params,
+});
+
+describe("request ids", () => {
+  test("do not meet those of another process on the session, and each gets its own answer", async () => {
+    const server = await startMcpServer();
+    const snapshot = await saveSession(server);
+    const steps = [startStep(server, { snapshot }), startStep(server, { snapshot })];
+    const answers = await Promise.all(
+      steps.flatMap(({ client }, step) =>
+        Array.from({ length: 20 }, async (_, n) => {
+          const { result } = await client.request("tools/call", { arguments: [step, n] });
+          return [result.content[0].text, JSON.stringify([step, n])];
+        }),
+      ),
+    );
+    for (const [received, expected] of answers) expect(received).toBe(expected);
+    expect(new Set(server.requests.map(({ message }) => message.id)).size).toBe(40);
+  });
+
+  test("are told apart when two clients of one fetch use the same id at once", async () => {
+    const { fetch, server, held, arrived } = await startHeldStep();
+    const clients = [createRpcClient(fetch, server.url), createRpcClient(fetch, server.url)];
+    const waiting = clients.map((client, n) => client.request("tools/call", { n }));
+    await arrived(2);
+    for (const { message, response } of held.toReversed()) {
+      sendResult(response, message.id, { n: message.params.n });
+    }
+    expect(await Promise.all(waiting)).toMatchObject([
+      { id: 0, result: { n: 0 } },
+      { id: 0, result: { n: 1 } },
+    ]);
+  });
+
+  test.each([0, 7, "0", "seven"])(
+    "%j comes back with its JSON type, as JSON and as SSE",
+    async (id) => {
+      const { client, held, arrived } = await startHeldStep();
+      const answers = [client.post(call(id)), client.post(call(id))];
+      await arrived(2);
+      sendResult(held[0]!.response, held[0]!.message.id, {});
+      startEvents(held[1]!.response);
+      held[1]!.response.end(eventText({ jsonrpc: "2.0", id: held[1]!.message.id, result: {} }));
+      const bodies = await Promise.all(answers.map(async (answer) => readMessages(await answer)));
+      expect(bodies.flat().map((message) => message.id)).toEqual([id, id]);
+    },
+  );
+
+  test("stay the server's in its requests and in the client's answers to them", async () => {
+    const { client, held, arrived, server } = await startHeldStep();
+    const answer = client.post(call(0));
+    await arrived(1);
+    const { response, message } = held[0]!;
+    startEvents(response);
+    response.write(eventText({ jsonrpc: "2.0", id: 0, method: "elicitation/create", params: {} }));
+    const reply = await client.post({ jsonrpc: "2.0", id: 0, result: { action: "accept" } });
+    expect(reply.status).toBe(202);
+    response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
+    expect((await readMessages(await answer)).map(({ id, method }) => [id, method])).toEqual([
+      [0, "elicitation/create"],
+      [0, undefined],
+    ]);
+    expect(server.requests[1]?.message).toEqual({
+      jsonrpc: "2.0",
+      id: 0,
+      result: { action: "accept" },
+    });
+  });
+
+  test("are replaced in progress tokens and restored in progress notifications", async () => {
+    const { client, held, arrived } = await startHeldStep();
+    const answer = client.post(call(3, { _meta: { progressToken: 3 } }));
+    await arrived(1);
+    const { response, message } = held[0]!;
+    const { progressToken } = message.params["_meta"];
+    expect(progressToken).toBe(message.id);
+    startEvents(response);
+    const progress = {
+      jsonrpc: "2.0",
+      method: "notifications/progress",
+      params: { progressToken, progress: 1 },
+    };
+    response.write(eventText(progress));
+    response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
+    expect(await readMessages(await answer)).toMatchObject([
+      { params: { progressToken: 3, progress: 1 } },
+      { id: 3 },
+    ]);
+  });
+});
+
+describe("one-way messages", () => {
+  const changed = { jsonrpc: "2.0", method: "notifications/roots/list_changed" };
+
+  test("go out as they are", async () => {
+    const server = await startMcpServer();
+    const { client } = startStep(server, { snapshot: await saveSession(server) });
+    expect((await client.post(changed)).status).toBe(202);
+    expect(server.requests).toMatchObject([{ message: changed }]);
+  });
+
+  test("make no session", async () => {
+    const server = await startMcpServer();
+    const { client } = startStep(server);
+    expect((await client.post(changed)).status).toBe(202);
+    expect(server.requests).toEqual([]);
+  });
+
+  test("that meet a lost session are not repeated; the next request makes a new one", async () => {
+    const server = await startMcpServer();
+    const { client, events, slot } = startStep(server, { snapshot: await saveSession(server) });
+    server.forgetSessions();
+    expect((await client.post(changed)).status).toBe(202);
+    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: server.url });
+    expect(events).toContainEqual({ type: "lost", method: changed.method, status: 404 });
+    await client.request("ping");
+    expect(server.log).toEqual([
+      `POST ${changed.method}`,
+      "POST initialize",
+      "POST notifications/initialized",
+      "POST ping",
+    ]);
+  });
+
+  test("show the client a refusal that is no loss", async () => {
+    const server = await startMcpServer();
+    const { client } = startStep(server, { snapshot: await saveSession(server) });
+    server.use((_, response) => sendText(response, 401, "who are you?"));
+    const response = await client.post(changed);
+    expect([response.status, await response.text()]).toEqual([401, "who are you?"]);
+  });
+});
+
+describe("the session id", () => {
+  const sessionId = 'id"with\\escapes/and<signs>';
+
+  async function startEchoingStep(answer: (response: ServerResponse, message: any) => void) {
+    const server = await startMcpServer(({ message }, response) => {
+      if (message?.method === "initialize") {
+        return sendResult(
+          response,
+          message.id,
+          {
+            protocolVersion: "2025-11-25",
+            capabilities: {},
+            serverInfo: { name: "s", version: "1" },
+          },
+          { "mcp-session-id": sessionId },
+        );
+      }
+      if (message?.id === undefined) return sendText(response, 202, "");
+      return answer(response, message);
+    });
+    const step = startStep(server);
+    await step.client.handshake();
+    return step;
+  }
+
+  const error = (id: unknown) => ({
+    jsonrpc: "2.0",
+    id,
+    error: { code: -32000, message: `bad session ${sessionId}`, data: { sessionId } },
+  });
+
+  test.each<[string, (response: ServerResponse, message: any) => void]>([
+    ["a refusal in plain text", (response) => sendText(response, 400, `bad session ${sessionId}`)],
+    ["a refusal in JSON", (response, { id }) => sendJson(response, 400, error(id))],
+    ["a JSON-RPC error", (response, { id }) => sendJson(response, 200, error(id))],
+    [
+      "a JSON-RPC error as SSE",
+      (response, { id }) => {
+        startEvents(response);
+        response.end(eventText(error(id)));
+      },
+    ],
+    [
+      "a JSON-RPC error that is large",
+      (response, { id }) => sendJson(response, 200, { ...error(id), padding: "x".repeat(20_000) }),
+    ],
+  ])("is taken out of %s", async (_, answer) => {
+    const { client } = await startEchoingStep(answer);
+    const text = await (await client.post(call(0))).text();
+    expect(text).toContain("bad session [session id]");
+    expect(text).not.toContain(sessionId);
+    expect(text).not.toContain(JSON.stringify(sessionId).slice(1, -1));
+  });
+
+  test("is not in an answer's headers", async () => {
+    const { client } = await startEchoingStep((response, { id }) =>
+      sendResult(response, id, {}, { "mcp-session-id": sessionId, "x-kept": "1" }),
+    );
+    const { headers } = await client.post(call(0));
+    expect(headers.get("x-kept")).toBe("1");
+    expect(headers.has("mcp-session-id")).toBe(false);
+  });
+});

@@ -1,0 +1,72 @@
+import { abortable } from "../base/abortable.ts";
+import { parseEndpointUrl } from "../wire/endpoint-url.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { createSendToEndpoint } from "../wire/server-endpoint.ts";
+import { headersForSession } from "../session/session-headers.ts";
+import type { SessionSnapshot } from "../session/session-snapshot.ts";
+
+export interface TerminateSessionOptions {
+  /** The server's URL; must be the one in the snapshot. */
+  url: string | URL;
+  /** The session to end. One of another kind holds no session and ends at once. */
+  snapshot: SessionSnapshot;
+  /** Headers for the request: authorization, mostly. */
+  headers?: HeadersInit | undefined;
+  /** @default globalThis.fetch */
+  fetch?: typeof globalThis.fetch | undefined;
+  /** How long to wait for the answer, in milliseconds. @default 5000 */
+  timeoutMs?: number | undefined;
+}
+
+export interface TerminateSessionResult {
+  /** Whether the session is over: 2xx, 404 (it already was) or 405 (the server ends it itself). */
+  readonly terminated: boolean;
+  /** The HTTP status, when there was an answer. */
+  readonly status?: number;
+  /** Why not: there was no session, the server refused, did not answer in time, or not at all. */
+  readonly reason?: "no-session" | "refused" | "timeout" | "unreachable";
+  /** What went wrong on the way. */
+  readonly cause?: unknown;
+}
+
+/**
+ * Ends a session on the server with DELETE. The only thing that does: clients' own DELETEs are
+ * answered locally by the session fetch.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a URL that is none, `STATE_INVALID` when the snapshot is for another URL
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+ */
+export async function terminateSession({
+  url,
+  snapshot,
+  headers,
+  fetch = globalThis.fetch,
+  timeoutMs = 5_000,
+}: TerminateSessionOptions): Promise<TerminateSessionResult> {
+  const endpoint = parseEndpointUrl(url);
+  if (snapshot.url !== endpoint.href) {
+    throw new McpSessionError(
+      "STATE_INVALID",
+      `The snapshot belongs to another URL than the given one at ${endpoint.origin}; its session id may only go there.`,
+      { data: { field: "url", origin: endpoint.origin } },
+    );
+  }
+  if (snapshot.kind !== "session") return { terminated: false, reason: "no-session" };
+  const send = createSendToEndpoint({ url: endpoint, fetch, redirect: "refuse" });
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const sent = send({
+      method: "DELETE",
+      headers: headersForSession(new Headers(headers), snapshot),
+      signal,
+    });
+    // Not every fetch heeds a signal.
+    const response = await abortable(sent, signal);
+    await response.body?.cancel();
+    const { status } = response;
+    const terminated = response.ok || status === 404 || status === 405;
+    return terminated ? { terminated, status } : { terminated, status, reason: "refused" };
+  } catch (cause) {
+    return { terminated: false, reason: signal.aborted ? "timeout" : "unreachable", cause };
+  }
+}

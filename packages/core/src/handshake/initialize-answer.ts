@@ -1,0 +1,49 @@
+import { initializeUnusable } from "../session/handshake-errors.ts";
+import { isRecord, type JsonRpcResponse } from "../wire/json-rpc.ts";
+import { receivedSessionId } from "../session/session-headers.ts";
+import type { ClientParams, LiveSession } from "../session/session-slot.ts";
+import {
+  FIRST_STATELESS_VERSION,
+  isKeepable,
+  isSessionId,
+  type SessionSnapshotOfSession,
+} from "../session/session-snapshot.ts";
+
+/**
+ * The session that a successful answer to `initialize` opens.
+ *
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` when it cannot be kept
+ */
+export function toLiveSession(
+  url: URL,
+  response: Response,
+  initializeResult: SessionSnapshotOfSession["initializeResult"],
+  params: ClientParams,
+): LiveSession {
+  const sessionId = receivedSessionId(response);
+  if (sessionId === undefined) return { kind: "sessionless", initializeResult };
+  if (!isSessionId(sessionId)) {
+    const what = "a session id that is not 1 to 1024 visible ASCII characters";
+    throw initializeUnusable(url, response.status, what);
+  }
+  const clientCapabilities = params.capabilities;
+  const session = { kind: "session", sessionId, initializeResult, clientCapabilities } as const;
+  if (isKeepable({ version: 1, url: url.href, ...session })) return session;
+  const what = "more than 900,000 characters or 64 levels of JSON, which cannot be kept";
+  throw initializeUnusable(url, response.status, what);
+}
+
+const unsupportedProtocolVersion = -32022;
+
+/**
+ * Whether a refusal of `initialize` says that the server has no revision with sessions.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
+ */
+export function speaksOnlyStatelessVersions(message: object | undefined): boolean {
+  const error = (message as JsonRpcResponse | undefined)?.error;
+  if (!isRecord(error) || error["code"] !== unsupportedProtocolVersion) return false;
+  const supported = isRecord(error["data"]) ? error["data"]["supported"] : undefined;
+  return (
+    !Array.isArray(supported) || supported.every((version) => version >= FIRST_STATELESS_VERSION)
+  );
+}

@@ -1,0 +1,84 @@
+import { isRecord, parseMessages } from "../wire/json-rpc.ts";
+
+/**
+ * What an answer says of the session that the request was sent on.
+ *
+ * - `definite`: the server does not know it and did not process the request.
+ * - `probable`: a refusal that speaks of the session; whether the request was processed is open.
+ * - `none`: anything else.
+ */
+export type SessionLoss = "definite" | "probable" | "none";
+
+/** An answer that is not 2xx, to a request that carried a session id. */
+export interface RefusedAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The text, scrubbed of the session id. */
+  readonly body: string;
+}
+
+/**
+ * Refusals of session routers, each as the server on which it was seen says it. The router stands
+ * before the tools, so that the request never reached one. Only for requests that carried an id:
+ * that makes "is required" and "not initialized" untrue of the request, and true of the session.
+ */
+const definiteRefusals: readonly { status: number; text: RegExp; seenOn: string }[] = [
+  {
+    status: 400,
+    text: /no valid session id provided/i,
+    seenOn: "@modelcontextprotocol/server-everything 2026.8.31",
+  },
+  {
+    status: 400,
+    text: /server not initialized/i,
+    seenOn: "@modelcontextprotocol/sdk 1.32.2 with one transport per process, after a restart",
+  },
+  {
+    status: 400,
+    text: /mcp-session-id header is required/i,
+    seenOn: "@modelcontextprotocol/sdk 1.32.2 with one transport per process, after a DELETE",
+  },
+];
+
+/**
+ * JSON-RPC codes that give a refusal another meaning: unknown method, invalid params, and the
+ * 2026-07-28 revision's refusals of a header, a missing capability and a version.
+ */
+const otherMeanings = new Set<unknown>([-32601, -32602, -32020, -32021, -32022]);
+
+/** A session, and what is wrong with it, close together and in this order or the other. */
+const wrong =
+  "(?:not found|unknown|expired|invalid|missing|terminated|closed|no longer|no such|does(?:n't| not) exist|not (?:exist|valid|recogni[sz]ed|active)|no (?:valid|active))";
+const lostInWords = new RegExp(
+  `session(?:[ _-]?id)?\\b.{0,40}\\b${wrong}|\\b${wrong}\\b.{0,40}\\bsession`,
+  "is",
+);
+
+/** More of a body than any refusal says. */
+const readUpTo = 4_096;
+
+/**
+ * Classifies the raw answer to a request that carried a session id. 401, 403, 408, 429 and 5xx are
+ * about something else, whatever they say, as is a refusal of the protocol version.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+ */
+export function classifyLoss({ status, body }: { status: number; body: string }): SessionLoss {
+  const isOfOthers = status === 401 || status === 403 || status === 408 || status === 429;
+  if (status < 400 || status >= 500 || isOfOthers) return "none";
+  const text = body.slice(0, readUpTo);
+  if (/protocol[ -]?version/i.test(text) || hasOtherMeaning(body)) return "none";
+  const isKnown = definiteRefusals.some(
+    (known) => known.status === status && known.text.test(text),
+  );
+  if (status === 404 || isKnown) return "definite";
+  return lostInWords.test(text) ? "probable" : "none";
+}
+
+function hasOtherMeaning(body: string): boolean {
+  const { messages = [] } = parseMessages(body) ?? {};
+  return messages.some(
+    (message) =>
+      "error" in message && isRecord(message.error) && otherMeanings.has(message.error["code"]),
+  );
+}

@@ -1,0 +1,27 @@
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { type Principal, principalParts } from "./principal.ts";
+
+/**
+ * The key of one connection × principal, for state and stores: a JSON array of its parts,
+ * so that no choice of names or ids can make two keys collide.
+ *
+ * @example
+ * sessionKey({ connection: "browser", principal: { type: "user", issuer: "https://idp", id: "42" } })
+ * // '["browser","user","https://idp","42"]'
+ *
+ * @throws {McpSessionError} `PRINCIPAL_REQUIRED` or `CONNECTION_INVALID`
+ */
+export function sessionKey({
+  connection,
+  principal,
+}: {
+  connection: string;
+  principal: Principal;
+}): string {
+  if (typeof connection !== "string" || connection.length === 0) {
+    throw new McpSessionError("CONNECTION_INVALID", "connection must be a non-empty string.", {
+      data: { field: "connection" },
+    });
+  }
+  return JSON.stringify([connection, ...principalParts(principal)]);
+}

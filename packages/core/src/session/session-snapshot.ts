@@ -1,0 +1,186 @@
+import * as z from "zod/mini";
+import { McpSessionError } from "../base/mcp-session-error.ts";
+
+/** The first protocol revision without sessions. A result of it or a later one is never saved. */
+export const FIRST_STATELESS_VERSION = "2026-07-28";
+/** The newest protocol revision that has sessions; offered when the fetch initializes by itself. */
+export const LATEST_SESSION_VERSION = "2025-11-25";
+
+/** Larger snapshots are refused, as are deeper ones. Counted in UTF-16 units of the JSON text. */
+const MAX_SNAPSHOT_LENGTH = 1_000_000;
+/** What is kept is smaller: a store holds as much as a snapshot may have, and keeps more beside it. */
+const MAX_KEPT_LENGTH = 900_000;
+const MAX_DEPTH = 64;
+
+/** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management */
+const sessionIdPattern = /^[\x21-\x7E]{1,1024}$/;
+
+const record = z.record(z.string(), z.unknown());
+const version = z.literal(1);
+
+const initializeResult = z.looseObject({
+  protocolVersion: z.string().check(
+    z.regex(/^\d{4}-\d{2}-\d{2}$/),
+    z.refine((value) => value < FIRST_STATELESS_VERSION, "has no sessions"),
+  ),
+  capabilities: record,
+  serverInfo: z.looseObject({ name: z.string(), version: z.string() }),
+  instructions: z.optional(z.string()),
+});
+
+const toolList = z.strictObject({
+  tools: z.array(z.looseObject({ name: z.string(), inputSchema: record })),
+  listedAt: z.number(),
+});
+
+const snapshotSchema = z.discriminatedUnion("kind", [
+  z.strictObject({
+    version,
+    kind: z.literal("session"),
+    url: z.string(),
+    sessionId: z.string().check(z.regex(sessionIdPattern)),
+    initializeResult,
+    clientCapabilities: record,
+    toolList: z.optional(toolList),
+    replacesLost: z.optional(z.literal(true)),
+  }),
+  z.strictObject({ version, kind: z.literal("lost"), url: z.string() }),
+  z.strictObject({ version, kind: z.literal("sessionless"), url: z.string() }),
+  z.strictObject({ version, kind: z.literal("stateless"), url: z.string(), decidedAt: z.number() }),
+]);
+
+/**
+ * The result of an `initialize`, as the server sent it.
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/schema#initializeresult
+ */
+export type InitializeResult = {
+  protocolVersion: string;
+  capabilities: Record<string, unknown>;
+  serverInfo: { name: string; version: string; [key: string]: unknown };
+  instructions?: string | undefined;
+  [key: string]: unknown;
+};
+
+/** One tool definition of a `tools/list`, as the server sent it. */
+export type ToolDefinition = {
+  name: string;
+  inputSchema: Record<string, unknown>;
+  [key: string]: unknown;
+};
+
+/** A complete tool list: all pages, raw. */
+export interface ToolList {
+  readonly tools: ToolDefinition[];
+  /** When the last page arrived, in milliseconds since 1970-01-01 UTC. */
+  readonly listedAt: number;
+}
+
+/** A session that the server named with an `Mcp-Session-Id`. The id is a credential. */
+export interface SessionSnapshotOfSession {
+  readonly version: 1;
+  readonly kind: "session";
+  /** The one URL that the id may be sent to. */
+  readonly url: string;
+  readonly sessionId: string;
+  readonly initializeResult: InitializeResult;
+  /** The client capabilities that the session was made with. */
+  readonly clientCapabilities: Record<string, unknown>;
+  readonly toolList?: ToolList | undefined;
+  /** It took the place of a lost session, and nobody has been told so yet. */
+  readonly replacesLost?: true | undefined;
+}
+
+/** The session was lost and none has taken its place yet: the next one does. */
+export interface SessionSnapshotLost {
+  readonly version: 1;
+  readonly kind: "lost";
+  readonly url: string;
+}
+
+/** `initialize` succeeded and named no session: each step makes the handshake anew. */
+export interface SessionSnapshotSessionless {
+  readonly version: 1;
+  readonly kind: "sessionless";
+  readonly url: string;
+}
+
+/** The server refused `initialize`: it only speaks revisions without sessions. */
+export interface SessionSnapshotStateless {
+  readonly version: 1;
+  readonly kind: "stateless";
+  readonly url: string;
+  /** When the server said so, in milliseconds since 1970-01-01 UTC. */
+  readonly decidedAt: number;
+}
+
+/** What a slot saves between steps: plain JSON. */
+export type SessionSnapshot =
+  | SessionSnapshotOfSession
+  | SessionSnapshotLost
+  | SessionSnapshotSessionless
+  | SessionSnapshotStateless;
+
+/** Whether an id from a server may be stored and sent. */
+export function isSessionId(value: string): boolean {
+  return sessionIdPattern.test(value);
+}
+
+/** The result of an `initialize` if it is one of a revision that has sessions. */
+export function asInitializeResult(value: unknown): InitializeResult | undefined {
+  return z.safeParse(initializeResult, value).success ? (value as InitializeResult) : undefined;
+}
+
+/**
+ * Validates a snapshot that comes from outside. Unknown keys, inherited keys, `__proto__`,
+ * more than 1,000,000 characters of JSON and more than 64 levels are refused.
+ *
+ * @throws {McpSessionError} `STATE_INVALID`, naming the first field that is wrong and no value.
+ */
+export function parseSessionSnapshot(value: unknown): SessionSnapshot {
+  const copy = ownJson(value);
+  const parsed = z.safeParse(snapshotSchema, copy);
+  // Not the parser's own copy: it has the keys in another order, and lists are compared as text.
+  if (parsed.success) return copy as SessionSnapshot;
+  throw stateInvalid(parsed.error.issues[0]?.path.join(".") || "the snapshot");
+}
+
+/**
+ * Whether a snapshot can be kept: fits the record of a store, and can be loaded by a later step. One
+ * that cannot would cost it the session.
+ */
+export function isKeepable(snapshot: SessionSnapshot): boolean {
+  try {
+    return JSON.stringify(parseSessionSnapshot(snapshot)).length <= MAX_KEPT_LENGTH;
+  } catch {
+    return false;
+  }
+}
+
+/** A deep copy of `value` made of own, JSON-representable properties only. */
+function ownJson(value: unknown): unknown {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (cause) {
+    throw stateInvalid("the snapshot", cause);
+  }
+  if (text === undefined || text.length > MAX_SNAPSHOT_LENGTH) throw stateInvalid("the size");
+  const copy: unknown = JSON.parse(text);
+  checkNesting(copy, 0);
+  return copy;
+}
+
+function checkNesting(value: unknown, depth: number): void {
+  if (typeof value !== "object" || value === null) return;
+  if (depth >= MAX_DEPTH) throw stateInvalid("the depth");
+  if (Object.hasOwn(value, "__proto__")) throw stateInvalid("__proto__");
+  for (const child of Object.values(value)) checkNesting(child, depth + 1);
+}
+
+function stateInvalid(field: string, cause?: unknown): McpSessionError {
+  return new McpSessionError(
+    "STATE_INVALID",
+    `The session snapshot is not usable: ${field} is not as expected. Drop it and start a new session.`,
+    { data: { field }, cause },
+  );
+}

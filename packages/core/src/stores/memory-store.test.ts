@@ -1,0 +1,44 @@
+import { describe, expect, test } from "vitest";
+import { createMemoryStore } from "./memory-store.ts";
+import { testSessionStore } from "../testing/index.ts";
+
+describe("the suite for stores", () => {
+  const store = createMemoryStore();
+  testSessionStore({ test, open: () => ({ store }), hasConnection: false });
+});
+
+test("refuses a record too many, and takes it when one is deleted", async () => {
+  const store = createMemoryStore({ maxRecords: 2 });
+  const put = (key: string) => store.put(key, 1, null, { owner: "o" });
+  const first = await put("a");
+  await put("b");
+  await expect(put("c")).rejects.toMatchObject({ code: "STORE_FAILED" });
+  expect(await store.get("c")).toBeUndefined();
+  // What is there can still be replaced.
+  expect(first.ok && (await store.put("a", 2, first.revision, { owner: "o" })).ok).toBe(true);
+  await store.delete("b");
+  expect((await put("c")).ok).toBe(true);
+});
+
+test("makes room for a record by letting expired ones go", async () => {
+  let time = 0;
+  const store = createMemoryStore({ maxRecords: 2, now: () => time });
+  await store.put("a", 1, null, { owner: "o", expiresAt: 10 });
+  await store.put("b", 1, null, { owner: "o", expiresAt: 20 });
+  time = 10;
+  expect((await store.put("c", 1, null, { owner: "o" })).ok).toBe(true);
+  await expect(store.put("d", 1, null, { owner: "o" })).rejects.toMatchObject({
+    code: "STORE_FAILED",
+  });
+});
+
+test("goes by the clock that it is given", async () => {
+  let time = 1_000;
+  const store = createMemoryStore({ now: () => time });
+  await store.put("a", 1, null, { owner: "o", expiresAt: 2_000 });
+  expect((await store.list({ limit: 1 })).records[0]?.lastUsedAt).toBe(1_000);
+  time = 1_999;
+  expect(await store.get("a")).toBeDefined();
+  time = 2_000;
+  expect(await store.get("a")).toBeUndefined();
+});

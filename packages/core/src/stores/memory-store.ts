@@ -1,0 +1,87 @@
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import type { SessionStore } from "./session-store.ts";
+import { createDrivenStore, type StoredTextRecord } from "./store-driver.ts";
+
+export interface MemoryStoreOptions {
+  /** How many records at most; a further one fails with `STORE_FAILED`. @default 100000 */
+  readonly maxRecords?: number | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  readonly now?: (() => number) | undefined;
+}
+
+/**
+ * A store in the memory of this process, for tests and for programs of one process. `list` goes
+ * through all records, in the order in which they were created.
+ */
+export function createMemoryStore({
+  maxRecords = 100_000,
+  now,
+}: MemoryStoreOptions = {}): SessionStore {
+  // A Map keeps the place of a key that is set again.
+  const records = new Map<string, StoredTextRecord & { readonly number: number }>();
+  let created = 0;
+  let putsUntilPurge = 1_000;
+
+  const live = (key: string, time: number) => {
+    const record = records.get(key);
+    return record && !isExpired(record, time) ? record : undefined;
+  };
+  const purge = (time: number) => {
+    for (const [key, record] of records) if (isExpired(record, time)) records.delete(key);
+    putsUntilPurge = Math.max(1_000, records.size);
+  };
+
+  return createDrivenStore(
+    {
+      name: "memory",
+      get: live,
+      put({ key, ifRevision, ...write }, time) {
+        const before = live(key, time);
+        if ((before?.revision ?? null) !== ifRevision) return false;
+        putsUntilPurge -= 1;
+        if (before === undefined) {
+          records.delete(key);
+          if (putsUntilPurge <= 0 || records.size >= maxRecords) purge(time);
+          if (records.size >= maxRecords) {
+            throw new McpSessionError("STORE_FAILED", `The memory store is full (${maxRecords}).`);
+          }
+          created += 1;
+        }
+        const lastUsedAt = Math.max(time, before?.lastUsedAt ?? 0);
+        records.set(key, { ...write, key, lastUsedAt, number: before?.number ?? created });
+        return true;
+      },
+      touch(key, at, time) {
+        const record = live(key, time);
+        if (record && record.lastUsedAt < at) records.set(key, { ...record, lastUsedAt: at });
+      },
+      delete(key, ifRevision, time) {
+        if (ifRevision !== undefined && live(key, time)?.revision !== ifRevision) return false;
+        records.delete(key);
+        return true;
+      },
+      list({ prefix, owner, idleSince = Infinity, after: [last] = [0, ""], limit }, time) {
+        const page: (StoredTextRecord & { readonly number: number })[] = [];
+        for (const record of records.values()) {
+          if (
+            record.number <= last ||
+            !record.key.startsWith(prefix) ||
+            (owner !== undefined && record.owner !== owner) ||
+            record.lastUsedAt > idleSince ||
+            isExpired(record, time)
+          ) {
+            continue;
+          }
+          if (page.length === limit) return { records: page, end: [page[limit - 1]!.number, ""] };
+          page.push(record);
+        }
+        return { records: page };
+      },
+    },
+    now,
+  );
+}
+
+function isExpired({ expiresAt }: StoredTextRecord, time: number): boolean {
+  return expiresAt !== undefined && expiresAt <= time;
+}

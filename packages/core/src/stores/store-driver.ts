@@ -1,0 +1,207 @@
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { randomToken } from "../base/random-token.ts";
+import type { JsonValue, SessionStore } from "./session-store.ts";
+
+/** What a driver keeps of a value. */
+export interface StoredText {
+  /** The value as JSON, 1,000,000 characters at most. It is ASCII only where the value is. */
+  readonly text: string;
+  readonly revision: string;
+}
+
+/** A record as a driver lists it. Times are milliseconds since 1970-01-01 UTC. */
+export interface StoredTextRecord extends StoredText {
+  readonly key: string;
+  readonly owner: string;
+  readonly lastUsedAt: number;
+  readonly expiresAt: number | undefined;
+}
+
+/** One `put`: `text` and `revision` are stored if `ifRevision` is, or nothing if that is `null`. */
+export interface StoreWrite extends StoredText {
+  readonly key: string;
+  readonly ifRevision: string | null;
+  readonly owner: string;
+  readonly expiresAt: number | undefined;
+}
+
+/** Where a page ended: two values that mean something to the driver alone. */
+export type StorePosition = readonly [number: number, text: string];
+
+/** One `list`, checked. */
+export interface StoreSelection {
+  readonly prefix: string;
+  readonly owner: string | undefined;
+  readonly idleSince: number | undefined;
+  readonly after: StorePosition | undefined;
+  readonly limit: number;
+}
+
+/**
+ * The part of a store that its database decides. It gets checked arguments (texts of at most 1,000
+ * characters without lone surrogates, whole times) and treats what has expired at `now` as absent.
+ * Whatever it throws becomes `STORE_FAILED`.
+ */
+export interface StoreDriver {
+  /** For messages: `"SQLite"`. */
+  readonly name: string;
+  get(key: string, now: number): StoredText | undefined | Promise<StoredText | undefined>;
+  /** Whether it was stored. Atomic; `lastUsedAt` becomes `now`, unless that is later already. */
+  put(write: StoreWrite, now: number): boolean | Promise<boolean>;
+  touch(key: string, at: number, now: number): void | Promise<void>;
+  /** Whether a value with this revision was there; without one, `true`. Atomic. */
+  delete(key: string, ifRevision: string | undefined, now: number): boolean | Promise<boolean>;
+  /** `end` is there only if there is more. */
+  list(selection: StoreSelection, now: number): StoreSelected | Promise<StoreSelected>;
+}
+
+/** A page as a driver lists it. */
+export interface StoreSelected {
+  readonly records: readonly StoredTextRecord[];
+  readonly end?: StorePosition | undefined;
+}
+
+const maxTextLength = 1_000;
+const maxValueLength = 1_000_000;
+const maxLimit = 1_000;
+
+/**
+ * A store on a driver: checks the arguments, prints and parses the JSON, makes the revisions, and
+ * turns what the driver throws into `STORE_FAILED`.
+ *
+ * Its methods reject with `CONNECTION_INVALID` for an argument that does not have the documented
+ * shape, with `STATE_INVALID` for a value that is not JSON or longer than 1,000,000 characters.
+ *
+ * @param now the clock, in milliseconds since 1970-01-01 UTC
+ */
+export function createDrivenStore(driver: StoreDriver, now: () => number = Date.now): SessionStore {
+  const attempt = <T>(operation: string, run: (now: number) => T) =>
+    attemptInStore(driver.name, operation, () => run(now()));
+  const load = async (operation: string, key: string) => {
+    const stored = await attempt(operation, (time) => driver.get(key, time));
+    return stored && attempt(operation, () => parse(stored));
+  };
+
+  return {
+    async get(key) {
+      checkText("key", key);
+      return load("get", key);
+    },
+    async put(key, value, ifRevision, { owner, expiresAt }) {
+      checkText("key", key);
+      checkText("owner", owner);
+      if (expiresAt !== undefined) checkWhole("expiresAt", expiresAt);
+      if (ifRevision !== null) checkText("ifRevision", ifRevision);
+      const text = print(value);
+      const revision = randomToken();
+      const write = { key, text, revision, ifRevision, owner, expiresAt };
+      return (await attempt("put", (time) => driver.put(write, time)))
+        ? { ok: true, revision }
+        : { ok: false, current: await load("put", key) };
+    },
+    async touch(key, at) {
+      checkText("key", key);
+      checkWhole("at", at);
+      await attempt("touch", (time) => driver.touch(key, at, time));
+    },
+    async delete(key, ifRevision) {
+      checkText("key", key);
+      if (ifRevision !== undefined) checkText("ifRevision", ifRevision);
+      return (await attempt("delete", (time) => driver.delete(key, ifRevision, time)))
+        ? { ok: true }
+        : { ok: false, current: await load("delete", key) };
+    },
+    async list({ prefix = "", owner, idleSince, cursor, limit }) {
+      checkText("prefix", prefix);
+      if (owner !== undefined) checkText("owner", owner);
+      if (idleSince !== undefined) checkWhole("idleSince", idleSince);
+      checkWhole("limit", limit, 1, maxLimit);
+      const after = cursor === undefined ? undefined : parsePosition(cursor);
+      return attempt("list", async (time) => {
+        const selection = { prefix, owner, idleSince, after, limit };
+        const { records, end } = await driver.list(selection, time);
+        return {
+          records: records.map((record) => ({
+            key: record.key,
+            ...parse(record),
+            owner: record.owner,
+            lastUsedAt: record.lastUsedAt,
+            expiresAt: record.expiresAt,
+          })),
+          cursor: end && JSON.stringify(end),
+        };
+      });
+    },
+  };
+}
+
+/**
+ * Runs one operation of a store.
+ *
+ * @throws {McpSessionError} `STORE_FAILED` with what `run` threw as its cause, unless that is an
+ *   `McpSessionError` already
+ */
+export async function attemptInStore<T>(
+  store: string,
+  operation: string,
+  run: () => T,
+): Promise<Awaited<T>> {
+  try {
+    return await run();
+  } catch (cause) {
+    if (McpSessionError.isInstance(cause)) throw cause;
+    const code = String((cause as { code?: unknown } | null)?.code);
+    const reason = /^[A-Z\d_]{3,40}$/.test(code) ? ` (${code})` : "";
+    throw new McpSessionError(
+      "STORE_FAILED",
+      `The ${store} store failed at ${operation}${reason}. It may have been done or not: read before you try again.`,
+      { cause },
+    );
+  }
+}
+
+function parse({ text, revision }: StoredText) {
+  return { value: JSON.parse(text) as JsonValue, revision };
+}
+
+function print(value: JsonValue): string {
+  let text: string | undefined;
+  let cause: unknown;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    cause = error;
+  }
+  if (text !== undefined && text.length <= maxValueLength) return text;
+  const message = `value must be JSON of at most ${maxValueLength} characters.`;
+  throw new McpSessionError("STATE_INVALID", message, { data: { field: "value" }, cause });
+}
+
+function parsePosition(cursor: string): StorePosition {
+  try {
+    const [number, text, ...others] = JSON.parse(cursor);
+    checkWhole("cursor", number);
+    checkText("cursor", text);
+    if (others.length === 0) return [number, text];
+  } catch {
+    // It may come from outside, by way of a link. What is wrong with it is nobody's to know.
+  }
+  throw invalid("cursor", "what the page before ended with");
+}
+
+function checkText(field: string, text: unknown): void {
+  // Databases differ in what they make of a lone surrogate: most would change it.
+  if (typeof text === "string" && text.length <= maxTextLength && text.isWellFormed()) return;
+  throw invalid(field, `well-formed text of at most ${maxTextLength} characters`);
+}
+
+function checkWhole(field: string, value: unknown, min = 0, max = Number.MAX_SAFE_INTEGER): void {
+  if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) return;
+  throw invalid(field, `a whole number from ${min} to ${max}`);
+}
+
+function invalid(field: string, expected: string): McpSessionError {
+  return new McpSessionError("CONNECTION_INVALID", `${field} must be ${expected}.`, {
+    data: { field },
+  });
+}

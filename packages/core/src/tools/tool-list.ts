@@ -1,0 +1,130 @@
+import { isRecord, type JsonRpcMessage, type JsonRpcRequest } from "../wire/json-rpc.ts";
+import type { PendingRequest } from "../wire/request-ids.ts";
+import type { EmitSessionEvent } from "../session/session-event.ts";
+import { type LiveSession, sameSession, saveSnapshot, type SlotState } from "../session/session-slot.ts";
+import { isKeepable, type ToolDefinition, type ToolList } from "../session/session-snapshot.ts";
+
+/** How long and how large a kept tool list may be. */
+export interface ToolListOptions {
+  /** A list older than this, in milliseconds, is asked for again. @default 3600000 (1 hour) */
+  readonly maxAgeMs?: number;
+  /** A list whose JSON is longer than this, in characters, is kept for the step only. @default 200000 */
+  readonly maxLength?: number;
+}
+
+/**
+ * Keeps the tools of a complete `tools/list` and answers the next ones from it, in this step and,
+ * through the snapshot, in later ones.
+ */
+export interface ToolListKeeper {
+  /** The kept list, if it can answer this request. */
+  answer(request: JsonRpcRequest): { tools: ToolDefinition[] } | undefined;
+  /** Looks at a message from the server: pages of a list, news about the list, an unknown tool. */
+  readonly observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
+}
+
+export function createToolListKeeper({
+  state,
+  emit,
+  now,
+  options,
+}: {
+  state: SlotState;
+  emit: EmitSessionEvent;
+  now: () => number;
+  options: ToolListOptions;
+}): ToolListKeeper {
+  const { maxAgeMs = 3_600_000, maxLength = 200_000 } = options;
+  /** Pages that have arrived, under the cursor of the page that follows. */
+  const partialLists = new Map<unknown, { session: LiveSession; tools: ToolDefinition[] }>();
+
+  const kept = (): ToolList | undefined => {
+    const { live, snapshot, localTools: local } = state;
+    if (live === undefined) return undefined;
+    const list =
+      local !== undefined && sameSession(local.session, live)
+        ? local.list
+        : snapshot?.kind === "session"
+          ? snapshot.toolList
+          : undefined;
+    if (list === undefined) return undefined;
+    const age = now() - list.listedAt;
+    return age >= 0 && age <= maxAgeMs ? list : undefined;
+  };
+
+  const keep = (session: LiveSession, tools: ToolDefinition[]) => {
+    const list = { tools, listedAt: now() };
+    state.localTools = { session, list };
+    const { snapshot } = state;
+    if (snapshot?.kind !== "session" || session.kind !== "session") return;
+    if (snapshot.sessionId !== session.sessionId) return;
+    const extended = { ...snapshot, toolList: list };
+    const isSaved = JSON.stringify(tools).length <= maxLength && isKeepable(extended);
+    if (isSaved) saveSnapshot(state, extended);
+    else removeSavedList();
+  };
+
+  const removeSavedList = () => {
+    if (state.snapshot?.kind !== "session" || state.snapshot.toolList === undefined) return;
+    const { toolList: _, ...snapshot } = state.snapshot;
+    saveSnapshot(state, snapshot);
+  };
+
+  const drop = (reason: "list-changed" | "unknown-tool") => {
+    const hadList = kept() !== undefined;
+    state.localTools = undefined;
+    partialLists.clear();
+    removeSavedList();
+    if (hadList || reason === "list-changed") emit({ type: "tools-changed", reason });
+  };
+
+  const collect = (message: JsonRpcMessage, { params = {} }: JsonRpcRequest) => {
+    const { live } = state;
+    const result = "result" in message ? message.result : undefined;
+    if (live === undefined || !Array.isArray(result?.["tools"])) return;
+    const { cursor } = params;
+    const before = cursor === undefined ? { session: live, tools: [] } : partialLists.get(cursor);
+    partialLists.delete(cursor);
+    if (before === undefined || !sameSession(before.session, live)) return;
+    const tools = [...before.tools, ...(result["tools"] as ToolDefinition[])];
+    const nextCursor = result["nextCursor"];
+    if (nextCursor === undefined || nextCursor === null) keep(live, tools);
+    else partialLists.set(nextCursor, { session: live, tools });
+  };
+
+  return {
+    answer(request) {
+      if (!asksForFirstPage(request)) return undefined;
+      const list = kept();
+      return list && { tools: list.tools };
+    },
+    observe(message, pending) {
+      if ("method" in message) {
+        if (message.method === "notifications/tools/list_changed") drop("list-changed");
+      } else if (pending?.request.method === "tools/list") {
+        collect(message, pending.request);
+      } else if (pending?.request.method === "tools/call") {
+        if (reportsUnknownTool(message, pending.request.params?.["name"])) drop("unknown-tool");
+      }
+    },
+  };
+}
+
+function asksForFirstPage({ method, params = {} }: JsonRpcRequest): boolean {
+  return method === "tools/list" && Object.keys(params).every((key) => key === "_meta");
+}
+
+/** Servers say so as an error or, as the official SDK does now, as a result with `isError`. */
+function reportsUnknownTool(message: JsonRpcMessage, name: unknown): boolean {
+  if ("method" in message || typeof name !== "string") return false;
+  let text: unknown;
+  if ("error" in message) text = message.error?.message;
+  else if ("result" in message && message.result?.["isError"] === true) {
+    const content = message.result["content"];
+    text = Array.isArray(content) && isRecord(content[0]) ? content[0]["text"] : undefined;
+  }
+  if (typeof text !== "string" || !text.includes(name)) return false;
+  return /unknown tool|no such tool|tool\b.{0,200}\b(not found|does not exist|unknown)/is.test(
+    text,
+  );
+}

@@ -1,0 +1,18 @@
+import { McpSessionError } from "../base/mcp-session-error.ts";
+
+/**
+ * The URL of a server's endpoint.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` when it is no http(s) URL, or has credentials in
+ *   it: `fetch` refuses those with a message that repeats them
+ */
+export function parseEndpointUrl(value: string | URL): URL {
+  const url = URL.canParse(String(value)) ? new URL(String(value)) : undefined;
+  const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
+  if (isHttp && url.username === "" && url.password === "") return url;
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    "url must be an absolute http(s) URL without credentials; those belong into headers.",
+    { data: { field: "url" } },
+  );
+}

@@ -1,0 +1,155 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseEvents } from "../../test/parse-events.ts";
+import { partsText } from "./byte-parts.ts";
+import { createEventSplitter, type EventBytes } from "./event-splitter.ts";
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+function dataOf({ data, multiline, parts }: EventBytes): string | undefined {
+  return data ? partsText(parts, data.start, data.end) : multiline?.data;
+}
+
+/** Splits bytes at the given distances; the rest is the last chunk. */
+function cut(bytes: Uint8Array, sizes: number[]): Uint8Array[] {
+  const chunks: Uint8Array[] = [];
+  let start = 0;
+  for (const size of sizes) {
+    chunks.push(bytes.subarray(start, start + size));
+    start += size;
+  }
+  return [...chunks, bytes.subarray(start)];
+}
+
+const value = fc.string({ unit: fc.constantFrom("a", "ä", "😀", " ", ":", '"', "\u2028") });
+const line = fc.oneof(
+  value.map((text) => `data: ${text}`),
+  value.map((text) => `data:${text}`),
+  value.map((text) => `: ${text}`),
+  fc.constantFrom("data", "event: message", "event: other", "id: 7", "id:8", "retry: 12", "x: y"),
+);
+const stream = fc
+  .tuple(
+    fc.array(fc.array(line, { maxLength: 5 }), { maxLength: 5 }),
+    // One kind of line end throughout, or any mixture.
+    fc.oneof(
+      fc.constantFrom(["\n"], ["\r\n"], ["\r"]),
+      fc.array(fc.constantFrom("\n", "\r\n", "\r"), { minLength: 1, maxLength: 9 }),
+    ),
+    fc.constantFrom("", "\uFEFF"),
+  )
+  .map(([events, newlines, mark]) => {
+    const lines = events.flatMap((event) => [...event, ""]);
+    return mark + lines.map((text, n) => text + newlines[n % newlines.length]!).join("");
+  });
+
+const unify = (ends: string) => ends.replaceAll(/\r\n|\r/g, "\n");
+
+test("finds what a plain parser finds, at any chunk boundary, with any line ends", () => {
+  fc.assert(
+    fc.property(stream, fc.array(fc.nat(12)), (text, sizes) => {
+      const expected = parseEvents(text);
+      const splitter = createEventSplitter();
+      const events = cut(encode(text), sizes).flatMap((chunk) => splitter.push(chunk));
+      const withData = events
+        .map((event) => ({ type: event.type, data: dataOf(event) }))
+        .filter(({ data }) => data !== undefined);
+      expect(withData).toEqual(expected.events);
+      expect(splitter.lastEventId).toBe(expected.lastEventId);
+      expect(splitter.retryMs).toBe(expected.retryMs);
+      // Nothing is lost or added on the way, line ends aside.
+      const rest = splitter.finish();
+      const passedOn = [...events, ...(rest ? [rest] : [])].flatMap(({ parts }) => parts);
+      expect(unify(Buffer.concat(passedOn).toString())).toBe(unify(text));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+describe("resumption fields", () => {
+  test("counts an id only once its event is complete", () => {
+    const splitter = createEventSplitter();
+    splitter.push(encode("id: 1\ndata: a\n\nid: 2\ndata: b\n"));
+    expect(splitter.lastEventId).toBe("1");
+    splitter.push(encode("\n"));
+    expect(splitter.lastEventId).toBe("2");
+  });
+
+  test("does not count the id of an event that was cut off, also not later", () => {
+    const splitter = createEventSplitter();
+    splitter.push(encode("id: 1\ndata: a\n\nid: 2\nda"));
+    splitter.finish();
+    splitter.push(encode("data: b\n\n"));
+    expect(splitter.lastEventId).toBe("1");
+  });
+
+  test("counts the id of an event without data, and keeps it over events without id", () => {
+    const splitter = createEventSplitter();
+    splitter.push(encode("id: 1\nretry: 20\n\ndata: b\n\n"));
+    expect(splitter.lastEventId).toBe("1");
+    expect(splitter.retryMs).toBe(20);
+  });
+
+  test("forgets the position when the server resets it with an empty id", () => {
+    const splitter = createEventSplitter();
+    splitter.push(encode("id: 1\n\nid\ndata: b\n\n"));
+    expect(splitter.lastEventId).toBe("");
+  });
+
+  test("ignores ids with NUL and a retry that is no number", () => {
+    const splitter = createEventSplitter();
+    splitter.push(encode("id: 1\n\nid: a\0b\nretry: soon\n\n"));
+    expect(splitter.lastEventId).toBe("1");
+    expect(splitter.retryMs).toBeUndefined();
+  });
+});
+
+test("gives the unfinished event at the end as if it were complete", () => {
+  const splitter = createEventSplitter();
+  expect(splitter.push(encode('data: {"a":1}'))).toEqual([]);
+  const rest = splitter.finish();
+  expect(rest && dataOf(rest)).toBe('{"a":1}');
+  expect(splitter.finish()).toBeUndefined();
+});
+
+test("joins several data lines and keeps the other lines apart", () => {
+  const [event] = createEventSplitter().push(
+    encode("id: 1\r\ndata: a\r\ndata\r\n: c\r\ndata:b\r\n\r\n"),
+  );
+  expect(event?.data).toBeUndefined();
+  expect(event?.multiline).toEqual({ data: "a\n\nb", otherLines: ["id: 1", ": c"] });
+});
+
+describe("a CRLF cut in two", () => {
+  test("ends its line once, in the middle of an event", () => {
+    const splitter = createEventSplitter();
+    expect(splitter.push(encode("id: 1\r"))).toEqual([]);
+    const [event, ...others] = splitter.push(encode("\ndata: a\r\n\r\n"));
+    expect(event && dataOf(event)).toBe("a");
+    expect(others).toEqual([]);
+  });
+
+  test("hands the event on at its CR, as CRLF, and does not repeat the LF", () => {
+    const splitter = createEventSplitter();
+    const first = splitter.push(encode("data: a\r\n\r"));
+    const second = splitter.push(encode("\ndata: b\r\n\r\n"));
+    expect(first.map(dataOf)).toEqual(["a"]);
+    expect(second.map(dataOf)).toEqual(["b"]);
+    const passedOn = [...first, ...second].flatMap(({ parts }) => parts);
+    expect(Buffer.concat(passedOn).toString()).toBe("data: a\r\n\r\ndata: b\r\n\r\n");
+  });
+});
+
+test("reads an event of very many lines in very many chunks, each line once", () => {
+  const splitter = createEventSplitter();
+  const comment = encode(": ping\n");
+  for (let count = 0; count < 100_000; count += 1) splitter.push(comment);
+  const [event] = splitter.push(encode("data: a\n\n"));
+  expect(event && dataOf(event)).toBe("a");
+});
+
+test("does not take an event of a type that is too long to read for a message", () => {
+  const [event] = createEventSplitter().push(encode(`event: ${"x".repeat(5_000)}\ndata: a\n\n`));
+  expect(event?.type).not.toBe("");
+  expect(event?.type).not.toBe("message");
+});

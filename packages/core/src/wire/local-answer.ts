@@ -1,0 +1,34 @@
+import type { JsonRpcId } from "./json-rpc.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
+
+/** Answers that the session fetch gives in the server's place. */
+
+export function resultAnswer(id: JsonRpcId, result: object): Response {
+  return Response.json({ jsonrpc: "2.0", id, result });
+}
+
+/** What a server that knows no `server/discover` says, so that clients go on with `initialize`. */
+export function methodNotFoundAnswer(id: JsonRpcId): Response {
+  return Response.json({
+    jsonrpc: "2.0",
+    id,
+    error: { code: -32601, message: "Method not found" },
+  });
+}
+
+export function emptyAnswer(status: 202 | 204 | 405): Response {
+  return new Response(null, { status });
+}
+
+/** Connection closed: an implementation-defined JSON-RPC code that the official SDKs use alike. */
+const connectionClosed = -32000;
+
+/** An error in the form a client can only take for the answer to its request. */
+export function errorMessageText(id: JsonRpcId, error: McpSessionError, receipt: string): string {
+  const { code, message, data } = error;
+  return JSON.stringify({
+    jsonrpc: "2.0",
+    id,
+    error: { code: connectionClosed, message, data: { ...data, code, receipt } },
+  });
+}

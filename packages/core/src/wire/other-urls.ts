@@ -1,0 +1,41 @@
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { requestUrl } from "./outgoing-request.ts";
+import { isRedirect, redirectRefused } from "./server-endpoint.ts";
+
+/**
+ * Requests that are not for the connection's URL: OAuth discovery, registration and tokens. They
+ * never carry a session id.
+ *
+ * `@ai-sdk/mcp` takes any custom fetch for one that guards against foreign hosts and lifts its own
+ * check, so without the application's own base fetch requests to other origins are refused.
+ *
+ * @throws {McpSessionError} `FETCH_REQUIRED`, `REDIRECT_REFUSED`
+ */
+export function createFetchForOtherUrls({
+  origin,
+  fetch,
+  allowOtherOrigins,
+}: {
+  origin: string;
+  fetch: typeof globalThis.fetch;
+  allowOtherOrigins: boolean;
+}): typeof globalThis.fetch {
+  return async (input, init = {}) => {
+    const request = input instanceof Request ? input : undefined;
+    const headers = new Headers(init.headers ?? request?.headers);
+    headers.delete("mcp-session-id");
+    if (allowOtherOrigins) return fetch(input, { ...init, headers });
+    const url = requestUrl(input);
+    const method = init.method ?? request?.method ?? "GET";
+    if (url.origin !== origin) {
+      throw new McpSessionError(
+        "FETCH_REQUIRED",
+        `A request to ${url.origin} was refused: this connection's fetch only goes to ${origin}. Pass your own \`fetch\`, one that checks where requests go, to allow other origins (an authorization server, for example).`,
+        { data: { method, origin: url.origin } },
+      );
+    }
+    const response = await fetch(input, { ...init, headers, redirect: "manual" });
+    if (!isRedirect(response)) return response;
+    throw redirectRefused(method, url, response.status);
+  };
+}

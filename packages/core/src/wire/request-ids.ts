@@ -1,0 +1,104 @@
+import { randomToken } from "../base/random-token.ts";
+import { isRecord, type JsonRpcId, type JsonRpcMessage, type JsonRpcRequest } from "./json-rpc.ts";
+
+/** A client's request that has gone out under an id of ours and has no answer yet. */
+export interface PendingRequest {
+  /** The id it has on the wire. */
+  readonly wireId: string;
+  /** The client's request, under its own id. */
+  readonly request: JsonRpcRequest;
+  readonly progressToken: JsonRpcId | undefined;
+}
+
+/**
+ * Gives the requests of one session fetch ids that no other process on the session uses, and
+ * gives answers their client's ids back.
+ *
+ * Every client numbers its requests from 0, and servers route answers by id, so that two
+ * processes on one session get each other's results or hang. The ids of the client's requests
+ * and its progress tokens are replaced; those of the server's own requests are left alone.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic#requests (ids MUST NOT repeat within a session)
+ */
+export interface RequestIds {
+  /** What all ids of this fetch start with; empty until the first request. */
+  readonly prefix: string;
+  /** Registers a client's request and returns it as it goes on the wire. */
+  send(request: JsonRpcRequest): { pending: PendingRequest; message: JsonRpcRequest };
+  /** The request with this id on the wire, if it waits for its answer. */
+  find(wireId: unknown): PendingRequest | undefined;
+  /** The one request that waits under this id of a client; `undefined` when two clients use it. */
+  findByClientId(id: unknown): PendingRequest | undefined;
+  /** The request was answered, or will never be. */
+  settle(pending: PendingRequest): void;
+  /** A fresh id for a request of the fetch's own. */
+  next(): string;
+}
+
+export function createRequestIds(): RequestIds {
+  // Made with the first request: some edge runtimes have no randomness before that.
+  let prefix = "";
+  let count = 0;
+  const pendingByWireId = new Map<string, PendingRequest>();
+
+  const next = () => {
+    prefix ||= `${randomToken()}.`;
+    count += 1;
+    return prefix + count;
+  };
+
+  return {
+    get prefix() {
+      return prefix;
+    },
+    next,
+    send(request) {
+      const wireId = next();
+      const meta = request.params?.["_meta"];
+      const progressToken = isRecord(meta) ? meta["progressToken"] : undefined;
+      const tracksProgress = typeof progressToken === "string" || typeof progressToken === "number";
+      const pending: PendingRequest = {
+        wireId,
+        request,
+        progressToken: tracksProgress ? progressToken : undefined,
+      };
+      pendingByWireId.set(wireId, pending);
+      const message = tracksProgress
+        ? {
+            ...request,
+            id: wireId,
+            params: { ...request.params, _meta: { ...(meta as object), progressToken: wireId } },
+          }
+        : { ...request, id: wireId };
+      return { pending, message };
+    },
+    find: (wireId) => (typeof wireId === "string" ? pendingByWireId.get(wireId) : undefined),
+    findByClientId(id) {
+      const matches = [...pendingByWireId.values()].filter((entry) => entry.request.id === id);
+      return matches.length === 1 ? matches[0] : undefined;
+    },
+    settle(pending) {
+      pendingByWireId.delete(pending.wireId);
+    },
+  };
+}
+
+/**
+ * Puts the client's ids back into a message from the server.
+ *
+ * @returns the message for the client, or `undefined` when nothing in it is ours
+ */
+export function restoreMessage(
+  message: JsonRpcMessage,
+  ids: Pick<RequestIds, "find">,
+): JsonRpcMessage | undefined {
+  if (!("method" in message)) {
+    const pending = ids.find(message.id);
+    return pending && { ...message, id: pending.request.id };
+  }
+  if (message.method !== "notifications/progress") return undefined;
+  const progressToken = ids.find(message.params?.["progressToken"])?.progressToken;
+  return progressToken === undefined
+    ? undefined
+    : { ...message, params: { ...message.params, progressToken } };
+}

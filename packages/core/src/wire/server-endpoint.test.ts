@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { startHttpServer } from "../../test/http-server.ts";
+import { sendText, startMcpServer } from "../../test/mcp-server.ts";
+import { saveSession, startStep } from "../../test/step.ts";
+import { createSendToEndpoint } from "./server-endpoint.ts";
+
+const statuses = [301, 302, 303, 307, 308];
+const call = {
+  jsonrpc: "2.0",
+  id: 0,
+  method: "tools/call",
+  params: { name: "echo", arguments: { a: 1 } },
+};
+
+describe.each(["refuse", "same-origin"] as const)("with redirect: %j", (redirect) => {
+  test.each(statuses)(
+    "a %i to another origin is refused and never carries the id there",
+    async (status) => {
+      const other = await startHttpServer((_, response) => sendText(response, 200, "stolen"));
+      const server = await startMcpServer();
+      const { client, fetch } = startStep(server, {
+        snapshot: await saveSession(server),
+        redirect,
+      });
+      server.use(
+        (_, response) => void response.writeHead(status, { location: other.origin }).end(),
+      );
+      const refused = { code: "REDIRECT_REFUSED", data: { origin: server.origin, status } };
+      await expect(client.post(call)).rejects.toMatchObject(refused);
+      await expect(fetch(server.url, { headers: { "last-event-id": "1" } })).rejects.toMatchObject(
+        refused,
+      );
+      expect(server.requests).toHaveLength(2);
+      expect(other.requests).toEqual([]);
+    },
+  );
+});
+
+test.each(statuses)("a %i within the origin is refused without the opt-in", async (status) => {
+  const server = await startMcpServer();
+  const { client } = startStep(server, { snapshot: await saveSession(server) });
+  server.use((_, response) => void response.writeHead(status, { location: "/new" }).end());
+  await expect(client.post(call)).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+  expect(server.log).toEqual(["POST tools/call"]);
+});
+
+describe("within the origin, with the opt-in", () => {
+  test.each([307, 308])("a %i is followed with method, body and id", async (status) => {
+    const server = await startMcpServer();
+    const snapshot = await saveSession(server);
+    const { client } = startStep(server, { snapshot, redirect: "same-origin" });
+    server.use(({ path }, response, next) => {
+      if (path !== "/mcp") return next();
+      response.writeHead(status, { location: "/new" }).end();
+    });
+    expect(await client.request("tools/call", call.params)).toMatchObject({
+      result: { content: [{ text: '{"a":1}' }] },
+    });
+    expect(server.requests.map(({ path }) => path)).toEqual(["/mcp", "/new"]);
+    expect(server.requests[1]).toMatchObject({
+      method: "POST",
+      headers: { "mcp-session-id": snapshot.sessionId },
+      message: { params: call.params },
+    });
+  });
+
+  test.each([301, 302, 303])("a %i to a POST is refused: it would become a GET", async (status) => {
+    const server = await startMcpServer();
+    const snapshot = await saveSession(server);
+    const { client } = startStep(server, { snapshot, redirect: "same-origin" });
+    server.use((_, response) => void response.writeHead(status, { location: "/new" }).end());
+    await expect(client.post(call)).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test("an endless chain and a missing target are refused", async () => {
+    const server = await startHttpServer(({ path }, response) => {
+      response.writeHead(307, path === "/loop" ? { location: "/loop" } : {}).end();
+    });
+    const send = (path: string) =>
+      createSendToEndpoint({ url: new URL(path, server.origin), fetch, redirect: "same-origin" })({
+        method: "GET",
+        headers: new Headers(),
+      });
+    await expect(send("/loop")).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+    expect(server.requests).toHaveLength(6);
+    await expect(send("/nowhere")).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+  });
+});
+
+test("refuses a redirect during the handshake, too", async () => {
+  const other = await startHttpServer((_, response) => sendText(response, 200, ""));
+  const server = await startMcpServer((_, response) => {
+    response.writeHead(307, { location: other.origin }).end();
+  });
+  const { client, slot } = startStep(server);
+  await expect(client.handshake()).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+  expect(other.requests).toEqual([]);
+  expect(slot.snapshot).toBeUndefined();
+});
+
+test("asks the runtime not to follow, whatever the client asked for", async () => {
+  const seen: unknown[] = [];
+  const { client } = startStep(
+    { url: "http://127.0.0.1/mcp" },
+    {
+      fetch: async (_, init) => {
+        seen.push(init?.redirect);
+        return Response.error();
+      },
+    },
+  );
+  await client.post(call, { redirect: "follow" }).catch(() => undefined);
+  expect(seen).toEqual(["manual"]);
+});

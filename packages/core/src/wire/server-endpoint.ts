@@ -1,0 +1,76 @@
+import { McpSessionError } from "../base/mcp-session-error.ts";
+
+interface EndpointRequest {
+  readonly method: "GET" | "POST" | "DELETE" | (string & {});
+  readonly headers: Headers;
+  readonly body?: BodyInit | null | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly init?: RequestInit;
+}
+
+/** Sends a request to the connection's one URL. */
+export type SendToEndpoint = (request: EndpointRequest) => Promise<Response>;
+
+const maxRedirects = 5;
+
+/**
+ * Sends to `url` and refuses redirects: `fetch` would take `Mcp-Session-Id` along to another
+ * origin. (`redirect: "error"` throws on some edge runtimes before it sends anything.)
+ *
+ * @param options.redirect whether redirects within the origin are followed; only 307 and 308,
+ *   which keep method and body, unless the request is a GET
+ * @throws {McpSessionError} `REDIRECT_REFUSED`
+ */
+export function createSendToEndpoint({
+  url,
+  fetch,
+  redirect,
+}: {
+  url: URL;
+  fetch: typeof globalThis.fetch;
+  redirect: "refuse" | "same-origin";
+}): SendToEndpoint {
+  return async ({ method, headers, body, signal, init }) => {
+    let target = url;
+    for (let redirects = 0; ; redirects += 1) {
+      const response = await fetch(target.href, {
+        ...init,
+        method,
+        headers,
+        redirect: "manual",
+        ...(body === undefined ? {} : { body }),
+        ...(signal === undefined ? {} : { signal }),
+      });
+      if (!isRedirect(response)) return response;
+      await response.body?.cancel();
+      const next = redirectTarget(response, target);
+      const keepsMethod = method === "GET" || response.status === 307 || response.status === 308;
+      if (
+        redirect !== "same-origin" ||
+        redirects === maxRedirects ||
+        !keepsMethod ||
+        next?.origin !== url.origin
+      ) {
+        throw redirectRefused(method, url, response.status);
+      }
+      target = next;
+    }
+  };
+}
+
+export function isRedirect(response: Response): boolean {
+  return response.type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(response.status);
+}
+
+function redirectTarget(response: Response, base: URL): URL | undefined {
+  const location = response.headers.get("location");
+  return location !== null && URL.canParse(location, base) ? new URL(location, base) : undefined;
+}
+
+export function redirectRefused(method: string, url: URL, status: number): McpSessionError {
+  return new McpSessionError(
+    "REDIRECT_REFUSED",
+    `${method} ${url.origin} was answered with a redirect, which is not followed because it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
+    { data: { method, origin: url.origin, status } },
+  );
+}
