@@ -30,7 +30,12 @@ export type {
   SweepAuthorization,
   SweptSession,
 } from "./durable/sessions-admin.ts";
-export type { EndedSession, SessionPage, SessionStatus, StoredSession } from "./slots/stored-session.ts";
+export type {
+  EndedSession,
+  SessionPage,
+  SessionStatus,
+  StoredSession,
+} from "./slots/stored-session.ts";
 export {
   type ConnectionProvider,
   type ConnectionProviderOptions,
@@ -43,7 +48,7 @@ export type {
   NamedSession,
   NamedSessionConnection,
   NamedSessions,
-} from "./registry/named-sessions.ts";
+} from "./registry/connection-registry.ts";
 export type { ConnectionRegistry, RunOptions } from "./registry/connection-registry.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
 export type { ReadyOptions } from "./registry/wait-until-ready.ts";
@@ -55,25 +60,16 @@ export {
 export type { ConnectionMode } from "./registry/run-scope.ts";
 export { withConnections, type WithConnectionsOptions } from "./runs/with-connections.ts";
 export type { ConnectionToolSet } from "./tools/connection-tool-set.ts";
-export type { ConnectionToken, McpClientConnectionOptions } from "./connection/client-connection-options.ts";
+export type {
+  ConnectionToken,
+  McpClientConnectionOptions,
+} from "./connection/client-connection-options.ts";
 export type { ConnectionContext, ConnectionToolSchemas } from "./connection/connection-options.ts";
-export { defineMcpClientConnection, type McpClientConnection } from "./connection/define-connection.ts";
+export {
+  defineMcpClientConnection,
+  type McpClientConnection,
+} from "./connection/define-connection.ts";
 export type { ConnectionStart, StatefulSessionOptions } from "./connection/session-options.ts";
-export {
-  encryptStore,
-  type EncryptStoreOptions,
-  type UnreadableValueReason,
-} from "./sealing/encrypted-store.ts";
-export {
-  sealState,
-  type SealStateOptions,
-  type SealStateResult,
-  type SealedStateOptions,
-  unsealState,
-  type UnsealStateReason,
-  type UnsealStateResult,
-} from "./sealing/sealed-state.ts";
-export type { SealingKey, SealingKeys } from "./sealing/sealing-keys.ts";
 export { toolMayRunTwice } from "./connection/may-run-twice.ts";
 export type { McpConnection } from "./connection/mcp-connection.ts";
 export type { TerminateConnectionResult } from "./state/end-connections.ts";

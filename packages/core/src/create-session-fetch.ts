@@ -1,10 +1,12 @@
 import { bufferAnswer, toResponse } from "./session/buffered-answer.ts";
 import { createClientHandshake } from "./handshake/client-handshake.ts";
+import { maxTimerMs } from "./base/bounded-wait.ts";
 import { parseEndpointUrl } from "./wire/endpoint-url.ts";
 import { createExchange } from "./exchange/exchange.ts";
 import { createHandshake } from "./handshake/handshake.ts";
 import { createInboundStream } from "./answer/inbound-stream.ts";
-import { isRecord, isRequest, type JsonRpcMessage, parseMessage } from "./wire/json-rpc.ts";
+import { isRecord } from "./base/json-values.ts";
+import { isRequest, type JsonRpcMessage, parseMessage } from "./wire/json-rpc.ts";
 import { emptyAnswer, resultAnswer } from "./wire/local-answer.ts";
 import { McpSessionError } from "./base/mcp-session-error.ts";
 import { createFetchForOtherUrls } from "./wire/other-urls.ts";
@@ -15,12 +17,12 @@ import { createNotify } from "./answer/notify.ts";
 import { createRequestIds } from "./wire/request-ids.ts";
 import { createServerRequests, type ServerRequests } from "./answer/server-requests.ts";
 import { createSendToEndpoint } from "./wire/server-endpoint.ts";
-import { createEmit, type EmitSessionEvent } from "./session/session-event.ts";
+import { guarded } from "./base/observe.ts";
+import type { EmitSessionEvent } from "./session/session-event.ts";
 import type { SessionFetchOptions } from "./session-fetch-options.ts";
 import { headersForClient, headersForSession } from "./session/session-headers.ts";
+import { type LiveSession, sameSession } from "./session/live-session.ts";
 import {
-  type LiveSession,
-  sameSession,
   saveSnapshot,
   type SessionSlot,
   slotState,
@@ -64,7 +66,7 @@ interface Pipeline {
 function createPipeline(options: SessionFetchOptions, questions?: ServerRequests): Pipeline {
   const url = parseEndpointUrl(options.url);
   const now = options.now ?? Date.now;
-  const emit = createEmit(options.onEvent);
+  const emit = guarded(options.onEvent);
   const state = slotState(options.slot);
   const baseFetch: typeof globalThis.fetch = (input, init) =>
     (options.fetch ?? globalThis.fetch)(input, init);
@@ -248,9 +250,6 @@ function isOfStatelessEra(message: JsonRpcMessage): boolean {
   const meta = "params" in message ? message.params?.["_meta"] : undefined;
   return isRecord(meta) && Object.hasOwn(meta, "io.modelcontextprotocol/protocolVersion");
 }
-
-/** Timers end at once for what is longer, `Infinity` included. */
-const maxTimerMs = 2_147_483_647;
 
 function timerMs(ms: number | undefined, otherwise: number): number {
   return Math.min(ms ?? otherwise, maxTimerMs);

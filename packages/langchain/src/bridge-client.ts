@@ -1,4 +1,4 @@
-import type { RegistryConnection } from "@durable-mcp/ai-sdk/registry-hooks";
+import type { LiveConnection } from "@durable-mcp/ai-sdk/internal";
 import {
   CallToolResultSchema,
   ListToolsResultSchema,
@@ -10,7 +10,7 @@ import type { ToolClient } from "./tool-client.ts";
  * The connection's own client in the form of an SDK client, for what has no fetch to put one on.
  * It reports no progress.
  */
-export function bridgeClient(connection: RegistryConnection): ToolClient {
+export function bridgeClient(connection: LiveConnection): ToolClient {
   return {
     async listTools(params, options) {
       const client = await connection.client();

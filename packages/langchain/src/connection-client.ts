@@ -1,25 +1,25 @@
-import type { McpClientConnection, RegistryConnection } from "@durable-mcp/ai-sdk/registry-hooks";
+import type { McpClientConnection, LiveConnection } from "@durable-mcp/ai-sdk/internal";
 import { bridgeClient } from "./bridge-client.ts";
 import { isOldServer, openSdkClient } from "./sdk-client.ts";
 import type { ToolClient } from "./tool-client.ts";
 
 /** `undefined` for a server that only knows the old HTTP+SSE transport. */
-const sdkClients = new WeakMap<RegistryConnection, Promise<ToolClient | undefined>>();
+const sdkClients = new WeakMap<LiveConnection, Promise<ToolClient | undefined>>();
 
 /**
  * The client of a connection: one for all tools that are ever loaded from it, connected on first
  * use and closed with the connection, which a pool may keep. A failure is not kept.
  */
-export async function connectionClient(connection: RegistryConnection): Promise<ToolClient> {
+export async function connectionClient(connection: LiveConnection): Promise<ToolClient> {
   const definition = sdkDefinition(connection);
   if (definition === undefined) return bridgeClient(connection);
-  const open = (kept: RegistryConnection) => sdkClient(kept, definition);
+  const open = (kept: LiveConnection) => sdkClient(kept, definition);
   const client = await (connection.withKept?.(open) ?? open(connection));
   return client ?? bridgeClient(connection);
 }
 
 function sdkClient(
-  connection: RegistryConnection,
+  connection: LiveConnection,
   definition: McpClientConnection,
 ): Promise<ToolClient | undefined> {
   const found = sdkClients.get(connection);
@@ -38,7 +38,7 @@ function sdkClient(
  * The definition, when an SDK client can do all it asks for. Over stdio there is no fetch; OAuth
  * and elicitation are defined for the connection's own client.
  */
-function sdkDefinition(connection: RegistryConnection): McpClientConnection | undefined {
+function sdkDefinition(connection: LiveConnection): McpClientConnection | undefined {
   if (connection.session === "process") return undefined;
   const definition = connection.definition as McpClientConnection;
   const { authProvider, onElicitation } = definition.options;

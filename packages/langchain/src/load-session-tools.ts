@@ -1,5 +1,5 @@
 import { type ConnectionRegistry, currentConnections } from "@durable-mcp/ai-sdk";
-import { hooksOf, type RegistryConnection, toolName } from "@durable-mcp/ai-sdk/registry-hooks";
+import { registryInternalsOf, type LiveConnection, toolName } from "@durable-mcp/ai-sdk/internal";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { loadMcpTools, type LoadMcpToolsOptions } from "@langchain/mcp-adapters";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -53,7 +53,7 @@ export async function loadSessionTools(
     ...options
   }: SessionToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
-  const { find, collect } = hooksOf(registry);
+  const { find, collect } = registryInternalsOf(registry);
   const listings = await collect(
     names,
     async (connection) => ({ connection, offered: await offeredTools(connection) }),
@@ -71,8 +71,8 @@ async function loadTools({
   offered,
   options,
 }: {
-  connection: RegistryConnection;
-  use: () => RegistryConnection;
+  connection: LiveConnection;
+  use: () => LiveConnection;
   offered: readonly Tool[];
   options: LoadMcpToolsOptions;
 }): Promise<DynamicStructuredTool[]> {

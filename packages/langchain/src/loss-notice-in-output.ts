@@ -1,4 +1,4 @@
-import type { LossNotice } from "@durable-mcp/ai-sdk/registry-hooks";
+import type { LossNotice } from "@durable-mcp/ai-sdk/internal";
 
 /** What a tool of the adapter gives: what the model sees, and what code sees. */
 export type ToolOutput = [content: unknown, artifacts: { type: string; data?: unknown }[]];

@@ -1,13 +1,13 @@
-import type { RegistryConnection } from "@durable-mcp/ai-sdk/registry-hooks";
+import type { LiveConnection } from "@durable-mcp/ai-sdk/internal";
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
 import type { ToolClient } from "./tool-client.ts";
 
 /** Listings under way: whoever asks meanwhile waits for the same one. */
-const listings = new WeakMap<RegistryConnection, Promise<Tool[]>>();
+const listings = new WeakMap<LiveConnection, Promise<Tool[]>>();
 
 /** The tools that a connection offers, under the server's names. */
-export async function offeredTools(connection: RegistryConnection): Promise<Tool[]> {
+export async function offeredTools(connection: LiveConnection): Promise<Tool[]> {
   const listed = await listOnce(connection);
   const { tools: filter, schemas } = connection.definition.options;
   return listed.filter(({ name }) => {
@@ -17,7 +17,7 @@ export async function offeredTools(connection: RegistryConnection): Promise<Tool
   });
 }
 
-function listOnce(connection: RegistryConnection): Promise<Tool[]> {
+function listOnce(connection: LiveConnection): Promise<Tool[]> {
   const found = listings.get(connection);
   if (found !== undefined) return found;
   const list = async () => await listAll(await connectionClient(connection), connection);
@@ -30,7 +30,7 @@ function listOnce(connection: RegistryConnection): Promise<Tool[]> {
 
 async function listAll(
   client: ToolClient,
-  { abortSignal, connectMs }: RegistryConnection,
+  { abortSignal, connectMs }: LiveConnection,
 ): Promise<Tool[]> {
   const options = { signal: abortSignal, timeout: connectMs };
   const tools: Tool[] = [];

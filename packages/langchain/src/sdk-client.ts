@@ -1,9 +1,9 @@
+import { within } from "@durable-mcp/core/internal";
 import {
   connectionUnavailable,
   type McpClientConnection,
-  type RegistryConnection,
-  within,
-} from "@durable-mcp/ai-sdk/registry-hooks";
+  type LiveConnection,
+} from "@durable-mcp/ai-sdk/internal";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import {
   StreamableHTTPClientTransport,
@@ -23,7 +23,7 @@ const closeTimeoutMs = 2_000;
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, or the code that says why
  */
 export async function openSdkClient(
-  connection: RegistryConnection,
+  connection: LiveConnection,
   { options: { url, capabilities = {} } }: McpClientConnection,
   onClose: () => void,
 ): Promise<ToolClient> {

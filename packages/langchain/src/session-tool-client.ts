@@ -1,18 +1,18 @@
+import { abortable, maxTimerMs } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/ai-sdk";
 import {
   type Execute,
   isToolError,
-  type RegistryConnection,
-  untilAborted,
+  type LiveConnection,
   withCallOptions,
-} from "@durable-mcp/ai-sdk/registry-hooks";
+} from "@durable-mcp/ai-sdk/internal";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
 import type { ToolClient } from "./tool-client.ts";
 import { ToolException } from "./tool-exception.ts";
 
 /** The longest that a timer can be set to, in milliseconds. */
-const noTimeoutMs = 2_147_483_647;
+const noTimeoutMs = maxTimerMs;
 
 /**
  * The client that the adapter's tools of a connection talk to: it offers what the connection offers
@@ -21,7 +21,7 @@ const noTimeoutMs = 2_147_483_647;
  * @param connection the connection; throws when it can no longer be used
  */
 export function sessionToolClient(
-  connection: () => RegistryConnection,
+  connection: () => LiveConnection,
   offered: readonly Tool[],
 ): ToolClient {
   return {
@@ -48,7 +48,7 @@ export function sessionToolClient(
 type CallParameters = Parameters<ToolClient["callTool"]>;
 
 async function callTool(
-  connection: RegistryConnection,
+  connection: LiveConnection,
   tool: { readonly name: string; readonly annotations?: unknown },
   params: CallParameters[0],
   resultSchema: CallParameters[1],
@@ -56,7 +56,7 @@ async function callTool(
 ): ReturnType<ToolClient["callTool"]> {
   const { name, origin, definition, restoreError, lossNotices, trace } = connection;
   const attempt = async (signal: AbortSignal | undefined) => {
-    const client = await untilAborted(connectionClient(connection), signal);
+    const client = await abortable(connectionClient(connection), signal);
     return await client.callTool(params, resultSchema, {
       // The SDK would end every call after a minute. How long one may take is the connection's to say.
       timeout: noTimeoutMs,

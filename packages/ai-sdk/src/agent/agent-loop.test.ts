@@ -1,7 +1,12 @@
 import { type ModelMessage, ToolLoopAgent, type ToolSet } from "ai";
 import { describe, expect, test } from "vitest";
 import { sendJson } from "../../test/http-server.ts";
-import { answer, type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import {
+  answer,
+  type NotebookServer,
+  on,
+  startNotebookServer,
+} from "../../test/notebook-server.ts";
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
 import { startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";

@@ -11,7 +11,10 @@ import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { createConnectionProvider } from "../provider/connection-provider.ts";
 import type { createDurableSessions } from "../durable/create-durable-sessions.ts";
-import { defineMcpClientConnection, type McpClientConnection } from "../connection/define-connection.ts";
+import {
+  defineMcpClientConnection,
+  type McpClientConnection,
+} from "../connection/define-connection.ts";
 import { createDurableAgent, type DurableAgentSession } from "./durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";
 

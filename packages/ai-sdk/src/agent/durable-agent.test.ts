@@ -18,7 +18,7 @@ import {
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
 import { alice, bob } from "../../test/step.ts";
 import { createDurableAgent } from "./durable-agent.ts";
-import { encryptStore } from "../sealing/encrypted-store.ts";
+import { encryptStore } from "@durable-mcp/core/sealing";
 
 const list = { tool: "notes__list_notes" };
 const prompt = "Keep my notes.";

@@ -1,6 +1,6 @@
+import { within } from "@durable-mcp/core/internal";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { RegistryConnection } from "../http/http-connection.ts";
-import { within } from "../base/within.ts";
+import type { LiveConnection } from "./live-connection.ts";
 
 /** How long to wait for the clients of one connection, in milliseconds. */
 const closeTimeoutMs = 5_000;
@@ -10,7 +10,7 @@ const closeTimeoutMs = 5_000;
  * rejects: what could not be closed is an event.
  */
 export async function closeConnection(
-  connection: RegistryConnection,
+  connection: LiveConnection,
   emit: (event: ConnectionEvent) => void,
 ): Promise<void> {
   const { name } = connection;

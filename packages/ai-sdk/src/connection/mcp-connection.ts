@@ -1,6 +1,6 @@
 import type { ConnectionToolSchemas } from "./connection-options.ts";
 import type { McpClientConnection } from "./define-connection.ts";
-import type { McpStdioConnection } from "../stdio/define-stdio-connection.ts";
+import type { McpStdioConnection } from "./stdio-connection-options.ts";
 
 /** A declared MCP server of any kind. */
 export type McpConnection<

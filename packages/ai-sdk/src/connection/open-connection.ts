@@ -1,7 +1,7 @@
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionContext } from "./connection-options.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
-import type { RegistryConnection } from "../http/http-connection.ts";
+import type { LiveConnection } from "./live-connection.ts";
 
 /**
  * Where a definition keeps how it is opened, so that the registry need not know, or load, what
@@ -18,4 +18,4 @@ export type OpenConnection = (step: {
   readonly isActive: () => boolean;
   readonly emit: (event: ConnectionEvent) => void;
   readonly telemetry: ConnectionTelemetry | undefined;
-}) => RegistryConnection;
+}) => LiveConnection;

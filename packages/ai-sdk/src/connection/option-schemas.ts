@@ -1,3 +1,4 @@
+import { isRecord, maxTimerMs } from "@durable-mcp/core/internal";
 import * as z from "zod/mini";
 
 // What the schemas of the definitions are made of.
@@ -6,15 +7,12 @@ export const isFunction = (value: unknown): boolean => typeof value === "functio
 export const positive = z.number().check(z.positive("must be a positive number of milliseconds"));
 export const timeout = positive.check(
   z.int("must be a whole number of milliseconds"),
-  z.maximum(2_147_483_647, "must be at most 2147483647 milliseconds"),
+  z.maximum(maxTimerMs, `must be at most ${maxTimerMs} milliseconds`),
 );
 export const text = z.string().check(z.minLength(1, "must not be empty"));
 export const names = z.array(text);
 export const someFunction = z.custom(isFunction, "must be a function");
-const someObject = z.custom(
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
-  "must be an object",
-);
+const someObject = z.custom(isRecord, "must be an object");
 
 /** The fields of `ConnectionOptions`. */
 export const connectionFields = {

@@ -1,14 +1,14 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { closeConnection } from "./close-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { RegistryConnection } from "../http/http-connection.ts";
+import type { LiveConnection } from "./live-connection.ts";
 
 /** A connection behind which another can be put while runs and tools hold it. */
-export interface ReplaceableConnection extends RegistryConnection {
+export interface ReplaceableConnection extends LiveConnection {
   /** Closes the one behind it. Until there is another, nothing can be done with it. */
   clear(): Promise<void>;
   /** Puts another one behind it. */
-  fill(next: RegistryConnection): void;
+  fill(next: LiveConnection): void;
 }
 
 /**
@@ -19,14 +19,14 @@ export function createReplaceableConnection({
   why,
   emit,
 }: {
-  first: RegistryConnection;
+  first: LiveConnection;
   why: string;
   emit: (event: ConnectionEvent) => void;
 }): ReplaceableConnection {
   const { name, definition, origin, session, connectMs, abortSignal, trace } = first;
-  let current: RegistryConnection | undefined = first;
+  let current: LiveConnection | undefined = first;
   let last = first;
-  const inUse = (): RegistryConnection => {
+  const inUse = (): LiveConnection => {
     if (current !== undefined) return current;
     throw new McpSessionError("CONNECTION_UNAVAILABLE", `Connection ${name}: ${why}`, {
       data: { connection: name, origin },
@@ -41,7 +41,7 @@ export function createReplaceableConnection({
     abortSignal,
     createFetch() {
       inUse();
-      let own: { of: RegistryConnection; fetch: typeof globalThis.fetch } | undefined;
+      let own: { of: LiveConnection; fetch: typeof globalThis.fetch } | undefined;
       // For one client: of each connection behind it one fetch.
       return async (input, init) => {
         const connection = inUse();

@@ -1,3 +1,4 @@
+import { checkMs, guarded, invalidOption } from "@durable-mcp/core/internal";
 import { McpSessionError, type Principal, type StoredRecord } from "@durable-mcp/core";
 import { clientConnections, type McpConnection } from "../connection/mcp-connection.ts";
 import { describeRecord } from "./describe-record.ts";
@@ -57,13 +58,7 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
     internalsOf<CONNECTIONS>(provider);
   const namespace = createNamespace();
   const agent = share ? null : (ownAgent ?? "default");
-  const emit = (event: DurableSessionEvent) => {
-    try {
-      onEvent(event);
-    } catch {
-      // An observer that throws must not change what happens to the session.
-    }
-  };
+  const emit = guarded(onEvent);
 
   /** The records of an agent session that a principal has. */
   const recordsOf = async (
@@ -239,18 +234,11 @@ function checkOptions({
   share: boolean;
   touchIntervalMs: number;
 }): void {
-  if (agent === "") throw invalid("agent", "must be a non-empty string");
+  if (agent === "") throw invalidOption("agent", "must be a non-empty string");
   if (agent !== undefined && share) {
-    throw invalid("agent", "cannot be combined with share: shared sessions are of no agent");
+    throw invalidOption("agent", "cannot be combined with share: shared sessions are of no agent");
   }
-  const isTime = Number.isInteger(touchIntervalMs) && touchIntervalMs > 0;
-  if (!isTime || touchIntervalMs > 2_147_483_647) {
-    throw invalid("touchIntervalMs", "must be a whole number of milliseconds, 1 to 2147483647");
-  }
-}
-
-function invalid(field: string, fix: string): McpSessionError {
-  return new McpSessionError("CONNECTION_INVALID", `${field} ${fix}.`, { data: { field } });
+  checkMs(touchIntervalMs, "touchIntervalMs");
 }
 
 function checkDeclared(declared: object, connection: string): void {

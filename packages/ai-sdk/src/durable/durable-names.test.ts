@@ -1,3 +1,4 @@
+import { encryptStore } from "@durable-mcp/core/sealing";
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
@@ -5,12 +6,7 @@ import { createHeldStore } from "../../test/held-store.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
 import { alice, bob } from "../../test/step.ts";
-import {
-  type ConnectionEvent,
-  createConnectionProvider,
-  createDurableSessions,
-  encryptStore,
-} from "../index.ts";
+import { type ConnectionEvent, createConnectionProvider, createDurableSessions } from "../index.ts";
 
 vi.setConfig({ testTimeout: 20_000 });
 

@@ -6,7 +6,12 @@ import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import type { SessionLease } from "./session-lease.ts";
 import type { DurableSessionsAdmin } from "./sessions-admin.ts";
-import type { EndedSession, SessionPage, SessionStatus, StoredSession } from "../slots/stored-session.ts";
+import type {
+  EndedSession,
+  SessionPage,
+  SessionStatus,
+  StoredSession,
+} from "../slots/stored-session.ts";
 
 type Connections = Record<string, McpConnection>;
 

@@ -1,3 +1,4 @@
+import { isTimerMs } from "@durable-mcp/core/internal";
 import {
   type JsonValue,
   McpSessionError,
@@ -7,7 +8,6 @@ import {
   type SessionSnapshot,
   type SessionSnapshotOfSession,
 } from "@durable-mcp/core";
-import { isIdleTimeout } from "../slots/idle-timeout.ts";
 import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/slot-name.ts";
 
 /** What is stored for one connection of an agent session. */
@@ -73,7 +73,7 @@ export function parseRecord(value: unknown): SessionRecord | undefined {
     const fields = value as Record<string, unknown>;
     const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs } = fields;
     if (version !== 1 || !Number.isFinite(startedAt) || !Number.isFinite(savedAt)) return undefined;
-    if (idleTimeoutMs !== undefined && !isIdleTimeout(idleTimeoutMs)) return undefined;
+    if (idleTimeoutMs !== undefined && !isTimerMs(idleTimeoutMs)) return undefined;
     const record: SessionRecord = {
       version: 1,
       snapshot: parseSessionSnapshot(snapshot),

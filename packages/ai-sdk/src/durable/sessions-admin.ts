@@ -4,7 +4,10 @@ import {
   type SessionStore,
   type StoredRecord,
 } from "@durable-mcp/core";
-import { defineMcpClientConnection, type McpClientConnection } from "../connection/define-connection.ts";
+import {
+  defineMcpClientConnection,
+  type McpClientConnection,
+} from "../connection/define-connection.ts";
 import { describeRecord } from "./describe-record.ts";
 import { endRecord } from "./end-record.ts";
 import { inParallel } from "../base/in-parallel.ts";

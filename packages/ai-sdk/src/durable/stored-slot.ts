@@ -1,3 +1,4 @@
+import { sameJson } from "@durable-mcp/core/internal";
 import {
   createSessionSlot,
   McpSessionError,
@@ -8,10 +9,10 @@ import {
   type StoredValue,
 } from "@durable-mcp/core";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
-import type { EndingOutcome } from "../http/end-mcp-session.ts";
-import type { StepSlot } from "../provider/provider-internals.ts";
+import type { EndingOutcome } from "../slots/stored-session.ts";
+import type { StepSlot } from "../slots/step-slot.ts";
 import { parseRecord, recordValue, type SessionRecord } from "./session-record.ts";
-import { sameJson, whatToWrite } from "./what-to-write.ts";
+import { whatToWrite } from "./what-to-write.ts";
 
 /** A step's slot of one connection, and its record in the store. */
 export interface StoredSlot extends StepSlot {

@@ -1,3 +1,4 @@
+import { detach } from "@durable-mcp/core/internal";
 import type { Principal, SessionStore } from "@durable-mcp/core";
 import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
@@ -5,7 +6,7 @@ import { endMcpSession } from "../http/end-mcp-session.ts";
 import { createNamedInStore, type OpenedSlots } from "./named-in-store.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { recordKey, recordOwner } from "./session-record.ts";
-import { registryDisposed } from "../registry/registry-disposed.ts";
+import { registryDisposed } from "../errors/connection-error.ts";
 import type { RunPool } from "../pool/session-pool.ts";
 import type { SlotName } from "../slots/slot-name.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
@@ -103,7 +104,7 @@ export async function loadStepSlots({
     if (slots.size === 0 || timer !== undefined || isClosed) return;
     timer = setInterval(touchAll, touchIntervalMs);
     // In Node a lease that is forgotten is not to keep the process; elsewhere it is a number.
-    (timer as { unref?: () => void }).unref?.();
+    detach(timer);
   };
   keepUsed();
 

@@ -1,3 +1,4 @@
+import { sameJson } from "@durable-mcp/core/internal";
 import type { SessionSnapshot, SessionSnapshotOfSession } from "@durable-mcp/core";
 
 /**
@@ -46,8 +47,4 @@ function mergeChanges(
 
 function isSession(snapshot: SessionSnapshot | undefined): snapshot is SessionSnapshotOfSession {
   return snapshot?.kind === "session";
-}
-
-export function sameJson(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
 }

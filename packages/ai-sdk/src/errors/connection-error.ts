@@ -66,3 +66,13 @@ function withConnection(error: McpSessionError, connection: string): McpSessionE
     cause: error.cause ?? error,
   });
 }
+
+/** Something was asked of a registry, or of a run, that is over. */
+export function registryDisposed(connection?: string): McpSessionError {
+  const start = connection === undefined ? "The" : `Connection ${connection}: the`;
+  return new McpSessionError(
+    "CONNECTION_UNAVAILABLE",
+    `${start} registry was disposed of, or its run is over. Create one for each step, and wait in a run for all that it starts.`,
+    { data: { connection } },
+  );
+}

@@ -1,3 +1,4 @@
+import { isRedirect } from "@durable-mcp/core/internal";
 import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionToken } from "../connection/client-connection-options.ts";
@@ -218,10 +219,6 @@ function hasHeader(headers: object | undefined, name: string): boolean {
 
 function isInitialize({ body }: RequestInit): boolean {
   return typeof body === "string" && body.includes('"method":"initialize"');
-}
-
-function isRedirect({ status, type }: Response): boolean {
-  return type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(status);
 }
 
 /** An answer that reports an error, without the secrets that the server may repeat in it. */

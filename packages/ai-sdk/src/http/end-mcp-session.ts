@@ -1,15 +1,8 @@
 import { type Principal, type SessionSnapshotOfSession, terminateSession } from "@durable-mcp/core";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import type { ConnectionContext } from "../connection/connection-options.ts";
+import type { EndingOutcome } from "../slots/stored-session.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
-
-/** How the attempt to end an MCP session on its server went. */
-export interface EndingOutcome {
-  /** Whether it is over: 2xx, 404 (it already was) or 405 (the server ends it itself). */
-  readonly terminated: boolean;
-  readonly status?: number;
-  readonly reason?: "refused" | "timeout" | "unreachable";
-}
 
 /**
  * Ends one MCP session with DELETE, with the connection's own headers and token. Never rejects, and

@@ -1,3 +1,4 @@
+import { abortable } from "@durable-mcp/core/internal";
 import type { MCPClient } from "@ai-sdk/mcp";
 import {
   createSessionFetch,
@@ -8,6 +9,7 @@ import {
   type SessionStart,
   terminateSession,
 } from "@durable-mcp/core";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import { connectionUnavailable, restoreSessionError } from "../errors/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry, NoteDetails } from "../events/connection-telemetry.ts";
@@ -21,78 +23,18 @@ import {
   sessionOptions,
   startTimeoutMs,
 } from "../connection/define-connection.ts";
-import { createLossNotices, type LossNotices } from "../connection/loss-notice.ts";
+import { createLossNotices } from "../connection/loss-notice.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
-import { isOldServerStatus, needsListening, openClient } from "./open-client.ts";
+import { needsListening } from "../connection/client-capabilities.ts";
+import { isOldServerStatus, openClient } from "./open-client.ts";
 import { once } from "../base/once.ts";
-import { createOperationTracer, type TraceOperation } from "../events/operation-tracer.ts";
+import { createOperationTracer } from "../events/operation-tracer.ts";
 import { watchClientVersion } from "./peer-version.ts";
 import { withTraceContext } from "../events/trace-context.ts";
 import { ping } from "./ping-session.ts";
-import { untilAborted } from "../base/until-aborted.ts";
 import { withSessionErrors } from "../errors/with-session-errors.ts";
 
-/** One connection in one step. */
-export interface RegistryConnection {
-  readonly name: string;
-  readonly definition: {
-    readonly options: Pick<
-      McpClientConnection["options"],
-      "description" | "tools" | "schemas" | "timeouts"
-    >;
-  };
-  /** Where the server is, for messages. */
-  readonly origin: string;
-  /** What lasts: the session over all steps, nothing, or the server's process for this step. */
-  readonly session: "stateful" | "stateless" | "process";
-  /** For the handshake, what prepares the session, and listing tools, in milliseconds. */
-  readonly connectMs: number;
-  readonly abortSignal: AbortSignal;
-  /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
-  createFetch(use?: {
-    /** Whether requests carry the trace context: those of a client of this project. */
-    readonly isTraced?: boolean;
-  }): typeof globalThis.fetch;
-  /**
-   * The live client; connects on first use. A failure is not kept. Another one when the session
-   * negotiated something else than the one before was told.
-   */
-  client(): Promise<MCPClient>;
-  /**
-   * Connects; where it is connected, asks the server: for its session, if there is one.
-   *
-   * @throws why it did not answer
-   */
-  probe(signal: AbortSignal): Promise<void>;
-  /** All clients that are connected or on their way, those of other packages too; closed with it. */
-  readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
-  /**
-   * For a client of another package that is to be kept with this one's own: calls `open` with the
-   * connection that outlives the run, in whose `openings` it belongs. Others are their own.
-   */
-  withKept?<T>(open: (kept: RegistryConnection) => Promise<T>): Promise<T>;
-  /** Has headers and token resolved anew, for another step with the same client. */
-  renew?(): void;
-  /** Waits until no handshake of the connection's session is under way. */
-  settle(): Promise<void>;
-  /** Ends what is not to outlive the step: the session of `session.except`, and any unfinished one. */
-  endLooseSessions(): Promise<void>;
-  /** What tool results say of a session that was lost; `undefined` without sessions. */
-  readonly lossNotices: LossNotices | undefined;
-  /**
-   * Runs an attempt, and once more after a loss that the client itself cannot see past, if the tool
-   * (none: a listing) may run twice. A session fetch does that on its own.
-   */
-  withRecovery?<T>(
-    tool: { readonly name: string; readonly annotations?: unknown } | undefined,
-    attempt: () => Promise<T>,
-  ): Promise<T>;
-  /** The `McpSessionError` behind an error of the client, or the error itself. */
-  readonly restoreError: (error: unknown) => unknown;
-  readonly trace: TraceOperation;
-}
-
-export function createRegistryConnection({
+export function createHttpConnection({
   definition,
   context,
   slot,
@@ -113,7 +55,7 @@ export function createRegistryConnection({
   emit: (event: ConnectionEvent) => void;
   telemetry: ConnectionTelemetry | undefined;
   now: () => number;
-}): RegistryConnection {
+}): LiveConnection {
   const { options } = definition;
   const name = context.connection;
   const url = new URL(options.url);
@@ -183,7 +125,7 @@ export function createRegistryConnection({
     slot === undefined && options.authProvider !== undefined && options.fetch === undefined;
   const isResuming = slot?.snapshot?.kind === "session";
   let opening: Promise<MCPClient> | undefined;
-  const openings: RegistryConnection["openings"] = new Set();
+  const openings: LiveConnection["openings"] = new Set();
 
   function observe(event: SessionEvent): void {
     // What the client was told of the server no longer holds; the next use connects another.
@@ -209,7 +151,7 @@ export function createRegistryConnection({
     try {
       const start = { ...startContext, reason, client: withSessionErrors(client, restoreError) };
       // Not every hook heeds its signal, and what it prepares after the step nobody would save.
-      await untilAborted(Promise.resolve(onStart!(start)), signal);
+      await abortable(Promise.resolve(onStart!(start)), signal);
     } finally {
       await client.close();
     }
@@ -249,7 +191,7 @@ export function createRegistryConnection({
     }
   };
 
-  const connection: RegistryConnection = {
+  const connection: LiveConnection = {
     name,
     definition,
     origin: url.origin,

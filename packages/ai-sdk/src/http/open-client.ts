@@ -6,6 +6,7 @@ import {
   type OAuthClientProvider,
 } from "@ai-sdk/mcp";
 import type { ConnectionContext } from "../connection/connection-options.ts";
+import { clientCapabilities } from "../connection/client-capabilities.ts";
 import { type McpClientConnection, readyTimeoutMs } from "../connection/define-connection.ts";
 
 /** How one step reaches one connection's server. */
@@ -71,23 +72,6 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
     onSseFallback();
     return client;
   }
-}
-
-/** Whether the server may send requests of its own, for which a stream has to be open. */
-export function needsListening(definition: McpClientConnection): boolean {
-  const capabilities = clientCapabilities(definition);
-  return ["sampling", "elicitation", "roots"].some((name) => name in capabilities);
-}
-
-export function clientCapabilities({
-  options,
-}: {
-  options: Pick<McpClientConnection["options"], "onElicitation" | "capabilities">;
-}) {
-  return {
-    ...(options.onElicitation && { elicitation: {} }),
-    ...options.capabilities,
-  };
 }
 
 /** An old server answers the POST of `initialize` with one of these, and only these. */

@@ -5,7 +5,13 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { createHeldStore } from "../../test/held-store.ts";
 import { sendJson } from "../../test/http-server.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
-import { type AgentSession, alice, callForText, callTool, startApplication } from "../../test/step.ts";
+import {
+  type AgentSession,
+  alice,
+  callForText,
+  callTool,
+  startApplication,
+} from "../../test/step.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionPoolOptions } from "./connection-pool.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";

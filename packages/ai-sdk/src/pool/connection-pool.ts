@@ -1,16 +1,12 @@
-import {
-  McpSessionError,
-  type OnSession,
-  type SessionSlot,
-  type SessionSnapshot,
-} from "@durable-mcp/core";
+import { detach } from "@durable-mcp/core/internal";
+import { type OnSession, type SessionSlot, type SessionSnapshot } from "@durable-mcp/core";
 import { closeConnection } from "../connection/close-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
-import type { RegistryConnection } from "../http/http-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import { sameDefinition } from "./same-definition.ts";
 import type { StepTime } from "../connection/step-time.ts";
-import { sameJson } from "../durable/what-to-write.ts";
+import { checkWhole, maxTimerMs, sameJson } from "@durable-mcp/core/internal";
 
 export interface ConnectionPoolOptions {
   /** How long a live client is kept after its last run, in milliseconds. @default 60000 */
@@ -23,7 +19,7 @@ export interface ConnectionPoolOptions {
 
 /** A connection with a live client that outlives a run. One run at a time has it. */
 export interface PooledConnection {
-  readonly connection: RegistryConnection;
+  readonly connection: LiveConnection;
   readonly definition: McpConnection;
   /** That of a stateful connection. */
   readonly slot: SessionSlot | undefined;
@@ -77,7 +73,9 @@ export function createConnectionPool({
   emit: (event: ConnectionEvent) => void;
   now: () => number;
 }): ConnectionPool {
-  checkNumbers({ keepAliveMs, max, checkAfterMs });
+  for (const [name, value] of Object.entries({ keepAliveMs, max, checkAfterMs })) {
+    checkWhole(value, `pool.${name}`, 0, maxTimerMs);
+  }
   /** Those that no run has, the one used longest ago first. */
   const idle = new Map<
     string,
@@ -150,7 +148,7 @@ export function createConnectionPool({
       }
       const timer = setTimeout(() => evictKept(key, "idle"), keepAliveMs);
       // In Node a client that is kept is not to keep the process; elsewhere it is a number.
-      (timer as { unref?: () => void }).unref?.();
+      detach(timer);
       idle.set(key, { pooled, timer });
       const [oldest] = idle.keys();
       if (idle.size > max && oldest !== undefined) evictKept(oldest, "max");
@@ -174,17 +172,4 @@ function sameSession(a: SessionSnapshot | undefined, b: SessionSnapshot | undefi
 function sameDetails(a: SessionSnapshot | undefined, b: SessionSnapshot | undefined): boolean {
   if (a?.kind !== "session" || b?.kind !== "session") return true;
   return sameJson(a.toolList, b.toolList) && a.replacesLost === b.replacesLost;
-}
-
-/** @throws {McpSessionError} `CONNECTION_INVALID` */
-function checkNumbers(numbers: Record<string, number>): void {
-  for (const [name, value] of Object.entries(numbers)) {
-    if (Number.isInteger(value) && value >= 0 && value <= 2_147_483_647) continue;
-    const field = `pool.${name}`;
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      `${field} must be a whole number, 0 to 2147483647.`,
-      { data: { field } },
-    );
-  }
 }

@@ -13,8 +13,8 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import { once } from "../base/once.ts";
-import type { RegistryConnection } from "../http/http-connection.ts";
-import { registryDisposed } from "../registry/registry-disposed.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+import { registryDisposed } from "../errors/connection-error.ts";
 import { slotName, type SlotName } from "../slots/slot-name.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
 
@@ -37,8 +37,8 @@ export interface RunPool {
     readonly onSession: OnSession | undefined;
     readonly runSignal: AbortSignal;
     /** Makes the connection for as long as the pool keeps it. */
-    readonly make: (time: StepTime, onSession: OnSession) => RegistryConnection;
-  }): RegistryConnection;
+    readonly make: (time: StepTime, onSession: OnSession) => LiveConnection;
+  }): LiveConnection;
   /** Closes what is kept for a slot, if no run has it. */
   evict(slot: SlotName, principal: Principal): void;
   /** Gives back what was taken for slots, or one, that were never connected. */
@@ -188,7 +188,7 @@ export function createRunPool({
         tell("hit");
       });
       let isOpened = found !== undefined;
-      const withKept: NonNullable<RegistryConnection["withKept"]> = async (open) => {
+      const withKept: NonNullable<LiveConnection["withKept"]> = async (open) => {
         throwIfOver();
         return await counted(() =>
           connecting(async () => {

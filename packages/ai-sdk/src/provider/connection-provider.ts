@@ -1,3 +1,5 @@
+import { guarded } from "@durable-mcp/core/internal";
+import { within } from "@durable-mcp/core/internal";
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
@@ -15,7 +17,6 @@ import { createNamedInState, type NamedInState } from "../state/named-in-state.t
 import { checkSessionName } from "../slots/slot-name.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.ts";
 import { terminateConnections, type TerminateConnectionResult } from "../state/end-connections.ts";
-import { within } from "../base/within.ts";
 
 type Connections = Record<string, McpConnection>;
 
@@ -133,13 +134,10 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
 }: ConnectionProviderOptions<CONNECTIONS>): ConnectionProvider<CONNECTIONS> {
   if (typeof connections !== "function") checkConnections(connections);
   const savedBy = new WeakMap<object, { slots: Map<string, SeededSlot>; named: NamedInState }>();
+  const observe = guarded(onEvent);
   const emit = (event: ConnectionEvent) => {
     tellTelemetry(telemetry, event);
-    try {
-      onEvent?.(event);
-    } catch {
-      // An observer that throws must not change what happens to the session.
-    }
+    observe(event);
   };
   const declaredFor = (principal: Principal | undefined): CONNECTIONS => {
     const declared = typeof connections === "function" ? connections(principal) : connections;

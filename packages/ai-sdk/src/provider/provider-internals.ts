@@ -1,14 +1,8 @@
-import type { OnSession, Principal, SessionSlot } from "@durable-mcp/core";
+import type { Principal } from "@durable-mcp/core";
 import type { RunPool } from "../pool/session-pool.ts";
 import type { RunRegistryOptions } from "../registry/step-registry.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
-
-/** The slot of a stateful connection in one step, and where its sessions are saved. */
-export interface StepSlot {
-  readonly slot: SessionSlot;
-  readonly onSession?: OnSession | undefined;
-}
 
 /** What durable sessions need of a provider beyond its interface. */
 export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnection>> {

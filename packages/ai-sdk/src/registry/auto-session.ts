@@ -1,8 +1,8 @@
+import { checkMs, detach } from "@durable-mcp/core/internal";
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
 import { createClientOfRun } from "../pool/client-of-run.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { heldResponse } from "./held-response.ts";
-import { checkIdleTimeout } from "../slots/idle-timeout.ts";
 import { createRegistryFacade } from "./registry-facade.ts";
 
 export interface AutoSessionOptions {
@@ -46,7 +46,7 @@ export function startAutoSession({
   track: (close: () => Promise<void>) => () => void;
 }): AutoSession {
   sessionKey({ connection: "any", principal });
-  checkIdleTimeout(idleTimeoutMs, "autoSession.idleTimeoutMs");
+  checkMs(idleTimeoutMs, "autoSession.idleTimeoutMs");
   if (holder[holderKey] !== undefined) {
     throw new McpSessionError(
       "CONNECTION_INVALID",
@@ -95,7 +95,7 @@ export function startAutoSession({
       if (uses > 0 || current === undefined) return;
       timer = setTimeout(() => void end(), idleTimeoutMs);
       // In Node it is not to keep the process; elsewhere it is a number.
-      (timer as { unref?: () => void }).unref?.();
+      detach(timer);
     };
   };
   const whileHeld = async <T>(work: () => T | Promise<T>): Promise<T> => {

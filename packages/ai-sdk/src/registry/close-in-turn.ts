@@ -1,4 +1,4 @@
-import { within } from "../base/within.ts";
+import { within } from "@durable-mcp/core/internal";
 
 /** Something that was opened and is to be closed. */
 export interface Closable {

@@ -1,3 +1,4 @@
+import { abortable, within } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ToolSet } from "ai";
 import { callTool } from "../tools/call-tool.ts";
@@ -7,15 +8,13 @@ import { connectionUnavailable, withoutCause } from "../errors/connection-error.
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
-import type { RegistryConnection } from "../http/http-connection.ts";
-import { registryDisposed } from "./registry-disposed.ts";
-import { registerHooks } from "./internal.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+import { registryDisposed } from "../errors/connection-error.ts";
+import { registerRegistryInternals } from "./registry-internals.ts";
 import { createRegistryRuns } from "./overlapping-runs.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { tracedClient } from "../tools/traced-client.ts";
-import { untilAborted } from "../base/until-aborted.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
-import { within } from "../base/within.ts";
 
 /** How long `dispose` waits for handshakes, and then for the clients to close, in milliseconds. */
 const disposeTimeoutMs = 5_000;
@@ -25,15 +24,15 @@ export interface OwnedRegistry {
   readonly registry: ConnectionRegistry;
   readonly scope: RunScope;
   /** A connection as this registry uses it; `undefined` if none is declared by that name. */
-  readonly connection: (name: string) => RegistryConnection | undefined;
+  readonly connection: (name: string) => LiveConnection | undefined;
   /** Has a run inside closed with the registry, before its connections; returns how to forget it. */
   readonly own: (close: () => Promise<void>) => () => void;
   /** Notes that a connection is in use, here or in a run inside. */
-  readonly use: (connection: RegistryConnection) => void;
+  readonly use: (connection: LiveConnection) => void;
   /** Notes that all are to be closed, used or not. */
   readonly useAll: () => void;
   /** Makes the registry the owner of a connection that it does not itself offer. */
-  readonly adopt: (connection: RegistryConnection) => void;
+  readonly adopt: (connection: LiveConnection) => void;
   /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
   readonly throwIfDisposed: () => void;
 }
@@ -56,9 +55,9 @@ export function createConnectionRegistry({
   scopeOf,
   track,
 }: {
-  connections: readonly RegistryConnection[];
-  borrowed?: ReadonlySet<RegistryConnection> | undefined;
-  useBorrowed?: ((connection: RegistryConnection) => void) | undefined;
+  connections: readonly LiveConnection[];
+  borrowed?: ReadonlySet<LiveConnection> | undefined;
+  useBorrowed?: ((connection: LiveConnection) => void) | undefined;
   onFirstUse?: (() => void) | undefined;
   /** Aborts when the step is to end, and when it has. */
   abortSignal: AbortSignal;
@@ -76,7 +75,7 @@ export function createConnectionRegistry({
   const opened = new Set<Closable>();
   /** The runs inside, in the order in which they began. */
   const inside = new Set<Closable>();
-  const inUse = new Set<RegistryConnection>();
+  const inUse = new Set<LiveConnection>();
   let isUsed = false;
   let disposal: Promise<void> | undefined;
   let untrack: (() => void) | undefined;
@@ -87,21 +86,21 @@ export function createConnectionRegistry({
     closables.add(closable);
     return () => void closables.delete(closable);
   };
-  const use = (connection: RegistryConnection) => {
+  const use = (connection: LiveConnection) => {
     if (!isUsed) {
       isUsed = true;
       onFirstUse?.();
     }
     noteUse(connection);
   };
-  const noteUse = (connection: RegistryConnection) => {
+  const noteUse = (connection: LiveConnection) => {
     if (inUse.has(connection)) return;
     inUse.add(connection);
     if (owned.has(connection)) own(opened, () => closeConnection(connection, emit));
     else useBorrowed?.(connection);
   };
 
-  const find = (name: string): RegistryConnection => {
+  const find = (name: string): LiveConnection => {
     if (disposal !== undefined) throw registryDisposed(name);
     const connection = byName.get(name);
     if (connection !== undefined) {
@@ -118,13 +117,13 @@ export function createConnectionRegistry({
   /** Runs `useOne` on connections all at once; of one that is down, says so and has no result. */
   const collect = async <T>(
     names: readonly string[],
-    useOne: (connection: RegistryConnection) => Promise<T>,
+    useOne: (connection: LiveConnection) => Promise<T>,
     onUnavailable: "omit" | "throw",
   ): Promise<T[]> => {
     const results = names.map(find).map(async (connection) => {
       const { name, origin } = connection;
       try {
-        return [await untilAborted(useOne(connection), abortSignal)];
+        return [await abortable(useOne(connection), abortSignal)];
       } catch (cause) {
         // That the step was aborted or disposed of says nothing about the server.
         abortSignal.throwIfAborted();
@@ -179,7 +178,7 @@ export function createConnectionRegistry({
       const connection = find(name);
       // What is one's own ends by itself; one that is shared goes on for the others.
       const signal = borrowed.has(connection) ? abortSignal : undefined;
-      const client = await untilAborted(connection.client(), signal);
+      const client = await abortable(connection.client(), signal);
       return tracedClient(client, connection.trace);
     },
     fetch: (name) => find(name).createFetch(),
@@ -207,7 +206,7 @@ export function createConnectionRegistry({
     },
     [Symbol.asyncDispose]: () => registry.dispose(),
   };
-  registerHooks(registry, { find, collect });
+  registerRegistryInternals(registry, { find, collect });
   const scope = scopeOf(registry);
   // A nested one ends with what is around it, even if it has used nothing so far.
   if (useBorrowed !== undefined) untrack = track(() => registry.dispose());
@@ -230,7 +229,7 @@ export function createConnectionRegistry({
   };
 }
 
-async function instructionsOf(connection: RegistryConnection) {
+async function instructionsOf(connection: LiveConnection) {
   const { instructions } = await connection.client();
   return instructions ? [[connection.name, instructions] as const] : [];
 }

@@ -2,8 +2,8 @@ import { type Principal, principalParts } from "@durable-mcp/core";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { NamedEnding, NamedSlots, NamedUse } from "../slots/named-slots.ts";
-import type { StepSlot } from "../provider/provider-internals.ts";
-import type { RegistryConnection } from "../http/http-connection.ts";
+import type { StepSlot } from "../slots/step-slot.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import {
   createReplaceableConnection,
   type ReplaceableConnection,
@@ -18,7 +18,7 @@ type MaybeUndeclared = Pick<NamedUse, "principal"> & {
 /** The live connections of named sessions: one each for all runs of a step. */
 export interface NamedConnections {
   /** @throws {McpSessionError} `STORE_FAILED` */
-  open(slot: NamedSlot, use: NamedUse): Promise<RegistryConnection>;
+  open(slot: NamedSlot, use: NamedUse): Promise<LiveConnection>;
   /** Runs `work` when no other one for that name is under way. */
   alone<T>(name: string, principal: Principal, work: () => Promise<T>): Promise<T>;
   /** Opens one that is not kept yet and makes its session. @throws why that failed */
@@ -42,8 +42,8 @@ export function createNamedConnections({
   emit,
 }: {
   slots: NamedSlots;
-  connect: (slot: NamedSlot, use: NamedUse, stepSlot: StepSlot) => RegistryConnection;
-  adopt: (connection: RegistryConnection) => void;
+  connect: (slot: NamedSlot, use: NamedUse, stepSlot: StepSlot) => LiveConnection;
+  adopt: (connection: LiveConnection) => void;
   /** @throws when the step is over */
   throwIfDisposed: () => void;
   /** Told of a slot that will not be connected. */
@@ -78,7 +78,7 @@ export function createNamedConnections({
   const openNow = async (
     slot: NamedSlot,
     use: NamedUse & { idleTimeoutMs?: number | undefined },
-  ): Promise<RegistryConnection> => {
+  ): Promise<LiveConnection> => {
     const next = await connectTo(slot, use);
     const own = (event: ConnectionEvent) => emit({ ...event, name: slot.name });
     const why = `its session ${JSON.stringify(slot.name)} is being ended, or was closed.`;

@@ -1,102 +1,19 @@
-import { McpSessionError, type Principal } from "@durable-mcp/core";
-import type { ConnectionRegistry } from "./connection-registry.ts";
+import { invalid } from "@durable-mcp/core/internal";
+import { checkMs } from "@durable-mcp/core/internal";
+import { type Principal } from "@durable-mcp/core";
+import type {
+  EndedNamedSession,
+  NamedSession,
+  NamedSessionConnection,
+  NamedSessions,
+} from "./connection-registry.ts";
 import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
-import { checkIdleTimeout } from "../slots/idle-timeout.ts";
 import { clientConnections, type McpConnection } from "../connection/mcp-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
-import type { KeptSession, NamedEnding, NamedSlots } from "../slots/named-slots.ts";
+import type { KeptSession, NamedSlots } from "../slots/named-slots.ts";
 import { runNested } from "./run-nested.ts";
 import type { RunScope } from "./run-scope.ts";
 import { checkSessionName, type NamedSlot } from "../slots/slot-name.ts";
-
-/** One connection's part of a named session; without the MCP session's id. */
-export type NamedSessionConnection = Omit<KeptSession, "name">;
-
-/** A named session as it is kept. Times are milliseconds since 1970-01-01 UTC. */
-export interface NamedSession {
-  readonly name: string;
-  /** When it was last used, on any of its connections. */
-  readonly lastUsedAt: number;
-  /** After how long without use it is ended, in milliseconds; the shortest, if they differ. */
-  readonly idleTimeoutMs?: number | undefined;
-  /** What it consists of. */
-  readonly connections: readonly NamedSessionConnection[];
-}
-
-/** How the end of one connection's part of a named session went. */
-export interface EndedNamedSession {
-  readonly name: string;
-  readonly connection: string;
-  /** Whether no MCP session of it is left. */
-  readonly ended: boolean;
-  /** Why not. `undeclared`: there is no such connection (at that URL) any more. */
-  readonly reason?: NamedEnding["reason"];
-  /** The HTTP status, when there was an answer. */
-  readonly status?: number | undefined;
-}
-
-/**
- * The named sessions of the agent session, of the registry's principal: each is an MCP session of
- * its own on one connection or several, which lasts with the agent session and is found again by
- * its name. Where they are kept in a store, everything may reject with `STORE_FAILED`.
- */
-export interface NamedSessions<
-  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
-> {
-  /**
-   * Makes a named session now, with its MCP sessions. (`withConnections` makes one on first use.) Two
-   * processes that make one of the same name at once go on in the same.
-   *
-   * @param options.connections on which. @default all stateful ones
-   * @param options.idleTimeoutMs after how long without use it is ended, in milliseconds; when the
-   *   agent session is used next. With durable sessions at least three times `touchIntervalMs`.
-   *   @default never
-   * @throws {McpSessionError} `CONNECTION_INVALID` when there is one of that name, and for a
-   *   connection that is not stateful; `CONNECTION_UNAVAILABLE`, and then nothing of it is kept
-   */
-  create(
-    name: string,
-    options?: {
-      readonly connections?: readonly (keyof CONNECTIONS & string)[] | undefined;
-      readonly idleTimeoutMs?: number | undefined;
-    },
-  ): Promise<NamedSession>;
-  /** What is kept of one; `undefined` when there is none of that name. Sends nothing. */
-  find(name: string): Promise<NamedSession | undefined>;
-  /** What is kept of all, by name. Sends nothing. */
-  list(): Promise<NamedSession[]>;
-  /**
-   * Runs `use` with the named session: `withConnections` for all connections that it has, and the
-   * others inherited. A part that was ended is made anew.
-   *
-   * @returns what `use` returned
-   * @throws {McpSessionError} `CONNECTION_INVALID` when there is none of that name, or none of its
-   *   connections is declared any more
-   */
-  run<T>(
-    name: string,
-    use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
-    options?: { readonly abortSignal?: AbortSignal | undefined },
-  ): Promise<T>;
-  /**
-   * Ends its MCP sessions on their servers, whether or not they can be reached; the next use of each
-   * starts a new one, of which the model is told. What is under way on it fails.
-   *
-   * @throws {McpSessionError} `CONNECTION_INVALID` when there is none of that name
-   */
-  restart(name: string): Promise<EndedNamedSession[]>;
-  /**
-   * Forgets its kept tool lists, so that the tools are listed anew.
-   *
-   * @throws {McpSessionError} `CONNECTION_INVALID` when there is none of that name
-   */
-  clearTools(name: string): Promise<void>;
-  /**
-   * Ends its MCP sessions on their servers and forgets it. What could not be ended is kept, to be
-   * tried again. Without one of that name it does nothing.
-   */
-  close(name: string): Promise<EndedNamedSession[]>;
-}
 
 /** @param options.scope the run that the registry is of */
 export function createNamedSessions({
@@ -148,7 +65,7 @@ export function createNamedSessions({
   const named: NamedSessions = {
     async create(name, { connections, idleTimeoutMs } = {}) {
       checkSessionName(name, "name");
-      checkIdleTimeout(idleTimeoutMs, "idleTimeoutMs");
+      checkMs(idleTimeoutMs, "idleTimeoutMs");
       const definitions = chooseStateful(declared, connections);
       const all = definitions.map(([connection]) => ({ connection, name }));
       return await live.alone(name, principal!, async () => {
@@ -253,8 +170,4 @@ function chooseStateful(
   });
   if (stateful.length > 0) return stateful;
   throw invalid("connections", "There is no stateful connection to have a named session on.");
-}
-
-function invalid(field: string, message: string): McpSessionError {
-  return new McpSessionError("CONNECTION_INVALID", message, { data: { field } });
 }

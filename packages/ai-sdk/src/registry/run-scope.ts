@@ -1,6 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import type { ConnectionRegistry } from "./connection-registry.ts";
-import type { NamedSessions } from "./named-sessions.ts";
+import type { NamedSessions } from "./connection-registry.ts";
 
 /**
  * What a nested run does with a connection:

@@ -1,9 +1,5 @@
-import {
-  createSessionSlot,
-  McpSessionError,
-  type Principal,
-  principalParts,
-} from "@durable-mcp/core";
+import { invalidOption } from "@durable-mcp/core/internal";
+import { createSessionSlot, type Principal, principalParts } from "@durable-mcp/core";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
@@ -17,8 +13,9 @@ import { createNamedConnections } from "./named-connections.ts";
 import { createNamedSessions } from "./named-sessions.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { openConnection } from "../connection/open-connection.ts";
-import type { StepSlot } from "../provider/provider-internals.ts";
-import { createRegistryConnection, type RegistryConnection } from "../http/http-connection.ts";
+import type { StepSlot } from "../slots/step-slot.ts";
+import { type LiveConnection } from "../connection/live-connection.ts";
+import { createHttpConnection } from "../http/http-connection.ts";
 import type { ConnectionMode, NestOptions, RunScope } from "./run-scope.ts";
 import type { RunPool } from "../pool/session-pool.ts";
 import { checkSessionName } from "../slots/slot-name.ts";
@@ -76,13 +73,13 @@ export function createRunRegistry(
     { connection, definition, principal: user, step: time }: Use,
     slot: StepSlot | undefined,
     name?: string,
-  ): RegistryConnection => {
+  ): LiveConnection => {
     const own = name === undefined ? emit : (event: ConnectionEvent) => emit({ ...event, name });
     const { signal, isActive } = time;
     const context: ConnectionContext = { principal: user, connection, abortSignal: signal };
     return definition.type === "mcp-stdio"
       ? definition[openConnection]({ context, isActive, emit: own, telemetry })
-      : createRegistryConnection({
+      : createHttpConnection({
           definition,
           slot: slot?.slot,
           onSession: slot?.onSession,
@@ -95,11 +92,7 @@ export function createRunRegistry(
   };
 
   /** From the pool, if there is one. */
-  const connectPooled = (
-    use: Use,
-    slot: StepSlot | undefined,
-    name?: string,
-  ): RegistryConnection => {
+  const connectPooled = (use: Use, slot: StepSlot | undefined, name?: string): LiveConnection => {
     const { connection, principal: user, step: time } = use;
     if (pool === undefined || !mayBeKept(use.definition)) return connect(use, slot, name);
     return pool.connect({
@@ -115,7 +108,7 @@ export function createRunRegistry(
   };
 
   /** A session that is ended on its server when the connection is closed. */
-  const isolate = (use: Use): RegistryConnection => {
+  const isolate = (use: Use): LiveConnection => {
     const { connection, definition } = use;
     if (!hasSession(definition)) return connect(use, undefined);
     // A session is always somebody's, also one that nobody finds again.
@@ -158,12 +151,12 @@ export function createRunRegistry(
     { connection, definition, principal: user }: Omit<Use, "step">,
     name: string,
     all: Connections,
-  ): Promise<RegistryConnection> => {
+  ): Promise<LiveConnection> => {
     if (hasSession(definition)) {
       named.endIdle(user!, clientConnections(all));
       return await live.open({ connection, name }, { principal: user!, definition });
     }
-    throw invalid(
+    throw invalidOption(
       `connections.${connection}`,
       `is not stateful, so that nothing lasts under a name. Use "isolate" or "inherit".`,
     );
@@ -201,12 +194,12 @@ export function createRunRegistry(
       own.step.signal.throwIfAborted();
     };
     throwIfOver();
-    const borrowed = new Set<RegistryConnection>();
+    const borrowed = new Set<LiveConnection>();
     const connecting = Object.entries(own.declared).map(async ([connection, definition]) => {
       const mode = (Object.hasOwn(modes, connection) && modes[connection]) || "inherit";
       if (mode === "isolate") return isolate({ connection, definition, ...own });
       if (mode === "inherit" && !isSame) {
-        throw invalid(
+        throw invalidOption(
           `connections.${connection}`,
           `cannot be inherited under another principal. Use "isolate" or { named }.`,
         );
@@ -266,11 +259,12 @@ function checkModes(
   for (const [connection, mode] of Object.entries(modes)) {
     const field = `connections.${connection}`;
     if (!Object.hasOwn(declared, connection)) {
-      throw invalid(field, `is not declared. Declared: ${Object.keys(declared).join(", ")}.`);
+      throw invalidOption(field, `is not declared. Declared: ${Object.keys(declared).join(", ")}.`);
     }
     if (mode === undefined || mode === "inherit" || mode === "isolate") continue;
     const name = (mode as { named?: unknown } | null)?.named;
-    if (name === undefined) throw invalid(field, `must be "inherit", "isolate" or { named }.`);
+    if (name === undefined)
+      throw invalidOption(field, `must be "inherit", "isolate" or { named }.`);
     checkSessionName(name, `${field}.named`);
   }
 }
@@ -278,10 +272,6 @@ function checkModes(
 function samePrincipal(a: Principal | undefined, b: Principal | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   return JSON.stringify(principalParts(a)) === JSON.stringify(principalParts(b));
-}
-
-function invalid(field: string, fix: string): McpSessionError {
-  return new McpSessionError("CONNECTION_INVALID", `${field} ${fix}`, { data: { field } });
 }
 
 function hasSession(definition: McpConnection): definition is McpClientConnection {

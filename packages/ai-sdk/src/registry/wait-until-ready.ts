@@ -1,9 +1,8 @@
+import { abortable, checkMs } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/core";
 import pRetry, { AbortError } from "p-retry";
-import { checkTimeout } from "../base/check-timeout.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
-import type { RegistryConnection } from "../http/http-connection.ts";
-import { untilAborted } from "../base/until-aborted.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 
 export interface ReadyOptions {
   /** For all attempts together, in milliseconds. @default 60000 */
@@ -13,18 +12,18 @@ export interface ReadyOptions {
 
 /** Waits until the server of a connection answers. */
 export async function waitUntilReady(
-  connection: RegistryConnection,
+  connection: LiveConnection,
   stepSignal: AbortSignal,
   { timeoutMs = 60_000, abortSignal }: ReadyOptions = {},
 ): Promise<void> {
-  checkTimeout(timeoutMs);
+  checkMs(timeoutMs, "timeoutMs");
   const timeout = AbortSignal.timeout(timeoutMs);
   const callers = abortSignal ? AbortSignal.any([stepSignal, abortSignal]) : stepSignal;
   const signal = AbortSignal.any([callers, timeout]);
   let last: unknown;
   const attempt = async () => {
     try {
-      await untilAborted(connection.probe(signal), signal);
+      await abortable(connection.probe(signal), signal);
     } catch (error) {
       signal.throwIfAborted();
       last = connectionUnavailable(error, connection.name, connection.origin);

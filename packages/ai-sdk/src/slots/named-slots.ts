@@ -1,7 +1,7 @@
 import type { Principal } from "@durable-mcp/core";
-import type { EndingOutcome } from "../http/end-mcp-session.ts";
+import type { EndingOutcome } from "./stored-session.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
-import type { StepSlot } from "../provider/provider-internals.ts";
+import type { StepSlot } from "./step-slot.ts";
 import type { NamedSlot } from "./slot-name.ts";
 import type { StoredSession } from "./stored-session.ts";
 

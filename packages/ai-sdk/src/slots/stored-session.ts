@@ -61,3 +61,11 @@ export interface SessionPage<ENTRY> {
   readonly sessions: readonly ENTRY[];
   readonly cursor?: string | undefined;
 }
+
+/** How the attempt to end an MCP session on its server went. */
+export interface EndingOutcome {
+  /** Whether it is over: 2xx, 404 (it already was) or 405 (the server ends it itself). */
+  readonly terminated: boolean;
+  readonly status?: number;
+  readonly reason?: "refused" | "timeout" | "unreachable";
+}

@@ -1,3 +1,4 @@
+import { isTimerMs } from "@durable-mcp/core/internal";
 import {
   parseSessionSnapshot,
   type Principal,
@@ -5,7 +6,6 @@ import {
   sessionKey,
 } from "@durable-mcp/core";
 import * as z from "zod/mini";
-import { isIdleTimeout } from "../slots/idle-timeout.ts";
 import { isSessionName, type NamedSlot, parseSlotName, slotName } from "../slots/slot-name.ts";
 
 /** What a state holds of one connection's named session. Times are milliseconds since 1970-01-01 UTC. */
@@ -24,7 +24,7 @@ const entrySchema = z.strictObject({
   snapshot: z.unknown(),
   startedAt: z.optional(z.number()),
   lastUsedAt: z.number(),
-  idleTimeoutMs: z.optional(z.custom(isIdleTimeout)),
+  idleTimeoutMs: z.optional(z.custom(isTimerMs)),
 });
 
 /** The entry that a value from outside is; `undefined` when it does not parse. */

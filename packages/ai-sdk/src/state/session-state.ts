@@ -1,3 +1,4 @@
+import { isRecord, sameJson } from "@durable-mcp/core/internal";
 import {
   createSessionSlot,
   parseSessionSnapshot,
@@ -112,16 +113,4 @@ function ownValue(record: unknown, key: string): unknown {
 
 function asRecord(value: unknown): Record<string, unknown> {
   return isRecord(value) ? value : {};
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function sameJson(a: unknown, b: unknown): boolean {
-  try {
-    return JSON.stringify(a) === JSON.stringify(b);
-  } catch {
-    return false; // Nested too deep to be printed: not a snapshot of ours.
-  }
 }

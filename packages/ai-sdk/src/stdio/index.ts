@@ -1,6 +1,6 @@
 export {
-  defineMcpStdioConnection,
   type McpStdioConnection,
   type McpStdioConnectionOptions,
   type StdioSessionOptions,
-} from "./define-stdio-connection.ts";
+} from "../connection/stdio-connection-options.ts";
+export { defineMcpStdioConnection } from "./define-stdio-connection.ts";

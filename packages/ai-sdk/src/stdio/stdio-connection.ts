@@ -7,9 +7,9 @@ import type { NoteDetails } from "../events/connection-telemetry.ts";
 import { toolMayRunTwice } from "../connection/may-run-twice.ts";
 import type { OpenConnection } from "../connection/open-connection.ts";
 import { createOperationTracer } from "../events/operation-tracer.ts";
-import type { RegistryConnection } from "../http/http-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import { withSessionErrors } from "../errors/with-session-errors.ts";
-import type { McpStdioConnectionOptions } from "./define-stdio-connection.ts";
+import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { createStdioErrors, describeEnd, stdioOrigin } from "./stdio-errors.ts";
 import { isUnsupportedVersion, startStdioServer, type StdioServer } from "./stdio-server.ts";
 
@@ -24,7 +24,7 @@ export function createStdioConnection({
   isActive,
   emit,
   telemetry,
-}: { options: McpStdioConnectionOptions } & Parameters<OpenConnection>[0]): RegistryConnection {
+}: { options: McpStdioConnectionOptions } & Parameters<OpenConnection>[0]): LiveConnection {
   const name = context.connection;
   const { session = {}, timeouts = {} } = options;
   const connectMs = timeouts.connectMs ?? 30_000;
@@ -42,7 +42,7 @@ export function createStdioConnection({
   const failures = new WeakMap<object, McpSessionError>();
   /** Those of which something may be left. */
   const servers = new Set<StdioServer>();
-  const openings: RegistryConnection["openings"] = new Set();
+  const openings: LiveConnection["openings"] = new Set();
   let opening: Promise<MCPClient> | undefined;
   /** Whether what the server held is gone, and no other has taken its place. */
   let isLost = false;
@@ -195,7 +195,7 @@ export function createStdioConnection({
     }
   };
 
-  const connection: RegistryConnection = {
+  const connection: LiveConnection = {
     name,
     definition: { options },
     origin: stdioOrigin(options),

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { McpSessionError } from "@durable-mcp/core";
-import type { McpStdioConnectionOptions } from "./define-stdio-connection.ts";
+import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import type { ProcessEnd } from "./supervised-process.ts";
 
 /** What a server had to say before it failed. */

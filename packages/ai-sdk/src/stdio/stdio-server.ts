@@ -8,10 +8,10 @@ import {
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
-import { clientCapabilities } from "../http/open-client.ts";
+import { clientCapabilities } from "../connection/client-capabilities.ts";
 import { scrubSecrets } from "../errors/scrub-secrets.ts";
 import { addTraceContext } from "../events/trace-context.ts";
-import type { McpStdioConnectionOptions } from "./define-stdio-connection.ts";
+import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { createOutputTail } from "./output-tail.ts";
 import type { ServerOutput, StdioErrors } from "./stdio-errors.ts";
 import { createStdioTransport } from "./stdio-transport.ts";

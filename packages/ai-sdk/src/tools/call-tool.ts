@@ -1,10 +1,9 @@
+import { abortable, checkMs } from "@durable-mcp/core/internal";
 import type { CallToolResult } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { checkTimeout } from "../base/check-timeout.ts";
 import { type Execute, withCallOptions } from "./connection-tools.ts";
 import { isToolError } from "./is-tool-error.ts";
-import type { RegistryConnection } from "../http/http-connection.ts";
-import { untilAborted } from "../base/until-aborted.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 
 export interface CallOptions {
   readonly abortSignal?: AbortSignal | undefined;
@@ -14,7 +13,7 @@ export interface CallOptions {
 
 /** Calls a tool of a connection without a model. A loss notice is left for the model. */
 export async function callTool(
-  connection: RegistryConnection,
+  connection: LiveConnection,
   tool: string,
   input: Readonly<Record<string, unknown>> = {},
   { abortSignal, timeoutMs }: CallOptions = {},
@@ -24,9 +23,9 @@ export async function callTool(
       data: { field: "tool", connection: connection.name },
     });
   }
-  checkTimeout(timeoutMs);
+  checkMs(timeoutMs, "timeoutMs");
   const attempt: Execute = async (args, options) => {
-    const client = await untilAborted(connection.client(), options?.abortSignal);
+    const client = await abortable(connection.client(), options?.abortSignal);
     const signal = options?.abortSignal;
     return await client.callTool({
       name: tool,

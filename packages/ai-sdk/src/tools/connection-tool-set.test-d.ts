@@ -10,7 +10,10 @@ import { MockLanguageModelV4 } from "ai/test";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { createConnectionProvider } from "../provider/connection-provider.ts";
-import { defineMcpClientConnection, type McpClientConnection } from "../connection/define-connection.ts";
+import {
+  defineMcpClientConnection,
+  type McpClientConnection,
+} from "../connection/define-connection.ts";
 
 const url = "http://127.0.0.1/mcp";
 const plain = defineMcpClientConnection({ url, description: "No schemas." });

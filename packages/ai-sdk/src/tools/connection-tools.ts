@@ -1,17 +1,17 @@
+import { abortable } from "@durable-mcp/core/internal";
 import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
 import type { Tool, ToolSet } from "ai";
 import { McpSessionError } from "@durable-mcp/core";
 import { callTimedOut } from "../errors/connection-error.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { isToolError } from "./is-tool-error.ts";
-import type { RegistryConnection } from "../http/http-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import { toolName } from "./tool-name.ts";
-import { untilAborted } from "../base/until-aborted.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
-export async function connectionTools(connection: RegistryConnection): Promise<ToolSet> {
+export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
   const { name, definition, abortSignal, restoreError, lossNotices } = connection;
-  const withRecovery: NonNullable<RegistryConnection["withRecovery"]> = (tool, attempt) =>
+  const withRecovery: NonNullable<LiveConnection["withRecovery"]> = (tool, attempt) =>
     connection.withRecovery?.(tool, attempt) ?? attempt();
   const list = async () => {
     const current = await connection.client();
@@ -36,7 +36,7 @@ export async function connectionTools(connection: RegistryConnection): Promise<T
     const definitionOfTool = offered.find((candidate) => candidate.name === serverName);
     const call: Execute = async (input, callOptions) => {
       const result = await withRecovery(definitionOfTool ?? { name: serverName }, async () => {
-        const current = await untilAborted(connection.client(), callOptions?.abortSignal);
+        const current = await abortable(connection.client(), callOptions?.abortSignal);
         if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
         const { execute } = bound.tools[serverName] as { execute: Execute };
         return await execute(input, callOptions);

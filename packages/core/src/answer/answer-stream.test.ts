@@ -1,6 +1,12 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
-import { eventText, sendJson, sendText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
+import {
+  eventText,
+  sendJson,
+  sendText,
+  startEvents,
+  startMcpServer,
+} from "../../test/mcp-server.ts";
 import { eventMessages, readMessages } from "../../test/rpc-client.ts";
 import { saveSession, startStep } from "../../test/step.ts";
 import { createEventAnswerStream } from "./answer-stream.ts";

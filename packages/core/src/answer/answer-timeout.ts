@@ -1,3 +1,5 @@
+import { detach } from "../base/bounded-wait.ts";
+
 /** Bounds how long the server may be silent while a request waits for its answer. */
 export interface AnswerTimeout {
   /** Aborts with the caller's signal, and when the server was silent for too long. */
@@ -35,7 +37,7 @@ export function createAnswerTimeout(
   const start = (left: number) => {
     timer = setTimeout(check, left);
     // A stream that nobody reads to its end must not keep a Node process alive.
-    (timer as { unref?: () => void }).unref?.();
+    detach(timer);
   };
   start(ms);
   if (callerSignal?.aborted) onAbort();

@@ -1,4 +1,4 @@
-import { abortable } from "../base/abortable.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import { createEventAnswerStream } from "./answer-stream.ts";
 import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
 import { emptyAnswer } from "../wire/local-answer.ts";
@@ -11,7 +11,8 @@ import { createAnswerRestorer } from "./restore-answer.ts";
 import type { SendToEndpoint } from "../wire/server-endpoint.ts";
 import type { ServerRequests } from "./server-requests.ts";
 import { headersForClient, headersForSession } from "../session/session-headers.ts";
-import { type LiveSession, sameSession, type SlotState, waitForLive } from "../session/session-slot.ts";
+import { type LiveSession, sameSession } from "../session/live-session.ts";
+import { type SlotState, waitForLive } from "../session/session-slot.ts";
 import type { ToolListKeeper } from "../tools/tool-list.ts";
 import { createUpstream } from "./listening-stream.ts";
 

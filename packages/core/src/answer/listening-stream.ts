@@ -1,10 +1,11 @@
-import { abortable } from "../base/abortable.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";
 import { hasContentType } from "../wire/read-answer.ts";
 import type { SendToEndpoint } from "../wire/server-endpoint.ts";
 import { headersForSession } from "../session/session-headers.ts";
-import { type LiveSession, sameSession, type SlotState } from "../session/session-slot.ts";
-import { wait } from "../base/wait.ts";
+import { type LiveSession, sameSession } from "../session/live-session.ts";
+import { type SlotState } from "../session/session-slot.ts";
+import { wait } from "../base/bounded-wait.ts";
 
 /** How long to wait, in milliseconds, while the stream of the step before still closes. */
 const conflictDelaysMs = [50, 100, 200, 400];

@@ -1,7 +1,7 @@
 import type { JsonRpcNotification } from "../wire/json-rpc.ts";
 import { scrubStrings } from "../wire/scrub-session-id.ts";
 import type { EmitSessionEvent } from "../session/session-event.ts";
-import type { LiveSession } from "../session/session-slot.ts";
+import type { LiveSession } from "../session/live-session.ts";
 
 /** Reports a notification of a session in an event, for clients that drop it. */
 export type Notify = (message: JsonRpcNotification, session: LiveSession) => void;

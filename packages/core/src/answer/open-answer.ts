@@ -17,7 +17,8 @@ import type { SendToEndpoint } from "../wire/server-endpoint.ts";
 import type { ServerRequests } from "./server-requests.ts";
 import { keepFailure } from "../session/session-failure.ts";
 import { headersForClient, headersForMessage } from "../session/session-headers.ts";
-import { type LiveSession, sameSession, type SlotState } from "../session/session-slot.ts";
+import { type LiveSession, sameSession } from "../session/live-session.ts";
+import { type SlotState } from "../session/session-slot.ts";
 import type { ToolListKeeper } from "../tools/tool-list.ts";
 
 /** A request that the server has begun to answer. */

@@ -1,6 +1,6 @@
 import { type ByteParts, partsText } from "../wire/byte-parts.ts";
+import { isRecord } from "../base/json-values.ts";
 import {
-  isRecord,
   isRequest,
   type JsonRpcMessage,
   type JsonRpcNotification,

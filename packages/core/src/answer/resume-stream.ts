@@ -1,6 +1,6 @@
-import { abortable } from "../base/abortable.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import { hasContentType } from "../wire/read-answer.ts";
-import { wait } from "../base/wait.ts";
+import { wait } from "../base/bounded-wait.ts";
 
 /** How long to wait before the first `retry` field says otherwise, in milliseconds. */
 const defaultRetryMs = 1000;

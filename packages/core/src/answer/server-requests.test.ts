@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import { eventText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
 import { createServerRequests } from "./server-requests.ts";
-import type { LiveSession } from "../session/session-slot.ts";
+import type { LiveSession } from "../session/live-session.ts";
 import { initializeResult } from "../../test/mcp-server.ts";
 
 const session = (sessionId: string): LiveSession => ({

@@ -5,7 +5,7 @@ import {
   type JsonRpcResponse,
 } from "../wire/json-rpc.ts";
 import type { RequestIds } from "../wire/request-ids.ts";
-import { type LiveSession, sameSession } from "../session/session-slot.ts";
+import { type LiveSession, sameSession } from "../session/live-session.ts";
 
 /**
  * Keeps the client's answers to server requests with the session that asked. Servers number their

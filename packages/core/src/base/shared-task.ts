@@ -1,4 +1,4 @@
-import { abortable } from "./abortable.ts";
+import { abortable } from "./bounded-wait.ts";
 
 /**
  * Runs one task for all who ask while it is under way. A caller whose signal aborts leaves

@@ -2,7 +2,7 @@ import type { AnswerTimeout } from "../answer/answer-timeout.ts";
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";
 import type { SendOwnMessage } from "../session/own-message.ts";
 import type { PendingRequest, RequestIds } from "../wire/request-ids.ts";
-import type { LiveSession } from "../session/session-slot.ts";
+import type { LiveSession } from "../session/live-session.ts";
 
 const cancelTimeoutMs = 5_000;
 

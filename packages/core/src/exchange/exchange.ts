@@ -1,4 +1,4 @@
-import { abortable } from "../base/abortable.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import { createAnswerTimeout } from "../answer/answer-timeout.ts";
 import {
   bufferAnswer,
@@ -25,8 +25,9 @@ import type { SendToEndpoint } from "../wire/server-endpoint.ts";
 import type { ServerRequests } from "../answer/server-requests.ts";
 import type { EmitSessionEvent } from "../session/session-event.ts";
 import { headersForClient, headersForSession } from "../session/session-headers.ts";
-import { withTimeLimit } from "../base/time-limit.ts";
-import { compareAndClear, type LiveSession, sameSession, type SlotState } from "../session/session-slot.ts";
+import { withTimeLimit } from "../base/bounded-wait.ts";
+import { type LiveSession, sameSession } from "../session/live-session.ts";
+import { compareAndClear, type SlotState } from "../session/session-slot.ts";
 import type { ToolListKeeper } from "../tools/tool-list.ts";
 
 /** What became of a request so far. */

@@ -1,7 +1,8 @@
 import { isAuthOrOutage, toResponse, toResponseFor } from "../session/buffered-answer.ts";
 import { sessionLost, sessionRefused } from "../session/handshake-errors.ts";
 import type { Handshake } from "./handshake.ts";
-import { isRecord, isRequest, type JsonRpcId, type JsonRpcMessage } from "../wire/json-rpc.ts";
+import { isRecord } from "../base/json-values.ts";
+import { isRequest, type JsonRpcId, type JsonRpcMessage } from "../wire/json-rpc.ts";
 import { emptyAnswer, methodNotFoundAnswer, resultAnswer } from "../wire/local-answer.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";

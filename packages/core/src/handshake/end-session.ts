@@ -1,4 +1,4 @@
-import { abortable } from "../base/abortable.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import { parseEndpointUrl } from "../wire/endpoint-url.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { createSendToEndpoint } from "../wire/server-endpoint.ts";

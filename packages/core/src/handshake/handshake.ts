@@ -1,4 +1,4 @@
-import { abortable } from "../base/abortable.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import { type AroundRecovery, runAroundRecovery } from "./around-recovery.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import { handshakeTimedOut, savedInvalid, sessionLost } from "../session/handshake-errors.ts";
@@ -8,10 +8,10 @@ import type { RequestTemplate, SendOwnMessage } from "../session/own-message.ts"
 import { readAnswer } from "../wire/read-answer.ts";
 import type { RequestIds } from "../wire/request-ids.ts";
 import type { EmitSessionEvent } from "../session/session-event.ts";
+import { type LiveSession } from "../session/live-session.ts";
 import {
   type ClientParams,
   type Confirmation,
-  type LiveSession,
   type Opening,
   saveSnapshot,
   setLive,

@@ -1,7 +1,9 @@
 import { initializeUnusable } from "../session/handshake-errors.ts";
-import { isRecord, type JsonRpcResponse } from "../wire/json-rpc.ts";
+import { isRecord } from "../base/json-values.ts";
+import { type JsonRpcResponse } from "../wire/json-rpc.ts";
 import { receivedSessionId } from "../session/session-headers.ts";
-import type { ClientParams, LiveSession } from "../session/session-slot.ts";
+import type { LiveSession } from "../session/live-session.ts";
+import type { ClientParams } from "../session/session-slot.ts";
 import {
   FIRST_STATELESS_VERSION,
   isKeepable,

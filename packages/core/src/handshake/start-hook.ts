@@ -1,6 +1,7 @@
-import { abortable } from "../base/abortable.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-import { createSessionSlot, type LiveSession, slotState } from "../session/session-slot.ts";
+import { type LiveSession } from "../session/live-session.ts";
+import { createSessionSlot, slotState } from "../session/session-slot.ts";
 import type { SessionSlot } from "../session/session-slot.ts";
 import type { ToolList } from "../session/session-snapshot.ts";
 

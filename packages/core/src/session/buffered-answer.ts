@@ -1,10 +1,11 @@
-import { isRecord, type JsonRpcId } from "../wire/json-rpc.ts";
+import { isRecord } from "../base/json-values.ts";
+import { type JsonRpcId } from "../wire/json-rpc.ts";
 import { classifyLoss, type RefusedAnswer, type SessionLoss } from "./lost-session.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { readText } from "../wire/read-text.ts";
 import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
 import { headersForClient } from "./session-headers.ts";
-import type { LiveSession } from "./session-slot.ts";
+import type { LiveSession } from "./live-session.ts";
 
 /** More than any refusal says. */
 const maxRefusalBytes = 1_048_576;

@@ -1,4 +1,5 @@
-import { isRecord, parseMessages } from "../wire/json-rpc.ts";
+import { isRecord } from "../base/json-values.ts";
+import { parseMessages } from "../wire/json-rpc.ts";
 
 /**
  * What an answer says of the session that the request was sent on.

@@ -1,7 +1,7 @@
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";
 import type { SendToEndpoint } from "../wire/server-endpoint.ts";
 import { headersForMessage } from "./session-headers.ts";
-import type { LiveSession } from "./session-slot.ts";
+import type { LiveSession } from "./live-session.ts";
 
 /** What a message of the fetch's own takes over from the client's request that prompted it. */
 export type RequestTemplate = Pick<OutgoingRequest, "headers" | "init">;

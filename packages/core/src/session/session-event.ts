@@ -36,14 +36,3 @@ export type SessionEvent =
     };
 
 export type EmitSessionEvent = (event: SessionEvent) => void;
-
-/** An observer that throws must not change what happens to the session. */
-export function createEmit(onEvent: EmitSessionEvent | undefined): EmitSessionEvent {
-  return (event) => {
-    try {
-      onEvent?.(event);
-    } catch {
-      // The observer's own affair.
-    }
-  };
-}

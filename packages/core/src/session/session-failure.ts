@@ -1,4 +1,4 @@
-import { isRecord } from "../wire/json-rpc.ts";
+import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import type { McpSessionError } from "../base/mcp-session-error.ts";
 import { type SessionSlot, type SlotState, slotState } from "./session-slot.ts";

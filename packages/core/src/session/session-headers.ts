@@ -1,4 +1,4 @@
-import type { LiveSession } from "./session-slot.ts";
+import type { LiveSession } from "./live-session.ts";
 
 const sessionIdHeader = "mcp-session-id";
 const versionHeader = "mcp-protocol-version";

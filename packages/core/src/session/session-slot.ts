@@ -1,12 +1,8 @@
-import { abortable } from "../base/abortable.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import type { McpSessionError } from "../base/mcp-session-error.ts";
+import { type LiveSession, sameSession } from "./live-session.ts";
 import type { BufferedAnswer } from "./buffered-answer.ts";
-import type {
-  InitializeResult,
-  SessionSnapshot,
-  SessionSnapshotOfSession,
-  ToolList,
-} from "./session-snapshot.ts";
+import type { SessionSnapshot, SessionSnapshotOfSession, ToolList } from "./session-snapshot.ts";
 import { createSharedTask, type SharedTask } from "../base/shared-task.ts";
 
 /** The per-step holder of one connection × principal's MCP session. */
@@ -35,11 +31,6 @@ export interface ClientParams {
   readonly capabilities: Record<string, unknown>;
   readonly clientInfo: Record<string, unknown>;
 }
-
-/** What requests of this process go out on. */
-export type LiveSession =
-  | Pick<SessionSnapshotOfSession, "kind" | "sessionId" | "initializeResult" | "clientCapabilities">
-  | { readonly kind: "sessionless"; readonly initializeResult: InitializeResult };
 
 /** A slot as the session fetch sees it. Shared by all fetches on the slot in this process. */
 export interface SlotState {
@@ -200,8 +191,4 @@ export function compareAndClear(state: SlotState, session: LiveSession): boolean
     saveSnapshot(state, { version: 1, kind: "lost", url: state.snapshot.url });
   }
   return true;
-}
-
-export function sameSession(a: LiveSession, b: LiveSession): boolean {
-  return a === b || (a.kind === "session" && b.kind === "session" && a.sessionId === b.sessionId);
 }

@@ -1,3 +1,4 @@
+import { checkWhole, invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
 import type { JsonValue, SessionStore } from "./session-store.ts";
@@ -90,7 +91,7 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
     async put(key, value, ifRevision, { owner, expiresAt }) {
       checkText("key", key);
       checkText("owner", owner);
-      if (expiresAt !== undefined) checkWhole("expiresAt", expiresAt);
+      if (expiresAt !== undefined) checkWhole(expiresAt, "expiresAt", 0);
       if (ifRevision !== null) checkText("ifRevision", ifRevision);
       const text = print(value);
       const revision = randomToken();
@@ -101,7 +102,7 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
     },
     async touch(key, at) {
       checkText("key", key);
-      checkWhole("at", at);
+      checkWhole(at, "at", 0);
       await attempt("touch", (time) => driver.touch(key, at, time));
     },
     async delete(key, ifRevision) {
@@ -114,8 +115,8 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
     async list({ prefix = "", owner, idleSince, cursor, limit }) {
       checkText("prefix", prefix);
       if (owner !== undefined) checkText("owner", owner);
-      if (idleSince !== undefined) checkWhole("idleSince", idleSince);
-      checkWhole("limit", limit, 1, maxLimit);
+      if (idleSince !== undefined) checkWhole(idleSince, "idleSince", 0);
+      checkWhole(limit, "limit", 1, maxLimit);
       const after = cursor === undefined ? undefined : parsePosition(cursor);
       return attempt("list", async (time) => {
         const selection = { prefix, owner, idleSince, after, limit };
@@ -180,28 +181,17 @@ function print(value: JsonValue): string {
 function parsePosition(cursor: string): StorePosition {
   try {
     const [number, text, ...others] = JSON.parse(cursor);
-    checkWhole("cursor", number);
+    checkWhole(number, "cursor", 0);
     checkText("cursor", text);
     if (others.length === 0) return [number, text];
   } catch {
     // It may come from outside, by way of a link. What is wrong with it is nobody's to know.
   }
-  throw invalid("cursor", "what the page before ended with");
+  throw invalidOption("cursor", "must be what the page before ended with");
 }
 
 function checkText(field: string, text: unknown): void {
   // Databases differ in what they make of a lone surrogate: most would change it.
   if (typeof text === "string" && text.length <= maxTextLength && text.isWellFormed()) return;
-  throw invalid(field, `well-formed text of at most ${maxTextLength} characters`);
-}
-
-function checkWhole(field: string, value: unknown, min = 0, max = Number.MAX_SAFE_INTEGER): void {
-  if (Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max) return;
-  throw invalid(field, `a whole number from ${min} to ${max}`);
-}
-
-function invalid(field: string, expected: string): McpSessionError {
-  return new McpSessionError("CONNECTION_INVALID", `${field} must be ${expected}.`, {
-    data: { field },
-  });
+  throw invalidOption(field, `must be well-formed text of at most ${maxTextLength} characters`);
 }

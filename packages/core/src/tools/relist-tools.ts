@@ -1,4 +1,4 @@
-import { abortable } from "../base/abortable.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { RequestTemplate, SendOwnMessage } from "../session/own-message.ts";
 import { readAnswer } from "../wire/read-answer.ts";
@@ -6,7 +6,7 @@ import type { RequestIds } from "../wire/request-ids.ts";
 import type { EmitSessionEvent } from "../session/session-event.ts";
 import type { SlotState } from "../session/session-slot.ts";
 import type { SessionSnapshotOfSession } from "../session/session-snapshot.ts";
-import { withTimeLimit } from "../base/time-limit.ts";
+import { withTimeLimit } from "../base/bounded-wait.ts";
 import type { ToolListKeeper } from "./tool-list.ts";
 
 const maxPages = 100;

@@ -1,7 +1,9 @@
-import { isRecord, type JsonRpcMessage, type JsonRpcRequest } from "../wire/json-rpc.ts";
+import { isRecord } from "../base/json-values.ts";
+import { type JsonRpcMessage, type JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { PendingRequest } from "../wire/request-ids.ts";
 import type { EmitSessionEvent } from "../session/session-event.ts";
-import { type LiveSession, sameSession, saveSnapshot, type SlotState } from "../session/session-slot.ts";
+import { type LiveSession, sameSession } from "../session/live-session.ts";
+import { saveSnapshot, type SlotState } from "../session/session-slot.ts";
 import { isKeepable, type ToolDefinition, type ToolList } from "../session/session-snapshot.ts";
 
 /** How long and how large a kept tool list may be. */

@@ -1,3 +1,5 @@
+import { isRecord } from "../base/json-values.ts";
+
 /** A JSON-RPC id, as clients and servers of MCP use them. */
 export type JsonRpcId = string | number;
 
@@ -55,8 +57,4 @@ export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
     "id" in message &&
     (typeof message.id === "string" || typeof message.id === "number")
   );
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

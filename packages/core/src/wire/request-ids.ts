@@ -1,5 +1,6 @@
 import { randomToken } from "../base/random-token.ts";
-import { isRecord, type JsonRpcId, type JsonRpcMessage, type JsonRpcRequest } from "./json-rpc.ts";
+import { isRecord } from "../base/json-values.ts";
+import { type JsonRpcId, type JsonRpcMessage, type JsonRpcRequest } from "./json-rpc.ts";
 
 /** A client's request that has gone out under an id of ours and has no answer yet. */
 export interface PendingRequest {

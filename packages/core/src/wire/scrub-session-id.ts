@@ -1,4 +1,4 @@
-import { isRecord } from "./json-rpc.ts";
+import { isRecord } from "../base/json-values.ts";
 
 /**
  * Takes a session id out of the body of a server's error, which clients put into error messages.

@@ -31,7 +31,7 @@ function wrapped(wrap: (options: SessionFetchOptions) => typeof globalThis.fetch
 
 /** Requests go out under the client's own ids. */
 export const withoutIdRewrite = () =>
-  coreWith("request-ids.ts", (original) => ({
+  coreWith("wire/request-ids.ts", (original) => ({
     createRequestIds: () => {
       const pendingById = new Map<unknown, object>();
       return {
@@ -51,21 +51,21 @@ export const withoutIdRewrite = () =>
 
 /** A loss clears the slot, whichever session was lost. */
 export const withoutCompareAndClear = () =>
-  coreWith("session-slot.ts", (original) => ({
+  coreWith("session/session-slot.ts", (original) => ({
     compareAndClear: (state: { live: unknown }) =>
       state.live !== undefined && original.compareAndClear(state, state.live),
   }));
 
 /** Every request that needs a session makes one. */
 export const withoutSharedHandshake = () =>
-  coreWith("shared-task.ts", () => ({
+  coreWith("base/shared-task.ts", () => ({
     createSharedTask: () => (start: (signal: AbortSignal, finish: () => void) => unknown) =>
       start(new AbortController().signal, () => undefined),
   }));
 
 /** A refusal that only speaks of the session counts as one that a router gave. */
 export const withCarelessClassifier = () =>
-  coreWith("lost-session.ts", (original) => ({
+  coreWith("session/lost-session.ts", (original) => ({
     classifyLoss: (answer: object) => {
       const loss = original.classifyLoss(answer);
       return loss === "probable" ? "definite" : loss;
@@ -74,14 +74,14 @@ export const withCarelessClassifier = () =>
 
 /** Errors pass as the server wrote them. */
 export const withoutScrubbing = () =>
-  coreWith("scrub-session-id.ts", () => ({
+  coreWith("wire/scrub-session-id.ts", () => ({
     scrubSessionId: (body: string) => body,
     scrubError: (error: object) => error,
   }));
 
 /** Requests carry the newest version, whatever was negotiated. */
 export const withFixedVersion = () =>
-  coreWith("session-headers.ts", (original) => ({
+  coreWith("session/session-headers.ts", (original) => ({
     headersForSession: (headers: Headers, session: unknown) => {
       const result: Headers = original.headersForSession(headers, session);
       if (session !== undefined) result.set("mcp-protocol-version", "2025-11-25");

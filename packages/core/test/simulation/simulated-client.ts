@@ -1,5 +1,5 @@
-import { abortable } from "../../src/base/abortable.ts";
-import { isRecord } from "../../src/wire/json-rpc.ts";
+import { abortable } from "../../src/base/bounded-wait.ts";
+import { isRecord } from "../../src/base/json-values.ts";
 import { McpSessionError } from "../../src/base/mcp-session-error.ts";
 import { parseEvents } from "../parse-events.ts";
 import type { InvariantChecks } from "./invariants.ts";

@@ -1,4 +1,4 @@
-import { abortable } from "../../src/base/abortable.ts";
+import { abortable } from "../../src/base/bounded-wait.ts";
 import { requestUrl } from "../../src/wire/outgoing-request.ts";
 import { createAnswerStreams } from "./answer-streams.ts";
 import type { Delivery, InvariantChecks, WireRequest } from "./invariants.ts";

@@ -107,7 +107,9 @@ export const cancellationRequirements: readonly Requirement[] = [
     statement: "A failed negotiation of version or capabilities and a time-out are handled.",
     tests: {
       "core/src/handshake/handshake.test.ts": ["a refused handshake", "saves nothing for %s"],
-      "ai-sdk/src/registry/unavailable-connections.test.ts": ["leaves the others working and says so"],
+      "ai-sdk/src/registry/unavailable-connections.test.ts": [
+        "leaves the others working and says so",
+      ],
       "ai-sdk/src/http/abort.test.ts": ["connectMs ends a handshake that hangs"],
     },
   },

@@ -17,7 +17,9 @@ export const dialectRequirements: readonly Requirement[] = [
     spec: [],
     statement: "400 “Server not initialized” to an old id after a restart.",
     tests: {
-      "core/src/session/lost-session.test.ts": ["a 400 of a session router is a definite loss > %s"],
+      "core/src/session/lost-session.test.ts": [
+        "a 400 of a session router is a definite loss > %s",
+      ],
       "core/src/exchange/resend-policy.test.ts": [
         "recovers from a router's 400 and sends the call again",
         "fails once, without a loop, on a server with one transport",
@@ -58,7 +60,9 @@ export const dialectRequirements: readonly Requirement[] = [
     statement: "404 to a request without an id is no lost session.",
     tests: {
       "core/src/exchange/exchange.refusals.test.ts": ["404 of a server that names no sessions"],
-      "ai-sdk/src/http/old-and-new-servers.test.ts": ["is never sent a call twice, not after a 404"],
+      "ai-sdk/src/http/old-and-new-servers.test.ts": [
+        "is never sent a call twice, not after a 404",
+      ],
     },
   },
   {
@@ -113,7 +117,9 @@ export const dialectRequirements: readonly Requirement[] = [
     spec: [],
     statement: "`fetch` takes the session id along on a redirect to another origin.",
     tests: {
-      "core/src/wire/server-endpoint.test.ts": ["to another origin is refused and never carries the id"],
+      "core/src/wire/server-endpoint.test.ts": [
+        "to another origin is refused and never carries the id",
+      ],
       "core/src/handshake/end-session.test.ts": ["does not follow a redirect"],
     },
   },

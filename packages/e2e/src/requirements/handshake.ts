@@ -51,7 +51,9 @@ export const handshakeRequirements: readonly Requirement[] = [
     statement: "After a successful `initialize`, also a repeated one, comes `initialized`.",
     tests: {
       "core/src/client-duties.test.ts": ["greets the server before anything else"],
-      "core/src/exchange/exchange.recovery.test.ts": ["starts a new session once and sends the call again"],
+      "core/src/exchange/exchange.recovery.test.ts": [
+        "starts a new session once and sends the call again",
+      ],
       "e2e/src/sessions/server-restart.test.ts": ["starts one new session for all calls in flight"],
       "e2e/src/sessions/step-killed.test.ts": ["leaves no state, and the next step starts fresh"],
     },
@@ -64,7 +66,9 @@ export const handshakeRequirements: readonly Requirement[] = [
     statement: "Send no request but ping before `initialize` is answered.",
     tests: {
       "core/src/client-duties.test.ts": ["greets the server before anything else"],
-      "core/src/handshake/handshake.save-point.test.ts": ["is awaited before any other request goes on"],
+      "core/src/handshake/handshake.save-point.test.ts": [
+        "is awaited before any other request goes on",
+      ],
     },
   },
   {
@@ -101,7 +105,9 @@ export const handshakeRequirements: readonly Requirement[] = [
     tests: {
       "core/src/client-duties.test.ts": ["keeps nothing of a server that the client leaves"],
       "core/src/handshake/handshake.test.ts": ["saves nothing for %s"],
-      "core/src/handshake/client-handshake.test.ts": ["gives a session up that is newer than the client"],
+      "core/src/handshake/client-handshake.test.ts": [
+        "gives a session up that is newer than the client",
+      ],
     },
   },
   {
@@ -114,7 +120,9 @@ export const handshakeRequirements: readonly Requirement[] = [
       "core/src/client-duties.test.ts": ["names id and version on every request"],
       "core/src/create-session-fetch.test.ts": ["sends the slot's id and version"],
       "core/src/handshake/end-session.test.ts": ["one DELETE that carries id, version"],
-      "ai-sdk/src/provider/connection-provider.test.ts": ["sends the session's id and version with every"],
+      "ai-sdk/src/provider/connection-provider.test.ts": [
+        "sends the session's id and version with every",
+      ],
       "e2e/src/sessions/one-session-over-three-processes.test.ts": ["keeps one session over three"],
     },
   },
@@ -127,7 +135,9 @@ export const handshakeRequirements: readonly Requirement[] = [
     tests: {
       "core/src/client-duties.test.ts": ["names id and version on every request"],
       "core/src/handshake/handshake.test.ts": ["initialized carries the negotiated version"],
-      "core/src/exchange/exchange.recovery.test.ts": ["negotiated something else, and sends its version"],
+      "core/src/exchange/exchange.recovery.test.ts": [
+        "negotiated something else, and sends its version",
+      ],
       "e2e/src/sessions/one-session-over-all-clients.test.ts": [
         "hands one session from client to client",
       ],
@@ -156,8 +166,12 @@ export const handshakeRequirements: readonly Requirement[] = [
     spec: inSpec("basic/lifecycle#operation"),
     statement: "Keep to the negotiated version and capabilities.",
     tests: {
-      "core/src/exchange/exchange.recovery.test.ts": ["negotiated something else, and sends its version"],
-      "core/src/handshake/client-handshake.test.ts": ["does not take a session from the client that uses"],
+      "core/src/exchange/exchange.recovery.test.ts": [
+        "negotiated something else, and sends its version",
+      ],
+      "core/src/handshake/client-handshake.test.ts": [
+        "does not take a session from the client that uses",
+      ],
       "ai-sdk/src/tools/connection-tools.test.ts": ["are none of a server without tools"],
     },
     note: "What a client does with capabilities is its own affair; it is given the server's.",

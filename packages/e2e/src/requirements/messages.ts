@@ -176,7 +176,9 @@ export const messageRequirements: readonly Requirement[] = [
         "sends nothing when it is %s",
       ],
       "ai-sdk/src/http/abort.test.ts": ["tells the server, which aborts the tool"],
-      "ai-sdk/src/registry/dispose.test.ts": ["leaves a running call running, and does not cancel it"],
+      "ai-sdk/src/registry/dispose.test.ts": [
+        "leaves a running call running, and does not cancel it",
+      ],
     },
   },
   {
@@ -187,7 +189,9 @@ export const messageRequirements: readonly Requirement[] = [
     statement: "Messages are UTF-8.",
     tests: {
       "core/src/client-duties.test.ts": ["sends and hands on text of any script"],
-      "core/src/answer/answer-stream.chunks.test.ts": ["restores a small stream in chunks of every size"],
+      "core/src/answer/answer-stream.chunks.test.ts": [
+        "restores a small stream in chunks of every size",
+      ],
     },
   },
 ];

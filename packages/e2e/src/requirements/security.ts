@@ -45,8 +45,13 @@ export const securityRequirements: readonly Requirement[] = [
         "is not looked for when only notifications/initialized is refused",
         "is not looked for when a session was being resumed",
       ],
-      "core/src/exchange/exchange.refusals.test.ts": ["never an answer that looks like an old server's"],
-      "core/src/handshake/handshake.test.ts": ["of a fresh slot reaches the client", "at initialized is"],
+      "core/src/exchange/exchange.refusals.test.ts": [
+        "never an answer that looks like an old server's",
+      ],
+      "core/src/handshake/handshake.test.ts": [
+        "of a fresh slot reaches the client",
+        "at initialized is",
+      ],
     },
   },
   {
@@ -86,7 +91,9 @@ export const securityRequirements: readonly Requirement[] = [
     spec: bestPractices("session-hijacking"),
     statement: "Bind ids to the user.",
     tests: {
-      "core/src/session/session-key.test.ts": ["is the same for equal parts and different for all others"],
+      "core/src/session/session-key.test.ts": [
+        "is the same for equal parts and different for all others",
+      ],
       "ai-sdk/src/provider/connection-provider.test.ts": [
         "never share a slot, in one state",
         "are never read from the state",
@@ -120,8 +127,12 @@ export const securityRequirements: readonly Requirement[] = [
         "to another origin is refused and never carries the id",
         "redirect during the handshake, too",
       ],
-      "core/src/wire/other-urls.test.ts": ["is refused without a base fetch, before anything is sent"],
-      "ai-sdk/src/http/connection-fetch.test.ts": ["follows no redirect, which would take the headers"],
+      "core/src/wire/other-urls.test.ts": [
+        "is refused without a base fetch, before anything is sent",
+      ],
+      "ai-sdk/src/http/connection-fetch.test.ts": [
+        "follows no redirect, which would take the headers",
+      ],
     },
     note: "Which URLs a connection may have, and a fetch guarded against private addresses, are the application's: it passes the base `fetch`.",
   },

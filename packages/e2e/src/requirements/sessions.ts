@@ -49,9 +49,13 @@ export const sessionRequirements: readonly Requirement[] = [
     statement: "Ids are handled like credentials.",
     tests: {
       "core/src/session/hostile-session-id.test.ts": ["repeats the id"],
-      "core/src/wire/server-endpoint.test.ts": ["to another origin is refused and never carries the id"],
+      "core/src/wire/server-endpoint.test.ts": [
+        "to another origin is refused and never carries the id",
+      ],
       "core/src/wire/other-urls.test.ts": ["passes as it is, without an id"],
-      "ai-sdk/src/http/secrets.test.ts": ["no session id, token or principal is in what an observer"],
+      "ai-sdk/src/http/secrets.test.ts": [
+        "no session id, token or principal is in what an observer",
+      ],
       "e2e/src/sessions/session-id-stays-secret.test.ts": [
         "is not in the error",
         "is not in an event",
@@ -67,7 +71,9 @@ export const sessionRequirements: readonly Requirement[] = [
     tests: {
       "core/src/client-duties.test.ts": ["names id and version on every request"],
       "core/src/create-session-fetch.test.ts": ["sends the slot's id and version"],
-      "ai-sdk/src/provider/connection-provider.test.ts": ["sends the session's id and version with every"],
+      "ai-sdk/src/provider/connection-provider.test.ts": [
+        "sends the session's id and version with every",
+      ],
       "e2e/src/sessions/one-session-over-all-clients.test.ts": [
         "hands one session from client to client",
       ],
@@ -80,7 +86,9 @@ export const sessionRequirements: readonly Requirement[] = [
     level: "SHOULD",
     spec: inSpec("basic/transports#session-management"),
     statement: "Answer a request without an id with 400.",
-    tests: { "core/src/session/lost-session.test.ts": ["a 400 of a session router is a definite loss"] },
+    tests: {
+      "core/src/session/lost-session.test.ts": ["a 400 of a session router is a definite loss"],
+    },
     note: "A client's side of it: servers say so of ids that were there, too, and mean a lost session.",
   },
   {

@@ -33,7 +33,9 @@ export const streamRequirements: readonly Requirement[] = [
     level: "MUST",
     spec: inSpec("basic/transports#listening-for-messages-from-the-server"),
     statement: "Answer a GET with an event stream or 405.",
-    tests: { "core/src/answer/inbound-stream.test.ts": ["answers 405 where the server answers 405"] },
+    tests: {
+      "core/src/answer/inbound-stream.test.ts": ["answers 405 where the server answers 405"],
+    },
   },
   {
     id: "S41",
@@ -70,7 +72,9 @@ export const streamRequirements: readonly Requirement[] = [
     spec: inSpec("basic/transports#multiple-connections"),
     statement: "Several streams at once.",
     tests: {
-      "core/src/exchange/exchange.test.ts": ["are told apart when two clients of one fetch use the same id"],
+      "core/src/exchange/exchange.test.ts": [
+        "are told apart when two clients of one fetch use the same id",
+      ],
       "e2e/src/sessions/two-processes-at-once.test.ts": [
         "overlapping calls each get their own answers",
       ],
@@ -122,7 +126,9 @@ export const streamRequirements: readonly Requirement[] = [
         "continues a stream that ended without its answer, from the last whole event",
         "continues a stream that broke, as often as there is news",
       ],
-      "core/src/answer/inbound-stream.test.ts": ["a GET with Last-Event-ID > goes out on the session"],
+      "core/src/answer/inbound-stream.test.ts": [
+        "a GET with Last-Event-ID > goes out on the session",
+      ],
     },
   },
   {

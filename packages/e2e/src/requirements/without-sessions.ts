@@ -40,7 +40,9 @@ export const statelessRequirements: readonly Requirement[] = [
     spec: inStatelessSpec("basic/transports/streamable-http#protocol-version-header"),
     statement: "The version header is on every POST and equals that in `_meta`.",
     tests: {
-      "core/src/handshake/client-handshake.stateless.test.ts": ["gets everything as it is in later steps"],
+      "core/src/handshake/client-handshake.stateless.test.ts": [
+        "gets everything as it is in later steps",
+      ],
     },
     note: clientsOwn,
   },
@@ -51,7 +53,9 @@ export const statelessRequirements: readonly Requirement[] = [
     spec: inStatelessSpec("basic/versioning#protocol-version-negotiation"),
     statement: "Answer an unsupported version with 400 and −32022, with what is supported.",
     tests: {
-      "core/src/handshake/client-handshake.stateless.test.ts": ["is remembered as one by its refusal"],
+      "core/src/handshake/client-handshake.stateless.test.ts": [
+        "is remembered as one by its refusal",
+      ],
       "e2e/src/sessions/servers-without-sessions.test.ts": [
         "which never probes, fails and says why",
       ],
@@ -96,7 +100,9 @@ export const statelessRequirements: readonly Requirement[] = [
     statement: "Read the body of a 400 before falling back to `initialize`.",
     note: clientsOwn,
     tests: {
-      "core/src/handshake/client-handshake.test.ts": ["goes on to the server when initialize is refused"],
+      "core/src/handshake/client-handshake.test.ts": [
+        "goes on to the server when initialize is refused",
+      ],
     },
   },
   {
@@ -115,7 +121,9 @@ export const statelessRequirements: readonly Requirement[] = [
     ),
     statement: "Remember whether an origin has sessions; ask again when that fails.",
     tests: {
-      "core/src/handshake/client-handshake.stateless.test.ts": ["is tried again when the verdict is"],
+      "core/src/handshake/client-handshake.stateless.test.ts": [
+        "is tried again when the verdict is",
+      ],
       "ai-sdk/src/http/old-and-new-servers.test.ts": ["and the next step does not try initialize"],
       "e2e/src/sessions/servers-without-sessions.test.ts": [
         "works without a session and remembers it",

@@ -1,5 +1,6 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import type { ConnectionProvider, SealingKeys } from "@durable-mcp/ai-sdk";
+import type { SealingKeys } from "@durable-mcp/core/sealing";
+import type { ConnectionProvider } from "@durable-mcp/ai-sdk";
 import { generateText, type LanguageModel, type ModelMessage, type ToolSet } from "ai";
 import { carryConnections } from "./carried-connections.ts";
 import { describeCall } from "./describe-call.ts";

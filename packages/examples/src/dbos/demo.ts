@@ -8,7 +8,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { DBOSClient } from "@dbos-inc/dbos-sdk";
-import { unsealState } from "@durable-mcp/ai-sdk";
+import { unsealState } from "@durable-mcp/core/sealing";
 import { startCountingProxy } from "../../../e2e/src/wire/counting-proxy.ts";
 import {
   postgresUnavailable,

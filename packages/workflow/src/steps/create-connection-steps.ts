@@ -1,10 +1,9 @@
+import { type SealingKeys, type UnsealStateReason } from "@durable-mcp/core/sealing";
 import {
   type ConnectionEvent,
   type DurableSessionEvent,
   McpSessionError,
   type Principal,
-  type SealingKeys,
-  type UnsealStateReason,
 } from "@durable-mcp/ai-sdk";
 import type { SessionStore } from "@durable-mcp/core";
 import { FatalError, getStepMetadata } from "workflow";

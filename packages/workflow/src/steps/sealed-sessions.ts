@@ -1,12 +1,14 @@
 import {
-  type ConnectionEvent,
-  createConnectionProvider,
-  type McpClientConnection,
-  McpSessionError,
   sealState,
   type SealingKeys,
   type UnsealStateReason,
   unsealState,
+} from "@durable-mcp/core/sealing";
+import {
+  type ConnectionEvent,
+  createConnectionProvider,
+  type McpClientConnection,
+  McpSessionError,
 } from "@durable-mcp/ai-sdk";
 import { parseSessionSnapshot, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
 import { sessionOptionsOf, withoutRecovery } from "./declared-connections.ts";

@@ -1,4 +1,7 @@
-import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
+import { invalidOption } from "../base/check-option.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import type { Principal } from "../session/principal.ts";
+import { sessionKey } from "../session/session-key.ts";
 import { openText, sealText, type UnreadableReason } from "./sealed-text.ts";
 import { purposeKeys, type SealingKeys } from "./sealing-keys.ts";
 
@@ -67,7 +70,7 @@ export async function sealState(
 ): Promise<SealStateResult> {
   const { sessionId, principal, maxLength, now } = checkOptions(options);
   if (!Number.isFinite(expiresInMs) || expiresInMs <= 0) {
-    throw invalid("expiresInMs", "a number of milliseconds above 0");
+    throw invalidOption("expiresInMs", "must be a number of milliseconds above 0");
   }
   const [key] = await purposeKeys(options.keys, "state");
   const expiresAt = now() + expiresInMs;
@@ -130,20 +133,14 @@ function checkOptions({
   now = Date.now,
 }: SealedStateOptions) {
   if (typeof sessionId !== "string" || sessionId.length === 0) {
-    throw invalid("sessionId", "a non-empty string");
+    throw invalidOption("sessionId", "must be a non-empty string");
   }
   if (!Number.isSafeInteger(maxLength) || maxLength <= 0) {
-    throw invalid("maxLength", "a whole number above 0");
+    throw invalidOption("maxLength", "must be a whole number above 0");
   }
   return { sessionId, principal: sessionKey({ connection: "state", principal }), maxLength, now };
 }
 
 function refused(reason: UnsealStateReason): UnsealStateResult {
   return { state: undefined, reason };
-}
-
-function invalid(field: string, expected: string): McpSessionError {
-  return new McpSessionError("CONNECTION_INVALID", `${field} must be ${expected}.`, {
-    data: { field },
-  });
 }

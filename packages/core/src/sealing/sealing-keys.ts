@@ -1,4 +1,4 @@
-import { McpSessionError } from "@durable-mcp/core";
+import { McpSessionError } from "../base/mcp-session-error.ts";
 
 /** A secret of 32 random bytes, as bytes or as base64 text (`openssl rand -base64 32`). */
 export type SealingKey = Uint8Array | string;

@@ -1,9 +1,6 @@
-import {
-  type JsonValue,
-  McpSessionError,
-  type SessionStore,
-  type StoredValue,
-} from "@durable-mcp/core";
+import { guarded } from "../base/observe.ts";
+import { type JsonValue, type SessionStore, type StoredValue } from "../stores/session-store.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
 import { createFingerprint } from "./fingerprint.ts";
 import { fingerprintedPrefix, fingerprintKey } from "./fingerprinted-key.ts";
 import { openText, sealText, type UnreadableReason } from "./sealed-text.ts";
@@ -47,6 +44,7 @@ const maxTextLength = 1_000;
  */
 export function encryptStore(store: SessionStore, options: EncryptStoreOptions): SessionStore {
   const { onUnreadable } = options;
+  const tellUnreadable = guarded(onUnreadable);
   const fingerprint = createFingerprint(options.fingerprintKey);
   // The keys and not their promise: some runtimes forbid to wait for what another request began.
   let derived: Awaited<ReturnType<typeof purposeKeys>> | undefined;
@@ -67,11 +65,7 @@ export function encryptStore(store: SessionStore, options: EncryptStoreOptions):
     return sealed.outer === outer ? sealed : unreadable("other-key");
   };
   const unreadable = (reason: UnreadableValueReason) => {
-    try {
-      onUnreadable?.(reason);
-    } catch {
-      // An observer that throws must not change what is stored.
-    }
+    tellUnreadable(reason);
     return undefined;
   };
   const openStored = async (outer: string, stored: StoredValue | undefined) =>

@@ -1,5 +1,6 @@
-import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
-import { testSessionStore } from "@durable-mcp/core/testing";
+import { createMemoryStore } from "../stores/memory-store.ts";
+import type { SessionStore } from "../stores/session-store.ts";
+import { testSessionStore } from "../testing/index.ts";
 import { beforeEach, describe, expect, test } from "vitest";
 import { encryptStore, type UnreadableValueReason } from "./encrypted-store.ts";
 

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { abortable } from "./abortable.ts";
+import { abortable, withTimeLimit } from "./bounded-wait.ts";
 
 test("gives what the promise gives, with and without a signal", async () => {
   const { signal } = new AbortController();
@@ -36,4 +38,36 @@ test("swallows a rejection that comes after the abort", async () => {
   await new Promise((resolve) => {
     setTimeout(resolve);
   });
+});
+
+test("aborts with the caller's signal", () => {
+  const controller = new AbortController();
+  const signal = withTimeLimit(60_000, controller.signal);
+  expect(signal.aborted).toBe(false);
+  controller.abort("left");
+  expect(signal).toMatchObject({ aborted: true, reason: "left" });
+});
+
+test("aborts after its time, also when nothing else holds it and memory is collected", async () => {
+  const { href } = new URL("bounded-wait.ts", import.meta.url);
+  const program = `
+    import { withTimeLimit } from ${JSON.stringify(href)};
+    const aborted = new Promise((resolve) => {
+      withTimeLimit(200, undefined).addEventListener("abort", resolve);
+    });
+    gc();
+    setTimeout(gc, 50);
+    setTimeout(() => process.exit(1), 60_000);
+    await aborted;
+    console.log("aborted");
+    process.exit(0);
+  `;
+  const flags = ["--expose-gc", "--experimental-strip-types", "--no-warnings"];
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    ...flags,
+    "--input-type=module",
+    "--eval",
+    program,
+  ]);
+  expect(stdout).toBe("aborted\n");
 });

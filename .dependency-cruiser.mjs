@@ -1,0 +1,39 @@
+// Imports go one way: no circle of files and none of folders in any package, type imports included.
+// Tests may import from any room.
+export default {
+  forbidden: [
+    {
+      name: "no-circle-of-files",
+      comment: "Move the type or the function that both need to a file below them.",
+      severity: "error",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "no-circle-of-folders",
+      comment: "Rooms import one way: docs/architecture.md has their order.",
+      severity: "error",
+      scope: "folder",
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: "no-unresolved-import",
+      comment: "An import that is not found is one whose direction nobody checks.",
+      severity: "error",
+      from: {},
+      to: { couldNotResolve: true, path: "^\\.", dependencyTypesNot: ["core"] },
+    },
+  ],
+  options: {
+    parser: "swc", // the TypeScript parser knows no version 7
+    tsPreCompilationDeps: true,
+    includeOnly: "^packages/",
+    exclude: { path: "\\.test(-d)?\\.ts$|/dist/|node_modules|/\\.workflow" },
+    enhancedResolveOptions: {
+      extensions: [".ts", ".mjs", ".js"],
+      exportsFields: ["exports"],
+      conditionNames: ["@durable-mcp/source", "import", "node", "default"],
+    },
+  },
+};

@@ -1,0 +1,14 @@
+/**
+ * What other packages of this project need of a registry to put its connections behind clients of
+ * their own. Not for applications: it may change with every release, and all packages are released
+ * together.
+ */
+
+export { connectionUnavailable } from "./errors/connection-error.ts";
+export { type Execute, withCallOptions } from "./tools/connection-tools.ts";
+export type { McpClientConnection } from "./connection/define-connection.ts";
+export { isToolError } from "./tools/is-tool-error.ts";
+export type { LossNotice } from "./connection/loss-notice.ts";
+export type { LiveConnection } from "./connection/live-connection.ts";
+export { toolName } from "./tools/tool-name.ts";
+export { registryInternalsOf, type RegistryInternals } from "./registry/registry-internals.ts";

@@ -1,0 +1,61 @@
+/** The longest time a timer can be set to, in milliseconds. A longer one ends at once. */
+export const maxTimerMs = 2_147_483_647;
+
+/** Lets a Node process end while the timer runs. Other runtimes have nothing to let go. */
+export function detach(timer: ReturnType<typeof setTimeout>): void {
+  (timer as { unref?: () => void }).unref?.();
+}
+
+/** Waits for `work`, or rejects with the signal's reason as soon as it aborts. `work` itself goes on. */
+export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
+  const promise = Promise.resolve(work);
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+/** Waits for `ms` milliseconds, or rejects with the signal's reason as soon as it aborts. */
+export async function wait(ms: number, signal?: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const elapsed = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  try {
+    await abortable(elapsed, signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Waits for `work`, but not for longer than `ms` milliseconds.
+ *
+ * @returns whether it was done in time
+ */
+export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  try {
+    return await Promise.race([work.then(() => true), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * A signal that aborts with `signal`, or after `ms` milliseconds.
+ *
+ * Node 22.11 and older forget a time-out that only `AbortSignal.any` holds, and keep one that
+ * somebody listens to.
+ */
+export function withTimeLimit(ms: number, signal: AbortSignal | undefined): AbortSignal {
+  const timeout = AbortSignal.timeout(ms);
+  timeout.addEventListener("abort", () => undefined, { once: true });
+  return AbortSignal.any([timeout, ...(signal ? [signal] : [])]);
+}

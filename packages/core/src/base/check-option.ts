@@ -1,0 +1,41 @@
+import { maxTimerMs } from "./bounded-wait.ts";
+import { McpSessionError } from "./mcp-session-error.ts";
+
+/** @param fix completes the sentence that the field begins: `"must be a URL"` */
+export function invalidOption(field: string, fix: string): McpSessionError {
+  return invalid(field, `${field} ${fix}.`);
+}
+
+/** An argument or an option that cannot be used, with a message of its own. */
+export function invalid(field: string, message: string): McpSessionError {
+  return new McpSessionError("CONNECTION_INVALID", message, { data: { field } });
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` unless `value` is a whole number in these bounds */
+export function checkWhole(
+  value: unknown,
+  field: string,
+  min: number,
+  max = Number.MAX_SAFE_INTEGER,
+): void {
+  if (isWhole(value, min, max)) return;
+  throw invalidOption(field, `must be a whole number from ${min} to ${max}`);
+}
+
+/**
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a time that no timer can be set to;
+ *   `undefined` is none
+ */
+export function checkMs(value: unknown, field: string): void {
+  if (value === undefined || isTimerMs(value)) return;
+  throw invalidOption(field, `must be a whole number of milliseconds, 1 to ${maxTimerMs}`);
+}
+
+/** Whether a timer can be set to a value from outside, in milliseconds. */
+export function isTimerMs(value: unknown): value is number {
+  return isWhole(value, 1, maxTimerMs);
+}
+
+function isWhole(value: unknown, min: number, max: number): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
+}

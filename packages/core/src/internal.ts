@@ -1,0 +1,10 @@
+/**
+ * What the other packages of this project share with core. Not for applications: it may change with
+ * every release, and all packages are released together.
+ */
+export { abortable, detach, maxTimerMs, wait, within, withTimeLimit } from "./base/bounded-wait.ts";
+export { checkMs, checkWhole, invalid, invalidOption, isTimerMs } from "./base/check-option.ts";
+export { isRecord, sameJson } from "./base/json-values.ts";
+export { guarded } from "./base/observe.ts";
+export { randomToken } from "./base/random-token.ts";
+export { isRedirect } from "./wire/server-endpoint.ts";

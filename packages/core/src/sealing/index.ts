@@ -1,0 +1,15 @@
+export {
+  encryptStore,
+  type EncryptStoreOptions,
+  type UnreadableValueReason,
+} from "./encrypted-store.ts";
+export {
+  sealState,
+  type SealStateOptions,
+  type SealStateResult,
+  type SealedStateOptions,
+  unsealState,
+  type UnsealStateReason,
+  type UnsealStateResult,
+} from "./sealed-state.ts";
+export type { SealingKey, SealingKeys } from "./sealing-keys.ts";

@@ -1,0 +1,10 @@
+import type { InitializeResult, SessionSnapshotOfSession } from "./session-snapshot.ts";
+
+/** What requests of this process go out on. */
+export type LiveSession =
+  | Pick<SessionSnapshotOfSession, "kind" | "sessionId" | "initializeResult" | "clientCapabilities">
+  | { readonly kind: "sessionless"; readonly initializeResult: InitializeResult };
+
+export function sameSession(a: LiveSession, b: LiveSession): boolean {
+  return a === b || (a.kind === "session" && b.kind === "session" && a.sessionId === b.sessionId);
+}
