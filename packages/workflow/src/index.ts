@@ -1,8 +1,8 @@
 export {
-  durableConnections,
+  openDurableConnections,
   type DurableConnections,
-  type DurableConnectionsOptions,
-} from "./durable-connections.ts";
+  type OpenDurableConnectionsOptions,
+} from "./open-durable-connections.ts";
 export type { RunTool } from "./run-tool.ts";
 export type {
   CallRequest,

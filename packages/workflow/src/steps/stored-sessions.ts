@@ -113,7 +113,7 @@ function requireSessionId({ sessionId }: Pick<StepConnection, "sessionId">): str
   if (sessionId !== undefined) return sessionId;
   throw new McpSessionError(
     "CONNECTION_INVALID",
-    "sessionId is missing: with a store, durableConnections needs the agent session that the sessions are of.",
+    "sessionId is missing: with a store, openDurableConnections needs the agent session that the sessions are of.",
     { data: { field: "sessionId" } },
   );
 }

@@ -1,4 +1,4 @@
-import { durableConnections } from "@durable-mcp/workflow";
+import { openDurableConnections } from "@durable-mcp/workflow";
 import { DurableAgent } from "@workflow/ai/agent";
 import type { ModelMessage, UIMessageChunk } from "ai";
 import { createHook, getWritable } from "workflow";
@@ -18,7 +18,7 @@ export interface AgentRun {
 /** One turn of a chat with a `DurableAgent`, whose model says what the prompt holds as JSON. */
 export async function agentTurn({ principal, prompt, state, approval }: AgentRun) {
   "use workflow";
-  const mcp = await durableConnections({ connections: ["notes"], principal, state, steps });
+  const mcp = await openDurableConnections({ connections: ["notes"], principal, state, steps });
   const tools = { ...mcp.tools };
   if (approval !== undefined) {
     const tool = tools[approval.tool]!;

@@ -1,4 +1,4 @@
-import { durableConnections, type DurableConnectionsOptions } from "@durable-mcp/workflow";
+import { openDurableConnections, type OpenDurableConnectionsOptions } from "@durable-mcp/workflow";
 import { createHook, sleep } from "workflow";
 import {
   fragileCall,
@@ -20,7 +20,7 @@ export type ScriptedTurn =
   | { readonly sleepMs: number }
   | { readonly hook: string };
 
-export interface ScriptedRun extends Omit<DurableConnectionsOptions, "steps"> {
+export interface ScriptedRun extends Omit<OpenDurableConnectionsOptions, "steps"> {
   readonly turns: readonly ScriptedTurn[];
   readonly isStored?: boolean;
   readonly isRepeated?: boolean;
@@ -40,7 +40,7 @@ export async function scripted({
   "use workflow";
   const ownSteps = isFragile ? fragileSteps : isRepeated ? repeatedSteps : sealedSteps;
   const steps = isStored ? storedSteps : ownSteps;
-  const mcp = await durableConnections({ ...options, steps });
+  const mcp = await openDurableConnections({ ...options, steps });
   const results: unknown[][] = [];
   for (const turn of turns) {
     if ("sleepMs" in turn) {

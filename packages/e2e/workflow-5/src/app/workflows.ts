@@ -1,5 +1,5 @@
 import { WorkflowAgent } from "@ai-sdk/workflow";
-import { durableConnections } from "@durable-mcp/workflow";
+import { openDurableConnections } from "@durable-mcp/workflow";
 import type { ModelMessage } from "ai";
 import { createHook, sleep } from "workflow";
 import { mcpCall, mcpSessions } from "./mcp-steps.ts";
@@ -18,7 +18,7 @@ export interface AgentRun {
 export async function agentTurn({ principal, prompt, state, approval, sleepMs }: AgentRun) {
   "use workflow";
   const steps = { sessions: mcpSessions, call: mcpCall };
-  const mcp = await durableConnections({ connections: ["notes"], principal, state, steps });
+  const mcp = await openDurableConnections({ connections: ["notes"], principal, state, steps });
   const tools: Record<string, any> = { ...mcp.tools };
   if (approval) tools[approval.tool] = { ...tools[approval.tool], needsApproval: true };
   // The agent brings an older release of AI SDK, whose types differ in details.

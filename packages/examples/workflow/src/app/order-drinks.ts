@@ -1,4 +1,4 @@
-import { durableConnections } from "@durable-mcp/workflow";
+import { openDurableConnections } from "@durable-mcp/workflow";
 import { DurableAgent } from "@workflow/ai/agent";
 import type { UIMessageChunk } from "ai";
 import { getWritable } from "workflow";
@@ -10,7 +10,7 @@ import { orderModel } from "./order-model.ts";
 export async function orderDrinks({ principal, connections, prompt }: OrderRun) {
   "use workflow";
   const steps = { sessions: mcpSessions, call: mcpCall };
-  const mcp = await durableConnections({ connections, principal, steps });
+  const mcp = await openDurableConnections({ connections, principal, steps });
   const agent = new DurableAgent({ model: orderModel, tools: mcp.tools });
   const { messages } = await agent.stream({
     messages: [{ role: "user", content: prompt }],

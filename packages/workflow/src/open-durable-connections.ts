@@ -4,7 +4,7 @@ import { printRunState, readRunState } from "./run-state.ts";
 import { createRunTool, type RunTool } from "./run-tool.ts";
 import type { ConnectionStepFunctions } from "./step-protocol.ts";
 
-export interface DurableConnectionsOptions {
+export interface OpenDurableConnectionsOptions {
   /** Names of the connections to use, as the steps know them. */
   readonly connections: readonly string[];
   /** On whose behalf. It is in the run's event log, as are all arguments of steps. */
@@ -44,21 +44,21 @@ export interface DurableConnections {
  * Opens MCP connections in a workflow. Call it in workflow code, before anything runs in parallel.
  *
  * @example
- * const mcp = await durableConnections({ connections: ["cart"], principal, sessionId: chatId, state, steps });
+ * const mcp = await openDurableConnections({ connections: ["cart"], principal, sessionId: chatId, state, steps });
  * const agent = new DurableAgent({ model, tools: mcp.tools });
  * await agent.stream({ messages, writable });
  * return { state: mcp.state };
  *
  * @throws the engine's error when the step failed, such as for a connection that is not declared
  */
-export async function durableConnections({
+export async function openDurableConnections({
   connections: names,
   principal,
   sessionId,
   state,
   steps,
   onUnavailable = "omit",
-}: DurableConnectionsOptions): Promise<DurableConnections> {
+}: OpenDurableConnectionsOptions): Promise<DurableConnections> {
   // A name that is there twice would be two sessions, one of them nobody's.
   const connections = [...new Set(names)];
   const before = readRunState(state);
