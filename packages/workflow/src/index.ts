@@ -2,8 +2,8 @@ export {
   openDurableConnections,
   type DurableConnections,
   type OpenDurableConnectionsOptions,
-} from "./open-durable-connections.ts";
-export type { RunTool } from "./run-tool.ts";
+} from "./run/open-durable-connections.ts";
+export type { RunTool } from "./tool/run-tool.ts";
 export type {
   CallRequest,
   CallResult,

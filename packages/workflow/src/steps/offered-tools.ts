@@ -1,7 +1,6 @@
-import type { StatefulSessionOptions } from "@durable-mcp/ai-sdk";
+import { type StatefulSessionOptions, toolMayRunTwice } from "@durable-mcp/ai-sdk";
 import { asSchema } from "ai";
 import type { OfferedTool } from "../step-protocol.ts";
-import { mayRunAgain } from "./run-again.ts";
 
 /** What of a registry's tool is used here. */
 interface RegistryTool {
@@ -30,4 +29,13 @@ export async function offeredTools(
     };
   });
   return await Promise.all(offered);
+}
+
+/** Whether a call of this tool may be made again when nobody knows what became of it. */
+function mayRunAgain(
+  tool: { readonly name: string; readonly annotations?: unknown },
+  { resend = "safe", ...options }: Omit<StatefulSessionOptions, "mode"> = {},
+): boolean {
+  if (resend !== "safe") return resend === "always";
+  return toolMayRunTwice(tool, options);
 }

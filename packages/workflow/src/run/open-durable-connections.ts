@@ -1,8 +1,8 @@
 import type { Principal } from "@durable-mcp/core";
 import { createRunConnection } from "./run-connection.ts";
 import { printRunState, readRunState } from "./run-state.ts";
-import { createRunTool, type RunTool } from "./run-tool.ts";
-import type { ConnectionStepFunctions } from "./step-protocol.ts";
+import { createRunTool, type RunTool } from "../tool/run-tool.ts";
+import type { ConnectionStepFunctions } from "../step-protocol.ts";
 
 export interface OpenDurableConnectionsOptions {
   /** Names of the connections to use, as the steps know them. */

@@ -7,7 +7,7 @@ import type {
   OpenedConnection,
   SessionsRequest,
   ToolResult,
-} from "./step-protocol.ts";
+} from "../step-protocol.ts";
 
 /** One connection in one run. */
 export interface RunConnection {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { eventLogText } from "../test/event-log.ts";
-import { add, list, startNotes, useTestApp } from "../test/test-app.ts";
+import { eventLogText } from "../../test/event-log.ts";
+import { add, list, startNotes, useTestApp } from "../../test/test-app.ts";
 
 const app = useTestApp("event-log");
 const token = "token-of-the-connection";

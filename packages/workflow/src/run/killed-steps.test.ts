@@ -6,16 +6,16 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { type NotebookServer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
-import { type AppBundles, buildApp } from "../test/build-app.ts";
-import { add, alice, list, type ScriptedResult, textOf } from "../test/test-app.ts";
+import { type NotebookServer, startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
+import { type AppBundles, buildApp } from "../../test/build-app.ts";
+import { add, alice, list, type ScriptedResult, textOf } from "../../test/test-app.ts";
 
 let app: AppBundles;
 beforeAll(async () => {
   app = await buildApp("killed-steps");
 });
 
-const program = fileURLToPath(new URL("../test/run-program.ts", import.meta.url));
+const program = fileURLToPath(new URL("../../test/run-program.ts", import.meta.url));
 
 /** A process that runs the app, and the lines it prints. */
 function startProgram(

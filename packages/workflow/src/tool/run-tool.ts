@@ -1,6 +1,6 @@
 import { jsonSchema } from "ai";
 import { agentSchema } from "./agent-schema.ts";
-import type { OfferedTool, ToolResult } from "./step-protocol.ts";
+import type { OfferedTool, ToolResult } from "../step-protocol.ts";
 import { createInputCheck } from "./validate-input.ts";
 
 /**

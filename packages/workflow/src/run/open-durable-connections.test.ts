@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { resumeHook } from "workflow/api";
-import { setStepSettings } from "../test/app/connections.ts";
-import { add, alice, bob, list, startNotes, textOf, useTestApp } from "../test/test-app.ts";
+import { setStepSettings } from "../../test/app/connections.ts";
+import { add, alice, bob, list, startNotes, textOf, useTestApp } from "../../test/test-app.ts";
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 
 const app = useTestApp("durable-connections");

@@ -1,6 +1,6 @@
 import { resumeHook } from "workflow/api";
 import { expect, test, vi } from "vitest";
-import { add, alice, list, startNotes, useTestApp } from "../test/test-app.ts";
+import { add, alice, list, startNotes, useTestApp } from "../../test/test-app.ts";
 
 const app = useTestApp("durable-agent");
 const patience = { timeout: 20_000, interval: 100 };

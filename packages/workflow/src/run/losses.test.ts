@@ -1,8 +1,8 @@
 import { expect, test, vi } from "vitest";
 import { resumeHook } from "workflow/api";
-import { sendJson } from "../../ai-sdk/test/http-server.ts";
-import { on } from "../../ai-sdk/test/notebook-server.ts";
-import { replaceSealingKey } from "../test/app/connections.ts";
+import { sendJson } from "../../../ai-sdk/test/http-server.ts";
+import { on } from "../../../ai-sdk/test/notebook-server.ts";
+import { replaceSealingKey } from "../../test/app/connections.ts";
 import {
   add,
   list,
@@ -10,7 +10,7 @@ import {
   startNotes,
   textOf,
   useTestApp,
-} from "../test/test-app.ts";
+} from "../../test/test-app.ts";
 
 const app = useTestApp("losses");
 const patience = { timeout: 20_000, interval: 100 };
