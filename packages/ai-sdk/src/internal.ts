@@ -5,9 +5,8 @@
  */
 
 export { connectionUnavailable } from "./errors/connection-error.ts";
-export { type Execute, withCallOptions } from "./tools/connection-tools.ts";
+export { type Execute, isToolError, withCallOptions } from "./tools/connection-tools.ts";
 export type { McpClientConnection } from "./connection/define-connection.ts";
-export { isToolError } from "./tools/is-tool-error.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { toolName } from "./tools/tool-name.ts";

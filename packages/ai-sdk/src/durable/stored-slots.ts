@@ -7,7 +7,7 @@ import { createNamedInStore, type OpenedSlots } from "./named-in-store.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { recordKey, recordOwner } from "./session-record.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
-import type { RunPool } from "../pool/session-pool.ts";
+import type { SessionPool } from "../pool/session-pool.ts";
 import type { SlotName } from "../slots/slot-name.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
 import { storeFailed } from "./store-failed.ts";
@@ -47,7 +47,7 @@ export async function loadStepSlots({
   principal: Principal;
   declared: Record<string, McpClientConnection>;
   touchIntervalMs: number;
-  pool: RunPool | undefined;
+  pool: SessionPool | undefined;
   emit: (event: DurableSessionEvent) => void;
   now: () => number;
 }): Promise<StepSlots> {

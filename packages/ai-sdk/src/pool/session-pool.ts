@@ -19,7 +19,7 @@ import { slotName, type SlotName } from "../slots/slot-name.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
 
 /** What a run of one agent session takes from the pool and gives back. */
-export interface RunPool {
+export interface SessionPool {
   /** The slot for what was saved: that of a live client, if there is one on the same session. */
   createSlot(
     slot: SlotName,
@@ -48,7 +48,7 @@ export interface RunPool {
 /**
  * @param options.scope the parts that name the agent session
  */
-export function createRunPool({
+export function createSessionPool({
   pool,
   scope,
   emit,
@@ -58,7 +58,7 @@ export function createRunPool({
   scope: readonly unknown[];
   emit: (event: ConnectionEvent) => void;
   now: () => number;
-}): RunPool {
+}): SessionPool {
   const reserved = new Map<SessionSlot, { key: string; pooled: PooledConnection }>();
   const keyOf = (slot: SlotName, principal: Principal | undefined) =>
     JSON.stringify([scope, slotName(slot), ...(principal ? principalParts(principal) : [])]);

@@ -5,14 +5,14 @@ import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { type ConnectionPoolOptions, createConnectionPool } from "../pool/connection-pool.ts";
-import { createRunPool } from "../pool/session-pool.ts";
+import { createSessionPool } from "../pool/session-pool.ts";
 import { type AutoSessionOptions, startAutoSession } from "../registry/auto-session.ts";
 import { checkConnections } from "./check-connections.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import { tellTelemetry } from "../events/operation-tracer.ts";
 import { type ProviderInternals, registerInternals } from "./provider-internals.ts";
 import { noNamedSlots } from "../slots/no-named-slots.ts";
-import { createRunRegistry } from "../registry/step-registry.ts";
+import { createStepRegistry } from "../registry/step-registry.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
 import { checkSessionName } from "../slots/slot-name.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.ts";
@@ -146,7 +146,8 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
   };
 
   const pool = poolOptions && createConnectionPool({ options: poolOptions, emit, now });
-  const poolFor = (scope: readonly unknown[]) => pool && createRunPool({ pool, scope, emit, now });
+  const poolFor = (scope: readonly unknown[]) =>
+    pool && createSessionPool({ pool, scope, emit, now });
   let namespaces = 0;
   const createNamespace = () => (namespaces += 1);
   const ownNamespace = createNamespace();
@@ -166,7 +167,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
         "The connection provider was shut down. Take no new work in a process that is about to end.",
       );
     }
-    return createRunRegistry(
+    return createStepRegistry(
       { declaredFor, emit, telemetry, now, track },
       options,
     ) as ConnectionRegistry<any>;
@@ -190,7 +191,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
   const provider: ConnectionProvider<CONNECTIONS> = {
     create({ state, principal, sessionId, abortSignal }) {
       const declared = declaredFor(principal);
-      const runPool = sessionId === undefined ? undefined : poolFor([ownNamespace, sessionId]);
+      const sessionPool = sessionId === undefined ? undefined : poolFor([ownNamespace, sessionId]);
       const slots = new Map<string, SeededSlot>();
       const seed = (connection: string, user: Principal) => {
         const key = sessionKey({ connection, principal: user });
@@ -198,20 +199,21 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
         const seeded = seedSlot(
           state,
           key,
-          runPool && ((snapshot) => runPool.createSlot({ connection }, user, definition, snapshot)),
+          sessionPool &&
+            ((snapshot) => sessionPool.createSlot({ connection }, user, definition, snapshot)),
         );
         if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
         slots.set(key, seeded);
         return { slot: seeded.slot };
       };
-      const named = createNamedInState({ state, pool: runPool, emit, now });
+      const named = createNamedInState({ state, pool: sessionPool, emit, now });
       const registry = createRegistry({
         declared,
         principal,
         abortSignal,
         slotFor: (connection) => seed(connection, principal as Principal),
         named,
-        pool: runPool,
+        pool: sessionPool,
       });
       savedBy.set(registry, { slots, named });
       return registry;

@@ -1,6 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
-import type { RunPool } from "../pool/session-pool.ts";
-import type { RunRegistryOptions } from "../registry/step-registry.ts";
+import type { SessionPool } from "../pool/session-pool.ts";
+import type { StepRegistryOptions } from "../registry/step-registry.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 
@@ -11,7 +11,7 @@ export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnect
   /** A registry on slots that come from elsewhere than an agent session's state. */
   readonly createRegistry: (
     options: Pick<
-      RunRegistryOptions,
+      StepRegistryOptions,
       "principal" | "abortSignal" | "slotFor" | "named" | "isLeased" | "pool"
     > & { declared: CONNECTIONS },
   ) => ConnectionRegistry<CONNECTIONS>;
@@ -19,7 +19,7 @@ export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnect
    * What a run of the agent session named by these parts shares with the next; `undefined` without
    * a pool.
    */
-  readonly poolFor: (scope: readonly unknown[]) => RunPool | undefined;
+  readonly poolFor: (scope: readonly unknown[]) => SessionPool | undefined;
   /** A part of a scope that keeps what is stored apart from what is stored elsewhere. */
   readonly createNamespace: () => number;
   /** Has something closed by the provider's `shutdown`; returns how to forget it. */

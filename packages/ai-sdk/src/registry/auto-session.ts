@@ -2,7 +2,6 @@ import { checkMs, detach } from "@durable-mcp/core/internal";
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
 import { createClientOfRun } from "../pool/client-of-run.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
-import { heldResponse } from "./held-response.ts";
 import { createRegistryFacade } from "./registry-facade.ts";
 
 export interface AutoSessionOptions {
@@ -147,6 +146,40 @@ export function startAutoSession({
   };
   holder[holderKey] = auto;
   return auto;
+}
+
+/**
+ * The response, with `release` called once its body was read to the end, failed or was cancelled; at
+ * once for one without a body, and for a refusal.
+ */
+function heldResponse(response: Response, release: () => void): Response {
+  if (response.body === null || !response.ok) {
+    release();
+    return response;
+  }
+  const reader = response.body.getReader();
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (!done) return controller.enqueue(value);
+          controller.close();
+        } catch (error) {
+          controller.error(error);
+        }
+        release();
+      },
+      async cancel(reason) {
+        release();
+        await reader.cancel(reason);
+      },
+    },
+    // Nothing is read before somebody asks for it.
+    { highWaterMark: 0 },
+  );
+  const { status, statusText, headers } = response;
+  return new Response(body, { status, statusText, headers });
 }
 
 /** What runtimes with a process have of it. */

@@ -11,7 +11,7 @@ import { connectionTools } from "../tools/connection-tools.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
 import { registerRegistryInternals } from "./registry-internals.ts";
-import { createRegistryRuns } from "./overlapping-runs.ts";
+import { createOverlappingRuns } from "./overlapping-runs.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { tracedClient } from "../tools/traced-client.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
@@ -157,7 +157,7 @@ export function createConnectionRegistry({
       emit({ type: "close-failed", connection: name, reason: "not-committed" });
     }
   };
-  const runs = createRegistryRuns({
+  const runs = createOverlappingRuns({
     close: isLeased ? undefined : () => registry.dispose(),
     abortSignal,
     track,

@@ -1,5 +1,4 @@
-import { invalid } from "@durable-mcp/core/internal";
-import { checkMs } from "@durable-mcp/core/internal";
+import { checkMs, invalid } from "@durable-mcp/core/internal";
 import { type Principal } from "@durable-mcp/core";
 import type {
   EndedNamedSession,
@@ -11,8 +10,7 @@ import { isStateful, type McpClientConnection } from "../connection/define-conne
 import { clientConnections, type McpConnection } from "../connection/mcp-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import type { KeptSession, NamedSlots } from "../slots/named-slots.ts";
-import { runNested } from "./run-nested.ts";
-import type { RunScope } from "./run-scope.ts";
+import { runNested, type RunScope } from "./run-scope.ts";
 import { checkSessionName, type NamedSlot } from "../slots/slot-name.ts";
 
 /** @param options.scope the run that the registry is of */

@@ -1,7 +1,7 @@
 type OnClose = () => void | Promise<void>;
 
 /** The runs of one registry. Those that overlap end together. */
-export interface RegistryRuns {
+export interface OverlappingRuns {
   /**
    * @param onClose called once when the last of the runs that overlap is over, and on `shutdown`
    */
@@ -13,7 +13,7 @@ export interface RegistryRuns {
  * @param options.track has something closed with what the registry belongs to; returns how to forget it
  * @param options.reportNotCommitted told when `onClose` of a run fails that failed itself
  */
-export function createRegistryRuns({
+export function createOverlappingRuns({
   close: closeRegistry,
   abortSignal,
   track,
@@ -23,7 +23,7 @@ export function createRegistryRuns({
   abortSignal: AbortSignal;
   track: (close: () => Promise<void>) => () => void;
   reportNotCommitted: () => void;
-}): RegistryRuns {
+}): OverlappingRuns {
   let running: ReturnType<typeof start> | undefined;
   const closeEarly = () => void closeRegistry?.();
 

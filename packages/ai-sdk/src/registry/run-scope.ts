@@ -1,6 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import type { ConnectionRegistry } from "./connection-registry.ts";
-import type { NamedSessions } from "./connection-registry.ts";
+import type { ConnectionRegistry, NamedSessions } from "./connection-registry.ts";
 
 /**
  * What a nested run does with a connection:
@@ -52,6 +51,24 @@ export function enterScope<T>(scope: RunScope, use: () => T): T {
 /** Whether the runtime can tell which run code belongs to. */
 export function hasScopes(): boolean {
   return storage() !== undefined;
+}
+
+/** Runs `use` in a run inside another, and closes what is its own afterwards. */
+export async function runNested<T>(
+  around: RunScope,
+  options: NestOptions,
+  use: (registry: ConnectionRegistry<any>) => T | PromiseLike<T>,
+): Promise<T> {
+  const { abortSignal } = options;
+  const nested = await around.nest(options);
+  const closeEarly = () => void nested.registry.dispose();
+  abortSignal?.addEventListener("abort", closeEarly, { once: true });
+  try {
+    return await enterScope(nested, async () => await use(nested.registry));
+  } finally {
+    abortSignal?.removeEventListener("abort", closeEarly);
+    await nested.registry.dispose();
+  }
 }
 
 function storage(): ScopeStorage | undefined {

@@ -17,7 +17,7 @@ import type { StepSlot } from "../slots/step-slot.ts";
 import { type LiveConnection } from "../connection/live-connection.ts";
 import { createHttpConnection } from "../http/http-connection.ts";
 import type { ConnectionMode, NestOptions, RunScope } from "./run-scope.ts";
-import type { RunPool } from "../pool/session-pool.ts";
+import type { SessionPool } from "../pool/session-pool.ts";
 import { checkSessionName } from "../slots/slot-name.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
 
@@ -40,7 +40,7 @@ export interface RegistryFactory {
   readonly track: (close: () => Promise<void>) => () => void;
 }
 
-export interface RunRegistryOptions {
+export interface StepRegistryOptions {
   readonly declared: Connections;
   readonly principal: Principal | undefined;
   readonly abortSignal: AbortSignal | undefined;
@@ -51,7 +51,7 @@ export interface RunRegistryOptions {
   /** Whether somebody else disposes of the registry, and a run of it does not. @default false */
   readonly isLeased?: boolean | undefined;
   /** Keeps the clients for the next run of the agent session. The slots have to be of its making. */
-  readonly pool?: RunPool | undefined;
+  readonly pool?: SessionPool | undefined;
 }
 
 /** One connection of one step, or of a run inside it. */
@@ -63,9 +63,9 @@ interface Use {
 }
 
 /** Creates the registry of a step, with what the runs inside it need. */
-export function createRunRegistry(
+export function createStepRegistry(
   { declaredFor, emit, telemetry, now, track }: RegistryFactory,
-  { declared, principal, abortSignal, slotFor, named, isLeased = false, pool }: RunRegistryOptions,
+  { declared, principal, abortSignal, slotFor, named, isLeased = false, pool }: StepRegistryOptions,
 ): ConnectionRegistry {
   const step = createStepTime(abortSignal);
 

@@ -3,8 +3,7 @@ import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { runRequired } from "./current-connections.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import { currentAutoSession } from "../registry/auto-session.ts";
-import { runNested } from "../registry/run-nested.ts";
-import { type ConnectionMode, currentScope, hasScopes } from "../registry/run-scope.ts";
+import { type ConnectionMode, currentScope, hasScopes, runNested } from "../registry/run-scope.ts";
 
 export interface WithConnectionsOptions {
   /** On whose behalf, if not that of the run around; nothing can be inherited then. */

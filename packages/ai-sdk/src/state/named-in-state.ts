@@ -11,7 +11,7 @@ import { isIdle } from "../slots/idle-timeout.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { type NamedEntry, namedKey, parseNamedEntry, parseNamedKey } from "./named-entry.ts";
 import type { KeptSession, NamedEnding, NamedSlots } from "../slots/named-slots.ts";
-import type { RunPool } from "../pool/session-pool.ts";
+import type { SessionPool } from "../pool/session-pool.ts";
 import { stateEntry, stateKeys } from "./session-state.ts";
 
 /** The named sessions in the state of an agent session. */
@@ -39,7 +39,7 @@ export function createNamedInState({
 }: {
   /** Data from outside. */
   state: unknown;
-  pool: RunPool | undefined;
+  pool: SessionPool | undefined;
   emit: (event: ConnectionEvent) => void;
   now: () => number;
 }): NamedInState {

@@ -1,8 +1,7 @@
 import { abortable, checkMs } from "@durable-mcp/core/internal";
 import type { CallToolResult } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { type Execute, withCallOptions } from "./connection-tools.ts";
-import { isToolError } from "./is-tool-error.ts";
+import { type Execute, isToolError, withCallOptions } from "./connection-tools.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 
 export interface CallOptions {

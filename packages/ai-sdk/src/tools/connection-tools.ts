@@ -4,7 +4,6 @@ import type { Tool, ToolSet } from "ai";
 import { McpSessionError } from "@durable-mcp/core";
 import { callTimedOut } from "../errors/connection-error.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
-import { isToolError } from "./is-tool-error.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { toolName } from "./tool-name.ts";
 
@@ -116,4 +115,11 @@ export function withCallOptions(
       throw callTimedOut(error, { connection, origin, callMs: callMs! });
     }
   };
+}
+
+/** Whether a tool call ended in a result that says the tool failed. */
+export function isToolError(result: unknown): boolean {
+  // A tool with an output schema may have an `isError` of its own.
+  const { isError, content } = (result ?? {}) as { isError?: unknown; content?: unknown };
+  return isError === true && Array.isArray(content);
 }
