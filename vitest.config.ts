@@ -1,6 +1,11 @@
 import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
-import { compileCache } from "./packages/e2e/src/processes/compile-cache.ts";
+
+/** Compiles what the tests run in processes of their own. */
+const bundlePrograms = fileURLToPath(
+  new URL("packages/e2e/src/processes/bundle-programs.ts", import.meta.url),
+);
 
 // Workspace packages resolve to their source; the rest are Vite's own defaults, which a list of ours replaces.
 const conditions = ["@durable-mcp/source", "module", "node", "development|production"];
@@ -37,7 +42,7 @@ const realServers: TestOptions = {
   pool: "forks",
   isolate: true,
   maxWorkers: 3,
-  env: compileCache,
+  globalSetup: bundlePrograms,
   sequence: { groupOrder: 1 },
   testTimeout: 120_000,
   hookTimeout: 120_000,

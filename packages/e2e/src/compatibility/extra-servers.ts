@@ -121,7 +121,10 @@ function program(name: string, file: string, runtime?: () => string): StatefulSe
   return notebookLike(name, () =>
     startNotebookProgram({
       name,
-      script: extraProgram(file),
+      args: [
+        ...(runtime || process.features.typescript ? [] : ["--experimental-strip-types"]),
+        extraProgram(file),
+      ],
       ...(runtime && { program: runtime() }),
     }),
   );

@@ -3,9 +3,9 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { compileCache } from "../processes/compile-cache.ts";
 import { packageBin } from "../processes/package-bin.ts";
+import { programArguments } from "../processes/programs.ts";
 import type { ClientName } from "./clients/index.ts";
 import type { Mode } from "./program/modes.ts";
 import type { Scenario } from "./scenarios.ts";
@@ -39,7 +39,7 @@ export interface ScenarioRun {
   timeoutMs?: number;
 }
 
-const program = fileURLToPath(new URL("./program/client-program.ts", import.meta.url));
+const program = new URL("./program/client-program.ts", import.meta.url);
 const retryCheck = "client-sse-retry-timing";
 
 /**
@@ -110,8 +110,7 @@ async function runOnce({
 
 /** For a shell. With `exec` the client takes the shell's place, so that it is the client that the suite ends. */
 function clientCommand(client: ClientName, mode: Mode): string {
-  const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
-  const parts = [process.execPath, ...strip, "--conditions=@durable-mcp/source", program];
+  const parts = [process.execPath, ...programArguments(program)];
   return ["exec", ...parts.map(quoted), client, mode].join(" ");
 }
 

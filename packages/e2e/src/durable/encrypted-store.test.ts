@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { testSessionStore } from "@durable-mcp/core/testing";
 import { afterAll, describe, test } from "vitest";
+import { builtModule } from "../processes/programs.ts";
 import openEncryptedSqlite from "./open-encrypted-sqlite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "durable-mcp-encrypted-"));
@@ -15,7 +16,7 @@ describe("the suite for stores, on an encrypted SQLite file", () => {
     test,
     open: () => openEncryptedSqlite(place),
     processes: {
-      module: new URL("./open-encrypted-sqlite.ts", import.meta.url),
+      module: builtModule(new URL("./open-encrypted-sqlite.ts", import.meta.url)),
       data: () => place,
       execArgv: ["--conditions=@durable-mcp/source", "--disable-warning=ExperimentalWarning"],
     },

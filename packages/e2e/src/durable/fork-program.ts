@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { compileCache, keepCompiled } from "../processes/compile-cache.ts";
+import { programArguments } from "../processes/programs.ts";
 
 /** A program of this folder in a process of its own, which talks in JSON. */
 export interface ForkedProgram<TO, FROM> {
@@ -12,9 +12,9 @@ export interface ForkedProgram<TO, FROM> {
 }
 
 export function forkProgram<TO, FROM>(file: string): ForkedProgram<TO, FROM> {
-  const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), {
-    execArgv: [...strip, ...keepCompiled, "--conditions=@durable-mcp/source"],
+  const args = programArguments(new URL(file, import.meta.url));
+  const child = fork(args.pop()!, {
+    execArgv: [...args, ...keepCompiled],
     env: { ...process.env, ...compileCache, NODE_NO_WARNINGS: "1" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });

@@ -2,9 +2,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { OpenedStore } from "@durable-mcp/core/testing";
-import openPostgres from "../../../stores/test/open-postgres.ts";
-import openRedis from "../../../stores/test/open-redis.ts";
-import openSqlite from "../../../stores/test/open-sqlite.ts";
 import { postgresUnavailable, startPostgres } from "../../../stores/test/postgres-server.ts";
 import { redisUnavailable, startRedis } from "../../../stores/test/redis-server.ts";
 
@@ -38,8 +35,14 @@ export async function startStorePlace(
   return { kind, at: server.port, remove: () => server.remove() };
 }
 
-/** Opens the store in one of the processes. */
+/** Opens the store in one of the processes, which loads no driver but its own. */
 export async function openStoreAt({ kind, at }: StorePlace): Promise<OpenedStore> {
-  if (kind === "sqlite") return openSqlite(String(at));
-  return await (kind === "postgres" ? openPostgres : openRedis)(Number(at));
+  if (kind === "sqlite") {
+    const { default: openSqlite } = await import("../../../stores/test/open-sqlite.ts");
+    return openSqlite(String(at));
+  }
+  const { default: open } = await (kind === "postgres"
+    ? import("../../../stores/test/open-postgres.ts")
+    : import("../../../stores/test/open-redis.ts"));
+  return await open(Number(at));
 }

@@ -1,11 +1,9 @@
-import { fileURLToPath } from "node:url";
 import { packageFile } from "../processes/package-bin.ts";
+import { programArguments } from "../processes/programs.ts";
 import { startServerProcess } from "../servers/server-process.ts";
 import type { ReplicatedServer } from "./killed-replicas-run.ts";
 
-const script = fileURLToPath(
-  new URL("../../../examples/src/servers/notes-server.ts", import.meta.url),
-);
+const script = new URL("../../../examples/src/servers/notes-server.ts", import.meta.url);
 
 /** The example server on `@durable-mcp/server`, from source; `store` as its command line takes it. */
 export function notesServer(store: string): ReplicatedServer {
@@ -14,7 +12,7 @@ export function notesServer(store: string): ReplicatedServer {
     startReplica: () =>
       startServerProcess({
         name: "notes",
-        args: (port) => ["--conditions=@durable-mcp/source", script, String(port), store],
+        args: (port) => [...programArguments(script), String(port), store],
       }),
     waitsInServer: true,
     call: (text, delayMs) => ["add_note", { text, delayMs }],

@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { processesWith } from "../processes/marked-processes.ts";
+import { programArguments } from "../processes/programs.ts";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
 import { stdioFixture } from "../stdio/stdio-fixture.ts";
 
-const program = fileURLToPath(new URL("./auto-session-program.ts", import.meta.url));
+const program = new URL("./auto-session-program.ts", import.meta.url);
 /** Longer than any of it takes, and much shorter than the 5 minutes after which all is ended anyway. */
 const endsWithinMs = 60_000;
 
@@ -23,9 +23,8 @@ async function runScript(manner = "") {
   const child = spawn(
     process.execPath,
     [
-      "--conditions=@durable-mcp/source",
       "--unhandled-rejections=strict",
-      program,
+      ...programArguments(program),
       server.url,
       command,
       // So that the script itself is not counted.

@@ -2,12 +2,12 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { beforeAll, expect, onTestFinished, test } from "vitest";
+import { programArguments } from "../processes/programs.ts";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
 
-const program = fileURLToPath(new URL("./named-sessions-program.ts", import.meta.url));
+const program = new URL("./named-sessions-program.ts", import.meta.url);
 
 let server: NotebookServer;
 beforeAll(async () => {
@@ -20,8 +20,7 @@ test("a named session lasts over processes, beside the one without a name", asyn
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const step = async (action: "create" | "use" | "close") => {
     const { stdout } = await promisify(execFile)(process.execPath, [
-      "--conditions=@durable-mcp/source",
-      program,
+      ...programArguments(program),
       server.url,
       join(folder, "sessions.db"),
       action,

@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import {
   createConnectionProvider,
   createDurableSessions,
@@ -13,11 +12,12 @@ import {
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { processesWith } from "../processes/marked-processes.ts";
+import { programArguments } from "../processes/programs.ts";
 import type { RunScopeProgramInput, RunScopeProgramOutput } from "./run-scope-program.ts";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
 import { processCount, stdioFixture } from "../stdio/stdio-fixture.ts";
 
-const program = fileURLToPath(new URL("./run-scope-program.ts", import.meta.url));
+const program = new URL("./run-scope-program.ts", import.meta.url);
 const principal = { type: "app" } as const;
 let server: NotebookServer;
 let folder: string;
@@ -39,8 +39,7 @@ function startProgram(ending: RunScopeProgramInput["ending"], manner = "") {
   const storePath = join(folder, `${marker}.sqlite`);
   const { url } = server;
   const input: RunScopeProgramInput = { url, storePath, stdio, ending };
-  const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
-  const started = spawn(process.execPath, [...strip, "--conditions=@durable-mcp/source", program], {
+  const started = spawn(process.execPath, programArguments(program), {
     // Not in the arguments, where the marker would be found.
     env: { ...process.env, RUN_SCOPE_PROGRAM: JSON.stringify(input), NODE_NO_WARNINGS: "1" },
     stdio: ["pipe", "pipe", "inherit"],

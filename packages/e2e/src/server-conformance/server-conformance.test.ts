@@ -1,16 +1,16 @@
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { programArguments } from "../processes/programs.ts";
 import { startRoundRobin } from "../wire/round-robin.ts";
 import { openTestStore } from "../replicas/test-store.ts";
 import { startServerProcess, type TestServer } from "../servers/server-process.ts";
 import { runServerSuite } from "./run-suite.ts";
 
-const script = fileURLToPath(new URL("../fixtures/conformance-server.ts", import.meta.url));
+const script = new URL("../fixtures/conformance-server.ts", import.meta.url);
 
 function startServer(...args: string[]): Promise<TestServer> {
   return startServerProcess({
     name: "conformance server",
-    args: (port) => ["--conditions=@durable-mcp/source", script, "--port", String(port), ...args],
+    args: (port) => [...programArguments(script), "--port", String(port), ...args],
   });
 }
 

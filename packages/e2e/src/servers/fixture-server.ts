@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { programArguments } from "../processes/programs.ts";
 import { startServerProcess, type TestServer } from "./server-process.ts";
 
 /** A server of ours: every run of a tool is on record, also after the server was killed. */
@@ -16,25 +16,24 @@ export function startFixtureServer(
   file: string,
   ...options: string[]
 ): Promise<FixtureServer> {
-  const script = fileURLToPath(new URL(`../fixtures/${file}`, import.meta.url));
-  return startNotebookProgram({ name, script, options });
+  const script = programArguments(new URL(`../fixtures/${file}`, import.meta.url));
+  return startNotebookProgram({ name, args: [...script, ...options] });
 }
 
 /** Starts any program that serves the notebook tools on the port in `--port`. */
 export async function startNotebookProgram(server: {
   name: string;
-  script: string;
-  options?: string[];
+  /** Of the program; the port follows them. */
+  args: string[];
   /** @default node */
   program?: string;
 }): Promise<FixtureServer> {
-  const strip = server.program || process.features.typescript ? [] : ["--experimental-strip-types"];
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-fixture-"));
   const journal = join(folder, "runs.jsonl");
   const started = await startServerProcess({
     name: server.name,
     ...(server.program !== undefined && { program: server.program }),
-    args: (port) => [...strip, server.script, "--port", String(port), ...(server.options ?? [])],
+    args: (port) => [...server.args, "--port", String(port)],
     env: () => ({ NOTEBOOK_JOURNAL: journal }),
     onStop: () => rmSync(folder, { recursive: true, force: true }),
   });

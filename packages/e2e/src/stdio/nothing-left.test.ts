@@ -2,12 +2,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { assert, describe, expect, test, vi } from "vitest";
+import { programArguments } from "../processes/programs.ts";
 import { processesWith } from "../processes/marked-processes.ts";
 import { callTool, openFixture, processCount, stdioFixture } from "./stdio-fixture.ts";
 
-const program = fileURLToPath(new URL("./stdio-program.ts", import.meta.url));
+const program = new URL("./stdio-program.ts", import.meta.url);
 
 /** Until nothing with the marker is there; what ends it is no child of this process. */
 const untilNothingIsLeft = (marker: string) =>
@@ -105,8 +105,7 @@ describe.skipIf(process.platform !== "linux")("nothing of a server is left", () 
       const child = spawn(
         process.execPath,
         [
-          "--conditions=@durable-mcp/source",
-          program,
+          ...programArguments(program),
           command,
           // So that the program itself is not counted.
           JSON.stringify(args).replace(marker, () => escaped(marker)),

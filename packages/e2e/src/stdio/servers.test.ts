@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createConnectionProvider } from "@durable-mcp/ai-sdk";
 import {
   defineMcpStdioConnection,
@@ -10,6 +9,7 @@ import {
 import type { ToolSet } from "ai";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { programArguments } from "../processes/programs.ts";
 import { packageBin } from "../processes/package-bin.ts";
 import { callForText, callTool } from "./stdio-fixture.ts";
 
@@ -103,10 +103,12 @@ test.each([
   ["both eras gets a handshake", [], "2025-11-25"],
   ["the new era alone is asked what it speaks", ["--modern-only"], "2026-07-28"],
 ])("a server of %s", async (_, flags, version) => {
-  const server = fileURLToPath(new URL("../fixtures/sdk-v2-stdio-server.ts", import.meta.url));
-  const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
-  await withServer({ args: [...strip, server, ...flags] }, async (tools, protocolVersion) => {
-    expect(protocolVersion).toBe(version);
-    expect(await callForText(tools, "add_note", { text: "a" })).toContain("1");
-  });
+  const server = new URL("../fixtures/sdk-v2-stdio-server.ts", import.meta.url);
+  await withServer(
+    { args: [...programArguments(server), ...flags] },
+    async (tools, protocolVersion) => {
+      expect(protocolVersion).toBe(version);
+      expect(await callForText(tools, "add_note", { text: "a" })).toContain("1");
+    },
+  );
 });

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { type ConnectionEvent, createConnectionProvider } from "@durable-mcp/ai-sdk";
 import {
   defineMcpStdioConnection,
   type McpStdioConnectionOptions,
 } from "@durable-mcp/ai-sdk/stdio";
 import type { ToolSet } from "ai";
+import { programArguments } from "../processes/programs.ts";
 
 /** The processes that `start_processes` leaves running, and the server's own. */
 export const processCount = 7;
@@ -13,9 +13,8 @@ export const processCount = 7;
 /** How the fixture server is started: the command, its arguments, and the marker in them. */
 export function stdioFixture(manner = "", wrapper: "none" | "sh" | "sh -c" = "none") {
   const marker = randomUUID();
-  const server = fileURLToPath(new URL("../fixtures/stdio-server.ts", import.meta.url));
-  const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
-  const own = [...strip, server, marker, ...(manner === "" ? [] : [manner])];
+  const server = new URL("../fixtures/stdio-server.ts", import.meta.url);
+  const own = [...programArguments(server), marker, ...(manner === "" ? [] : [manner])];
   if (wrapper === "none") return { marker, command: process.execPath, args: own };
   // With a command after it the shell does not put the server in its own place.
   const line = [process.execPath, ...own].map((part) => `'${part}'`).join(" ");

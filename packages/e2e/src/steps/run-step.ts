@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { compileCache } from "../processes/compile-cache.ts";
+import { programArguments } from "../processes/programs.ts";
 import { assertNoSessionId } from "./session-id-canary.ts";
 import type { StepInput, StepOutput, StepRun } from "./step-protocol.ts";
 
@@ -15,7 +15,7 @@ export interface RunningStep {
   kill: () => Promise<void>;
 }
 
-const program = fileURLToPath(new URL("./step-program.ts", import.meta.url));
+const program = new URL("./step-program.ts", import.meta.url);
 const stepTimeoutMs = 45_000;
 
 const environment = {
@@ -42,8 +42,7 @@ export async function runStepsAtOnce(inputs: StepInput[]): Promise<StepRun[]> {
 
 /** Starts one step, so that the caller can kill it. */
 export function startStep(input: StepInput): RunningStep {
-  const strip = process.features.typescript ? [] : ["--experimental-strip-types"];
-  const child = spawn(process.execPath, [...strip, "--conditions=@durable-mcp/source", program], {
+  const child = spawn(process.execPath, programArguments(program), {
     env: environment,
     stdio: ["pipe", "pipe", "pipe"],
   });

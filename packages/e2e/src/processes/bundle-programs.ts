@@ -1,0 +1,58 @@
+import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "rolldown";
+import { bundleName, bundlesVariable } from "./programs.ts";
+
+const packages = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** What the tests of this package run in processes of their own, in patterns under `packages`. */
+const programs = [
+  "e2e/src/{steps,runs,stdio,durable}/*-program.ts",
+  "e2e/src/conformance/program/*-program.ts",
+  "e2e/src/fixtures/*-server.ts",
+  "e2e/src/durable/open-encrypted-sqlite.ts",
+  "e2e/src/processes/keep-compiled.ts",
+  "examples/src/servers/notes-server.ts",
+];
+
+/** Looked for by `@durable-mcp/ai-sdk` beside the file that starts it. */
+const supervisor = "ai-sdk/src/stdio/supervisor.ts";
+
+/**
+ * Bundles the programs once for a run of the tests, in a folder that is gone afterwards: hundreds of
+ * processes then load two or three files each, which are compiled once.
+ */
+export default async function bundlePrograms(): Promise<(() => void) | undefined> {
+  // Another project of the same run has done it.
+  if (process.env[bundlesVariable] !== undefined) return undefined;
+  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-bundles-"));
+  const paths = globSync(programs, { cwd: packages }).map((path) => join(packages, path));
+  await build({
+    input: {
+      ...Object.fromEntries(paths.map((path) => [bundleName(path), path])),
+      supervisor: join(packages, supervisor),
+    },
+    platform: "node",
+    // What the packages load only where it is there.
+    external: ["pg-native"],
+    resolve: { conditionNames: ["@durable-mcp/source", "node"] },
+    output: {
+      dir: folder,
+      format: "esm",
+      entryFileNames: "[name].js",
+      chunkFileNames: "[name]-[hash].js",
+    },
+    logLevel: "silent",
+  });
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }\n');
+  Object.assign(process.env, {
+    [bundlesVariable]: folder,
+    NODE_COMPILE_CACHE: join(folder, "compiled"),
+  });
+  return () => {
+    for (const name of [bundlesVariable, "NODE_COMPILE_CACHE"]) delete process.env[name];
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+}
