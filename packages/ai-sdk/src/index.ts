@@ -28,7 +28,6 @@ export type {
   DurableSessionsAdmin,
   SessionOwner,
   SweepAuthorization,
-  SweptSession,
 } from "./durable/sessions-admin.ts";
 export type {
   EndedSession,
@@ -44,7 +43,6 @@ export {
 export type { ConnectionPoolOptions } from "./pool/connection-pool.ts";
 export type { AutoSessionOptions } from "./registry/auto-session.ts";
 export type {
-  EndedNamedSession,
   NamedSession,
   NamedSessionConnection,
   NamedSessions,
@@ -72,5 +70,4 @@ export {
 export type { ConnectionStart, StatefulSessionOptions } from "./connection/session-options.ts";
 export { toolMayRunTwice } from "./connection/may-run-twice.ts";
 export type { McpConnection } from "./connection/mcp-connection.ts";
-export type { TerminateConnectionResult } from "./state/end-connections.ts";
 export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";

@@ -10,7 +10,7 @@ import {
 } from "../test/mcp-server.ts";
 import { createRpcClient, readMessages } from "../test/rpc-client.ts";
 import { saveSession, startHeldStep, startStep } from "../test/step.ts";
-import { terminateSession } from "./handshake/end-session.ts";
+import { endSession } from "./handshake/end-session.ts";
 
 const revisions = ["2025-03-26", "2025-06-18", "2025-11-25"];
 const accept = "application/json, text/event-stream";
@@ -51,7 +51,7 @@ async function liveThrough(server: TestMcpServer) {
   expect(await client.request("tools/call")).toMatchObject({ result: {} });
   server.sessionIds.push("another process's");
   expect(await client.request("tools/call")).toMatchObject({ result: {} });
-  await terminateSession({ url: server.url, snapshot: slot.snapshot! });
+  await endSession({ url: server.url, snapshot: slot.snapshot! });
 }
 
 const isInitialize = ({ message }: { message: any }) => message?.method === "initialize";

@@ -11,8 +11,8 @@ import {
   sessionKey,
   type SessionSlot,
   type SessionSnapshot,
-  type SessionSnapshotOfSession,
-  terminateSession,
+  type ActiveSessionSnapshot,
+  endSession,
 } from "./index.ts";
 
 test("is a fetch, and its snapshot goes through JSON", () => {
@@ -37,13 +37,13 @@ test("requires url and slot, and does not let a slot be written", () => {
 
 test("takes a save point that returns nothing, a snapshot, or a promise of either", () => {
   const options = { url: "", slot: createSessionSlot() };
-  expectTypeOf<OnSession>().parameters.toEqualTypeOf<[SessionSnapshotOfSession]>();
+  expectTypeOf<OnSession>().parameters.toEqualTypeOf<[ActiveSessionSnapshot]>();
   createSessionFetch({ ...options, onSession: () => {} });
   createSessionFetch({ ...options, onSession: async (snapshot) => snapshot });
   createSessionFetch({
     ...options,
     onSession: (snapshot) => {
-      expectTypeOf(snapshot).toEqualTypeOf<SessionSnapshotOfSession>();
+      expectTypeOf(snapshot).toEqualTypeOf<ActiveSessionSnapshot>();
     },
   });
 });
@@ -66,6 +66,6 @@ test("takes the three principals and no other", () => {
 });
 
 test("ends a session of any kind of snapshot", () => {
-  const result = terminateSession({ url: "", snapshot: {} as SessionSnapshot });
-  expectTypeOf(result).resolves.toHaveProperty("terminated").toEqualTypeOf<boolean>();
+  const result = endSession({ url: "", snapshot: {} as SessionSnapshot });
+  expectTypeOf(result).resolves.toHaveProperty("ended").toEqualTypeOf<boolean>();
 });

@@ -29,7 +29,7 @@ import {
   type SlotState,
 } from "./session/session-slot.ts";
 import { runStartHook } from "./handshake/start-hook.ts";
-import { terminateSession } from "./handshake/end-session.ts";
+import { endSession } from "./handshake/end-session.ts";
 import { createToolListKeeper } from "./tools/tool-list.ts";
 
 /**
@@ -105,7 +105,7 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
           timeoutMs: timerMs(timeouts.startMs, 60_000),
         })),
     abandon: (session, { headers }) =>
-      terminateSession({
+      endSession({
         url,
         snapshot: { version: 1, url: url.href, ...session },
         headers,

@@ -21,10 +21,10 @@ export {
   type InitializeResult,
   parseSessionSnapshot,
   type SessionSnapshot,
-  type SessionSnapshotLost,
-  type SessionSnapshotOfSession,
-  type SessionSnapshotSessionless,
-  type SessionSnapshotStateless,
+  type LostSessionSnapshot,
+  type ActiveSessionSnapshot,
+  type SessionlessSnapshot,
+  type StatelessSnapshot,
   type ToolDefinition,
   type ToolList,
 } from "./session/session-snapshot.ts";
@@ -38,9 +38,5 @@ export type {
   StorePage,
   StorePutOptions,
 } from "./stores/session-store.ts";
-export {
-  terminateSession,
-  type TerminateSessionOptions,
-  type TerminateSessionResult,
-} from "./handshake/end-session.ts";
+export { endSession, type EndSessionOptions, type SessionEnd } from "./handshake/end-session.ts";
 export type { ToolListOptions } from "./tools/tool-list.ts";

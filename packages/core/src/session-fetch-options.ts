@@ -61,7 +61,7 @@ export interface SessionFetchOptions {
   retrySameId?: boolean | undefined;
   /**
    * Requests that go to a second session, in the given slot, which the caller does not save and
-   * ends with `terminateSession`. @default none
+   * ends with `endSession`. @default none
    */
   except?:
     | { readonly slot: SessionSlot; readonly matches: (request: JsonRpcRequest) => boolean }

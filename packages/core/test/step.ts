@@ -4,7 +4,7 @@ import { createSessionFetch } from "../src/create-session-fetch.ts";
 import type { SessionFetchOptions } from "../src/session-fetch-options.ts";
 import type { SessionEvent } from "../src/session/session-event.ts";
 import { createSessionSlot } from "../src/session/session-slot.ts";
-import type { SessionSnapshot, SessionSnapshotOfSession } from "../src/session/session-snapshot.ts";
+import type { SessionSnapshot, ActiveSessionSnapshot } from "../src/session/session-snapshot.ts";
 import { initializeResult, startMcpServer, type TestMcpServer } from "./mcp-server.ts";
 import { createRpcClient } from "./rpc-client.ts";
 
@@ -25,7 +25,7 @@ export function startStep(
 }
 
 /** A session that the server knows, as an earlier step saved it. Its handshake is taken out of the log. */
-export async function saveSession(server: TestMcpServer): Promise<SessionSnapshotOfSession> {
+export async function saveSession(server: TestMcpServer): Promise<ActiveSessionSnapshot> {
   const { slot, client } = startStep(server);
   await client.handshake();
   server.requests.length = 0;
@@ -37,8 +37,8 @@ export async function saveSession(server: TestMcpServer): Promise<SessionSnapsho
 /** A snapshot that no server has to know. */
 export function sessionSnapshot(
   url: string,
-  fields: Partial<SessionSnapshotOfSession> = {},
-): SessionSnapshotOfSession {
+  fields: Partial<ActiveSessionSnapshot> = {},
+): ActiveSessionSnapshot {
   return {
     version: 1,
     kind: "session",

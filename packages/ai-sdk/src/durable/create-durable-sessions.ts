@@ -81,7 +81,11 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
     return selected;
   };
 
-  const endAll = async (records: readonly StoredRecord[], principal: Principal, mode: EndMode) => {
+  const endRecords = async (
+    records: readonly StoredRecord[],
+    principal: Principal,
+    mode: EndMode,
+  ) => {
     const declared = clientConnections(declaredFor(principal));
     const ended = await inParallel(records, atOnce, async (stored) => {
       const { connection } = parseRecordKey(stored.key)!;
@@ -176,7 +180,11 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
     },
 
     async restart(sessionId, selection) {
-      return await endAll(await recordsOf(sessionId, selection), selection.principal, "restart");
+      return await endRecords(
+        await recordsOf(sessionId, selection),
+        selection.principal,
+        "restart",
+      );
     },
 
     async clearTools(sessionId, selection) {
@@ -189,7 +197,7 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
     },
 
     async end(sessionId, selection) {
-      return await endAll(await recordsOf(sessionId, selection), selection.principal, "end");
+      return await endRecords(await recordsOf(sessionId, selection), selection.principal, "end");
     },
 
     async list({ principal, name, cursor, limit = 100 }) {
@@ -201,14 +209,14 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
       return { sessions: described.filter(isSelected), cursor: page.cursor };
     },
 
-    async deleteAll({ principal }) {
+    async endAll({ principal }) {
       const owner = recordOwner(principal);
       const results = [];
       let cursor: string | undefined;
       do {
         const page = await store.list({ owner, cursor, limit: pageSize });
         const own = page.records.filter(({ key }) => parseRecordKey(key) !== undefined);
-        results.push(...(await endAll(own, principal, "delete")));
+        results.push(...(await endRecords(own, principal, "delete")));
         ({ cursor } = page);
       } while (cursor !== undefined);
       return results;

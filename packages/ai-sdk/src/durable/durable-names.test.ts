@@ -141,7 +141,7 @@ describe.each([
   test("go with all that a principal has", async () => {
     const { sessions, server, held } = await startNamed({}, wrap);
     await sessions.run("chat", { principal: bob }, ({ registry }) => registry.named.create("a"));
-    expect(namesOf(await sessions.deleteAll(use))).toEqual(["-", "a", "b"]);
+    expect(namesOf(await sessions.endAll(use))).toEqual(["-", "a", "b"]);
     expect(server.liveSessions()).toBe(2);
     expect((await held.store.list({ limit: 100 })).records).toHaveLength(2);
   });

@@ -111,7 +111,7 @@ test("a principal is needed to list and to delete", async () => {
   const { sessions } = startProcess({ url: "http://127.0.0.1:9/mcp" }, createMemoryStore());
   const nobody = { principal: undefined } as any;
   await expect(sessions.list(nobody)).rejects.toMatchObject({ code: "PRINCIPAL_REQUIRED" });
-  await expect(sessions.deleteAll(nobody)).rejects.toMatchObject({ code: "PRINCIPAL_REQUIRED" });
+  await expect(sessions.endAll(nobody)).rejects.toMatchObject({ code: "PRINCIPAL_REQUIRED" });
 });
 
 test.each([

@@ -128,7 +128,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    *
    * @returns one entry for each that was there
    */
-  deleteAll(query: { readonly principal: Principal }): Promise<EndedSession[]>;
+  endAll(query: { readonly principal: Principal }): Promise<EndedSession[]>;
   /** Across principals: for the operator's own programs, never for a user's request. */
   readonly admin: DurableSessionsAdmin;
 }

@@ -1,6 +1,6 @@
 import {
   type Principal,
-  type SessionSnapshotOfSession,
+  type ActiveSessionSnapshot,
   type SessionStore,
   type StoredRecord,
   type StoredValue,
@@ -84,7 +84,7 @@ export async function endRecord({
       return deleted.ok ? { ...result, removed: true } : deleted.current;
     }
 
-    const write = async (ifRevision: string, ending: readonly SessionSnapshotOfSession[]) => {
+    const write = async (ifRevision: string, ending: readonly ActiveSessionSnapshot[]) => {
       const snapshot = { version: 1, kind: "lost", url: record.snapshot.url } as const;
       const { startedAt, idleTimeoutMs } = record;
       const next: SessionRecord = {
@@ -102,10 +102,8 @@ export async function endRecord({
         endMcpSession({ definition: definition!, connection, principal, snapshot, now }),
       ),
     );
-    const failure = outcomes.find(({ terminated }) => !terminated);
-    const outcome: EndedSession = failure
-      ? { ...result, ended: false, ...reasonOf(failure) }
-      : result;
+    const failure = outcomes.find(({ ended }) => !ended);
+    const outcome: EndedSession = { ...result, ...failure };
     const wasClaimed = record.snapshot.kind === "lost";
     const isKept = failure && mode !== "delete" && !(mode === "sweep" && wasClaimed);
     if (isKept) return outcome;
@@ -130,13 +128,13 @@ export async function endRecord({
   }
 }
 
-function sessionsOf(record: SessionRecord | undefined): SessionSnapshotOfSession[] {
+function sessionsOf(record: SessionRecord | undefined): ActiveSessionSnapshot[] {
   const { snapshot, ending = [] } = record ?? {};
   return snapshot?.kind === "session" ? [...ending, snapshot] : [...ending];
 }
 
 /** What it takes to end a session. */
-function withoutContents(session: SessionSnapshotOfSession): SessionSnapshotOfSession {
+function withoutContents(session: ActiveSessionSnapshot): ActiveSessionSnapshot {
   const { toolList: _, replacesLost: __, ...rest } = session;
   const { protocolVersion, serverInfo } = session.initializeResult;
   const { name, version } = serverInfo;
@@ -145,8 +143,4 @@ function withoutContents(session: SessionSnapshotOfSession): SessionSnapshotOfSe
     initializeResult: { protocolVersion, capabilities: {}, serverInfo: { name, version } },
     clientCapabilities: {},
   };
-}
-
-function reasonOf({ status, reason = "refused" }: Awaited<ReturnType<typeof endMcpSession>>) {
-  return { reason, ...(status !== undefined && { status }) };
 }

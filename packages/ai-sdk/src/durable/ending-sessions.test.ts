@@ -225,7 +225,7 @@ describe("end", () => {
   });
 });
 
-describe("deleteAll", () => {
+describe("endAll", () => {
   test("says what it could not end also when somebody wrote the record meanwhile", async () => {
     const { sessions, server, store, held } = await startUsed("chat");
     server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
@@ -236,7 +236,7 @@ describe("deleteAll", () => {
       const { ending: _, ...value } = record!.value as Record<string, any>;
       await store.put(record!.key, value, record!.revision, record!);
     });
-    expect(await sessions.deleteAll(use)).toEqual([
+    expect(await sessions.endAll(use)).toEqual([
       { ...chat, ended: false, removed: true, reason: "refused", status: 500 },
     ]);
     expect((await store.list({ limit: 1 })).records).toEqual([]);
@@ -247,7 +247,7 @@ describe("deleteAll", () => {
     await startProcess(server, store, { agent: "planner" }).sessions.run("x", use, () => undefined);
     await startProcess(server, store, { share: true }).sessions.run("x", use, () => undefined);
     await sessions.run("chat", { principal: bob }, () => undefined);
-    const results = await sessions.deleteAll(use);
+    const results = await sessions.endAll(use);
     expect(results).toHaveLength(4);
     for (const result of results) expect(result).toMatchObject({ ended: true, removed: true });
     expect(server.liveSessions()).toBe(1);
@@ -258,7 +258,7 @@ describe("deleteAll", () => {
   test("removes also what could not be ended", async () => {
     const { sessions, server, store } = await startUsed("chat");
     server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
-    expect(await sessions.deleteAll(use)).toEqual([
+    expect(await sessions.endAll(use)).toEqual([
       { ...chat, ended: false, removed: true, reason: "refused", status: 500 },
     ]);
     expect((await store.list({ limit: 10 })).records).toEqual([]);
@@ -268,7 +268,7 @@ describe("deleteAll", () => {
     const { sessions, store } = await startUsed("chat");
     const owner = JSON.stringify(["user", "https://idp.test", "alice"]);
     await store.put("something else", 1, null, { owner });
-    await sessions.deleteAll(use);
+    await sessions.endAll(use);
     expect((await store.list({ limit: 10 })).records).toMatchObject([{ key: "something else" }]);
   });
 });

@@ -163,20 +163,21 @@ export function createNamedInStore({
       await opened.find(key)?.settle();
       opened.drop(key);
       const stored = await store.get(key);
-      if (stored === undefined) return { ended: true };
+      if (stored === undefined) return { ...slot, ended: true };
       const kind = parseRecord(stored.value)?.snapshot.kind;
       const hasNone = kind === "sessionless" || kind === "stateless";
-      if (hasNone && mode === "restart") return { ended: true };
+      if (hasNone && mode === "restart") return { ...slot, ended: true };
       const ended = await endRecord({
         store,
         stored: { ...stored, key, owner: recordOwner(principal), lastUsedAt: now() },
         definition,
         principal,
-        mode: mode === "restart" ? "restart" : "end",
+        mode,
         now,
       });
       const { reason, status } = ended ?? {};
       return {
+        ...slot,
         ended: ended?.ended ?? true,
         ...(status !== undefined && { status }),
         ...(reason !== undefined && { reason }),

@@ -6,7 +6,7 @@ import {
   type Principal,
   principalParts,
   type SessionSnapshot,
-  type SessionSnapshotOfSession,
+  type ActiveSessionSnapshot,
 } from "@durable-mcp/core";
 import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/slot-name.ts";
 
@@ -19,7 +19,7 @@ export interface SessionRecord {
   /** When the record was written, in milliseconds since 1970-01-01 UTC. */
   readonly savedAt: number;
   /** Sessions that nobody uses any more and that are still to be ended on the server. */
-  readonly ending?: readonly SessionSnapshotOfSession[] | undefined;
+  readonly ending?: readonly ActiveSessionSnapshot[] | undefined;
   /** After how long without use a named session is ended, in milliseconds. */
   readonly idleTimeoutMs?: number | undefined;
 }

@@ -225,7 +225,7 @@ describe("a store that keeps a fingerprint in the principal's place", () => {
     expect(await sessions.info("chat", use)).not.toMatchObject([{ tools: {} }]);
     expect(await sessions.restart("chat", use)).toMatchObject([{ ended: true }]);
     expect(await sessions.end("chat", use)).toMatchObject([{ removed: true }]);
-    expect(await sessions.deleteAll({ principal: bob })).toMatchObject([{ ended: true }]);
+    expect(await sessions.endAll({ principal: bob })).toMatchObject([{ ended: true }]);
     expect(server.liveSessions()).toBe(0);
     expect((await plain.list({ limit: 10 })).records).toEqual([]);
   });

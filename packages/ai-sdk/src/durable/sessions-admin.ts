@@ -44,11 +44,6 @@ export interface SweepAuthorization {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A sweep's record of one session. */
-export interface SweptSession extends EndedSession {
-  readonly owner: string;
-}
-
 /**
  * Sees the sessions of all principals. Separate, so that code for users is not handed it by accident.
  */
@@ -82,7 +77,10 @@ export interface DurableSessionsAdmin {
           owner: SessionOwner,
         ) => SweepAuthorization | undefined | Promise<SweepAuthorization | undefined>)
       | undefined;
-  }): Promise<{ readonly sessions: readonly SweptSession[]; readonly more: boolean }>;
+  }): Promise<{
+    readonly sessions: readonly (EndedSession & Pick<SessionOwner, "owner">)[];
+    readonly more: boolean;
+  }>;
 }
 
 /** How many sessions a sweep ends at a time. */
@@ -157,7 +155,7 @@ export function createSessionsAdmin({
       const idleSince = now() - idleForMs;
       const { records, more } = await idleRecords({ idleSince, limit, name: onlyName });
 
-      const sweepOne = async (stored: StoredRecord): Promise<SweptSession[]> => {
+      const sweepOne = async (stored: StoredRecord) => {
         const { key, owner, revision } = stored;
         const name = parseRecordKey(key);
         if (name === undefined) return [];

@@ -4,12 +4,12 @@ import {
   McpSessionError,
   type SessionSlot,
   type SessionSnapshot,
-  type SessionSnapshotOfSession,
+  type ActiveSessionSnapshot,
   type SessionStore,
   type StoredValue,
 } from "@durable-mcp/core";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
-import type { EndingOutcome } from "../slots/stored-session.ts";
+import type { McpSessionEnd } from "../http/end-mcp-session.ts";
 import type { StepSlot } from "../slots/step-slot.ts";
 import { parseRecord, recordValue, type SessionRecord } from "./session-record.ts";
 import { whatToWrite } from "./what-to-write.ts";
@@ -64,7 +64,7 @@ export async function loadStoredSlot({
   /** Makes the slot for what is stored, or has one that is on it. */
   createSlot?: ((snapshot: SessionSnapshot | undefined) => SessionSlot) | undefined;
   /** Ends a session on the server, in bounded time. */
-  end: (session: SessionSnapshotOfSession) => Promise<EndingOutcome>;
+  end: (session: ActiveSessionSnapshot) => Promise<McpSessionEnd>;
   emit: (event: EventOfSlot) => void;
   now: () => number;
 }): Promise<StoredSlot> {
@@ -97,14 +97,14 @@ export async function loadStoredSlot({
     return false;
   };
 
-  const endInBackground = (session: SessionSnapshotOfSession) => {
-    const ending = end(session)
-      .then(({ terminated, status, reason = "refused" }) =>
-        terminated
-          ? undefined
-          : emit({ type: "not-ended", ...(status !== undefined && { status }), reason }),
-      )
-      .finally(() => endings.delete(ending));
+  const endInBackground = (session: ActiveSessionSnapshot) => {
+    const attempt = async () => {
+      const outcome = await end(session);
+      if (outcome.ended) return;
+      const { ended: _, ...why } = outcome;
+      emit({ type: "not-ended", ...why });
+    };
+    const ending = attempt().finally(() => endings.delete(ending));
     endings.add(ending);
   };
 
@@ -145,7 +145,7 @@ export async function loadStoredSlot({
   const slot = createSlot(base);
   if (record?.snapshot.kind === "session") used.add(record.snapshot.sessionId);
 
-  const save = async (own: SessionSnapshotOfSession): Promise<SessionSnapshotOfSession> => {
+  const save = async (own: ActiveSessionSnapshot): Promise<ActiveSessionSnapshot> => {
     let saved = own;
     await untilSettled(async () => {
       const time = now();

@@ -1,5 +1,5 @@
 import { sameJson } from "@durable-mcp/core/internal";
-import type { SessionSnapshot, SessionSnapshotOfSession } from "@durable-mcp/core";
+import type { SessionSnapshot, ActiveSessionSnapshot } from "@durable-mcp/core";
 
 /**
  * What a step that ends has to write. Another process may have written meanwhile: what it wrote
@@ -34,10 +34,10 @@ export function whatToWrite({
 
 /** Of each part of one session the change that was made here, and otherwise what is stored. */
 function mergeChanges(
-  base: SessionSnapshotOfSession,
-  own: SessionSnapshotOfSession,
-  stored: SessionSnapshotOfSession,
-): SessionSnapshotOfSession {
+  base: ActiveSessionSnapshot,
+  own: ActiveSessionSnapshot,
+  stored: ActiveSessionSnapshot,
+): ActiveSessionSnapshot {
   const { toolList: storedList, replacesLost: storedNotice, ...rest } = stored;
   const toolList = sameJson(own.toolList, base.toolList) ? storedList : own.toolList;
   // Told once is told.
@@ -45,6 +45,6 @@ function mergeChanges(
   return { ...rest, ...(toolList && { toolList }), ...(replacesLost && { replacesLost }) };
 }
 
-function isSession(snapshot: SessionSnapshot | undefined): snapshot is SessionSnapshotOfSession {
+function isSession(snapshot: SessionSnapshot | undefined): snapshot is ActiveSessionSnapshot {
   return snapshot?.kind === "session";
 }

@@ -1,8 +1,16 @@
-import { type Principal, type SessionSnapshotOfSession, terminateSession } from "@durable-mcp/core";
+import { type Principal, type ActiveSessionSnapshot, endSession } from "@durable-mcp/core";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import type { ConnectionContext } from "../connection/connection-options.ts";
-import type { EndingOutcome } from "../slots/stored-session.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
+
+/** How the attempt to end one MCP session on its server went; without what was thrown on the way. */
+export type McpSessionEnd =
+  | { readonly ended: true; readonly status?: number }
+  | {
+      readonly ended: false;
+      readonly reason: "refused" | "timeout" | "unreachable";
+      readonly status?: number;
+    };
 
 /**
  * Ends one MCP session with DELETE, with the connection's own headers and token. Never rejects, and
@@ -19,24 +27,23 @@ export async function endMcpSession({
   definition: McpClientConnection;
   connection: string;
   principal: Principal;
-  snapshot: SessionSnapshotOfSession;
+  snapshot: ActiveSessionSnapshot;
   timeoutMs?: number | undefined;
   now: () => number;
-}): Promise<EndingOutcome> {
+}): Promise<McpSessionEnd> {
   const closing = new AbortController();
   const context: ConnectionContext = { principal, connection, abortSignal: closing.signal };
   try {
-    const { terminated, status, reason } = await terminateSession({
+    const { ended, status, reason } = await endSession({
       url: definition.options.url,
       snapshot,
       fetch: fetchOnce(definition, context, now),
       timeoutMs,
     });
-    return {
-      terminated,
-      ...(status !== undefined && { status }),
-      ...(reason !== undefined && reason !== "no-session" && { reason }),
-    };
+    const answer = status === undefined ? {} : { status };
+    if (ended) return { ended, ...answer };
+    // There is a session: `no-session` cannot be.
+    return { ended, ...answer, reason: reason as "refused" | "timeout" | "unreachable" };
   } finally {
     // A `getToken` that did not come back in time learns that nobody waits for it.
     closing.abort();

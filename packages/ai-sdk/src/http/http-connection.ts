@@ -7,7 +7,7 @@ import {
   type SessionEvent,
   type SessionSlot,
   type SessionStart,
-  terminateSession,
+  endSession,
 } from "@durable-mcp/core";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { connectionUnavailable, restoreSessionError } from "../errors/connection-error.ts";
@@ -209,7 +209,7 @@ export function createHttpConnection({
       const loose = [slot?.unfinished, sideSlot?.unfinished, sideSlot?.snapshot];
       const endings = loose.map(async (snapshot) => {
         if (snapshot === undefined) return;
-        await terminateSession({ url, snapshot, fetch: connectionFetch.fetch });
+        await endSession({ url, snapshot, fetch: connectionFetch.fetch });
       });
       await Promise.all(endings);
     },

@@ -325,7 +325,7 @@ describe("a client that is kept", () => {
     expect(takePool()).toEqual(["miss"]);
   });
 
-  test("does not bring a terminated session back into the state", async () => {
+  test("does not bring an ended session back into the state", async () => {
     const { server, provider } = await startNotebook({ session: "stateful" });
     const step = async (session: { state?: unknown }) => {
       const registry = provider.create({ state: session.state, principal: alice, sessionId: "c" });
@@ -336,7 +336,7 @@ describe("a client that is kept", () => {
     const { session: one } = await step({});
     const { session: two, registry } = await step(one);
     expect(two).toBe(one);
-    const { session: ended } = await provider.terminate(two, user);
+    const { session: ended } = await provider.end(two, user);
     expect(provider.commit(registry, ended)).toBe(ended);
     expect(server.liveSessions()).toBe(0);
   });

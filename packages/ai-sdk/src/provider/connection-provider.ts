@@ -16,7 +16,8 @@ import { createStepRegistry } from "../registry/step-registry.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
 import { checkSessionName } from "../slots/slot-name.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.ts";
-import { terminateConnections, type TerminateConnectionResult } from "../state/end-connections.ts";
+import { endConnections } from "../state/end-connections.ts";
+import type { EndedSession } from "../slots/stored-session.ts";
 
 type Connections = Record<string, McpConnection>;
 
@@ -89,7 +90,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; nothing that a server
    *   does is thrown
    */
-  terminate<SESSION extends { state?: unknown }>(
+  end<SESSION extends { state?: unknown }>(
     session: SESSION,
     options: {
       principal: Principal;
@@ -97,7 +98,7 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
       name?: string | undefined;
       timeoutMs?: number | undefined;
     },
-  ): Promise<{ session: SESSION; results: TerminateConnectionResult[] }>;
+  ): Promise<{ session: SESSION; results: EndedSession[] }>;
   /**
    * For the end of the process, such as on SIGTERM: closes all that is open (registries, runs,
    * leases) and writes what changed: durable sessions are saved, `onClose` of each run is called.
@@ -227,7 +228,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       return commitSlots(session, saved.slots, saved.named.changes());
     },
 
-    async terminate(session, { principal, connection, name: sessionName, timeoutMs }) {
+    async end(session, { principal, connection, name: sessionName, timeoutMs }) {
       // Also when there is nothing to end: a forgotten principal is a mistake in the program.
       sessionKey({ connection: "any", principal });
       const declared = Object.entries(declaredFor(principal));
@@ -243,7 +244,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
         definition.type === "mcp-client" ? [[name, definition] as const] : [],
       );
       if (sessionName !== undefined) checkSessionName(sessionName, "name");
-      return await terminateConnections({
+      return await endConnections({
         session,
         definitions,
         principal,

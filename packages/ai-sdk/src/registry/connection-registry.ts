@@ -2,7 +2,8 @@ import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import type { CallOptions } from "../tools/call-tool.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
-import type { KeptSession, NamedEnding } from "../slots/named-slots.ts";
+import type { EndedSession } from "../slots/stored-session.ts";
+import type { KeptSession } from "../slots/named-slots.ts";
 import type { ReadyOptions } from "./wait-until-ready.ts";
 
 export interface RunOptions {
@@ -89,7 +90,7 @@ export interface ConnectionRegistry<
    *   waiting does not change, such as a refused token. The signal's reason when it is aborted
    */
   ready(connection: keyof CONNECTIONS & string, options?: ReadyOptions): Promise<void>;
-  /** The named sessions of the agent session: made, found, listed, used, restarted and closed by name. */
+  /** The named sessions of the agent session: made, found, listed, used, restarted and ended by name. */
   readonly named: NamedSessions<CONNECTIONS>;
   /**
    * Waits for handshakes in flight, for a bounded time, and closes the clients, the last one opened
@@ -111,18 +112,6 @@ export interface NamedSession {
   readonly idleTimeoutMs?: number | undefined;
   /** What it consists of. */
   readonly connections: readonly NamedSessionConnection[];
-}
-
-/** How the end of one connection's part of a named session went. */
-export interface EndedNamedSession {
-  readonly name: string;
-  readonly connection: string;
-  /** Whether no MCP session of it is left. */
-  readonly ended: boolean;
-  /** Why not. `undeclared`: there is no such connection (at that URL) any more. */
-  readonly reason?: NamedEnding["reason"];
-  /** The HTTP status, when there was an answer. */
-  readonly status?: number | undefined;
 }
 
 /**
@@ -174,7 +163,7 @@ export interface NamedSessions<
    *
    * @throws {McpSessionError} `CONNECTION_INVALID` when there is none of that name
    */
-  restart(name: string): Promise<EndedNamedSession[]>;
+  restart(name: string): Promise<EndedSession[]>;
   /**
    * Forgets its kept tool lists, so that the tools are listed anew.
    *
@@ -185,5 +174,5 @@ export interface NamedSessions<
    * Ends its MCP sessions on their servers and forgets it. What could not be ended is kept, to be
    * tried again. Without one of that name it does nothing.
    */
-  close(name: string): Promise<EndedNamedSession[]>;
+  end(name: string): Promise<EndedSession[]>;
 }

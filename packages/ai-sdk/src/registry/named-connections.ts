@@ -1,7 +1,8 @@
 import { type Principal, principalParts } from "@durable-mcp/core";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
-import type { NamedEnding, NamedSlots, NamedUse } from "../slots/named-slots.ts";
+import type { EndedSession } from "../slots/stored-session.ts";
+import type { NamedSlots, NamedUse } from "../slots/named-slots.ts";
 import type { StepSlot } from "../slots/step-slot.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import {
@@ -24,7 +25,7 @@ export interface NamedConnections {
   /** Opens one that is not kept yet and makes its session. @throws why that failed */
   create(slot: NamedSlot, use: NamedUse, idleTimeoutMs: number | undefined): Promise<void>;
   /** Ends one on its server; runs that use it go on with another after a restart. */
-  end(slot: NamedSlot, use: Parameters<NamedSlots["end"]>[1]): Promise<NamedEnding>;
+  end(slot: NamedSlot, use: Parameters<NamedSlots["end"]>[1]): Promise<EndedSession>;
   /** Forgets the kept tool list of one. */
   clearTools(slot: NamedSlot, use: MaybeUndeclared): Promise<void>;
 }
@@ -119,7 +120,7 @@ export function createNamedConnections({
         const connection = live.get(key);
         await connection?.clear();
         const { principal, definition, mode } = use;
-        if (mode === "close") live.delete(key);
+        if (mode === "end") live.delete(key);
         try {
           return await slots.end(slot, use);
         } finally {

@@ -166,7 +166,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
         const using = registry.named[use]("unknown", () => undefined);
         await expect(using).rejects.toMatchObject(noSuch);
       }
-      expect(await registry.named.close("unknown")).toEqual([]);
+      expect(await registry.named.end("unknown")).toEqual([]);
     });
   });
 
@@ -277,7 +277,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     });
   });
 
-  test("are ended and forgotten when they are closed", async () => {
+  test("are ended and forgotten when they are ended by name", async () => {
     const { step, server, cart } = await startAgent(kept);
     await step(() => undefined);
     const alive = server.liveSessions() + cart.liveSessions();
@@ -285,8 +285,8 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       await named.create("research");
       await named.run("research", async (own) => {
         await addNote(own, "a");
-        const closed = await named.close("research");
-        expect(closed.map(({ connection, ended }) => [connection, ended])).toEqual([
+        const parts = await named.end("research");
+        expect(parts.map(({ connection, ended }) => [connection, ended])).toEqual([
           ["cart", true],
           ["notes", true],
         ]);
@@ -298,23 +298,23 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       await withConnections({ notes: { named: "research" } }, async (own) => {
         expect(await addNote(own, "b")).toBe("1 notes");
       });
-      await named.close("research");
+      await named.end("research");
       await named.create("research", { connections: ["notes"] });
       expect(await named.run("research", (own) => listNotes(own))).toBe("");
     });
     await step(async ({ named }) => {
-      expect(await named.close("research")).toHaveLength(1);
+      expect(await named.end("research")).toHaveLength(1);
       expect(server.liveSessions() + cart.liveSessions()).toBe(alive);
     });
     expect(await step(({ named }) => named.list())).toEqual([]);
   });
 
-  test("are kept when they could not be ended, to be closed once more", async () => {
+  test("are kept when they could not be ended, to be ended once more", async () => {
     const { step, server } = await startAgent(kept);
     await step(({ named }) => named.create("research", { connections: ["notes"] }));
     server.intercept(on("DELETE", (_, response) => void response.writeHead(500).end()));
     await step(async ({ named }) => {
-      expect(await named.close("research")).toEqual([
+      expect(await named.end("research")).toEqual([
         { name: "research", connection: "notes", ended: false, reason: "refused", status: 500 },
       ]);
       expect(await named.find("research")).toBeDefined();
@@ -322,7 +322,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     const alive = server.liveSessions();
     server.intercept(() => "next");
     await step(async ({ named }) => {
-      expect(await named.close("research")).toMatchObject([{ ended: true }]);
+      expect(await named.end("research")).toMatchObject([{ ended: true }]);
       expect(await named.find("research")).toBeUndefined();
     });
     expect(server.liveSessions()).toBe(alive - 1);
@@ -371,10 +371,10 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
       async ({ named }) => {
         expect((await named.list()).map(({ name }) => name)).toEqual(["bobs"]);
         await expect(named.run("research", () => undefined)).rejects.toMatchObject(noSuch);
-        expect(await named.close("research")).toEqual([]);
+        expect(await named.end("research")).toEqual([]);
         await named.create("research", { connections: ["notes"] });
         expect(await named.run("research", (own) => listNotes(own))).toBe("");
-        await named.close("research");
+        await named.end("research");
         expect(await named.run("bobs", (own) => listNotes(own))).toBe("bob's");
       },
       { principal: bob },
@@ -394,7 +394,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
         expect(await named.list()).toEqual([]);
         await named.create("research", { connections: ["notes"] });
         await named.run("research", (own) => addNote(own, "x"));
-        await named.close("research");
+        await named.end("research");
       }, other);
     }
     await step(async ({ named }) => {
@@ -530,7 +530,7 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     await run(async (own) => expect(await listNotes(own)).toBe("a"));
     await step(({ named }) => named.restart("research"));
     await run(async (own) => expect(await listNotes(own)).toBe(""));
-    await step(({ named }) => named.close("research"));
+    await step(({ named }) => named.end("research"));
     await step(({ named }) => named.create("research", { connections: ["notes"] }));
     await run(async (own) => expect(await addNote(own, "b")).toBe("1 notes"));
   });
@@ -580,7 +580,7 @@ test("a name of no connection that is still declared is refused, and can be clos
   const other = createConnectionProvider({ connections: {} });
   const registry = other.create({ state: session().state, principal: alice });
   await expect(registry.named.run("research", () => undefined)).rejects.toThrow("declared");
-  expect(await registry.named.close("research")).toEqual([
+  expect(await registry.named.end("research")).toEqual([
     { name: "research", connection: "notes", ended: false, reason: "undeclared" },
   ]);
   expect(other.commit(registry, session())).toEqual({ state: {} });
@@ -604,7 +604,7 @@ test("a result of a session that was closed meanwhile is still one for the model
       const tools: ToolSet = await own.tools({ connections: ["notes"] });
       const input = { text: "a" };
       const output: unknown = await callTool(tools, "notes__add_note", input);
-      await named.close("research");
+      await named.end("research");
       const shown = tools["notes__add_note"]!.toModelOutput!({
         toolCallId: "call-1",
         input,

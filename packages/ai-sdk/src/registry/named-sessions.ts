@@ -1,17 +1,13 @@
 import { checkMs, invalid } from "@durable-mcp/core/internal";
 import { type Principal } from "@durable-mcp/core";
-import type {
-  EndedNamedSession,
-  NamedSession,
-  NamedSessionConnection,
-  NamedSessions,
-} from "./connection-registry.ts";
+import type { NamedSession, NamedSessionConnection, NamedSessions } from "./connection-registry.ts";
 import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
 import { clientConnections, type McpConnection } from "../connection/mcp-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import type { KeptSession, NamedSlots } from "../slots/named-slots.ts";
 import { runNested, type RunScope } from "./run-scope.ts";
 import { checkSessionName, type NamedSlot } from "../slots/slot-name.ts";
+import type { EndedSession } from "../slots/stored-session.ts";
 
 /** @param options.scope the run that the registry is of */
 export function createNamedSessions({
@@ -47,16 +43,11 @@ export function createNamedSessions({
     if (parts.length > 0) return parts;
     throw invalid("name", `There is no session ${JSON.stringify(name)}. Make it with create.`);
   };
-  const endParts = async (parts: readonly NamedSlot[], mode: "restart" | "close") =>
+  const endParts = async (parts: readonly NamedSlot[], mode: "restart" | "end") =>
     await Promise.all(
-      parts.map(async (part): Promise<EndedNamedSession> => {
-        const { name, connection } = part;
+      parts.map(async ({ name, connection }): Promise<EndedSession> => {
         const definition = definitionOf(connection);
-        const outcome = await live.end(
-          { name, connection },
-          { principal: principal!, definition, mode },
-        );
-        return { name, connection, ...outcome };
+        return await live.end({ name, connection }, { principal: principal!, definition, mode });
       }),
     );
 
@@ -77,7 +68,7 @@ export function createNamedSessions({
         const outcomes = await Promise.allSettled(creations);
         const failure = outcomes.find((outcome) => outcome.status === "rejected");
         if (failure === undefined) return (await named.find(name))!;
-        await endParts(all, "close").catch(() => undefined);
+        await endParts(all, "end").catch(() => undefined);
         throw failure.reason;
       });
     },
@@ -125,8 +116,8 @@ export function createNamedSessions({
       );
     },
 
-    async close(name) {
-      return await endParts(await partsOf(name), "close");
+    async end(name) {
+      return await endParts(await partsOf(name), "end");
     },
   };
   return named;

@@ -129,10 +129,9 @@ export function createStepRegistry(
           timeoutMs: endTimeoutMs,
           now,
         });
-        const { terminated, status, reason = "refused" } = outcome;
-        if (terminated) return;
-        const said = status === undefined ? {} : { status };
-        emit({ type: "close-failed", connection, reason, ...said });
+        if (outcome.ended) return;
+        const { ended: _, ...why } = outcome;
+        emit({ type: "close-failed", connection, ...why });
       },
     };
   };

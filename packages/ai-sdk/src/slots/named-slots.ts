@@ -1,9 +1,8 @@
 import type { Principal } from "@durable-mcp/core";
-import type { EndingOutcome } from "./stored-session.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { StepSlot } from "./step-slot.ts";
 import type { NamedSlot } from "./slot-name.ts";
-import type { StoredSession } from "./stored-session.ts";
+import type { EndedSession, StoredSession } from "./stored-session.ts";
 
 /** What is kept of one connection's named session; without the MCP session's id. */
 export type KeptSession = NamedSlot & Omit<StoredSession, "sessionId" | "connection" | "name">;
@@ -13,12 +12,6 @@ export interface NamedUse {
   readonly principal: Principal;
   readonly definition: McpClientConnection;
 }
-
-/** How the end of one named session went. */
-export type NamedEnding = Omit<EndingOutcome, "terminated" | "reason"> & {
-  readonly ended: boolean;
-  readonly reason?: EndingOutcome["reason"] | "undeclared" | undefined;
-};
 
 /** Where the named sessions of one agent session are kept, as one step sees them. */
 export interface NamedSlots {
@@ -39,17 +32,17 @@ export interface NamedSlots {
    * Ends one on its server. The step's slot of it is of no use afterwards.
    *
    * @param use.definition `undefined` when there is no such connection any more
-   * @param use.mode `restart`: it is kept, without the session. `close`: it is forgotten, unless it
-   *   could not be ended
+   * @param use.mode `restart`: it is kept, without the session. `end`: it is forgotten, unless it could
+   *   not be ended
    * @throws {McpSessionError} `STORE_FAILED`
    */
   end(
     slot: NamedSlot,
     use: Pick<NamedUse, "principal"> & {
       readonly definition: McpClientConnection | undefined;
-      readonly mode: "restart" | "close";
+      readonly mode: "restart" | "end";
     },
-  ): Promise<NamedEnding>;
+  ): Promise<EndedSession>;
   /**
    * Forgets the kept tool list of one. The step's slot of it is of no use afterwards.
    *

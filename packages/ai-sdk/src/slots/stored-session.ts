@@ -1,3 +1,5 @@
+import type { SessionEnd } from "@durable-mcp/core";
+
 /** What is stored for one connection of an agent session. Without the MCP session's id. */
 export interface StoredSession {
   /** The agent session's id. */
@@ -41,31 +43,33 @@ export interface SessionStatus {
   readonly status?: number | undefined;
 }
 
-/** How the attempt to end one MCP session went, and what became of its record. */
-export interface EndedSession {
-  readonly sessionId: string;
+/**
+ * How the attempt to end one MCP session went, whoever asked for it. Holds no id of an MCP session,
+ * token or principal.
+ */
+export interface EndedSession extends Pick<SessionEnd, "status"> {
   readonly connection: string;
   /** The name of a named session. */
   readonly name?: string | undefined;
-  /** Whether no MCP session of it is left: ended, 404 (it was over), 405 (the server ends it), or there was none. */
+  /** The agent session's id, of a session that was kept in a store. */
+  readonly sessionId?: string | undefined;
+  /**
+   * Whether no MCP session of it is left: ended, 404 (it was over), 405 (the server ends it), or
+   * there was none.
+   */
   readonly ended: boolean;
-  /** Whether the store holds nothing of it any more. */
-  readonly removed: boolean;
-  /** Why it was not ended. `undeclared`: there is no such connection (at that URL) any more. */
+  /**
+   * Why it was not ended: the server refused, nothing came in time, or no answer that counts (a
+   * network error, a redirect, or headers or a token that could not be had). `undeclared`: there is
+   * no such connection, or not at that URL, any more.
+   */
   readonly reason?: "refused" | "timeout" | "unreachable" | "undeclared" | undefined;
-  readonly status?: number | undefined;
+  /** Whether the store holds nothing of it any more. */
+  readonly removed?: boolean | undefined;
 }
 
 /** A page of a list; `cursor` is for the next one and missing on the last. */
 export interface SessionPage<ENTRY> {
   readonly sessions: readonly ENTRY[];
   readonly cursor?: string | undefined;
-}
-
-/** How the attempt to end an MCP session on its server went. */
-export interface EndingOutcome {
-  /** Whether it is over: 2xx, 404 (it already was) or 405 (the server ends it itself). */
-  readonly terminated: boolean;
-  readonly status?: number;
-  readonly reason?: "refused" | "timeout" | "unreachable";
 }

@@ -45,13 +45,13 @@ async function startWith(options: Partial<McpClientConnectionOptions>) {
   return { server, ...application, session };
 }
 
-describe("terminate", () => {
+describe("end", () => {
   test("ends the session on the server, so that a step with a kept copy recovers", async () => {
     const { server, application, session } = await startSaved();
     const [sessionId] = server.sessionIds;
-    expect(await application.provider.terminate(session, { principal })).toEqual({
+    expect(await application.provider.end(session, { principal })).toEqual({
       session: { state: {} },
-      results: [{ connection: "notes", terminated: true, status: 200 }],
+      results: [{ connection: "notes", ended: true, status: 200 }],
     });
     expect(server.requests).toMatchObject([
       {
@@ -70,7 +70,7 @@ describe("terminate", () => {
 
   test("leaves a session with which the next step starts anew, without a loss", async () => {
     const { server, application, session } = await startSaved();
-    const { session: after } = await application.provider.terminate(session, { principal });
+    const { session: after } = await application.provider.end(session, { principal });
     await application.step(after, (registry) => registry.tools());
     expect(application.takeEvents()).toEqual(["started"]);
     expect(server.sessionIds).toHaveLength(2);
@@ -79,33 +79,33 @@ describe("terminate", () => {
   test.each([404, 405])("takes %i for done", async (status) => {
     const { server, application, session } = await startSaved();
     refuseDelete(server, status);
-    expect(await application.provider.terminate(session, { principal })).toEqual({
+    expect(await application.provider.end(session, { principal })).toEqual({
       session: { state: {} },
-      results: [{ connection: "notes", terminated: true, status }],
+      results: [{ connection: "notes", ended: true, status }],
     });
   });
 
   test("keeps what the server refused to end, and ends it when tried again", async () => {
     const { server, application, session } = await startSaved();
     refuseDelete(server, 500);
-    const refused = await application.provider.terminate(session, { principal });
+    const refused = await application.provider.end(session, { principal });
     expect(refused.session).toBe(session);
     expect(refused.results).toEqual([
-      { connection: "notes", terminated: false, status: 500, reason: "refused" },
+      { connection: "notes", ended: false, status: 500, reason: "refused" },
     ]);
 
     server.intercept(() => "next");
-    const ended = await application.provider.terminate(refused.session, { principal });
-    expect(ended.results).toEqual([{ connection: "notes", terminated: true, status: 200 }]);
+    const ended = await application.provider.end(refused.session, { principal });
+    expect(ended.results).toEqual([{ connection: "notes", ended: true, status: 200 }]);
   });
 
   test("reports each connection, and keeps those that did not end", async () => {
     const { notes, drafts, provider, session } = await startTwo();
     notes.intercept(on("DELETE", (_, response) => void response.destroy()));
-    const { session: after, results } = await provider.terminate(session, { principal });
+    const { session: after, results } = await provider.end(session, { principal });
     expect(results).toEqual([
-      { connection: "notes", terminated: false, reason: "unreachable" },
-      { connection: "drafts", terminated: true, status: 200 },
+      { connection: "notes", ended: false, reason: "unreachable" },
+      { connection: "drafts", ended: true, status: 200 },
     ]);
     expect(slotsOf(after)).toEqual({ [aliceKey]: slotsOf(session)[aliceKey] });
     expect(drafts.log).toEqual(["DELETE"]);
@@ -113,8 +113,8 @@ describe("terminate", () => {
 
   test("ends only the named connection's session", async () => {
     const { notes, drafts, provider, session } = await startTwo();
-    const after = await provider.terminate(session, { principal, connection: "drafts" });
-    expect(after.results).toEqual([{ connection: "drafts", terminated: true, status: 200 }]);
+    const after = await provider.end(session, { principal, connection: "drafts" });
+    expect(after.results).toEqual([{ connection: "drafts", ended: true, status: 200 }]);
     expect(slotsOf(after.session)).toEqual({ [aliceKey]: slotsOf(session)[aliceKey] });
     expect([notes.log, drafts.log]).toEqual([[], ["DELETE"]]);
   });
@@ -129,7 +129,7 @@ describe("terminate", () => {
       bob,
     );
     server.requests.length = 0;
-    const { session: after } = await application.provider.terminate(both, { principal });
+    const { session: after } = await application.provider.end(both, { principal });
     const { [aliceKey]: _, ...ofOthers } = slotsOf(both);
     expect(Object.keys(ofOthers)).toHaveLength(1);
     expect(slotsOf(after)).toEqual(ofOthers);
@@ -155,7 +155,7 @@ describe("terminate", () => {
       state: { cart: { items: [1] }, mcpSessions: { [aliceKey]: snapshot, ...ofAnother } },
     });
     const before = structuredClone(given);
-    const { session: after } = await application.provider.terminate(given, { principal });
+    const { session: after } = await application.provider.end(given, { principal });
     expect(given).toEqual(before);
     expect(after).toEqual({ ...given, state: { cart: { items: [1] }, mcpSessions: ofAnother } });
     expect(after.messages).toBe(given.messages);
@@ -167,9 +167,9 @@ describe("terminate", () => {
     const { provider } = startApplication({
       notes: define(server, { session: "stateless" }),
     });
-    expect(await provider.terminate(session, { principal })).toEqual({
+    expect(await provider.end(session, { principal })).toEqual({
       session: { state: {} },
-      results: [{ connection: "notes", terminated: true, status: 200 }],
+      results: [{ connection: "notes", ended: true, status: 200 }],
     });
   });
 });
@@ -182,7 +182,7 @@ describe("nothing is sent, and nothing reported,", () => {
     ["sessions of others", { state: { mcpSessions: { '["notes","app"]': {} } } }],
   ])("for %s: the same object comes back", async (_, session) => {
     const { server, application } = await startSaved();
-    const after = await application.provider.terminate(session, { principal });
+    const after = await application.provider.end(session, { principal });
     expect(after.session).toBe(session);
     expect(after.results).toEqual([]);
     expect(application.events).toEqual([]);
@@ -202,7 +202,7 @@ describe("nothing is sent, and nothing reported,", () => {
     const session = {
       state: { cart: 1, mcpSessions: { [aliceKey]: corrupt(snapshot, server.url) } },
     };
-    expect(await application.provider.terminate(session, { principal })).toEqual({
+    expect(await application.provider.end(session, { principal })).toEqual({
       session: { state: { cart: 1 } },
       results: [],
     });
@@ -220,7 +220,7 @@ describe("the connection's headers and token", () => {
       auth,
       headers: { "x-tenant": ({ connection }) => `acme-${connection}` },
     });
-    await provider.terminate(session, { principal });
+    await provider.end(session, { principal });
     expect(server.requests).toMatchObject([
       { headers: { authorization: "Bearer token-2", "x-tenant": "acme-notes" } },
     ]);
@@ -231,8 +231,8 @@ describe("the connection's headers and token", () => {
     const { auth } = countedTokens();
     const { server, provider, session } = await startWith({ auth });
     refuse(server, "DELETE", 1);
-    const { results } = await provider.terminate(session, { principal });
-    expect(results).toEqual([{ connection: "notes", terminated: true, status: 200 }]);
+    const { results } = await provider.end(session, { principal });
+    expect(results).toEqual([{ connection: "notes", ended: true, status: 200 }]);
     expect(authorizations(server)).toEqual(["Bearer token-2", "Bearer token-3"]);
   });
 
@@ -241,18 +241,16 @@ describe("the connection's headers and token", () => {
     const { provider } = startApplication({
       notes: define(server, { authProvider: () => issuedTokens as never }),
     });
-    await provider.terminate(session, { principal });
+    await provider.end(session, { principal });
     expect(authorizations(server)).toEqual(["Bearer issued"]);
   });
 
   test("that cannot be had mean that nothing is sent, and the session is kept", async () => {
     const { server, session } = await startSaved();
     const { provider } = startApplication({ notes: define(server, { auth: { getToken: fail } }) });
-    const after = await provider.terminate(session, { principal });
+    const after = await provider.end(session, { principal });
     expect(after.session).toBe(session);
-    expect(after.results).toEqual([
-      { connection: "notes", terminated: false, reason: "unreachable" },
-    ]);
+    expect(after.results).toEqual([{ connection: "notes", ended: false, reason: "unreachable" }]);
     expect(server.log).toEqual([]);
   });
 });
@@ -262,10 +260,10 @@ describe("in bounded time", () => {
     const { notes, provider, session } = await startTwo();
     hang(notes);
     const options = { principal, timeoutMs: 100 };
-    const { session: after, results } = await provider.terminate(session, options);
+    const { session: after, results } = await provider.end(session, options);
     expect(results).toEqual([
-      { connection: "notes", terminated: false, reason: "timeout" },
-      { connection: "drafts", terminated: true, status: 200 },
+      { connection: "notes", ended: false, reason: "timeout" },
+      { connection: "drafts", ended: true, status: 200 },
     ]);
     expect(slotsOf(after)).toEqual({ [aliceKey]: slotsOf(session)[aliceKey] });
   });
@@ -274,8 +272,8 @@ describe("in bounded time", () => {
     const { server, session } = await startSaved();
     const getToken = vi.fn<typeof never>(never);
     const { provider } = startApplication({ notes: define(server, { auth: { getToken } }) });
-    const { results } = await provider.terminate(session, { principal, timeoutMs: 50 });
-    expect(results).toEqual([{ connection: "notes", terminated: false, reason: "timeout" }]);
+    const { results } = await provider.end(session, { principal, timeoutMs: 50 });
+    expect(results).toEqual([{ connection: "notes", ended: false, reason: "timeout" }]);
     expect(getToken.mock.calls).toMatchObject([[{ abortSignal: { aborted: true } }]]);
     expect(server.log).toEqual([]);
   });
@@ -294,15 +292,15 @@ describe("in bounded time", () => {
         }),
       );
     }
-    const { results } = await provider.terminate(session, { principal });
-    expect(results.map(({ terminated }) => terminated)).toEqual([true, true]);
+    const { results } = await provider.end(session, { principal });
+    expect(results.map(({ ended }) => ended)).toEqual([true, true]);
   });
 });
 
 describe("what is asked for", () => {
   test.each([undefined, null])("needs a principal, also without sessions: %s", async (nobody) => {
     const provider = createConnectionProvider({ connections: {} });
-    await expect(provider.terminate({}, { principal: nobody as never })).rejects.toMatchObject({
+    await expect(provider.end({}, { principal: nobody as never })).rejects.toMatchObject({
       code: "PRINCIPAL_REQUIRED",
     });
   });
@@ -312,7 +310,7 @@ describe("what is asked for", () => {
     async (connection) => {
       const { server, application, session } = await startSaved();
       const options = { principal, connection: connection as "notes" };
-      await expect(application.provider.terminate(session, options)).rejects.toMatchObject({
+      await expect(application.provider.end(session, options)).rejects.toMatchObject({
         code: "CONNECTION_INVALID",
         data: { field: "connection" },
       });
@@ -325,7 +323,7 @@ describe("what is asked for", () => {
     const { provider } = startApplication((who) =>
       who === alice ? {} : { notes: define(server) },
     );
-    const after = await provider.terminate(session, { principal });
+    const after = await provider.end(session, { principal });
     expect(after).toEqual({ session, results: [] });
     expect(server.log).toEqual([]);
   });
@@ -341,7 +339,7 @@ test("results and events hold no id, token or principal, also when the server re
       sendText(response, 403, `${authorization} ${String(headers["mcp-session-id"])}`);
     }),
   );
-  const { results } = await provider.terminate(session, { principal });
+  const { results } = await provider.end(session, { principal });
   expect(results).toHaveLength(1);
   const seen = inspect([results, events], { depth: Infinity, showHidden: true });
   expect(seen).not.toMatch(/canary|secret-session|idp\.test|alice/);
@@ -360,17 +358,17 @@ async function startNamed() {
   return { notes, drafts, provider, takeEvents, session: all, live, step };
 }
 
-describe("terminate of named sessions", () => {
+describe("end of named sessions", () => {
   test("ends them with those that have no name, of this principal alone", async () => {
     const { provider, session, live } = await startNamed();
     expect(live()).toEqual([4, 4]);
-    const { session: after, results } = await provider.terminate(session, { principal });
-    const ended = results.map(({ connection, name }) => `${connection} ${name ?? "-"}`);
-    expect(ended.toSorted()).toEqual([
+    const { session: after, results } = await provider.end(session, { principal });
+    const parts = results.map(({ connection, name }) => `${connection} ${name ?? "-"}`);
+    expect(parts.toSorted()).toEqual([
       ...["drafts -", "drafts a", "drafts b"],
       ...["notes -", "notes a", "notes b"],
     ]);
-    expect(results.every(({ terminated }) => terminated)).toBe(true);
+    expect(results.every(({ ended }) => ended)).toBe(true);
     expect(live()).toEqual([1, 1]);
     const left = provider.create({ state: after.state, principal: bob });
     expect((await left.named.list()).map(({ name }) => name)).toEqual(["a"]);
@@ -379,12 +377,12 @@ describe("terminate of named sessions", () => {
 
   test("ends the one that is asked for", async () => {
     const { provider, session, live } = await startNamed();
-    const { session: after, results } = await provider.terminate(session, {
+    const { session: after, results } = await provider.end(session, {
       principal,
       name: "a",
       connection: "notes",
     });
-    expect(results).toEqual([{ connection: "notes", name: "a", terminated: true, status: 200 }]);
+    expect(results).toEqual([{ connection: "notes", name: "a", ended: true, status: 200 }]);
     expect(live()).toEqual([3, 4]);
     const left = provider.create({ state: after.state, principal });
     const list = await left.named.list();
@@ -392,34 +390,31 @@ describe("terminate of named sessions", () => {
       ["a", 1],
       ["b", 2],
     ]);
-    const none = await provider.terminate(session, { principal, name: "unknown" });
+    const none = await provider.end(session, { principal, name: "unknown" });
     expect(none).toEqual({ session, results: [] });
   });
 
   test("keeps those that could not be ended", async () => {
     const { notes, provider, session } = await startNamed();
     refuseDelete(notes, 500);
-    const { session: after, results } = await provider.terminate(session, { principal, name: "a" });
+    const { session: after, results } = await provider.end(session, { principal, name: "a" });
     expect(results).toContainEqual({
       connection: "notes",
       name: "a",
-      terminated: false,
+      ended: false,
       status: 500,
       reason: "refused",
     });
     notes.intercept(() => "next");
-    expect((await provider.terminate(after, { principal, name: "a" })).results).toEqual([
-      { connection: "notes", name: "a", terminated: true, status: 200 },
+    expect((await provider.end(after, { principal, name: "a" })).results).toEqual([
+      { connection: "notes", name: "a", ended: true, status: 200 },
     ]);
   });
 
   test("removes what does not parse, and says so", async () => {
     const { provider, session, takeEvents } = await startNamed();
     const state = JSON.parse(JSON.stringify(session.state).replaceAll('"lastUsedAt"', '"late"'));
-    const { session: after, results } = await provider.terminate(
-      { state },
-      { principal, name: "a" },
-    );
+    const { session: after, results } = await provider.end({ state }, { principal, name: "a" });
     expect(results).toEqual([]);
     expect(takeEvents()).toEqual(["discarded", "discarded"]);
     expect(Object.keys(slotsOf(after))).toHaveLength(Object.keys(slotsOf({ state })).length - 2);
@@ -427,7 +422,7 @@ describe("terminate of named sessions", () => {
 
   test("refuses a name that is none", async () => {
     const { provider, session } = await startNamed();
-    await expect(provider.terminate(session, { principal, name: "" })).rejects.toMatchObject({
+    await expect(provider.end(session, { principal, name: "" })).rejects.toMatchObject({
       code: "CONNECTION_INVALID",
       data: { field: "name" },
     });

@@ -4,23 +4,8 @@ import type { McpClientConnection } from "../connection/define-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { parseNamedEntry, parseNamedKey } from "./named-entry.ts";
 import { removeSlots, seedSlot, stateEntry, stateKeys } from "./session-state.ts";
+import type { EndedSession } from "../slots/stored-session.ts";
 import type { SlotName } from "../slots/slot-name.ts";
-
-/** How the attempt to end one connection's session went. Holds no id, token or principal. */
-export interface TerminateConnectionResult {
-  readonly connection: string;
-  /** The name of a named session. */
-  readonly name?: string;
-  /** Whether the session is over: 2xx, 404 (it already was) or 405 (the server ends it itself). */
-  readonly terminated: boolean;
-  /** The HTTP status, when there was an answer. */
-  readonly status?: number;
-  /**
-   * Why not: the server refused, nothing came in time, or no answer that counts: a network error,
-   * a redirect, or headers or a token that could not be had.
-   */
-  readonly reason?: "refused" | "timeout" | "unreachable";
-}
 
 /** One session that the state may hold. */
 interface Target {
@@ -37,7 +22,7 @@ interface Target {
  *
  * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
  */
-export async function terminateConnections<SESSION extends { state?: unknown }>({
+export async function endConnections<SESSION extends { state?: unknown }>({
   session,
   definitions,
   principal,
@@ -54,7 +39,7 @@ export async function terminateConnections<SESSION extends { state?: unknown }>(
   timeoutMs: number | undefined;
   emit: (event: ConnectionEvent) => void;
   now: () => number;
-}): Promise<{ session: SESSION; results: TerminateConnectionResult[] }> {
+}): Promise<{ session: SESSION; results: EndedSession[] }> {
   const byConnection = new Map(definitions);
   const { state } = session;
   const named = stateKeys(state).flatMap((key): Target[] => {
@@ -81,7 +66,7 @@ export async function terminateConnections<SESSION extends { state?: unknown }>(
     if (isElsewhere) emit({ type: "discarded", ...slot, reason: "url" });
     if (snapshot?.kind !== "session" || isElsewhere) return { key };
 
-    const { terminated, status, reason } = await endMcpSession({
+    const outcome = await endMcpSession({
       definition,
       connection,
       principal,
@@ -89,17 +74,11 @@ export async function terminateConnections<SESSION extends { state?: unknown }>(
       timeoutMs,
       now,
     });
-    const result = {
-      connection,
-      ...(name !== undefined && { name }),
-      terminated,
-      ...(status !== undefined && { status }),
-      ...(reason !== undefined && { reason }),
-    };
+    const result: EndedSession = { connection, ...(name !== undefined && { name }), ...outcome };
     return { key, result };
   });
   const outcomes = await Promise.all(attempts);
-  const isOver = ({ result }: (typeof outcomes)[number]) => result?.terminated ?? true;
+  const isOver = ({ result }: (typeof outcomes)[number]) => result?.ended ?? true;
   return {
     session: removeSlots(
       session,

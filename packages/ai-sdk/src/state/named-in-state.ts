@@ -10,7 +10,7 @@ import { endMcpSession } from "../http/end-mcp-session.ts";
 import { isIdle } from "../slots/idle-timeout.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { type NamedEntry, namedKey, parseNamedEntry, parseNamedKey } from "./named-entry.ts";
-import type { KeptSession, NamedEnding, NamedSlots } from "../slots/named-slots.ts";
+import type { KeptSession, NamedSlots } from "../slots/named-slots.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
 import { stateEntry, stateKeys } from "./session-state.ts";
 
@@ -123,39 +123,33 @@ export function createNamedInState({
       });
     },
 
-    async end(slot, { principal, definition, mode }): Promise<NamedEnding> {
+    async end(slot, { principal, definition, mode }) {
       const key = namedKey(slot, principal);
       const entry = read(key);
       const forget = () => void held.set(key, "removed");
       if (entry === undefined || entry === "invalid") {
         forget();
-        return { ended: true };
+        return { ...slot, ended: true };
       }
       const { snapshot } = entry;
       const lost = () => hold(key, entry, { version: 1, kind: "lost", url: snapshot.url });
       if (snapshot.kind !== "session") {
-        if (mode === "close") forget();
+        if (mode === "end") forget();
         else hold(key, entry, snapshot);
-        return { ended: true };
+        return { ...slot, ended: true };
       }
       const isDeclared = definition && new URL(definition.options.url).href === snapshot.url;
       if (!isDeclared) {
         forget();
-        return { ended: false, reason: "undeclared" };
+        return { ...slot, ended: false, reason: "undeclared" };
       }
       const { connection } = slot;
-      const { terminated, ...why } = await endMcpSession({
-        definition,
-        connection,
-        principal,
-        snapshot,
-        now,
-      });
+      const outcome = await endMcpSession({ definition, connection, principal, snapshot, now });
       if (mode === "restart") lost();
-      else if (terminated) forget();
+      else if (outcome.ended) forget();
       // To be tried again.
       else hold(key, entry, snapshot);
-      return terminated ? { ended: true } : { ended: false, ...why };
+      return outcome.ended ? { ...slot, ended: true } : { ...slot, ...outcome };
     },
 
     async clearTools(slot, principal) {
@@ -186,9 +180,9 @@ export function createNamedInState({
         if (snapshot.kind !== "session") return;
         if (new URL(definition.options.url).href !== snapshot.url) return;
         const outcome = await endMcpSession({ definition, connection, principal, snapshot, now });
-        const { terminated, status, reason = "refused" } = outcome;
-        if (terminated) return;
-        emit({ type: "close-failed", ...slot, reason, ...(status !== undefined && { status }) });
+        if (outcome.ended) return;
+        const { ended: _, ...why } = outcome;
+        emit({ type: "close-failed", ...slot, ...why });
       });
       for (const [key] of ending) {
         const entry = read(key) as NamedEntry;

@@ -73,7 +73,7 @@ test("any state gives a registry and comes back without what does not parse, and
       }
       await registry.named.clearTools("research").catch(() => undefined);
       // Ends nothing: what would be a session has no server.
-      await registry.named.close("research");
+      await registry.named.end("research");
       expect(await registry.named.find("research")).toBeUndefined();
       await registry.dispose();
       const after = provider.commit(registry, session);

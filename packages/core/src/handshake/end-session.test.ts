@@ -3,14 +3,14 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { sendText, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, sessionSnapshot } from "../../test/step.ts";
-import { terminateSession } from "./end-session.ts";
+import { endSession } from "./end-session.ts";
 
 test("ends the session with one DELETE that carries id, version and the given headers", async () => {
   const server = await startMcpServer();
   const snapshot = await saveSession(server);
   const headers = { authorization: "Bearer t", "mcp-session-id": "another" };
-  expect(await terminateSession({ url: server.url, snapshot, headers })).toEqual({
-    terminated: true,
+  expect(await endSession({ url: server.url, snapshot, headers })).toEqual({
+    ended: true,
     status: 200,
   });
   expect(server.requests).toMatchObject([
@@ -26,37 +26,37 @@ test("ends the session with one DELETE that carries id, version and the given he
   ]);
 });
 
-async function terminateWith(status: number) {
+async function endWith(status: number) {
   const server = await startMcpServer((_, response) => sendText(response, status, ""));
-  return await terminateSession({ url: server.url, snapshot: sessionSnapshot(server.url) });
+  return await endSession({ url: server.url, snapshot: sessionSnapshot(server.url) });
 }
 
 test.each([200, 202, 204, 404, 405])("takes %i for done", async (status) => {
-  expect(await terminateWith(status)).toEqual({ terminated: true, status });
+  expect(await endWith(status)).toEqual({ ended: true, status });
 });
 
 test.each([400, 401, 403, 409, 500, 503])("takes %i for a refusal", async (status) => {
-  expect(await terminateWith(status)).toEqual({ terminated: false, status, reason: "refused" });
+  expect(await endWith(status)).toEqual({ ended: false, status, reason: "refused" });
 });
 
 describe("without an answer", () => {
   test("gives up when the time is over", async () => {
     const server = await startMcpServer(() => undefined);
     const snapshot = sessionSnapshot(server.url);
-    const result = await terminateSession({ url: server.url, snapshot, timeoutMs: 30 });
-    expect(result).toMatchObject({ terminated: false, reason: "timeout" });
+    const result = await endSession({ url: server.url, snapshot, timeoutMs: 30 });
+    expect(result).toMatchObject({ ended: false, reason: "timeout" });
   });
 
   test("gives up in time also with a fetch that ignores its signal", async () => {
     const url = "http://127.0.0.1/mcp";
     expect(
-      await terminateSession({
+      await endSession({
         url,
         snapshot: sessionSnapshot(url),
         fetch: () => new Promise(() => {}),
         timeoutMs: 30,
       }),
-    ).toMatchObject({ terminated: false, reason: "timeout" });
+    ).toMatchObject({ ended: false, reason: "timeout" });
   });
 
   test("says that the server could not be reached", async () => {
@@ -68,8 +68,8 @@ describe("without an answer", () => {
     await new Promise((resolve) => {
       closed.close(resolve);
     });
-    expect(await terminateSession({ url, snapshot: sessionSnapshot(url) })).toMatchObject({
-      terminated: false,
+    expect(await endSession({ url, snapshot: sessionSnapshot(url) })).toMatchObject({
+      ended: false,
       reason: "unreachable",
       cause: expect.any(TypeError),
     });
@@ -80,8 +80,8 @@ describe("without an answer", () => {
       response.writeHead(307, { location: "/elsewhere" }).end();
     });
     const snapshot = sessionSnapshot(server.url);
-    expect(await terminateSession({ url: server.url, snapshot })).toMatchObject({
-      terminated: false,
+    expect(await endSession({ url: server.url, snapshot })).toMatchObject({
+      ended: false,
       cause: { code: "REDIRECT_REFUSED" },
     });
     expect(server.log).toEqual(["DELETE"]);
@@ -91,8 +91,8 @@ describe("without an answer", () => {
 test("never sends an id to another URL than the snapshot's", async () => {
   const server = await startMcpServer();
   const snapshot = sessionSnapshot(`${server.origin}/other`);
-  const terminating = terminateSession({ url: server.url, snapshot });
-  await expect(terminating).rejects.toMatchObject({
+  const ending = endSession({ url: server.url, snapshot });
+  await expect(ending).rejects.toMatchObject({
     code: "STATE_INVALID",
     data: { field: "url" },
   });
@@ -105,8 +105,8 @@ test.each([
 ])("has nothing to end with a snapshot of kind $kind", async (fields) => {
   const server = await startMcpServer();
   const snapshot = { ...fields, url: server.url };
-  expect(await terminateSession({ url: server.url, snapshot })).toEqual({
-    terminated: false,
+  expect(await endSession({ url: server.url, snapshot })).toEqual({
+    ended: false,
     reason: "no-session",
   });
   expect(server.requests).toEqual([]);

@@ -5,7 +5,7 @@ import { createSendToEndpoint } from "../wire/server-endpoint.ts";
 import { headersForSession } from "../session/session-headers.ts";
 import type { SessionSnapshot } from "../session/session-snapshot.ts";
 
-export interface TerminateSessionOptions {
+export interface EndSessionOptions {
   /** The server's URL; must be the one in the snapshot. */
   url: string | URL;
   /** The session to end. One of another kind holds no session and ends at once. */
@@ -18,9 +18,10 @@ export interface TerminateSessionOptions {
   timeoutMs?: number | undefined;
 }
 
-export interface TerminateSessionResult {
+/** How the attempt to end a session on its server went. */
+export interface SessionEnd {
   /** Whether the session is over: 2xx, 404 (it already was) or 405 (the server ends it itself). */
-  readonly terminated: boolean;
+  readonly ended: boolean;
   /** The HTTP status, when there was an answer. */
   readonly status?: number;
   /** Why not: there was no session, the server refused, did not answer in time, or not at all. */
@@ -36,13 +37,13 @@ export interface TerminateSessionResult {
  * @throws {McpSessionError} `CONNECTION_INVALID` for a URL that is none, `STATE_INVALID` when the snapshot is for another URL
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
-export async function terminateSession({
+export async function endSession({
   url,
   snapshot,
   headers,
   fetch = globalThis.fetch,
   timeoutMs = 5_000,
-}: TerminateSessionOptions): Promise<TerminateSessionResult> {
+}: EndSessionOptions): Promise<SessionEnd> {
   const endpoint = parseEndpointUrl(url);
   if (snapshot.url !== endpoint.href) {
     throw new McpSessionError(
@@ -51,7 +52,7 @@ export async function terminateSession({
       { data: { field: "url", origin: endpoint.origin } },
     );
   }
-  if (snapshot.kind !== "session") return { terminated: false, reason: "no-session" };
+  if (snapshot.kind !== "session") return { ended: false, reason: "no-session" };
   const send = createSendToEndpoint({ url: endpoint, fetch, redirect: "refuse" });
   const signal = AbortSignal.timeout(timeoutMs);
   try {
@@ -64,9 +65,9 @@ export async function terminateSession({
     const response = await abortable(sent, signal);
     await response.body?.cancel();
     const { status } = response;
-    const terminated = response.ok || status === 404 || status === 405;
-    return terminated ? { terminated, status } : { terminated, status, reason: "refused" };
+    const ended = response.ok || status === 404 || status === 405;
+    return ended ? { ended, status } : { ended, status, reason: "refused" };
   } catch (cause) {
-    return { terminated: false, reason: signal.aborted ? "timeout" : "unreachable", cause };
+    return { ended: false, reason: signal.aborted ? "timeout" : "unreachable", cause };
   }
 }

@@ -21,7 +21,7 @@ import {
   asInitializeResult,
   LATEST_SESSION_VERSION,
   type SessionSnapshot,
-  type SessionSnapshotOfSession,
+  type ActiveSessionSnapshot,
   type ToolList,
 } from "../session/session-snapshot.ts";
 import type { SessionStart } from "./start-hook.ts";
@@ -30,7 +30,7 @@ type NamedSession = LiveSession & { readonly kind: "session" };
 
 /** The save point. What it returns takes the place of the new session, as another process saved it. */
 export type OnSession = (
-  snapshot: SessionSnapshotOfSession,
+  snapshot: ActiveSessionSnapshot,
 ) => SessionSnapshot | void | Promise<SessionSnapshot | void>;
 
 /**
@@ -76,7 +76,7 @@ export function createHandshake({
   abandon: (session: NamedSession, template: RequestTemplate) => Promise<unknown>;
   /** Runs when a session took the place of `lost`, before the requests that wait for it go on. */
   afterRecovery: (
-    lost: SessionSnapshotOfSession,
+    lost: ActiveSessionSnapshot,
     template: RequestTemplate,
     signal: AbortSignal,
   ) => Promise<void>;
@@ -185,7 +185,7 @@ export function createHandshake({
       await abandon(opened, template);
       throw error;
     });
-    const own: SessionSnapshotOfSession = {
+    const own: ActiveSessionSnapshot = {
       version: 1,
       url: url.href,
       ...opened,
@@ -255,7 +255,7 @@ export function createHandshake({
 }
 
 /** Who we say we are when no client has said who it is, as with clients that resume by themselves. */
-function paramsOf(lost: SessionSnapshotOfSession | undefined): ClientParams {
+function paramsOf(lost: ActiveSessionSnapshot | undefined): ClientParams {
   return {
     protocolVersion: lost?.initializeResult.protocolVersion ?? LATEST_SESSION_VERSION,
     capabilities: lost?.clientCapabilities ?? {},

@@ -8,7 +8,7 @@ import {
   FIRST_STATELESS_VERSION,
   isKeepable,
   isSessionId,
-  type SessionSnapshotOfSession,
+  type ActiveSessionSnapshot,
 } from "../session/session-snapshot.ts";
 
 /**
@@ -19,7 +19,7 @@ import {
 export function toLiveSession(
   url: URL,
   response: Response,
-  initializeResult: SessionSnapshotOfSession["initializeResult"],
+  initializeResult: ActiveSessionSnapshot["initializeResult"],
   params: ClientParams,
 ): LiveSession {
   const sessionId = receivedSessionId(response);

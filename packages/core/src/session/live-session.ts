@@ -1,8 +1,8 @@
-import type { InitializeResult, SessionSnapshotOfSession } from "./session-snapshot.ts";
+import type { InitializeResult, ActiveSessionSnapshot } from "./session-snapshot.ts";
 
 /** What requests of this process go out on. */
 export type LiveSession =
-  | Pick<SessionSnapshotOfSession, "kind" | "sessionId" | "initializeResult" | "clientCapabilities">
+  | Pick<ActiveSessionSnapshot, "kind" | "sessionId" | "initializeResult" | "clientCapabilities">
   | { readonly kind: "sessionless"; readonly initializeResult: InitializeResult };
 
 export function sameSession(a: LiveSession, b: LiveSession): boolean {

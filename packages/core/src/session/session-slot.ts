@@ -2,7 +2,7 @@ import { abortable } from "../base/bounded-wait.ts";
 import type { McpSessionError } from "../base/mcp-session-error.ts";
 import { type LiveSession, sameSession } from "./live-session.ts";
 import type { BufferedAnswer } from "./buffered-answer.ts";
-import type { SessionSnapshot, SessionSnapshotOfSession, ToolList } from "./session-snapshot.ts";
+import type { SessionSnapshot, ActiveSessionSnapshot, ToolList } from "./session-snapshot.ts";
 import { createSharedTask, type SharedTask } from "../base/shared-task.ts";
 
 /** The per-step holder of one connection × principal's MCP session. */
@@ -13,9 +13,9 @@ export interface SessionSlot {
   readonly changed: boolean;
   /**
    * A session that the server made and that was not saved, because the handshake was not finished.
-   * Whoever gives the slot up ends it with `terminateSession`: nobody else knows it.
+   * Whoever gives the slot up ends it with `endSession`: nobody else knows it.
    */
-  readonly unfinished: SessionSnapshotOfSession | undefined;
+  readonly unfinished: ActiveSessionSnapshot | undefined;
   /**
    * Whether the session took the place of a lost one, in this step or an earlier one, and nobody
    * has asked this yet: what the server held before is gone, and somebody should be told.
@@ -48,7 +48,7 @@ export interface SlotState {
   /** A session whose `notifications/initialized` is still to come. */
   opened: LiveSession | undefined;
   /** The session that was lost in this step, until another takes its place. */
-  lost: SessionSnapshotOfSession | undefined;
+  lost: ActiveSessionSnapshot | undefined;
   /** Whether a session was lost, another took its place, and nobody has been told. */
   hasLossNotice: boolean;
   /** A tool list for this process only: of a server without sessions, or too large to save. */

@@ -76,7 +76,7 @@ export interface ToolList {
 }
 
 /** A session that the server named with an `Mcp-Session-Id`. The id is a credential. */
-export interface SessionSnapshotOfSession {
+export interface ActiveSessionSnapshot {
   readonly version: 1;
   readonly kind: "session";
   /** The one URL that the id may be sent to. */
@@ -91,21 +91,21 @@ export interface SessionSnapshotOfSession {
 }
 
 /** The session was lost and none has taken its place yet: the next one does. */
-export interface SessionSnapshotLost {
+export interface LostSessionSnapshot {
   readonly version: 1;
   readonly kind: "lost";
   readonly url: string;
 }
 
 /** `initialize` succeeded and named no session: each step makes the handshake anew. */
-export interface SessionSnapshotSessionless {
+export interface SessionlessSnapshot {
   readonly version: 1;
   readonly kind: "sessionless";
   readonly url: string;
 }
 
 /** The server refused `initialize`: it only speaks revisions without sessions. */
-export interface SessionSnapshotStateless {
+export interface StatelessSnapshot {
   readonly version: 1;
   readonly kind: "stateless";
   readonly url: string;
@@ -115,10 +115,10 @@ export interface SessionSnapshotStateless {
 
 /** What a slot saves between steps: plain JSON. */
 export type SessionSnapshot =
-  | SessionSnapshotOfSession
-  | SessionSnapshotLost
-  | SessionSnapshotSessionless
-  | SessionSnapshotStateless;
+  | ActiveSessionSnapshot
+  | LostSessionSnapshot
+  | SessionlessSnapshot
+  | StatelessSnapshot;
 
 /** Whether an id from a server may be stored and sent. */
 export function isSessionId(value: string): boolean {

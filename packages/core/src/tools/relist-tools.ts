@@ -5,7 +5,7 @@ import { readAnswer } from "../wire/read-answer.ts";
 import type { RequestIds } from "../wire/request-ids.ts";
 import type { EmitSessionEvent } from "../session/session-event.ts";
 import type { SlotState } from "../session/session-slot.ts";
-import type { SessionSnapshotOfSession } from "../session/session-snapshot.ts";
+import type { ActiveSessionSnapshot } from "../session/session-snapshot.ts";
 import { withTimeLimit } from "../base/bounded-wait.ts";
 import type { ToolListKeeper } from "./tool-list.ts";
 
@@ -28,7 +28,7 @@ export async function relistTools({
   signal,
 }: {
   state: SlotState;
-  lost: SessionSnapshotOfSession;
+  lost: ActiveSessionSnapshot;
   sendOwn: SendOwnMessage;
   ids: RequestIds;
   tools: ToolListKeeper;

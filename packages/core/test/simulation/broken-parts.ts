@@ -16,8 +16,8 @@ async function coreWith(
   });
   try {
     const core = await import("../../src/index.ts");
-    const { createSessionFetch, createSessionSlot, sessionKey, terminateSession } = core;
-    return { createSessionFetch, createSessionSlot, sessionKey, terminateSession };
+    const { createSessionFetch, createSessionSlot, sessionKey, endSession } = core;
+    return { createSessionFetch, createSessionSlot, sessionKey, endSession };
   } finally {
     vi.doUnmock(path);
     vi.resetModules();

@@ -56,7 +56,7 @@ export async function runSchedule(plan: Plan, parts: Parts = realParts): Promise
       const snapshot = saved === undefined ? undefined : parseSessionSnapshot(JSON.parse(saved));
       if (snapshot?.url !== url) continue;
       const headers = { authorization: ownerName(principal) };
-      await parts.terminateSession({ url, snapshot, headers, fetch: fetchFor("somebody") });
+      await parts.endSession({ url, snapshot, headers, fetch: fetchFor("somebody") });
       return;
     }
   };

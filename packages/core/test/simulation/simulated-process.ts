@@ -66,7 +66,7 @@ export async function runSimulatedProcess({
         seen = stored;
         checks.count("lost the race at the save point");
         const headers = { authorization: owner };
-        inBackground.push(parts.terminateSession({ url, snapshot, headers, fetch }));
+        inBackground.push(parts.endSession({ url, snapshot, headers, fetch }));
         await turn(`${name} adopts ${winner.sessionId}`);
         checks.saved(name, winner.sessionId);
         return winner;

@@ -9,7 +9,7 @@ export const killPoints = [
   "saved",
   "call sent",
   "answer half read",
-  "during terminate",
+  "during end",
 ] as const;
 
 export type KillPoint = (typeof killPoints)[number];
@@ -41,5 +41,5 @@ export const pointsBeforeSave: ReadonlySet<KillPoint> = new Set<KillPoint>([
 export const pointsAtServer: ReadonlySet<KillPoint> = new Set<KillPoint>([
   "initialize sent",
   "call sent",
-  "during terminate",
+  "during end",
 ]);

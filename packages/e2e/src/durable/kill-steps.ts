@@ -87,7 +87,7 @@ async function createKiller(place: StorePlace) {
     // Of those that may be of either, every other one is of a step that starts the session.
     const isEither = pointsOfAnyStep.has(point);
     const isFirst = pointsOfFirstStep.has(point) || (isEither && row.kills % 2 === 1);
-    const isSaved = isEither || point === "saved" || (!isFirst && point !== "during terminate");
+    const isSaved = isEither || point === "saved" || (!isFirst && point !== "during end");
     if (!isFirst) {
       await newProcess().sessions.run(sessionId, { principal }, ({ tools }) =>
         callNotebook(tools, "add_note", { text: `${sessionId} before` }),

@@ -18,6 +18,6 @@ test("a step that is killed at any point loses nothing that was saved, and the n
     "before save": 0,
     saved: timesEach,
     "call sent": timesEach,
-    "during terminate": 0,
+    "during end": 0,
   });
 });

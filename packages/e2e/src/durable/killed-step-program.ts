@@ -64,7 +64,7 @@ function firstHalf(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array>
 }
 
 const { sessions } = createNotebookSessions({ url, store: stopping, fetch: fetchStopping });
-if (point === "during terminate") await sessions.end(sessionId, { principal });
+if (point === "during end") await sessions.end(sessionId, { principal });
 else {
   await sessions.run(sessionId, { principal }, ({ tools }) =>
     callNotebook(tools, "add_note", { text: note }),

@@ -1,7 +1,7 @@
 /**
  * One step of a chat as a process of its own, with named sessions in SQLite. Prints JSON.
  *
- *     node named-sessions-program.ts <url of a notebook> <path of the database> <create | use | close>
+ *     node named-sessions-program.ts <url of a notebook> <path of the database> <create | use | end>
  */
 import {
   createConnectionProvider,
@@ -35,7 +35,7 @@ const seen = await sessions.run("chat", { principal: { type: "app" } }, async ({
     });
   const notes = await list("research");
   const { content } = await registry.call("notes", "list_notes");
-  const ended = action === "close" ? await named.close("research") : [];
+  const ended = action === "end" ? await named.end("research") : [];
   return {
     notes,
     unnamed: (content as { text: string }[])[0]!.text,

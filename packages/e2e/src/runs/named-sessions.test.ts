@@ -18,7 +18,7 @@ beforeAll(async () => {
 test("a named session lasts over processes, beside the one without a name", async () => {
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-named-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const step = async (action: "create" | "use" | "close") => {
+  const step = async (action: "create" | "use" | "end") => {
     const { stdout } = await promisify(execFile)(process.execPath, [
       ...programArguments(program),
       server.url,
@@ -32,7 +32,7 @@ test("a named session lasts over processes, beside the one without a name", asyn
   expect((await server.stats()).sessions).toBe(2);
   const second = await step("use");
   expect(second).toMatchObject({ notes: [String(first.pid), String(second.pid)], unnamed: "" });
-  const third = await step("close");
+  const third = await step("end");
   expect(third).toMatchObject({
     notes: [first, second, third].map(({ pid }) => String(pid)),
     ended: [{ name: "research", connection: "notes", ended: true }],

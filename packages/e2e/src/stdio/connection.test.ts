@@ -68,11 +68,11 @@ describe("the process of a stdio server", () => {
     ]);
   });
 
-  test("has nothing for terminate to end, and no fetch", async () => {
+  test("has nothing to end, and no fetch", async () => {
     await using fixture = openFixture();
     const session = {};
     expect(
-      await fixture.provider.terminate(session, {
+      await fixture.provider.end(session, {
         principal: { type: "app" },
         connection: "fixture",
       }),

@@ -137,9 +137,9 @@ export function createSealedSessions({
       if (!kept) return;
       const connections = { [connection]: definition };
       const provider = createConnectionProvider({ connections, onEvent: emit, now });
-      const { results } = await provider.terminate(stateOf(step, kept), { principal });
-      for (const { terminated, status, reason = "refused" } of results) {
-        if (terminated) continue;
+      const { results } = await provider.end(stateOf(step, kept), { principal });
+      for (const { ended, status, reason } of results) {
+        if (ended || reason === undefined || reason === "undeclared") continue;
         const answer = status === undefined ? {} : { status };
         emit({ type: "close-failed", connection, reason, ...answer });
       }
