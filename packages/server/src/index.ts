@@ -1,24 +1,16 @@
-export {
-  createSessionHandler,
-  type DrainOptions,
-  type SessionHandler,
-} from "./http/create-session-handler.ts";
-export type {
-  AnswerKind,
-  ConnectableServer,
-  CreateServer,
-  ServerSession,
-} from "./live/server-session.ts";
-export type { ServerSessionEvent } from "./base/server-event.ts";
-export type {
-  AnsweredClient,
-  EventBounds,
-  SessionHandlerOptions,
-  SessionLimits,
-} from "./live/session-handler-options.ts";
-export type { OnStateConflict, StateConflict } from "./state/shared-state.ts";
+export { createSessionHandler, type SessionHandler } from "./http/create-session-handler.ts";
+export type { DrainOptions } from "./http/handler-life.ts";
 export {
   type FetchHandler,
   wrapFetchHandler,
   type WrapFetchHandlerOptions,
 } from "./http/wrap-fetch-handler.ts";
+export type {
+  ResponseFormat,
+  SessionClient,
+  SessionHandlerOptions,
+} from "./live/session-handler-options.ts";
+export type { ConnectableServer, CreateServer, ServerSession } from "./live/server-session.ts";
+export type { ServerSessionEvent } from "./base/server-event.ts";
+export type { EventBounds, SessionLimits, SessionTimeouts } from "./base/settings.ts";
+export type { OnStateConflict, StateConflict } from "./state/shared-state.ts";

@@ -39,7 +39,7 @@ test("serves the official client over node:http: calls, questions, notifications
 });
 
 test("the official client resumes a call whose stream the server closed", async () => {
-  const { handler } = createReplicas({ retryMs: 10 }).start();
+  const { handler } = createReplicas({ timeouts: { retryMs: 10 } }).start();
   await using server = await listen(toNodeHandler(handler));
   const { client } = await connect(server.url);
   const said = await client.callTool({ name: "report", arguments: { steps: 3 } });
@@ -48,7 +48,7 @@ test("the official client resumes a call whose stream the server closed", async 
 });
 
 test("an error as an answer ends the official client's stream for good", async () => {
-  const replicas = createReplicas({ retryMs: 10 });
+  const replicas = createReplicas({ timeouts: { retryMs: 10 } });
   const { handler } = replicas.start();
   const gets: number[] = [];
   const listener = toNodeHandler(async (request) => {
@@ -103,7 +103,7 @@ test("a foreign Host is refused over HTTP too", async () => {
 
 // The client takes only a result for the end of a stream, and came back each second, for ever.
 test("a call that the official client gave up is not asked for again and again", async () => {
-  const { handler } = createReplicas({ retryMs: 10 }).start();
+  const { handler } = createReplicas({ timeouts: { retryMs: 10 } }).start();
   const gets: number[] = [];
   const listener = toNodeHandler(async (request) => {
     const response = await handler(request);

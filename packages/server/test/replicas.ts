@@ -12,7 +12,7 @@ type Options = Partial<SessionHandlerOptions<Notes>>;
 /** Handlers on one store, as replicas and restarted processes are. */
 export function createReplicas(common: Options = {}) {
   const store = createMemoryStore();
-  /** What the author's code of all of them was told. */
+  /** Everything that the author's code was told, in all of them. */
   const lines: string[] = [];
   const events: ServerSessionEvent[] = [];
   const start = (options: Options = {}) => {
@@ -22,11 +22,10 @@ export function createReplicas(common: Options = {}) {
       principal: "none",
       initialState: () => ({ notes: [] }),
       createServer: ({ session }) => createNotesServer(session, { lines }),
-      pollIntervalMs: 20,
-      leaseMs: 3_000,
       onEvent: (event) => void events.push(event),
       ...common,
       ...options,
+      timeouts: { pollIntervalMs: 20, leaseMs: 3_000, ...common.timeouts, ...options.timeouts },
     });
     return { handler, client: createRawClient(handler), kill: killable.kill };
   };

@@ -15,7 +15,7 @@ import { createSqliteStore, sqliteTables } from "@durable-mcp/stores/sqlite";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { z } from "zod";
 
-const [, , port, kind, answers] = process.argv;
+const [, , port, kind, format] = process.argv;
 
 function openStore() {
   if (kind === "memory") return createMemoryStore({ maxRecords: 1_000_000 });
@@ -30,7 +30,7 @@ function openStore() {
 const handler = createSessionHandler({
   principal: "none",
   store: openStore(),
-  answers: answers === "json" ? "json" : "sse",
+  responseFormat: format === "json" ? "json" : "sse",
   limits: { liveSessions: 20_000 },
   createServer: () => {
     const mcp = new McpServer({ name: "greeting", version: "1.0.0" });

@@ -22,9 +22,8 @@ const handler = createSessionHandler<Notes>({
   initialState: () => ({ notes: [] }),
   createServer: ({ session }) => createNotesServer(session),
   // The AI SDK's client does not come back for an answer whose stream broke.
-  answers: ({ clientInfo }) => (clientInfo?.name.startsWith("ai-sdk") ? "json" : "sse"),
-  leaseMs: 2_000,
-  pollIntervalMs: 100,
+  responseFormat: ({ clientInfo }) => (clientInfo?.name.startsWith("ai-sdk") ? "json" : "sse"),
+  timeouts: { leaseMs: 2_000, pollIntervalMs: 100 },
 });
 const server = createServer(toNodeHandler(handler)).listen(Number(process.argv[2]), "127.0.0.1");
 

@@ -1,4 +1,4 @@
-/** Ids of at most this many characters are looked up; anything else is an unknown id. */
+/** Ids of at most this many characters are looked up; any other text is an unknown id. */
 const idPattern = /^[\x21-\x7E]{1,1024}$/;
 
 /**
@@ -9,14 +9,14 @@ export function createSessionId(): string {
   return base64url(crypto.getRandomValues(new Uint8Array(32)));
 }
 
-/** Random text for what need not be a credential but must not meet another: 96 bits. */
+/** A random text that is no credential but must be unique: 96 bits. */
 export function randomName(): string {
   return base64url(crypto.getRandomValues(new Uint8Array(12)));
 }
 
 /**
- * What a store knows a session by. The id cannot be had back from it; `undefined` for what no
- * server would hand out as an id.
+ * The name of a session in the store. The id cannot be computed from it; `undefined` for a text that
+ * no server would hand out as an id.
  */
 export async function hashSessionId(sessionId: string): Promise<string | undefined> {
   if (!idPattern.test(sessionId)) return undefined;
@@ -24,11 +24,11 @@ export async function hashSessionId(sessionId: string): Promise<string | undefin
   return base64url(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 
-/** The same, remembering the hashes of the ids that were asked for last. */
+/** `hashSessionId` with a memory of its last results. */
 export function createHashSessionId(remembered: number): typeof hashSessionId {
   const hashes = new Map<string, Promise<string | undefined>>();
   return async (sessionId) => {
-    // What is no id takes no room, however long it is.
+    // A text that is no id takes no room, however long it is.
     if (!idPattern.test(sessionId)) return undefined;
     const known = hashes.get(sessionId);
     if (known) return await known;
@@ -39,9 +39,9 @@ export function createHashSessionId(remembered: number): typeof hashSessionId {
   };
 }
 
-/** Names a session, or an id that nobody knows, in events: the first 48 bits of its hash. */
-export function fingerprint(sessionHash: string): string {
-  return sessionHash.slice(0, 8);
+/** Names a session or an unknown id in events: the first 48 bits of its hash. */
+export function fingerprint(sessionHash: string | undefined): string {
+  return (sessionHash ?? "").slice(0, 8);
 }
 
 export function base64url(bytes: Uint8Array): string {

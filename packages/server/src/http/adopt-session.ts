@@ -10,47 +10,44 @@ import type { Caller, FoundSession, SessionDirectory } from "../live/session-dir
 /** Starts a session for a request whose id is unknown. */
 export type Adopt = (unknownId: string, request: Request, caller: Caller) => Promise<FoundSession>;
 
-/** Unknown ids that are remembered, to notice a client that keeps sending one. */
-const rememberedIds = 1_000;
-
-/** What adopted clients call themselves, as far as the server is told. */
-export const adoptedClientInfo = { name: "adopted-client", version: "unknown" };
-
-export function createAdopt({
-  directory,
-  capabilities,
-  emit,
-}: {
-  directory: SessionDirectory;
-  capabilities: ClientCapabilities;
-  emit: EmitServerEvent;
-}): Adopt {
-  const isRepeated = createRepetitionCheck();
+export function createAdopt(
+  directory: SessionDirectory,
+  capabilities: ClientCapabilities,
+  emit: EmitServerEvent,
+): Adopt {
+  const report = createAdoptionReport(emit);
   return async (unknownId, request, caller) => {
-    const protocolVersion = revisionOf(request);
-    const initialize = { protocolVersion, capabilities, clientInfo: adoptedClientInfo };
-    const session = await directory.adopt(caller, initialize, protocolVersion);
-    const unknown = fingerprint((await hashSessionId(unknownId)) ?? "");
-    const adopted = fingerprint(session.hash);
-    emit({ type: "adopted", unknown, session: adopted, again: isRepeated(unknown) });
+    const initialize = adoptedInitialize(request, capabilities);
+    const session = await directory.adopt(caller, initialize);
+    await report(unknownId, session.sessionId);
     return session;
   };
 }
 
-/** The protocol revision that a request names; without one, the one that the specification names. */
-export function revisionOf(request: Request): string {
+/**
+ * The parameters of the `initialize` that an adopted client did not send. The revision is the one
+ * that its request names, and without one the default of the specification.
+ */
+export function adoptedInitialize(request: Request, capabilities: ClientCapabilities) {
   const header = request.headers.get("mcp-protocol-version");
   const isKnown = header !== null && SUPPORTED_PROTOCOL_VERSIONS.includes(header);
-  return isKnown ? header : DEFAULT_NEGOTIATED_PROTOCOL_VERSION;
+  const protocolVersion = isKnown ? header : DEFAULT_NEGOTIATED_PROTOCOL_VERSION;
+  const clientInfo = { name: "adopted-client", version: "unknown" };
+  return { protocolVersion, capabilities, clientInfo };
 }
 
-/** Says whether it was asked about a text before, as far as it remembers. */
-export function createRepetitionCheck(): (text: string) => boolean {
+/** How many unknown ids are remembered, to notice a client that keeps sending one. */
+const rememberedIds = 1_000;
+
+/** Emits `adopted`, and whether the unknown id was adopted before. */
+export function createAdoptionReport(emit: EmitServerEvent) {
   const seen = new Set<string>();
-  return (text) => {
-    const isRepeated = seen.delete(text);
-    seen.add(text);
+  return async (unknownId: string, sessionId: string): Promise<void> => {
+    const unknown = fingerprint(await hashSessionId(unknownId));
+    const session = fingerprint(await hashSessionId(sessionId));
+    const again = seen.delete(unknown);
+    seen.add(unknown);
     if (seen.size > rememberedIds) seen.delete(seen.values().next().value!);
-    return isRepeated;
+    emit({ type: "adopted", unknown, session, again });
   };
 }

@@ -1,4 +1,4 @@
-/** What a request is refused for. */
+/** Why a request is refused. */
 interface HostRefusal {
   readonly reason: "host" | "origin";
   readonly message: string;

@@ -1,9 +1,10 @@
+import { isRecord } from "@durable-mcp/core/internal";
 import type { JSONRPCMessage, JSONRPCRequest } from "@modelcontextprotocol/sdk/types.js";
 
 /** The first protocol revision without sessions. */
 const firstStatelessVersion = "2026-07-28";
 
-/** What a POST carries, as far as routing needs to know. The transport validates the rest. */
+/** The body of a POST, parsed as far as routing needs it. The transport validates the rest. */
 export interface ClientBody {
   /** As it was sent, a batch as an array. */
   readonly value: unknown;
@@ -11,7 +12,7 @@ export interface ClientBody {
   readonly requests: readonly JSONRPCRequest[];
 }
 
-/** `undefined` for what is not JSON. */
+/** `undefined` for a text that is not JSON. */
 export function parseClientBody(text: string): ClientBody | undefined {
   let value: unknown;
   try {
@@ -29,8 +30,8 @@ function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
 }
 
 function isMessage(value: unknown): value is JSONRPCMessage {
-  if (typeof value !== "object" || value === null) return false;
-  const { jsonrpc, id, method } = value as Record<string, unknown>;
+  if (!isRecord(value)) return false;
+  const { jsonrpc, id, method } = value;
   const isId = id === undefined || typeof id === "string" || typeof id === "number";
   return jsonrpc === "2.0" && isId && (method === undefined || typeof method === "string");
 }

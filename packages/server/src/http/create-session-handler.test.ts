@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { createReplicas } from "../../test/replicas.ts";
 
-test.each(["sse", "json"] as const)("serves a session, answers as %s", async (answers) => {
-  const { client } = createReplicas().start({ answers });
+test.each(["sse", "json"] as const)("serves a session, answers as %s", async (responseFormat) => {
+  const { client } = createReplicas().start({ responseFormat });
   const id = await client.initialize();
   expect(await client.call(id, "add", { text: "a" })).toMatchObject({ text: "1 notes" });
   expect(await client.call(id, "list")).toMatchObject({ text: "a" });

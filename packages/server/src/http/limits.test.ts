@@ -64,10 +64,10 @@ test("the least recently used session leaves memory and comes back", async () =>
   await client.call(ids[0], "add", { text: "a" });
   ids.push(await client.initialize());
   expect(handler.liveSessions).toBe(2);
-  expect(types(replicas.events)).toEqual(["started", "started", "evicted", "started"]);
+  expect(types(replicas.events)).toEqual(["started", "started", "closed", "started"]);
   expect(await client.call(ids[0], "list")).toMatchObject({ text: "a" });
   expect(await client.call(ids[1], "list")).toMatchObject({ text: "" });
-  expect(types(replicas.events).slice(4)).toEqual(["evicted", "restored"]);
+  expect(types(replicas.events).slice(4)).toEqual(["closed", "restored"]);
 });
 
 test("when no session is idle a further one gets 503", async () => {
@@ -76,7 +76,7 @@ test("when no session is idle a further one gets 503", async () => {
   const id = await client.initialize();
   await client.post(id, hang(1));
   await expect(client.initialize()).rejects.toThrow("503");
-  expect(types(replicas.events)).not.toContain("evicted");
+  expect(types(replicas.events)).not.toContain("closed");
 });
 
 test("a request id that is in flight is refused, not crossed", async () => {
@@ -202,7 +202,10 @@ test.each([
 });
 
 test("a call whose state could not be stored is in flight no longer, in JSON too", async () => {
-  const { client } = createReplicas({ answers: "json", limits: { stateBytes: 100 } }).start();
+  const { client } = createReplicas({
+    responseFormat: "json",
+    limits: { stateBytes: 100 },
+  }).start();
   const id = await client.initialize();
   const answer = await client.call(id, "add", { text: "x".repeat(200) }, 5);
   expect(answer.error?.data?.code).toBe("STATE_INVALID");

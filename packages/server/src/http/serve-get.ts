@@ -1,87 +1,40 @@
-import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
-import {
-  type EventPosition,
-  type SessionEventIds,
-  sessionEventIds,
-  standalone,
-} from "../streams/event-id.ts";
+import { type SessionEventIds, sessionEventIds, standalone } from "../streams/event-id.ts";
 import { eventStreamAnswer, type StreamPart } from "../streams/event-stream-answer.ts";
-import { errorAnswer, sessionNotFound } from "./http-answer.ts";
 import { isFinished, resumeRequest } from "../streams/resume-request.ts";
-import { fingerprint } from "../base/session-id.ts";
-import type {
-  Caller,
-  FoundSession,
-  HandlerParts,
-  SessionDirectory,
-} from "../live/session-directory.ts";
+import type { Caller, FoundSession } from "../live/session-directory.ts";
+import { errorAnswer } from "./http-answer.ts";
+import { type ServeContext, sessionOf } from "./serve-context.ts";
 
 /** The first revision whose clients understand an event without data. */
 const firstWithEmptyEvents = "2025-11-25";
 
-type FoundStreams = FoundSession & { readonly eventIds: SessionEventIds };
+interface StreamingSession extends FoundSession {
+  readonly eventIds: SessionEventIds;
+}
 
-export interface ServeGetOptions {
-  readonly parts: HandlerParts;
-  readonly directory: SessionDirectory;
-  /** Aborts when the process drains. */
-  readonly closing: AbortSignal;
+interface SessionStream {
+  readonly parts: (signal: AbortSignal) => AsyncIterable<StreamPart>;
+  /** Each ends the stream from this side. */
+  readonly signals: readonly AbortSignal[];
+  readonly onEnd: () => void;
 }
 
 /**
  * Answers GETs: the listening stream, or the rest of a stream that broke. Both are read from the
- * store, so that it does not matter which replica the messages come from.
+ * store, so that the messages may come from any replica.
  */
-export function createServeGet({ parts, directory, closing }: ServeGetOptions) {
-  const { settings, emit, log, waker } = parts;
-  const open = new Map<string, number>();
-
-  /** Counts a session's streams; `undefined` when there are too many. */
-  function enter(hash: string): (() => void) | undefined {
-    const before = open.get(hash) ?? 0;
-    if (before >= settings.limits.streamsPerSession) return undefined;
-    open.set(hash, before + 1);
-    return () => {
-      const left = (open.get(hash) ?? 1) - 1;
-      if (left > 0) open.set(hash, left);
-      else open.delete(hash);
-    };
-  }
-
-  function resume(session: FoundStreams, position: EventPosition) {
-    const { bounds, pollIntervalMs } = settings;
-    const onUnknown = () => emit({ type: "outcome-unknown", session: fingerprint(session.hash) });
-    const options = { log, waker, bounds, pollIntervalMs, session, position, onUnknown };
-    return (signal: AbortSignal) => resumeRequest(options, signal);
-  }
-
-  async function listen(session: FoundStreams, caller: Caller, url: string, after?: number) {
-    // The server must live somewhere to have anything to say.
-    const { live, release } = await directory.use(session, caller, url);
-    async function isAlive(): Promise<boolean> {
-      const record = await session.stored.load();
-      if (record) await session.stored.renew();
-      return record !== undefined && !live.closed.aborted;
-    }
-    const messages = (signal: AbortSignal) =>
-      parts.standalone.listen(session, { after, isAlive }, signal);
-    return { messages, release, signal: AbortSignal.any([live.closed, live.listening]) };
-  }
+export function createServeGet(context: ServeContext) {
+  const { settings, emit, log } = context;
+  const enter = createStreamCount(settings.limits.streamsPerSession);
 
   return async (request: Request, caller: Caller): Promise<Response> => {
     if (!request.headers.get("accept")?.includes("text/event-stream")) {
       const message = "Not Acceptable: Client must accept text/event-stream";
       return errorAnswer(406, -32000, message);
     }
-    const sessionId = request.headers.get("mcp-session-id");
-    if (sessionId === null) {
-      return errorAnswer(400, -32000, "Bad Request: Mcp-Session-Id header is required");
-    }
-    const found = await directory.find(sessionId, caller);
-    if (!found) return sessionNotFound();
-    const session = { ...found, eventIds: await sessionEventIds(sessionId) };
-    const refusal = checkVersion(request);
-    if (refusal) return refusal;
+    const found = await sessionOf(context, request, caller);
+    if (found instanceof Response) return found;
+    const session = { ...found, eventIds: await sessionEventIds(found.sessionId) };
     await session.stored.renew();
 
     const lastEventId = request.headers.get("last-event-id");
@@ -90,50 +43,25 @@ export function createServeGet({ parts, directory, closing }: ServeGetOptions) {
       emit({ type: "refused", reason: "event-id" });
       return errorAnswer(400, -32000, "Bad Request: Last-Event-ID is not one of these streams");
     }
-    const isStandalone = position === undefined || position.stream === standalone;
+    const broken = position?.stream === standalone ? undefined : position;
     // Some clients take only a result, not an error, for the end, and would come back for ever.
-    if (!isStandalone && (await isFinished(log, session.hash, position))) {
+    if (broken && (await isFinished(log, session.stored.hash, broken))) {
       return new Response(null, { status: 204 });
     }
-    const leave = enter(session.hash);
+    const leave = enter(session.stored.hash);
     if (!leave) {
       emit({ type: "refused", reason: "too-many-streams" });
-      return errorAnswer(429, -32000, "Too many streams are open", {
-        headers: { "Retry-After": "5" },
-      });
-    }
-    const canPrime = session.stored.record.protocolVersion >= firstWithEmptyEvents;
-    const common = {
-      sessionId,
-      keepAliveMs: settings.keepAliveMs,
-      retryMs: settings.retryMs,
-      onError: (error: unknown) => emit({ type: "failed", error }),
-    };
-    if (!isStandalone) {
-      const rest = resume(session, position);
-      return eventStreamAnswer({
-        ...common,
-        parts: (ended) => primedIf(canPrime, rest(ended)),
-        signal: closing,
-        onEnd: leave,
-      });
+      return errorAnswer(429, -32000, "Too many streams are open", { retryAfterSeconds: 5 });
     }
     try {
-      const { messages, release, signal } = await listen(
-        session,
-        caller,
-        request.url,
-        position?.place,
-      );
-      return eventStreamAnswer({
-        ...common,
-        parts: (ended) => primedIf(canPrime, messages(ended)),
-        signal: AbortSignal.any([closing, signal]),
-        onEnd: () => {
-          leave();
-          release();
-        },
-      });
+      const stream = broken
+        ? {
+            parts: (ended: AbortSignal) => resumeRequest(context, session, broken, ended),
+            signals: [],
+            onEnd: leave,
+          }
+        : await listen(context, session, caller, request.url, position?.place, leave);
+      return answer(context, session, stream);
     } catch (error) {
       leave();
       throw error;
@@ -141,17 +69,63 @@ export function createServeGet({ parts, directory, closing }: ServeGetOptions) {
   };
 }
 
-export function checkVersion(request: Request): Response | undefined {
-  const version = request.headers.get("mcp-protocol-version");
-  if (version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined;
-  const supported = SUPPORTED_PROTOCOL_VERSIONS.join(", ");
-  const message = `Bad Request: Unsupported protocol version (supported versions: ${supported})`;
-  return errorAnswer(400, -32000, message);
+/** Counts the streams of each session. @returns `undefined` when there are too many */
+function createStreamCount(max: number): (hash: string) => (() => void) | undefined {
+  const open = new Map<string, number>();
+  return (hash) => {
+    const before = open.get(hash) ?? 0;
+    if (before >= max) return undefined;
+    open.set(hash, before + 1);
+    return () => {
+      const left = (open.get(hash) ?? 1) - 1;
+      if (left > 0) open.set(hash, left);
+      else open.delete(hash);
+    };
+  };
 }
 
-async function* primedIf(
-  canPrime: boolean,
-  parts: AsyncIterable<StreamPart>,
-): AsyncGenerator<StreamPart> {
-  for await (const part of parts) if (canPrime || part.type === "message") yield part;
+async function listen(
+  { directory, standalone: streams }: ServeContext,
+  session: StreamingSession,
+  caller: Caller,
+  url: string,
+  after: number | undefined,
+  leave: () => void,
+): Promise<SessionStream> {
+  const { stored, eventIds } = session;
+  // The messages come from the session's server, so one must live in some process.
+  const { live, release } = await directory.use(session, caller, url);
+  async function isAlive(): Promise<boolean> {
+    const record = await stored.load();
+    if (record) await stored.renew();
+    return record !== undefined && !live.closed.aborted;
+  }
+  return {
+    parts: (ended) => streams.listen({ stored, eventIds, after, isAlive }, ended),
+    signals: [live.closed, live.listening],
+    onEnd: () => {
+      leave();
+      release();
+    },
+  };
+}
+
+function answer(
+  { settings, life, emit }: ServeContext,
+  { sessionId, stored }: StreamingSession,
+  { parts, signals, onEnd }: SessionStream,
+): Response {
+  const canPrime = stored.record.protocolVersion >= firstWithEmptyEvents;
+  return eventStreamAnswer({
+    sessionId,
+    timeouts: settings.timeouts,
+    parts: (ended) => (canPrime ? parts(ended) : messagesOnly(parts(ended))),
+    signal: AbortSignal.any([life.draining, ...signals]),
+    onEnd,
+    onError: (error) => emit({ type: "failed", error }),
+  });
+}
+
+async function* messagesOnly(parts: AsyncIterable<StreamPart>): AsyncGenerator<StreamPart> {
+  for await (const part of parts) if (part.type === "message") yield part;
 }

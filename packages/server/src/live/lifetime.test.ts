@@ -13,10 +13,10 @@ import {
 } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 import { createNotesServer, type Notes } from "../../test/notes-server.ts";
-import { createSessionHandler } from "../index.ts";
+import { createSessionHandler, type SessionTimeouts } from "../index.ts";
 
 /** A handler whose clock the test sets; its store has the same. */
-function startWithClock(options: { idleTimeoutMs?: number; absoluteTimeoutMs?: number }) {
+function startWithClock(timeouts: SessionTimeouts) {
   const clock = { now: 1_000_000 };
   const now = () => clock.now;
   const lines: string[] = [];
@@ -26,13 +26,13 @@ function startWithClock(options: { idleTimeoutMs?: number; absoluteTimeoutMs?: n
     principal: "none",
     initialState: () => ({ notes: [] }),
     createServer: ({ session }) => createNotesServer(session, { lines }),
-    ...options,
+    timeouts,
   });
   return { clock, handler, lines, client: createRawClient(handler) };
 }
 
 test("a session ends when it was idle for too long, not when it was used", async () => {
-  const { clock, client } = startWithClock({ idleTimeoutMs: 1_000 });
+  const { clock, client } = startWithClock({ idleMs: 1_000 });
   const id = await client.initialize();
   for (let n = 0; n < 5; n++) {
     clock.now += 900;
@@ -43,7 +43,7 @@ test("a session ends when it was idle for too long, not when it was used", async
 });
 
 test("a session ends at its absolute age however much it is used", async () => {
-  const { clock, client } = startWithClock({ absoluteTimeoutMs: 2_000 });
+  const { clock, client } = startWithClock({ absoluteMs: 2_000 });
   const id = await client.initialize();
   clock.now += 1_500;
   expect(await client.call(id, "list")).toMatchObject({ status: 200 });
@@ -52,7 +52,7 @@ test("a session ends at its absolute age however much it is used", async () => {
 });
 
 test("sweep closes the servers of sessions that are over", async () => {
-  const { clock, client, handler, lines } = startWithClock({ idleTimeoutMs: 1_000 });
+  const { clock, client, handler, lines } = startWithClock({ idleMs: 1_000 });
   await client.initialize();
   clock.now += 600;
   const used = await client.initialize();
@@ -102,8 +102,8 @@ test("drain finishes what is in flight, refuses what is new, and leaves the rest
 
 test.each(["sse", "json"] as const)(
   "a call that outlasts the drain is told that its outcome is unknown (%s)",
-  async (answers) => {
-    const { client, handler } = createReplicas({ answers }).start();
+  async (responseFormat) => {
+    const { client, handler } = createReplicas({ responseFormat }).start();
     const id = await client.initialize();
     const call = client.call(id, "hang", {}, "hanging");
     await client.whenInFlight(id, "hanging");
@@ -202,7 +202,7 @@ test("drain waits for the answer to initialize, whose headers are out before it 
 });
 
 test("a listening stream hears what is said after a silence longer than the idle time-out", async () => {
-  const { clock, client } = startWithClock({ idleTimeoutMs: 1_000 });
+  const { clock, client } = startWithClock({ idleMs: 1_000 });
   const id = await client.initialize();
   const [one, two] = (await whenListening(await client.get(id))).body!.tee();
   const first = takeEvents(new Response(one), 1);

@@ -1,15 +1,15 @@
-import type { LiveSession } from "./live-session.ts";
 import type { EmitServerEvent } from "../base/server-event.ts";
 import { fingerprint } from "../base/session-id.ts";
+import type { LiveSession } from "./live-session.ts";
 
 /** The sessions that have a server in this process. */
 export interface LivePool {
   /**
    * The session's server, built if there is none. It stays until `release`.
-   * @throws {PoolFull} when there is no room, and nothing idle to make some
+   * @throws {PoolFull} when there is no room, and no idle server to close
    */
   use(hash: string, build: () => Promise<LiveSession>): Promise<UsedSession>;
-  /** Closes a session's server, whatever it does. */
+  /** Closes a session's server, even while it is used. */
   close(hash: string): Promise<void>;
   closeAll(): Promise<void>;
   readonly hashes: string[];
@@ -37,18 +37,18 @@ function usesOf(entry: Entry): number {
   return entry.uses + (entry.current?.requestsInFlight ?? 0);
 }
 
-/** At most `maxSessions`; the one that was used longest ago makes room, if it is idle. */
+/** At most `maxSessions`; to make room, the idle server that was used longest ago is closed. */
 export function createLivePool(maxSessions: number, emit: EmitServerEvent): LivePool {
   // A Map keeps the order of insertion: the first is the least recently used.
   const entries = new Map<string, Entry>();
 
-  async function drop(hash: string, entry: Entry): Promise<void> {
+  async function close(hash: string, entry: Entry): Promise<void> {
     if (entries.get(hash) === entry) entries.delete(hash);
     const closed = entry.live
       .catch(() => undefined)
       .then((live) => live?.close())
       .catch((error: unknown) => emit({ type: "failed", error }));
-    // One that is still being built is closed once it is there, and nobody waits for that.
+    // A server that is still being built is closed once it is there, and nobody waits for that.
     if (entry.current) await closed;
   }
 
@@ -56,8 +56,8 @@ export function createLivePool(maxSessions: number, emit: EmitServerEvent): Live
     if (entries.size < maxSessions) return;
     for (const [hash, entry] of entries) {
       if (usesOf(entry) > 0) continue;
-      emit({ type: "evicted", session: fingerprint(hash) });
-      void drop(hash, entry);
+      emit({ type: "closed", session: fingerprint(hash) });
+      void close(hash, entry);
       return;
     }
     throw new PoolFull("No room for another live session.");
@@ -99,10 +99,10 @@ export function createLivePool(maxSessions: number, emit: EmitServerEvent): Live
     },
     close: async (hash) => {
       const entry = entries.get(hash);
-      if (entry) await drop(hash, entry);
+      if (entry) await close(hash, entry);
     },
     closeAll: async () => {
-      await Promise.all([...entries].map(([hash, entry]) => drop(hash, entry)));
+      await Promise.all([...entries].map(([hash, entry]) => close(hash, entry)));
     },
     get hashes() {
       return [...entries.keys()];

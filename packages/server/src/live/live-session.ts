@@ -1,48 +1,29 @@
-import type { Principal } from "@durable-mcp/core";
-import { McpSessionError } from "@durable-mcp/core";
-import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
-import { createCallWatch } from "./call-watch.ts";
-import { sessionEventIds } from "../streams/event-id.ts";
-import type { Mailbox } from "../streams/mailbox.ts";
-import type { Replica } from "../records/replica.ts";
-import { outcomeUnknown } from "../streams/request-record.ts";
-import type { RequestLog } from "../streams/request-log.ts";
-import { type Answer, createServerLink } from "./server-link.ts";
-import { createSharedState, type OnStateConflict } from "../state/shared-state.ts";
-import type { EmitServerEvent } from "../base/server-event.ts";
-import { type AnswerKind, type CreateServer, createServerSession } from "./server-session.ts";
-import { createSessionCalls } from "./session-calls.ts";
+import { McpSessionError, type Principal } from "@durable-mcp/core";
+import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/sdk/types.js";
+import { createQueue } from "../base/queue.ts";
 import { fingerprint, randomName } from "../base/session-id.ts";
-import type { StandaloneStreams } from "../streams/standalone-stream.ts";
+import type { SessionRecord } from "../records/session-record.ts";
 import type { StoredSession } from "../records/stored-session.ts";
-import { type ClientPost, createSessionTransport } from "./session-transport.ts";
-import { createToldSettings } from "./told-settings.ts";
-import type { Waker } from "../streams/waker.ts";
-
-export interface LiveSessionOptions<State extends object> {
-  readonly sessionId: string;
-  readonly hash: string;
-  readonly stored: StoredSession;
-  readonly principal: Principal;
-  readonly createServer: CreateServer<State>;
-  readonly answers: AnswerKind;
-  readonly onStateConflict?: OnStateConflict<State> | undefined;
-  readonly maxStateBytes: number;
-  readonly keptAnswers: number;
-  readonly keepAliveMs: number;
-  readonly retryMs: number;
-  readonly pollIntervalMs: number;
-  readonly log: RequestLog;
-  readonly standalone: StandaloneStreams;
-  readonly mailbox: Mailbox;
-  readonly replica: Replica;
-  readonly waker: Waker;
-  readonly emit: EmitServerEvent;
-  /** The server answered `initialize`: the negotiated revision, or none when it refused. */
-  readonly onInitialize: (protocolVersion: string | undefined) => Promise<void>;
-  /** The session turned out to have ended elsewhere. */
-  readonly onGone: () => void;
-}
+import { createSharedState, type SharedState } from "../state/shared-state.ts";
+import { sessionEventIds } from "../streams/event-id.ts";
+import { type Answer, outcomeUnknown } from "../streams/request-record.ts";
+import { createCallWatch } from "./call-watch.ts";
+import type { HandlerContext, LiveContext } from "./handler-context.ts";
+import { createServerLink, type ServerLink } from "./server-link.ts";
+import { type ConnectableServer, createServerSession } from "./server-session.ts";
+import { createSessionCalls, type SessionCalls } from "./session-calls.ts";
+import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-options.ts";
+import {
+  createSessionHandshake,
+  type OnInitialize,
+  type SessionHandshake,
+} from "./session-handshake.ts";
+import {
+  type ClientPost,
+  createSessionTransport,
+  type SessionTransport,
+} from "./session-transport.ts";
+import { createToldSettings, type ToldSettings } from "./told-settings.ts";
 
 /** A session that has a server in this process. */
 export interface LiveSession {
@@ -53,181 +34,81 @@ export interface LiveSession {
   readonly listening: AbortSignal;
   readonly requestsInFlight: number;
   isServing(requestId: RequestId): boolean;
-  /** The first message of a new session. */
-  initialize(post: ClientPost): Promise<Response>;
-  /** The same from the record. @returns the revision that the server negotiated this time */
-  replayInitialize(url: string): Promise<string | undefined>;
-  /** Brings the server up to what is stored. */
+  readonly handshake: SessionHandshake;
+  /** Brings the server up to the newest stored record. */
   follow(newest: StoredSession): Promise<void>;
   /** `undefined` when a request with one of the ids is in flight. */
   post(post: ClientPost): Promise<Response | undefined>;
   close(): Promise<void>;
 }
 
+export interface LiveSessionOptions {
+  readonly sessionId: string;
+  readonly stored: StoredSession;
+  readonly principal: Principal;
+  readonly onInitialize?: OnInitialize | undefined;
+  /** The session has ended elsewhere. */
+  readonly onGone: () => void;
+}
+
+interface LiveParts<State> {
+  readonly context: LiveContext;
+  readonly state: SharedState<State>;
+  readonly wire: SessionTransport;
+  readonly calls: SessionCalls;
+  readonly handshake: SessionHandshake;
+  readonly link: ServerLink;
+  readonly told: ToldSettings;
+  readonly startWatching: () => void;
+  readonly listening: () => AbortSignal;
+}
+
 /** Builds the author's server for a session and connects it. */
 export async function createLiveSession<State extends object>(
-  options: LiveSessionOptions<State>,
+  handler: HandlerContext,
+  options: SessionHandlerOptions<State>,
+  live: LiveSessionOptions,
 ): Promise<LiveSession> {
-  const { sessionId, hash, stored, principal, answers, log, standalone } = options;
-  const { waker, emit, replica } = options;
-  const instance = randomName();
-  const eventIds = await sessionEventIds(sessionId);
+  const { sessionId, stored, principal } = live;
   const closing = new AbortController();
-  let listening = new AbortController();
-  let followTurn: Promise<unknown> = Promise.resolve();
-  let onInitialize = options.onInitialize;
-  /** A new session's first request, until it is answered. */
-  let initializing: RequestId | undefined;
-
-  const state = createSharedState<State>({
-    state: stored.record.state,
-    version: stored.record.stateVersion,
-    maxBytes: options.maxStateBytes,
-    save: (...args) => stored.saveState(...args),
-    onConflict: options.onStateConflict,
-    onConflictSeen: (resolved) =>
-      emit({ type: "state-conflict", session: fingerprint(hash), resolved }),
-  });
-
-  const wire = createSessionTransport({
-    sessionId,
-    answers,
-    retryMs: options.retryMs,
-    keepAliveMs: options.keepAliveMs,
-    protocolVersion: () => stored.record.protocolVersion,
-    streamOf: (message) => calls.of(message)?.logged,
-  });
-  const { transport } = wire;
-
-  const calls = createSessionCalls({
-    ...{ hash, instance, eventIds, stored, state, transport, answers, log, replica, waker },
-    keptAnswers: options.keptAnswers,
-  });
-
-  const link = createServerLink(transport, instance, {
-    canStream: () => answers === "sse",
-    closeStandalone: () => {
-      listening.abort();
-      listening = new AbortController();
-    },
-    onRequest: (request) => calls.arrived(request),
-    beforeAnswer: async (request, answer) => {
-      const call = calls.of(request);
-      try {
-        if (request.method === "initialize") {
-          const tell = onInitialize;
-          // Only the first one is about the session; another one is a mistake of the client's.
-          onInitialize = async () => {};
-          await tell(negotiatedVersion(answer));
-        } else if ("result" in answer) await settings.remember(request);
-        if (call) await state.settle(call.hold);
-        return answer;
-      } catch (error) {
-        return failure(request.id, error);
-      } finally {
-        // In JSON there is no coming back for an answer.
-        if (answers === "json") await call?.logged.forget(request.id).catch(() => {});
-      }
-    },
-    onRelated: (request, message) => calls.related(request, message),
-    onSettled: (request) => {
-      if (request.method === "initialize") initializing = undefined;
-      void calls.settled(request).catch(() => {});
-    },
-    onStandalone: (message) => standalone.append({ hash, owner: stored.record.owner }, message),
-    onCancelled: (request) => void calls.cancelled(request).catch(() => {}),
-  });
-
+  const context: LiveContext = {
+    ...handler,
+    ...{ sessionId, stored, closed: closing.signal },
+    instance: randomName(),
+    eventIds: await sessionEventIds(sessionId),
+    format: chooseFormat(options, stored.record),
+  };
+  const parts = createLiveParts(context, options, live);
+  const { state, wire, calls, handshake, link, told } = parts;
   const session = createServerSession(stored, state);
-  const settings = createToldSettings(stored, (message) => link.inject(message));
-  const startWatching = createCallWatch({
-    hash,
-    instance,
-    stored,
-    mailbox: options.mailbox,
-    waker,
-    pollIntervalMs: options.pollIntervalMs,
-    closed: closing.signal,
-    isBusy: () => calls.isBusy,
-    receive: (message) => link.receive(message),
-    onGone: options.onGone,
-  });
   const server = await options.createServer({ session, principal });
-  try {
-    await server.connect(link.transport);
-  } catch (error) {
-    await server.close().catch(() => {});
-    throw error;
-  }
-
-  async function takeOver(): Promise<void> {
-    const { record } = stored;
-    state.refresh(record.state, record.stateVersion, record.stateWriters);
-    await settings.tell(record);
-  }
+  await connect(server, link);
+  const inTurn = createQueue();
 
   return {
-    instance,
+    instance: context.instance,
     closed: closing.signal,
     get listening() {
-      return listening.signal;
+      return parts.listening();
     },
     get requestsInFlight() {
-      return calls.count + (initializing === undefined ? 0 : 1);
+      return calls.count + (handshake.pending === undefined ? 0 : 1);
     },
     isServing: (requestId) => calls.has(requestId),
-    initialize: async (post) => {
-      initializing = post.requests[0]!.id;
-      const response = await wire.post(post);
-      if (!response.ok) initializing = undefined;
-      return response;
-    },
-    replayInitialize: async (url) => {
-      const { initialize, protocolVersion } = stored.record;
-      const headers = {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-      };
-      const params = { ...initialize, protocolVersion };
-      const parsedBody = { jsonrpc: "2.0", id: "restore", method: "initialize", params };
-      let negotiated: string | undefined;
-      onInitialize = async (version) => {
-        negotiated = version;
-      };
-      const request = new Request(url, { method: "POST", headers });
-      const response = await transport.handleRequest(request, { parsedBody });
-      // To its end, which is after the answer.
-      await response.text();
-      return negotiated;
-    },
-    follow: (newest) => {
+    handshake,
+    follow: async (newest) => {
       stored.see(newest);
-      const result = followTurn.then(takeOver);
-      followTurn = result.catch(() => {});
-      return result;
+      await inTurn(async () => {
+        const { record } = stored;
+        state.refresh(record.state, record.stateVersion, record.stateWriters);
+        await told.tell(record);
+      });
     },
-    post: async (post) => {
-      if (post.requests.length === 0) {
-        await settings.rememberInitialized(post.body);
-        return await wire.post(post);
-      }
-      const call = await calls.open(post);
-      if (!call) return undefined;
-      startWatching();
-      try {
-        await settings.rememberInitialized(post.body);
-        const response = await wire.post(post, call.logged);
-        if (!response.ok) await calls.abandon(call);
-        return response;
-      } catch (error) {
-        await calls.abandon(call);
-        throw error;
-      }
-    },
+    post: (post) => handOver(parts, post),
     close: async () => {
       closing.abort();
-      if (initializing !== undefined) {
-        await transport.send(outcomeUnknown(initializing)).catch(() => {});
+      if (handshake.pending !== undefined) {
+        await wire.transport.send(outcomeUnknown(handshake.pending)).catch(() => {});
       }
       await calls.close();
       await server.close();
@@ -235,21 +116,124 @@ export async function createLiveSession<State extends object>(
   };
 }
 
-function negotiatedVersion(answer: Answer): string | undefined {
-  if (!("result" in answer)) return undefined;
-  const version = (answer.result as { protocolVersion?: unknown }).protocolVersion;
-  return typeof version === "string" ? version : undefined;
+function createLiveParts<State extends object>(
+  context: LiveContext,
+  options: SessionHandlerOptions<State>,
+  { onInitialize, onGone }: LiveSessionOptions,
+): LiveParts<State> {
+  const { stored, settings, emit } = context;
+  let listening = new AbortController();
+  const state = createSharedState<State>({
+    state: stored.record.state,
+    version: stored.record.stateVersion,
+    maxBytes: settings.limits.stateBytes,
+    save: (...args) => stored.saveState(...args),
+    onConflict: options.onStateConflict,
+    onConflictSeen: (resolved) =>
+      emit({ type: "state-conflict", session: fingerprint(stored.hash), resolved }),
+  });
+  const wire = createSessionTransport(context, (message) => calls.of(message)?.logged);
+  const calls = createSessionCalls(context, state, wire.transport);
+  const handshake = createSessionHandshake(stored, wire, onInitialize);
+  const link = createServerLink(wire.transport, context.instance, {
+    canStream: context.format === "sse",
+    onRequest: (request) => calls.arrived(request),
+    onRelated: (request, message) => calls.related(request, message),
+    beforeAnswer: (request, answer) => beforeAnswer(parts, request, answer),
+    onSettled: (request) => {
+      if (request.method === "initialize") handshake.settled();
+      void calls.settled(request).catch(() => {});
+    },
+    onCancelled: (request) => void calls.cancelled(request).catch(() => {}),
+    onStandalone: (message) => context.standalone.append(stored, message),
+    closeStandalone: () => {
+      listening.abort();
+      listening = new AbortController();
+    },
+  });
+  const told = createToldSettings(stored, link);
+  const startWatching = createCallWatch(context, {
+    isBusy: () => calls.isBusy,
+    receive: (message) => link.receive(message),
+    onGone,
+  });
+  const parts = {
+    ...{ context, state, wire, calls, handshake, link, told, startWatching },
+    listening: () => listening.signal,
+  };
+  return parts;
 }
 
-function failure(requestId: RequestId, error: unknown): Answer {
-  const known = McpSessionError.isInstance(error);
-  return {
-    jsonrpc: "2.0",
-    id: requestId,
-    error: {
-      code: -32603,
-      message: known ? error.message : "The session could not be saved.",
-      ...(known && { data: { code: error.code } }),
-    },
-  } as JSONRPCMessage as Answer;
+function chooseFormat<State extends object>(
+  { responseFormat = "sse" }: SessionHandlerOptions<State>,
+  { initialize }: SessionRecord,
+): ResponseFormat {
+  if (typeof responseFormat !== "function") return responseFormat;
+  return responseFormat({
+    clientInfo: initialize["clientInfo"] as never,
+    clientCapabilities: initialize.capabilities,
+    protocolVersion: initialize.protocolVersion,
+  });
+}
+
+async function connect(server: ConnectableServer, link: ServerLink): Promise<void> {
+  try {
+    await server.connect(link.transport);
+  } catch (error) {
+    await server.close().catch(() => {});
+    throw error;
+  }
+}
+
+/** Logs the requests of a POST, then hands it to the server. */
+async function handOver<State>(
+  { calls, told, wire, startWatching }: LiveParts<State>,
+  post: ClientPost,
+): Promise<Response | undefined> {
+  if (post.requests.length === 0) {
+    await told.rememberInitialized(post.body);
+    return await wire.post(post);
+  }
+  const call = await calls.open(post);
+  if (!call) return undefined;
+  startWatching();
+  try {
+    await told.rememberInitialized(post.body);
+    const response = await wire.post(post, call.logged);
+    if (!response.ok) await calls.abandon(call);
+    return response;
+  } catch (error) {
+    await calls.abandon(call);
+    throw error;
+  }
+}
+
+/** Stores the effects of a request. @returns its answer, or an error when that failed */
+async function beforeAnswer<State>(
+  { context, state, calls, handshake, told }: LiveParts<State>,
+  request: JSONRPCRequest,
+  answer: Answer,
+): Promise<Answer> {
+  const call = calls.of(request);
+  try {
+    if (request.method === "initialize") await handshake.answered(answer);
+    else if ("result" in answer) await told.remember(request);
+    if (call) await state.settle(call.hold);
+    return answer;
+  } catch (error) {
+    return failure(request.id, error);
+  } finally {
+    // A client cannot come back for a JSON answer.
+    if (context.format === "json") await call?.logged.forget(request.id).catch(() => {});
+  }
+}
+
+function failure(id: RequestId, error: unknown): Answer {
+  if (!McpSessionError.isInstance(error)) {
+    const message =
+      "The session could not be saved after this request. Check its outcome before you send it again.";
+    return { jsonrpc: "2.0", id, error: { code: -32603, message } };
+  }
+  const { message, code } = error;
+  return { jsonrpc: "2.0", id, error: { code: -32603, message, data: { code } } };
 }

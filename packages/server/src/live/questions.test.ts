@@ -27,7 +27,7 @@ test("a question's answer finds the call that asked, on whichever replica it arr
 });
 
 test("in JSON a question goes to the listening stream", async () => {
-  const { client } = createReplicas({ answers: "json" }).start();
+  const { client } = createReplicas({ responseFormat: "json" }).start();
   const id = await client.initialize({ elicitation: { form: {} } });
   const listening = takeEvents(await whenListening(await client.get(id)), 1);
   const call = client.post(id, asking("ask_related"));
@@ -73,8 +73,8 @@ test("a late answer to a predecessor's question does not reach the successor's",
 
 test.each(["sse", "json"] as const)(
   "a cancellation reaches the call on another replica and ends its request (%s)",
-  async (answers) => {
-    const replicas = createReplicas({ answers });
+  async (responseFormat) => {
+    const replicas = createReplicas({ responseFormat });
     const [one, two] = [replicas.start(), replicas.start()];
     const id = await one.client.initialize();
     const call = one.client.post(id, {

@@ -1,14 +1,14 @@
 import type { Principal } from "@durable-mcp/core";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { ClientCapabilities, Implementation } from "@modelcontextprotocol/sdk/types.js";
-import type { SharedState } from "../state/shared-state.ts";
 import type { StoredSession } from "../records/stored-session.ts";
+import type { SharedState } from "../state/shared-state.ts";
 
 /** A session as the author's server sees it. */
 export interface ServerSession<State extends object> {
   /**
-   * The session's own JSON object. Read and change it in a handler: what changed is stored before
-   * the answer goes out. Take it from here each time, it is another object after a change elsewhere.
+   * The session's own JSON object. Read and change it in a handler: changes are stored before the
+   * answer goes out. Take it from here each time: after a change elsewhere it is another object.
    */
   readonly state: State;
   /**
@@ -26,7 +26,7 @@ export interface ServerSession<State extends object> {
   readonly clientInfo: Implementation | undefined;
 }
 
-/** What a handler needs of an `McpServer` or `Server` of `@modelcontextprotocol/sdk`. */
+/** The part of an `McpServer` or `Server` of `@modelcontextprotocol/sdk` that a handler needs. */
 export interface ConnectableServer {
   connect(transport: Transport): Promise<void>;
   close(): Promise<void>;
@@ -38,10 +38,6 @@ export type CreateServer<State extends object> = (context: {
   readonly principal: Principal;
 }) => ConnectableServer | Promise<ConnectableServer>;
 
-/** How the requests of a session are answered: as SSE streams, or each with one JSON body. */
-export type AnswerKind = "sse" | "json";
-
-/** The author's view of what is stored and of the state that calls share. */
 export function createServerSession<State extends object>(
   stored: StoredSession,
   state: SharedState<State>,

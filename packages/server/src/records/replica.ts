@@ -1,30 +1,25 @@
 import type { SessionStore } from "@durable-mcp/core";
+import { detach } from "@durable-mcp/core/internal";
 import { randomName } from "../base/session-id.ts";
+import type { HandlerSettings } from "../base/settings.ts";
 import { storeKey } from "./store-key.ts";
 
 /** This process, as other replicas see it. */
 export interface Replica {
   readonly token: string;
-  /** Makes sure that the others count this process as alive until `release`. */
+  /** Makes sure that the others count this process as alive, until the returned function is called. */
   hold(): Promise<() => void>;
   /** Whether the process with this token lives. Its own always does. */
   isAlive(token: string): Promise<boolean>;
-  /** Gives the lease back: what was held is lost from now on. */
+  /** Gives the lease back: from now on the others count this process as dead. */
   leave(): Promise<void>;
 }
 
-/** A lease in the store, renewed while anything depends on it and at no other time. */
-export function createReplica({
-  store,
-  name,
-  leaseMs,
-  now,
-}: {
-  store: SessionStore;
-  name: string;
-  leaseMs: number;
-  now: () => number;
-}): Replica {
+/** A lease in the store, renewed while a request or a stream depends on it and at no other time. */
+export function createReplica(
+  store: SessionStore,
+  { name, now, timeouts: { leaseMs } }: HandlerSettings,
+): Replica {
   const token = randomName();
   const key = storeKey(name, "replica", token);
   let revision: string | null = null;
@@ -51,43 +46,45 @@ export function createReplica({
     return renewing;
   }
 
-  function tick(): void {
-    if (holders === 0) {
-      clearInterval(timer);
-      timer = undefined;
-      return;
+  function stopRenewing(): void {
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  function startRenewing(): void {
+    timer ??= setInterval(() => {
+      if (holders === 0) return stopRenewing();
+      // The store has emitted its failure; the next tick tries again.
+      renew().catch(() => {});
+    }, leaseMs / 3);
+    // The process may end when all else is done.
+    detach(timer);
+  }
+
+  async function hold(): Promise<() => void> {
+    holders += 1;
+    let isHeld = true;
+    const release = () => {
+      if (isHeld) holders -= 1;
+      isHeld = false;
+    };
+    try {
+      if (validUntil - now() < leaseMs / 2) await renew();
+    } catch (error) {
+      release();
+      throw error;
     }
-    // A failure is the store's, and told there; the next tick tries again.
-    renew().catch(() => {});
+    startRenewing();
+    return release;
   }
 
   return {
     token,
-    hold: async () => {
-      holders += 1;
-      let isHeld = true;
-      const release = () => {
-        if (isHeld) holders -= 1;
-        isHeld = false;
-      };
-      try {
-        if (validUntil - now() < leaseMs / 2) await renew();
-      } catch (error) {
-        release();
-        throw error;
-      }
-      if (timer === undefined) {
-        timer = setInterval(tick, leaseMs / 3);
-        // The process may end when all else is done; without Node there is nothing to unref.
-        (timer as { unref?: () => void }).unref?.();
-      }
-      return release;
-    },
+    hold,
     isAlive: async (other) =>
       other === token || (await store.get(storeKey(name, "replica", other))) !== undefined,
     leave: async () => {
-      clearInterval(timer);
-      timer = undefined;
+      stopRenewing();
       validUntil = 0;
       revision = null;
       await store.delete(key);

@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import type { HandlerSettings } from "../base/settings.ts";
 
 const object = z.record(z.string(), z.unknown());
 
@@ -12,14 +13,14 @@ const schema = z.object({
   changes: z.number(),
   /** The parameters of the client's `initialize`. */
   initialize: z.looseObject({ protocolVersion: z.string(), capabilities: object }),
-  /** What was negotiated. */
+  /** The negotiated revision. */
   protocolVersion: z.string(),
   initialized: z.boolean(),
   logLevel: z.optional(z.string()),
   subscriptions: z.array(z.string()),
-  /** Counts the changes of `state`; a change of anything else leaves it. */
+  /** Counts the changes of `state`; a change of another field leaves it. */
   stateVersion: z.number(),
-  /** The names of the last writes of `state`, by which a writer that got no answer knows its own. */
+  /** The names of the last writes of `state`: a writer that got no answer finds its own there. */
   stateWriters: z.optional(z.array(z.string())),
   state: object,
 });
@@ -27,26 +28,34 @@ const schema = z.object({
 /** A session as it is stored. Times are milliseconds since 1970-01-01 UTC. */
 export type SessionRecord = z.infer<typeof schema>;
 
-/** `undefined` for what another version of this package, or somebody else, wrote. */
+/** `undefined` for a value of another version of this package, or of another program. */
 export function parseSessionRecord(value: unknown): SessionRecord | undefined {
   const parsed = z.safeParse(schema, value);
   return parsed.success ? (value as SessionRecord) : undefined;
 }
 
-/** When a session ends by itself. */
-export interface SessionLifetime {
-  readonly idleTimeoutMs: number;
-  readonly absoluteTimeoutMs: number;
+/** The record of a new session; `protocolVersion` is empty until the server has negotiated one. */
+export function newSessionRecord(
+  owner: string,
+  initialize: SessionRecord["initialize"],
+  protocolVersion: string,
+  state: object,
+  at: number,
+): SessionRecord {
+  return {
+    ...{ version: 1, owner, createdAt: at, usedAt: at, changes: 0, initialize, protocolVersion },
+    ...{ initialized: protocolVersion !== "", subscriptions: [], stateVersion: 0 },
+    state: { ...state },
+  };
 }
 
-export function expiryOf(record: SessionRecord, lifetime: SessionLifetime): number {
-  return Math.min(
-    record.createdAt + lifetime.absoluteTimeoutMs,
-    record.usedAt + lifetime.idleTimeoutMs,
-  );
+type Timeouts = HandlerSettings["timeouts"];
+
+export function expiryOf(record: SessionRecord, { absoluteMs, idleMs }: Timeouts): number {
+  return Math.min(record.createdAt + absoluteMs, record.usedAt + idleMs);
 }
 
-/** Whether the time of last use is so old that it must be written anew; not on every request. */
-export function isUseStale(record: SessionRecord, lifetime: SessionLifetime, now: number): boolean {
-  return now - record.usedAt > Math.min(lifetime.idleTimeoutMs / 10, 60_000);
+/** Whether the stored time of last use is due to be written again; not on every request. */
+export function isUseStale(record: SessionRecord, { idleMs }: Timeouts, now: number): boolean {
+  return now - record.usedAt > Math.min(idleMs / 10, 60_000);
 }

@@ -1,14 +1,14 @@
 import type { SessionStore } from "@durable-mcp/core";
 
-/** Which kind of value a key holds; see the decision record on what a session leaves in the store. */
+/** The kinds of values; see the decision record on what a server session leaves in the store. */
 type KeyKind = "session" | "request" | "standalone" | "mail" | "replica";
 
-/** Structural keys, so that no choice of a name or a request id can make two meet. */
+/** Structural keys: no choice of a name or a request id can make two of them equal. */
 export function storeKey(name: string, kind: KeyKind, ...parts: string[]): string {
   return JSON.stringify(["durable-mcp-server", name, kind, ...parts]);
 }
 
-/** What all keys with these first parts begin with, and no others. */
+/** The beginning of all keys with these first parts, and of no other key. */
 export function storeKeyPrefix(name: string, kind: KeyKind, ...parts: string[]): string {
   return `${storeKey(name, kind, ...parts).slice(0, -1)},`;
 }

@@ -4,10 +4,10 @@ import type { StoredState } from "../records/stored-session.ts";
 /** One object that was current for a while, and that calls may still change. */
 export interface StateEra<State> {
   readonly object: State;
-  /** What is stored of it, and under which version. */
+  /** The JSON of the object as it is stored, and the version under which it is stored. */
   saved: string;
   version: number;
-  /** Why changes of this era were dropped; every call that may have made them is told. */
+  /** Why changes of this era were lost; every call that may have made them is told. */
   failed?: McpSessionError;
 }
 

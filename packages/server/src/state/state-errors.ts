@@ -1,6 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 
-/** Whether what was to be stored may be stored all the same. */
+/** Whether a write that failed with `error` may have been stored all the same. */
 export function isInDoubt(error: unknown): boolean {
   return !McpSessionError.isInstance(error) || error.code === "STORE_FAILED";
 }
@@ -8,7 +8,7 @@ export function isInDoubt(error: unknown): boolean {
 export function stateTooLarge(bytes: number, maxBytes: number): McpSessionError {
   return new McpSessionError(
     "STATE_INVALID",
-    `The state of the session would take ${bytes} bytes, more than the ${maxBytes} that limits.stateBytes allows. The change is not stored.`,
+    `The state of the session would take ${bytes} bytes; limits.stateBytes allows ${maxBytes}. The change is not stored. Keep large data in a database, with its key in the state, or raise the limit.`,
     { data: { field: "state" } },
   );
 }
@@ -16,7 +16,7 @@ export function stateTooLarge(bytes: number, maxBytes: number): McpSessionError 
 export function stateConflict(cause?: unknown): McpSessionError {
   return new McpSessionError(
     "STATE_CONFLICT",
-    "Another call changed the state of the session at the same time. What this call changed is not stored; call again.",
+    "Another call changed the state of the session at the same time. The changes of this call are not stored; call again.",
     { data: { field: "state" }, cause },
   );
 }
@@ -24,7 +24,7 @@ export function stateConflict(cause?: unknown): McpSessionError {
 export function sessionGone(): McpSessionError {
   return new McpSessionError(
     "SESSION_LOST",
-    "The session ended while the call ran. What the call changed in its state is not stored.",
+    "The session ended while the call ran. The changes of this call are not stored; start a new session.",
     { data: { field: "state" } },
   );
 }

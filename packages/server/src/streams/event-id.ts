@@ -1,9 +1,9 @@
 import { base64url, textFromBase64url } from "../base/session-id.ts";
 
-/** The stream that listens for messages that belong to no request. */
+/** The name of the listening stream, for messages that belong to no request. */
 export const standalone = "standalone";
 
-/** Where an event stands: in which stream of the session, and at which place. */
+/** A place in one stream of a session. */
 export interface EventPosition {
   /** The JSON of the id of the stream's first request, or `standalone`. */
   readonly stream: string;
@@ -13,22 +13,22 @@ export interface EventPosition {
   readonly place: number;
 }
 
-/** The place after everything: who has it has nothing to come back for. */
+/** The place after the last message: a client there has nothing to come back for. */
 export const lastPlace = 36 ** 8 - 1;
 
 export type MakeEventId = (place: number) => string;
 
-/** Makes the event ids of one session, and reads them. */
+/** Makes and reads the event ids of one session. */
 export interface SessionEventIds {
   of(stream: Pick<EventPosition, "stream" | "nonce">): MakeEventId;
-  /** What `eventId` names; `undefined` unless it was given out for this session. */
+  /** `undefined` unless `eventId` was given out for this session. */
   parse(eventId: string): EventPosition | undefined;
 }
 
 /**
- * The event ids of a session carry a seal that only its id makes, and the store does not have that:
- * an event id proves that it was given out for this session, also when what it names is stored no
- * longer. Within a session there is nothing to forge: its client may read all of its streams.
+ * Event ids carry a seal that only the session's id can make, and the store does not have that id.
+ * So an event id proves that it was given out for this session, even when its message is no longer
+ * stored. Within a session there is nothing to forge: its client may read all of its streams.
  */
 export async function sessionEventIds(sessionId: string): Promise<SessionEventIds> {
   const seal = await sealOf(sessionId);
@@ -43,7 +43,7 @@ export async function sessionEventIds(sessionId: string): Promise<SessionEventId
       if (stream === undefined || rest.length > 0 || !/^[0-9a-z]{1,8}$/.test(place)) {
         return undefined;
       }
-      // Whoever asks has the session's id, from which the seal is made.
+      // The caller has the session's id, from which the seal is made: no timing to hide.
       if (given !== seal) return undefined;
       return { stream, nonce, place: Number.parseInt(place, 36) };
     },

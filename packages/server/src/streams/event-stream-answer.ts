@@ -1,6 +1,8 @@
+import { detach } from "@durable-mcp/core/internal";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { HandlerSettings } from "../base/settings.ts";
 
-/** What a stream says next. */
+/** The next event of a stream. */
 export type StreamPart =
   | { readonly type: "message"; readonly eventId: string; readonly message: JSONRPCMessage }
   /** Gives the client an id to resume from, before there is a message. */
@@ -9,18 +11,16 @@ export type StreamPart =
 export interface EventStreamOptions {
   readonly parts: (signal: AbortSignal) => AsyncIterable<StreamPart>;
   readonly sessionId: string;
-  readonly keepAliveMs: number;
-  /** Milliseconds after which a client should come back, told with the first event id. */
-  readonly retryMs: number;
+  readonly timeouts: HandlerSettings["timeouts"];
   /** Ends the stream from this side. */
   readonly signal: AbortSignal;
   readonly onEnd: () => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** An SSE answer that carries what `parts` yields, until they end or the client goes away. */
+/** An SSE answer that carries `parts`, until they end or the client goes away. */
 export function eventStreamAnswer(options: EventStreamOptions): Response {
-  const { parts, sessionId, keepAliveMs, retryMs, onEnd, onError } = options;
+  const { parts, sessionId, timeouts, onEnd, onError } = options;
   const closing = new AbortController();
   const signal = AbortSignal.any([closing.signal, options.signal]);
   const encoder = new TextEncoder();
@@ -31,15 +31,15 @@ export function eventStreamAnswer(options: EventStreamOptions): Response {
         // A stream that its client has left takes nothing more, and throws.
         if (!closing.signal.aborted) controller.enqueue(encoder.encode(text));
       };
-      // A comment, so that the headers reach the client before there is anything to say.
+      // A comment, so that the headers reach the client before there is a message.
       write(": open\n\n");
-      const keepAlive = setInterval(() => write(": keep-alive\n\n"), keepAliveMs);
-      (keepAlive as { unref?: () => void }).unref?.();
+      const keepAlive = setInterval(() => write(": keep-alive\n\n"), timeouts.keepAliveMs);
+      detach(keepAlive);
       void (async () => {
         try {
           for await (const part of parts(signal)) {
             if (signal.aborted) break;
-            write(part.type === "prime" ? prime(part.eventId, retryMs) : event(part));
+            write(part.type === "prime" ? prime(part.eventId, timeouts.retryMs) : event(part));
           }
         } catch (error) {
           onError(error);

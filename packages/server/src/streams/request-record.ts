@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { McpSessionError } from "@durable-mcp/core";
 import * as z from "zod/mini";
+import type { HandlerSettings } from "../base/settings.ts";
 
 const id = z.union([z.string(), z.number()]);
 const message = z.looseObject({ jsonrpc: z.literal("2.0") });
@@ -13,7 +14,7 @@ const schema = z.object({
   instance: z.string(),
   /** All requests of the POST; more than one in a batch of revision 2025-03-26. */
   ids: z.array(id),
-  /** Those of them that are not answered. */
+  /** Those of them without an answer. */
   open: z.array(id),
   /** The newest messages of the answer stream. */
   events: z.array(z.object({ place: z.number(), message })),
@@ -21,22 +22,18 @@ const schema = z.object({
   last: z.number(),
 });
 
-/** One request as it is stored, and what its answer stream said so far. */
+/** One request as it is stored, with the messages of its answer stream so far. */
 export type RequestRecord = z.infer<typeof schema>;
 
 /** How much of one stream is kept. */
-export interface StreamBounds {
-  readonly maxEvents: number;
-  /** Of the messages as JSON text, in UTF-16 units. */
-  readonly maxLength: number;
-}
+export type StreamBounds = Pick<HandlerSettings["events"], "maxEvents" | "maxLength">;
 
 export function parseRequestRecord(value: unknown): RequestRecord | undefined {
   const parsed = z.safeParse(schema, value);
   return parsed.success ? (value as RequestRecord) : undefined;
 }
 
-/** The id that names a request in keys: its JSON, so that 1 and "1" are two. */
+/** A request id in keys: its JSON, so that 1 and "1" are two. */
 export function requestKeyPart(requestId: RequestId): string {
   return JSON.stringify(requestId);
 }
@@ -58,7 +55,7 @@ export function appendMessage(
   };
 }
 
-/** `record` after the process that had it died: an error for each request without an answer. */
+/** `record` after the death of its process: an error for each request without an answer. */
 export function closeAsUnknown(record: RequestRecord, bounds: StreamBounds): RequestRecord {
   return record.open.reduce<RequestRecord>(
     (closed, open) => appendMessage(closed, outcomeUnknown(open), bounds),
@@ -66,7 +63,7 @@ export function closeAsUnknown(record: RequestRecord, bounds: StreamBounds): Req
   );
 }
 
-/** What a client gets for a request whose answer was lost with a process, or is kept no longer. */
+/** The answer to a request whose own answer was lost with a process, or is no longer kept. */
 export function outcomeUnknown(requestId: RequestId): JSONRPCMessage {
   const code: McpSessionError["code"] = "OUTCOME_UNKNOWN";
   return {
@@ -83,7 +80,7 @@ export function outcomeUnknown(requestId: RequestId): JSONRPCMessage {
 
 type Event = RequestRecord["events"][number];
 
-/** Drops the oldest messages, answers last of all; an answer too long to keep becomes an error. */
+/** Without the oldest messages, answers last of all; an answer too long to keep becomes an error. */
 function withinBounds(events: Event[], { maxEvents, maxLength }: StreamBounds): Event[] {
   const lengths = events.map((event) => JSON.stringify(event.message).length);
   const kept = new Set<number>();
@@ -109,7 +106,10 @@ function isAnswer(event: Event): boolean {
   return answeredId(event.message as JSONRPCMessage) !== undefined;
 }
 
-/** The request that a message answers. */
+/** The message that answers a request. */
+export type Answer = Extract<JSONRPCMessage, { result: unknown } | { error: unknown }>;
+
+/** The id of the request to which a message is the answer. */
 export function answeredId(answer: JSONRPCMessage): RequestId | undefined {
   const isResponse = "result" in answer || "error" in answer;
   return isResponse && "id" in answer ? answer.id : undefined;

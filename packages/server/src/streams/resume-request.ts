@@ -1,21 +1,12 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { fingerprint } from "../base/session-id.ts";
+import type { StoreContext } from "../records/store-context.ts";
 import { type EventPosition, lastPlace } from "./event-id.ts";
 import type { StreamPart } from "./event-stream-answer.ts";
 import type { RequestLog, RequestOwner } from "./request-log.ts";
-import { closeAsUnknown, outcomeUnknown, type StreamBounds } from "./request-record.ts";
-import type { Waker } from "./waker.ts";
+import { closeAsUnknown, outcomeUnknown } from "./request-record.ts";
 
-export interface ResumeRequestOptions {
-  readonly log: RequestLog;
-  readonly waker: Waker;
-  readonly bounds: StreamBounds;
-  readonly pollIntervalMs: number;
-  readonly session: Pick<RequestOwner, "eventIds" | "hash" | "owner">;
-  readonly position: EventPosition;
-  readonly onUnknown: () => void;
-}
-
-/** Whether the client at `position` has all that there will be of the stream. */
+/** Whether the client at `position` has every message that the stream will ever have. */
 export async function isFinished(
   log: RequestLog,
   hash: string,
@@ -30,22 +21,25 @@ export async function isFinished(
 }
 
 /**
- * The rest of a request's answer stream, from the store, wherever the request runs: until its last
- * answer, which is an error when the process that had it is gone.
+ * The rest of a request's answer stream, from the store, wherever the request runs. It ends with the
+ * last answer; when the process that had the request is gone, that answer is an error.
  */
 export async function* resumeRequest(
-  options: ResumeRequestOptions,
+  context: StoreContext & { readonly log: RequestLog },
+  { stored: session, eventIds }: Pick<RequestOwner, "stored" | "eventIds">,
+  position: EventPosition,
   signal: AbortSignal,
 ): AsyncGenerator<StreamPart> {
-  const { log, waker, bounds, pollIntervalMs, session, position, onUnknown } = options;
-  const eventId = session.eventIds.of(position);
+  const { log, waker, emit, settings } = context;
+  const reportUnknown = () => emit({ type: "outcome-unknown", session: fingerprint(session.hash) });
+  const eventId = eventIds.of(position);
   let { place } = position;
-  // A client that loses this stream too knows where it was only by what this stream said.
+  // If this stream breaks too, its client knows its place only from the ids in this stream.
   yield { type: "prime", eventId: eventId(place) };
   while (!signal.aborted) {
     const { key, stored } = await log.find(session.hash, position.stream);
     if (!stored) {
-      onUnknown();
+      reportUnknown();
       const message = outcomeUnknown(JSON.parse(position.stream) as string | number);
       yield { type: "message", eventId: eventId(lastPlace), message };
       return;
@@ -59,11 +53,11 @@ export async function* resumeRequest(
     }
     if (record.open.length === 0) return;
     if (await log.isServed(record)) {
-      await waker.wait(key, pollIntervalMs, signal);
+      await waker.wait(key, settings.timeouts.pollIntervalMs, signal);
       continue;
     }
-    const closed = closeAsUnknown(record, bounds);
-    // Whether it was placed or somebody was faster: the next round reads what is stored.
-    if (await log.replace(key, closed, revision, session.owner)) onUnknown();
+    const closed = closeAsUnknown(record, settings.events);
+    // Whether this write or a faster one succeeded, the next round reads the stored record.
+    if (await log.replace(key, closed, revision, session.record.owner)) reportUnknown();
   }
 }

@@ -52,7 +52,7 @@ test("goes on with the messages before the answer where the client left", async 
 });
 
 test("tells a client whose call died with a replica that the outcome is unknown", async () => {
-  const replicas = createReplicas({ leaseMs: 300 });
+  const replicas = createReplicas({ timeouts: { leaseMs: 300 } });
   const [one, two] = [replicas.start(), replicas.start()];
   const id = await one.client.initialize();
   const first = await takeEventId(await one.client.post(id, toolCall("x", "hang")));
@@ -73,7 +73,7 @@ test("tells a client whose call died with a replica that the outcome is unknown"
 });
 
 test("takes a request id again that died with a replica", async () => {
-  const replicas = createReplicas({ leaseMs: 1_000 });
+  const replicas = createReplicas({ timeouts: { leaseMs: 1_000 } });
   const [one, two] = [replicas.start(), replicas.start()];
   const id = await one.client.initialize();
   await takeEventId(await one.client.post(id, toolCall("x", "hang")));

@@ -1,7 +1,7 @@
-/** Lets what waits for a stored value to change know of changes made in this process. */
+/** Tells those who wait for a stored value to change of changes made in this process. */
 export interface Waker {
   wake(key: string): void;
-  /** Resolves at the next `wake(key)` from now, after `timeoutMs`, or when `signal` aborts. */
+  /** Resolves at the next `wake(key)`, after `timeoutMs`, or when `signal` aborts. */
   wait(key: string, timeoutMs: number, signal: AbortSignal): Promise<void>;
 }
 

@@ -1,0 +1,83 @@
+/** All times of a handler, in milliseconds. */
+export interface SessionTimeouts {
+  /** A session ends after this long without use. @default 1800000 (30 minutes) */
+  readonly idleMs?: number | undefined;
+  /** A session ends this long after its start. @default 604800000 (7 days) */
+  readonly absoluteMs?: number | undefined;
+  /** How long a process counts as alive after its last sign of life. @default 10000 */
+  readonly leaseMs?: number | undefined;
+  /** How soon streams and running calls notice a change by another process. @default 500 */
+  readonly pollIntervalMs?: number | undefined;
+  /** How often a quiet stream carries a comment. @default 15000 */
+  readonly keepAliveMs?: number | undefined;
+  /** How long clients should wait before they come back to a broken stream. @default 1000 */
+  readonly retryMs?: number | undefined;
+  /** How long a client can come back for an answer, or for a message of the listening stream. @default 300000 (5 minutes) */
+  readonly resumeMs?: number | undefined;
+}
+
+export interface SessionLimits {
+  /** Bytes of a request's body; a larger one gets 413. @default 4194304 */
+  readonly bodyBytes?: number | undefined;
+  /** Bytes of a session's state as JSON. @default 1048576 */
+  readonly stateBytes?: number | undefined;
+  /**
+   * Sessions with a server in this process. To make room, the idle server that was used longest ago
+   * is closed; its session stays in the store. When no server is idle, a request that needs another
+   * one gets 503. @default 10000
+   */
+  readonly liveSessions?: number | undefined;
+  /** Requests of one session at once in this process; a further one gets 429. @default 100 */
+  readonly requestsPerSession?: number | undefined;
+  /** Streams (GET) of one session in this process; a further one gets 429. @default 8 */
+  readonly streamsPerSession?: number | undefined;
+}
+
+/** How much of each stream is kept for clients that come back with `Last-Event-ID`. */
+export interface EventBounds {
+  /** Messages of one stream. @default 100 */
+  readonly maxEvents?: number | undefined;
+  /** JSON characters of one stream's messages. A longer answer can't be resumed. @default 1048576 */
+  readonly maxLength?: number | undefined;
+  /** Answered requests of one session that one process keeps. @default 16 */
+  readonly maxAnswers?: number | undefined;
+}
+
+interface SettingsOptions {
+  readonly name?: string | undefined;
+  readonly timeouts?: SessionTimeouts | undefined;
+  readonly limits?: SessionLimits | undefined;
+  readonly events?: EventBounds | undefined;
+  readonly now?: (() => number) | undefined;
+}
+
+export type HandlerSettings = ReturnType<typeof withDefaults>;
+
+export function withDefaults(options: SettingsOptions) {
+  const { timeouts = {}, limits = {}, events = {} } = options;
+  return {
+    name: options.name ?? "default",
+    now: options.now ?? Date.now,
+    timeouts: {
+      idleMs: timeouts.idleMs ?? 30 * 60_000,
+      absoluteMs: timeouts.absoluteMs ?? 7 * 24 * 60 * 60_000,
+      leaseMs: timeouts.leaseMs ?? 10_000,
+      pollIntervalMs: timeouts.pollIntervalMs ?? 500,
+      keepAliveMs: timeouts.keepAliveMs ?? 15_000,
+      retryMs: timeouts.retryMs ?? 1_000,
+      resumeMs: timeouts.resumeMs ?? 5 * 60_000,
+    },
+    limits: {
+      bodyBytes: limits.bodyBytes ?? 4 * 1024 * 1024,
+      stateBytes: limits.stateBytes ?? 1024 * 1024,
+      liveSessions: limits.liveSessions ?? 10_000,
+      requestsPerSession: limits.requestsPerSession ?? 100,
+      streamsPerSession: limits.streamsPerSession ?? 8,
+    },
+    events: {
+      maxEvents: events.maxEvents ?? 100,
+      maxLength: events.maxLength ?? 1024 * 1024,
+      maxAnswers: events.maxAnswers ?? 16,
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { wait } from "@durable-mcp/core/internal";
+import type { HandlerContext } from "../live/handler-context.ts";
+import type { SessionDirectory } from "../live/session-directory.ts";
+
+export interface DrainOptions {
+  /** How long to wait for calls in flight, in milliseconds. @default 10000 */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A handler serves, then drains, then is closed. */
+export function createHandlerLife(
+  { replica, sessions }: HandlerContext,
+  { pool }: SessionDirectory,
+) {
+  const draining = new AbortController();
+  const unanswered = { count: 0 };
+  let phase: "serving" | "draining" | "closed" = "serving";
+  return {
+    get phase() {
+      return phase;
+    },
+    /** Aborts when the drain begins. */
+    draining: draining.signal,
+    /** Serves a request, which a drain waits for even before the request has reached a session. */
+    track: async (serve: () => Promise<Response>): Promise<Response> => {
+      unanswered.count += 1;
+      try {
+        return await serve();
+      } finally {
+        unanswered.count -= 1;
+      }
+    },
+    drain: async ({ timeoutMs = 10_000 }: DrainOptions = {}): Promise<void> => {
+      if (phase === "serving") phase = "draining";
+      draining.abort();
+      const deadline = Date.now() + timeoutMs;
+      while ((pool.uses > 0 || unanswered.count > 0) && Date.now() < deadline) {
+        await wait(20);
+      }
+      phase = "closed";
+      await pool.closeAll();
+      // The store has emitted its failure; a lease that is not given back runs out.
+      await replica.leave().catch(() => {});
+    },
+    sweep: async (): Promise<number> => {
+      let closed = 0;
+      for (const hash of pool.hashes) {
+        // A session that cannot be read stays; the store has emitted its failure.
+        if (await sessions.isStored(hash).catch(() => true)) continue;
+        await pool.close(hash);
+        closed += 1;
+      }
+      return closed;
+    },
+  };
+}
+
+export type HandlerLife = ReturnType<typeof createHandlerLife>;

@@ -1,0 +1,43 @@
+import { createMemoryStore } from "@durable-mcp/core";
+import { guarded } from "@durable-mcp/core/internal";
+import { withDefaults } from "../base/settings.ts";
+import { createStoreContext, type StoreContext } from "../records/store-context.ts";
+import type { StoredSession } from "../records/stored-session.ts";
+import type { SessionEventIds } from "../streams/event-id.ts";
+import { createMailbox, type Mailbox } from "../streams/mailbox.ts";
+import { createRequestLog, type RequestLog } from "../streams/request-log.ts";
+import { createStandaloneStreams, type StandaloneStreams } from "../streams/standalone-stream.ts";
+import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-options.ts";
+
+/** The parts that all sessions of one handler share. */
+export interface HandlerContext extends StoreContext {
+  readonly log: RequestLog;
+  readonly standalone: StandaloneStreams;
+  readonly mailbox: Mailbox;
+}
+
+export function createHandlerContext<State extends object>(
+  options: SessionHandlerOptions<State>,
+): HandlerContext {
+  const settings = withDefaults(options);
+  const store = options.store ?? createMemoryStore({ now: settings.now });
+  const context = createStoreContext(store, settings, guarded(options.onEvent));
+  return {
+    ...context,
+    log: createRequestLog(context),
+    standalone: createStandaloneStreams(context),
+    mailbox: createMailbox(context),
+  };
+}
+
+/** One live session, for its parts. */
+export interface LiveContext extends HandlerContext {
+  readonly sessionId: string;
+  readonly stored: StoredSession;
+  /** Tells it apart from live sessions of the same session in other processes. */
+  readonly instance: string;
+  readonly eventIds: SessionEventIds;
+  readonly format: ResponseFormat;
+  /** Aborts when the live session closes. */
+  readonly closed: AbortSignal;
+}
