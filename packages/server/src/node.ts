@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 
 /**
- * Serves a handler over `node:http`, and as a middleware of Express and its relatives. A body that
- * a parser in front of it has read (`express.json()`) is taken from `request.body`.
+ * Serves a handler over `node:http`, and as a middleware of Express and similar frameworks. If a
+ * parser in front of it has read the body (`express.json()`), it uses `request.body`.
  */
 export function toNodeHandler(
   handler: (request: Request) => Response | Promise<Response>,
@@ -16,7 +16,7 @@ export function toNodeHandler(
       const rawBody = Buffer.from(isRaw ? (body as string) : JSON.stringify(body));
       Object.assign(request, { rawBody });
     }
-    // It answers 500 to what fails, and rejects never.
+    // It answers failures with 500, and never rejects.
     void listener(request, response);
   };
 }

@@ -13,7 +13,7 @@ export interface Notes {
 
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 
-/** What the author's code of these servers was told, by any of them. */
+/** Everything that these servers were told, in order. */
 export interface NotesLog {
   readonly lines: string[];
 }
@@ -120,7 +120,7 @@ interface ToolExtra {
   closeStandaloneSSEStream?: () => void;
 }
 
-/** What any of the tools takes. */
+/** The arguments of all tools. */
 interface ToolArguments {
   text: string;
   ms: number;

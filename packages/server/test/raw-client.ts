@@ -18,7 +18,7 @@ const version = "2025-11-25";
 const withId = (sessionId: string | undefined) =>
   sessionId === undefined ? {} : { "mcp-session-id": sessionId };
 
-/** Sends what a test says, and nothing on its own. */
+/** Sends the requests of a test, and nothing on its own. */
 export function createRawClient(handle: Handle, headers: Record<string, string> = {}) {
   const send = async (method: string, more: Record<string, string>, body?: unknown) =>
     await handle(
@@ -131,7 +131,7 @@ export function takeEvents(response: Response, count: number): Promise<ReceivedM
   });
 }
 
-/** A listening stream that has begun to listen: what is said from now on is in it. */
+/** A listening stream that has begun to listen: every later message is in it. */
 export async function whenListening(response: Response): Promise<Response> {
   const [first, rest] = response.body!.tee();
   await takeEventId(new Response(first));

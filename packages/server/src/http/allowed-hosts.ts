@@ -30,7 +30,8 @@ export function createHostCheck({
     const origin = request.headers.get("origin");
     const origins = allowedOrigins ?? allowedHosts;
     if (origin === null || origins === "any" || matches(origin, origin, origins)) return undefined;
-    return { reason: "origin", message: "Forbidden: this Origin is not allowed." };
+    const hint = origins === localNames ? " Name the pages' origins in allowedOrigins." : "";
+    return { reason: "origin", message: `Forbidden: this Origin is not allowed.${hint}` };
   };
 }
 

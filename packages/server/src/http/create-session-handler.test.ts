@@ -27,7 +27,7 @@ test("restores a session under its own id, state and all", async () => {
   expect(replicas.events.map(({ type }) => type)).toEqual(["started", "restored"]);
 });
 
-test("sees on one replica what another changed", async () => {
+test("sees on one replica the changes of another", async () => {
   const replicas = createReplicas();
   const [one, two] = [replicas.start(), replicas.start()];
   const id = await one.client.initialize();

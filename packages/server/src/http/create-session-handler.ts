@@ -81,7 +81,8 @@ function createRouter(
       emit({ type: "refused", reason: refusal.reason });
       return errorAnswer(403, -32000, refusal.message);
     }
-    if (life.phase === "closed") return unavailable("This server has shut down.");
+    if (life.phase === "closed")
+      return unavailable("This server has shut down. Try another replica.");
     if (request.method === "POST") return await readAndServe(context, request);
     if (request.method !== "GET" && request.method !== "DELETE") {
       const headers = { Allow: "GET, POST, DELETE" };
@@ -93,7 +94,8 @@ function createRouter(
     const caller = await identify(context, request);
     if (caller instanceof Response) return caller;
     if (request.method === "DELETE") return await serveDelete(context, request, caller);
-    if (life.phase === "draining") return unavailable("This server is shutting down.");
+    if (life.phase === "draining")
+      return unavailable("This server is shutting down. Try another replica.");
     return await serveGet(request, caller);
   };
 }
@@ -104,7 +106,7 @@ async function readAndServe(context: ServeContext, request: Request): Promise<Re
   const text = await readBody(request, bodyBytes);
   if (text === undefined) {
     emit({ type: "refused", reason: "too-large" });
-    const message = `Payload Too Large: Request body must not exceed ${bodyBytes} bytes`;
+    const message = `Payload Too Large: Request body must not exceed ${bodyBytes} bytes (limits.bodyBytes)`;
     return errorAnswer(413, -32000, message);
   }
   const body = parseClientBody(text);
@@ -149,7 +151,10 @@ function failureAnswer(error: unknown, emit: ServeContext["emit"]): Response {
   if (error instanceof CannotRestore) return sessionNotFound();
   if (error instanceof PoolFull) {
     emit({ type: "refused", reason: "too-many-sessions" });
-    return unavailable("Too many sessions are live in this process.", 5);
+    return unavailable(
+      "Too many sessions are live in this process (limits.liveSessions). Try again later.",
+      5,
+    );
   }
   if (error instanceof MailFull) {
     emit({ type: "refused", reason: "too-many-messages" });
@@ -158,7 +163,7 @@ function failureAnswer(error: unknown, emit: ServeContext["emit"]): Response {
   }
   if (McpSessionError.isInstance(error) && error.code === "STORE_FAILED") {
     const data = { code: error.code };
-    const message = "The session store is not available.";
+    const message = "The session store is not available. Try again later.";
     return errorAnswer(503, -32603, message, { data, retryAfterSeconds: 1 });
   }
   emit({ type: "failed", error });

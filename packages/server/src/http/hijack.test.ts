@@ -27,7 +27,7 @@ const toolCall = (id: string | number) => ({
 });
 
 describe("a session belongs to the principal that made it", () => {
-  test("another gets what an unknown id gets, word for word, for every method", async () => {
+  test("another gets the answer to an unknown id, word for word, for every method", async () => {
     const { ada, eve, id } = await startWithUsers();
     const guessed = "x".repeat(id.length);
     for (const method of ["GET", "POST", "DELETE"]) {
@@ -117,12 +117,12 @@ test("ids are long, random and nowhere in the store", async () => {
 });
 
 test.each(["%00", "a b", "é", "x".repeat(1025), "../../session", '"]'])(
-  "what no server hands out as an id is an unknown id: %j",
+  "a text that no server hands out as an id is an unknown id: %j",
   async (id) => {
     const { client } = createReplicas().start();
     await client.initialize();
     const headers = new Headers();
-    // What a header cannot carry cannot arrive either.
+    // A text that a header cannot carry cannot arrive either.
     const isHeader = (() => {
       try {
         headers.set("mcp-session-id", id);

@@ -57,7 +57,7 @@ test("more streams at once than allowed get 429, until one ends", async () => {
   await expect.poll(async () => (await client.get(id)).status).toBe(200);
 });
 
-test("the least recently used session leaves memory and comes back", async () => {
+test("the least recently used server is closed, and its session is restored", async () => {
   const replicas = createReplicas({ limits: { liveSessions: 2 } });
   const { client, handler } = replicas.start();
   const ids = [await client.initialize(), await client.initialize()];
@@ -86,7 +86,7 @@ test("a request id that is in flight is refused, not crossed", async () => {
   expect(await client.call(id, "list", {}, 1)).toMatchObject({ status: 409 });
   // The number and the text are two ids.
   expect(await client.call(id, "list", {}, "1")).toMatchObject({ status: 200 });
-  // In a batch neither does what came along with it run.
+  // In a batch the other requests do not run either.
   const batch = [
     { id: 9, method: "tools/call", params: { name: "add", arguments: { text: "a" } } },
     hang(1),
@@ -95,7 +95,7 @@ test("a request id that is in flight is refused, not crossed", async () => {
   expect(await client.call(id, "list", {}, 9)).toMatchObject({ text: "" });
 });
 
-test("what a session keeps of its client is bounded", async () => {
+test("the data that a session keeps of its client are bounded", async () => {
   const { client } = createReplicas().start();
   await expect(
     client.initialize({ experimental: { x: { y: "x".repeat(70_000) } } }),
@@ -234,7 +234,7 @@ test("a malformed initialize within a session does not end it", async () => {
 /** A client's answer to a question that a live session in another process asked, so it says. */
 const answerTo = (process: number, text = "") => ({ id: `process${process}.1`, result: { text } });
 
-test("what a client leaves for other processes is bounded, whoever it names", async () => {
+test("the messages that a client leaves for other processes are bounded, whichever it names", async () => {
   const replicas = createReplicas();
   const { client } = replicas.start();
   const id = await client.initialize();

@@ -51,7 +51,12 @@ export function createServeGet(context: ServeContext) {
     const leave = enter(session.stored.hash);
     if (!leave) {
       emit({ type: "refused", reason: "too-many-streams" });
-      return errorAnswer(429, -32000, "Too many streams are open", { retryAfterSeconds: 5 });
+      return errorAnswer(
+        429,
+        -32000,
+        "Too many streams of this session are open (limits.streamsPerSession). Close one first.",
+        { retryAfterSeconds: 5 },
+      );
     }
     try {
       const stream = broken

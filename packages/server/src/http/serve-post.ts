@@ -30,7 +30,11 @@ export async function servePost(context: ServeContext, post: Post): Promise<Resp
   const refusal = checkMediaTypes(request);
   if (refusal) return refusal;
   if (body.requests.some(({ id }) => String(id).length > maxRequestIdLength)) {
-    return errorAnswer(400, -32600, "Invalid Request: the request id is too long");
+    return errorAnswer(
+      400,
+      -32600,
+      `Invalid Request: a request id must not exceed ${maxRequestIdLength} characters`,
+    );
   }
   const sessionId = request.headers.get("mcp-session-id");
   const session = sessionId === null ? undefined : await context.directory.find(sessionId, caller);
@@ -70,7 +74,12 @@ async function initialize(
     return errorAnswer(400, -32600, "Invalid Request: initialize is not as specified", { id });
   }
   if (JSON.stringify(first.params).length > maxInitializeLength) {
-    return errorAnswer(413, -32600, "The parameters of initialize are too large", { id });
+    return errorAnswer(
+      413,
+      -32600,
+      `The parameters of initialize must not exceed ${maxInitializeLength} characters`,
+      { id },
+    );
   }
   const { live, release, stored } = await context.directory.start(post.caller, first.params);
   try {
@@ -86,7 +95,9 @@ async function initialize(
 function refuseNewSession({ life, emit }: ServeContext): Response | undefined {
   if (life.phase === "serving") return undefined;
   emit({ type: "refused", reason: "draining" });
-  return unavailable("This server is shutting down and starts no new sessions.");
+  return unavailable(
+    "This server is shutting down and starts no new sessions. Try another replica.",
+  );
 }
 
 async function serveInSession(
@@ -103,7 +114,8 @@ async function serveInSession(
     const { requests } = post.body;
     if (live.requestsInFlight + requests.length > settings.limits.requestsPerSession) {
       emit({ type: "refused", reason: "too-many-requests" });
-      const message = "Too many requests of this session are in flight";
+      const message =
+        "Too many requests of this session are in flight (limits.requestsPerSession). Wait for one to end.";
       return errorAnswer(429, -32000, message, { retryAfterSeconds: 1 });
     }
     const response = await live.post(toClientPost(post, body, requests));
@@ -113,14 +125,20 @@ async function serveInSession(
     }
     if (response) return response;
     emit({ type: "refused", reason: "duplicate-request" });
-    return errorAnswer(409, -32600, "A request with this id is in flight in this session");
+    return errorAnswer(
+      409,
+      -32600,
+      "A request with this id is in flight in this session. Use another id.",
+    );
   } finally {
     release();
   }
 }
 
 function closedMeanwhile(): Response {
-  return unavailable("The server of this session was closed in this process.");
+  return unavailable(
+    "The server of this session was closed in this process. Send the request again.",
+  );
 }
 
 function toClientPost(post: Post, body: unknown, requests: readonly JSONRPCRequest[]) {

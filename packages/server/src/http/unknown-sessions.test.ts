@@ -98,7 +98,7 @@ test("while a handler drains it adopts nobody", async () => {
   await drained;
 });
 
-test("what the wrapper sends on a client's behalf does not carry the length of another body", async () => {
+test("requests on a client's behalf do not carry the length of another body", async () => {
   const lengths: (string | null)[] = [];
   const existing = startMemoryHandler();
   const handler = wrapFetchHandler(

@@ -51,7 +51,8 @@ export function wrapFetchHandler(
     const text = request.method === "POST" ? await readBody(request, maxBodyBytes) : "";
     if (text === undefined) {
       emit({ type: "refused", reason: "too-large" });
-      return errorAnswer(413, -32000, "Payload Too Large");
+      const message = `Payload Too Large: Request body must not exceed ${maxBodyBytes} bytes (maxBodyBytes)`;
+      return errorAnswer(413, -32000, message);
     }
     const copy = request.method === "POST" ? withText(request, text) : request;
     const response = await handler(copy);

@@ -69,7 +69,7 @@ const wait = (id: number, ms: number) => ({
   params: { name: "wait", arguments: { ms } },
 });
 
-test("drain finishes what is in flight, refuses what is new, and leaves the rest to others", async () => {
+test("drain finishes calls in flight, refuses new sessions, and leaves the rest to others", async () => {
   const replicas = createReplicas();
   const [one, two] = [replicas.start(), replicas.start()];
   const id = await one.client.initialize();
@@ -201,7 +201,7 @@ test("drain waits for the answer to initialize, whose headers are out before it 
   await drained;
 });
 
-test("a listening stream hears what is said after a silence longer than the idle time-out", async () => {
+test("a listening stream gets a message after a silence longer than the idle time-out", async () => {
   const { clock, client } = startWithClock({ idleMs: 1_000 });
   const id = await client.initialize();
   const [one, two] = (await whenListening(await client.get(id))).body!.tee();
@@ -342,7 +342,7 @@ test("a client that comes back for an answer that could not be stored does not w
   expect(await client.call(id, "list", {}, 7)).toMatchObject({ status: 200 });
 });
 
-test("what is said or sent after the end of a session leaves nothing behind", async () => {
+test("messages after the end of a session leave nothing behind", async () => {
   const replicas = createReplicas();
   const one = replicas.start();
   const { promise: built, resolve: build } =

@@ -9,7 +9,7 @@ import type { CreateServer } from "./server-session.ts";
 /** How the requests of a session are answered: as SSE streams, or each with one JSON body. */
 export type ResponseFormat = "sse" | "json";
 
-/** What the client of a session said of itself when the session started. */
+/** A client, as it described itself when its session started. */
 export interface SessionClient {
   /** As the client calls itself: unverified. */
   readonly clientInfo: Implementation | undefined;

@@ -36,7 +36,7 @@ test.each([
   ["of another principal", { ...record, owner: '["default","app"]' }],
   ["that was cut", { version: 1 }],
   ["of no kind", []],
-])("what is stored %s is no session", async (_, stored) => {
+])("a record %s is no session", async (_, stored) => {
   const { client, id } = await handlerWith(stored);
   expect(await client.call(id, "list")).toMatchObject({ status: 404 });
 });

@@ -1,6 +1,6 @@
 import type { SessionStore } from "@durable-mcp/core";
 
-/** The kinds of values; see the decision record on what a server session leaves in the store. */
+/** The kinds of values; the decision record of a server session has a table of them. */
 type KeyKind = "session" | "request" | "standalone" | "mail" | "replica";
 
 /** Structural keys: no choice of a name or a request id can make two of them equal. */

@@ -19,7 +19,7 @@ function createStored() {
   let version = 0;
   let isGone = false;
   let writers: string[] = [];
-  /** What becomes of the next saves, one each; then all of them work. */
+  /** The faults of the next saves, one each; then all of them work. */
   const faults: Fault[] = [];
   return {
     faults,
@@ -57,7 +57,7 @@ function createStored() {
   };
 }
 
-/** Keeps what either side added. */
+/** Keeps the notes of both sides. */
 const union: OnStateConflict<Notes> = ({ base, ours, theirs }) => ({
   notes: [...theirs.notes, ...ours.notes.slice(base.notes.length)],
 });
@@ -77,7 +77,7 @@ describe("the state of a session", () => {
     expect(two.shared.current.notes).toEqual(["a"]);
   });
 
-  test("conflicts visibly, and what lost is gone from memory too", async () => {
+  test("conflicts visibly, and the losing change is gone from memory too", async () => {
     const stored = createStored();
     const [one, two] = [stored.replica(), stored.replica()];
     const holds = [one, two].map(({ shared }, index) => {
@@ -118,7 +118,7 @@ describe("the state of a session", () => {
     await expect(two.shared.settle(slow)).rejects.toEqual(code("STATE_CONFLICT"));
   });
 
-  test("every call that may have made a dropped change is told", async () => {
+  test("every call that may have made a lost change is told", async () => {
     const stored = createStored();
     const [one, two] = [stored.replica(), stored.replica()];
     const [first, second] = [two.shared.hold(), two.shared.hold()];
@@ -202,7 +202,7 @@ describe("a change that was stored, though the store failed", () => {
     expect(stored.notes).toEqual(["a", "b"]);
   });
 
-  test("is known again under what others wrote since", async () => {
+  test("is known again under later writes of others", async () => {
     const stored = createStored();
     const [one, two] = [stored.replica(union), stored.replica(union)];
     const [first, second] = [one.shared.hold(), one.shared.hold()];
@@ -233,7 +233,7 @@ describe("a change that was stored, though the store failed", () => {
   });
 });
 
-/** A call: on which replica, how it changes the state, and how long it holds on to what it read. */
+/** A call: on which replica, how it changes the state, and how long it holds on to the state that it read. */
 const call = fc.record({
   replica: fc.nat({ max: 2 }),
   how: fc.constantFrom("change", "update"),
@@ -278,7 +278,7 @@ async function runCalls(
   return { stored: stored.notes, told: told.filter((note) => note !== undefined) };
 }
 
-test("what a call was told is stored is stored, however calls interleave", async () => {
+test("a change that a call was told is stored is stored, however calls interleave", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(call, { maxLength: 12 }), async (calls) => {
       const { stored, told } = await runCalls(calls);

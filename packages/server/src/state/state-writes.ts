@@ -20,8 +20,8 @@ export type SaveState = (
 ) => Promise<SaveStateResult>;
 
 /**
- * Writes to the store, and what they tell of the stored state. Each write has a name that is stored
- * with it: a write whose answer was lost is recognized by its name when it turns out to be stored.
+ * Writes the state, and remembers the stored state that the answers tell of. Each write has a name
+ * that is stored with it: a write whose answer was lost is recognized by its name when it turns out to be stored.
  */
 export function createStateWrites<State extends object>(
   eras: StateEras<State>,

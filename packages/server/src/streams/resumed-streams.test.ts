@@ -66,7 +66,7 @@ test("tells a client whose call died with a replica that the outcome is unknown"
     type: "outcome-unknown",
     session: expect.stringMatching(/^[\w-]{8}$/),
   });
-  // The same answer for whoever asks again, and the id may be used again.
+  // The same answer for every further GET, and the id may be used again.
   const again = await readMessages(await two.client.get(id, first));
   expect(again[0]?.message).toEqual(answer?.message);
   expect(await two.client.call(id, "add", { text: "a" }, "x")).toMatchObject({ text: "1 notes" });
@@ -94,7 +94,7 @@ test("says that the outcome is unknown when the answer is kept no longer", async
   expect(answer?.message).toMatchObject({ id: 7, error: { data: { code: "OUTCOME_UNKNOWN" } } });
 });
 
-test("keeps no more of a stream than it may, and the answer rather than what came before", async () => {
+test("keeps no more of a stream than it may, and the answer rather than earlier messages", async () => {
   const replicas = createReplicas({ events: { maxEvents: 3 } });
   const { client } = replicas.start();
   const id = await client.initialize();
@@ -109,7 +109,7 @@ test("keeps no more of a stream than it may, and the answer rather than what cam
       return rest.map(({ message }) => message.params?.["data"] ?? message.id);
     })
     .toEqual(["step 9", "step 10", 8]);
-  // What the first id named is not the client's any more: it has used the request id again.
+  // The first event id names an older request: the client has used the request id again.
   expect((await client.get(id, first)).status).toBe(204);
 });
 
@@ -127,7 +127,7 @@ test("refuses event ids of another session, and such that it never gave out", as
   expect((await client.get(undefined, event)).status).toBe(400);
 });
 
-test("a listening stream gets what any replica says, and goes on where it broke", async () => {
+test("a listening stream gets the messages of all replicas, and goes on where it broke", async () => {
   const replicas = createReplicas();
   const [one, two] = [replicas.start(), replicas.start()];
   const id = await one.client.initialize();
@@ -160,13 +160,13 @@ test("each message goes to one listening stream; another takes over when that on
   const newer = takeEvents(await whenListening(await two.client.get(id)), 1);
   await one.client.call(id, "announce");
   const [first] = await newer;
-  // The older one missed what the newer one got, and gets what comes once that one is gone.
+  // The older one missed the messages of the newer one, and gets the later ones once that is gone.
   const said = setInterval(() => void one.client.call(id, "announce"), 30);
   const [second] = await older.finally(() => clearInterval(said));
   expect(second?.eventId).not.toBe(first?.eventId);
 });
 
-test("the first listening stream gets what was said before it, and a second one does not", async () => {
+test("the first listening stream gets earlier messages, and a second one does not", async () => {
   const { client } = createReplicas().start();
   const id = await client.initialize();
   await client.call(id, "announce");
