@@ -14,7 +14,7 @@ export async function connectionClient(connection: LiveConnection): Promise<Tool
   const definition = sdkDefinition(connection);
   if (definition === undefined) return bridgeClient(connection);
   const open = (kept: LiveConnection) => sdkClient(kept, definition);
-  const client = await (connection.withKept?.(open) ?? open(connection));
+  const client = await connection.withKept(open);
   return client ?? bridgeClient(connection);
 }
 

@@ -22,7 +22,7 @@ function listOnce(connection: LiveConnection): Promise<Tool[]> {
   if (found !== undefined) return found;
   const list = async () => await listAll(await connectionClient(connection), connection);
   const listing = connection
-    .trace({ operation: "list" }, () => connection.withRecovery?.(undefined, list) ?? list())
+    .trace({ operation: "list" }, () => connection.withRecovery(undefined, list))
     .finally(() => listings.delete(connection));
   listings.set(connection, listing);
   return listing;

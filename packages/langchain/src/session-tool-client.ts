@@ -40,7 +40,7 @@ export function sessionToolClient(
         const client = await connectionClient(current);
         return await client.readResource(params, { timeout: noTimeoutMs, ...options });
       };
-      return await (current.withRecovery?.(undefined, read) ?? read());
+      return await current.withRecovery(undefined, read);
     },
   };
 }
@@ -66,7 +66,7 @@ async function callTool(
   };
   const call: Execute = async (_, callOptions) => {
     const once = async () => await attempt(callOptions?.abortSignal);
-    return await (connection.withRecovery?.(tool, once) ?? once());
+    return await connection.withRecovery(tool, once);
   };
   const bounded = withCallOptions(call, {
     connection: name,

@@ -1,6 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { closeConnection } from "./close-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
+import { closeConnection } from "./close-connection.ts";
+import { forwardConnection } from "./forward-connection.ts";
 import type { LiveConnection } from "./live-connection.ts";
 
 /** A connection behind which another can be put while runs and tools hold it. */
@@ -11,9 +12,7 @@ export interface ReplaceableConnection extends LiveConnection {
   fill(next: LiveConnection): void;
 }
 
-/**
- * @param options.why what is said of a use while there is none
- */
+/** @param options.why what the error of a use says while there is none behind it */
 export function createReplaceableConnection({
   first,
   why,
@@ -32,56 +31,42 @@ export function createReplaceableConnection({
       data: { connection: name, origin },
     });
   };
-  return {
-    name,
-    definition,
-    origin,
-    session,
-    connectMs,
-    abortSignal,
-    createFetch() {
-      inUse();
-      let own: { of: LiveConnection; fetch: typeof globalThis.fetch } | undefined;
-      // For one client: of each connection behind it one fetch.
-      return async (input, init) => {
-        const connection = inUse();
-        if (own?.of !== connection) own = { of: connection, fetch: connection.createFetch() };
-        return await own.fetch(input, init);
-      };
-    },
-    client: async () => await inUse().client(),
-    probe: async (signal) => await inUse().probe(signal),
+
+  const connection = forwardConnection(inUse, {
+    // What is known, or has nothing to do, while there is none behind it.
+    ...{ name, definition, origin, session, connectMs, abortSignal, trace },
     get openings() {
       return current?.openings ?? new Set();
     },
-    async settle() {
-      await current?.settle();
-    },
-    async endLooseSessions() {
-      await current?.endLooseSessions();
-    },
+    settle: async () => await current?.settle(),
+    endLooseSessions: async () => await current?.endLooseSessions(),
+    restoreError: (error) => current?.restoreError(error) ?? error,
     lossNotices: first.lossNotices && {
       take: () => current?.lossNotices?.take(),
       mark: (result, toolCallId) => current?.lossNotices?.mark(result, toolCallId) ?? result,
-      // Of a result that is there already, also when its session was closed meanwhile.
+      // A result can be told after its session was closed.
       tell: async (...result) => await last.lossNotices!.tell(...result),
     },
-    async withRecovery(tool, attempt) {
-      return await (inUse().withRecovery?.(tool, attempt) ?? attempt());
+    createFetch(use) {
+      inUse();
+      let own: { of: LiveConnection; fetch: typeof globalThis.fetch } | undefined;
+      // It serves one client, which needs one fetch of each connection in turn.
+      return async (input, init) => {
+        const of = inUse();
+        if (own?.of !== of) own = { of, fetch: of.createFetch(use) };
+        return await own.fetch(input, init);
+      };
     },
-    async withKept(open) {
-      return await (inUse().withKept?.(open) ?? open(inUse()));
-    },
-    trace,
-    restoreError: (error) => current?.restoreError(error) ?? error,
+  });
+  return Object.assign(connection, {
     async clear() {
       const closing = current;
       current = undefined;
       if (closing !== undefined) await closeConnection(closing, emit);
     },
-    fill(next) {
+    fill(next: LiveConnection) {
       current = next;
       last = next;
     },
-  };
+  });
 }

@@ -168,7 +168,7 @@ export function createHttpConnection({
     return !isResuming && known === "sessionless" && isOldServerStatus(initializeStatus);
   };
 
-  const open = async (note: NoteDetails) => {
+  const connect = async (note: NoteDetails) => {
     const clientFetch = isLeftToClient
       ? undefined
       : withTraceContext(watchClientVersion(takeFetch(), name, emit), telemetry);
@@ -200,6 +200,9 @@ export function createHttpConnection({
     abortSignal: context.abortSignal,
     createFetch: ({ isTraced = false } = {}) =>
       isTraced ? withTraceContext(takeFetch(), telemetry) : takeFetch(),
+    withKept: (open) => open(connection),
+    // The session fetch does it.
+    withRecovery: (_, attempt) => attempt(),
     renew: connectionFetch.renew,
     openings,
     async settle() {
@@ -234,7 +237,7 @@ export function createHttpConnection({
     },
     client() {
       if (opening === undefined) {
-        const connecting: Promise<MCPClient> = trace({ operation: "connect" }, open).catch(
+        const connecting: Promise<MCPClient> = trace({ operation: "connect" }, connect).catch(
           (error: unknown) => {
             openings.delete(connecting);
             if (opening === connecting) opening = undefined;

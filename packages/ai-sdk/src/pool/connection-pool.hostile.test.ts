@@ -59,7 +59,7 @@ async function startNotebook(
 
 function poolAction(event: ConnectionEvent): string[] {
   if (event.type !== "pool") return [];
-  return [event.action === "evicted" ? `evicted: ${event.reason}` : event.action];
+  return [event.action === "closed" ? `closed: ${event.reason}` : event.action];
 }
 
 const opened: (() => Promise<void>)[] = [];
@@ -76,15 +76,7 @@ describe("a client that is kept", () => {
     await run();
     server.forgetSessions();
     await run();
-    expect(takePool()).toEqual([
-      "miss",
-      "opened",
-      "hit",
-      "evicted: unhealthy",
-      "closed",
-      "miss",
-      "opened",
-    ]);
+    expect(takePool()).toEqual(["miss", "opened", "hit", "closed: unhealthy", "miss", "opened"]);
   });
 
   test("is not kept after a call that failed, where nothing recovers", async () => {
@@ -144,7 +136,7 @@ describe("a client that is kept", () => {
       time += 10;
       server.forgetSessions();
     }
-    expect(takePool().slice(2)).toEqual(["evicted: unhealthy", "closed", "miss", "opened"]);
+    expect(takePool().slice(2)).toEqual(["closed: unhealthy", "miss", "opened"]);
   });
 
   test("is not kept where the connection is declared anew", async () => {
@@ -219,7 +211,7 @@ describe("a client that is kept", () => {
       await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
     });
     await left;
-    expect(takePool()).toContain("evicted: busy");
+    expect(takePool()).toContain("closed: busy");
   });
 
   test("is not kept when it answers elicitations for a run", async () => {
@@ -228,7 +220,7 @@ describe("a client that is kept", () => {
       const client = await registry.client("notes");
       client.onElicitationRequest(ElicitationRequestSchema, async () => ({ action: "decline" }));
     });
-    expect(takePool()).toContain("evicted: busy");
+    expect(takePool()).toContain("closed: busy");
   });
 
   test("is given up, and no other opened, when the run is over during the check", async () => {
@@ -255,7 +247,7 @@ describe("a client that is kept", () => {
     await left;
     await wait(1_500);
     const actions = takePool();
-    expect(actions).toEqual(["evicted: busy", "closed"]);
+    expect(actions).toEqual(["closed: busy"]);
     server.intercept(() => "next");
     const third = create(state);
     await third.client("notes");
@@ -281,7 +273,7 @@ describe("a client that is kept", () => {
     await wait(150);
     held.heal();
     await provider.shutdown();
-    expect(takePool().filter((action) => action === "closed")).toHaveLength(2);
+    expect(takePool().filter((action) => action === "closed: shutdown")).toHaveLength(2);
   });
 
   test("is given back when its named session is loaded too late", async () => {
@@ -297,7 +289,7 @@ describe("a client that is kept", () => {
     expect(await late).toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
     takePool();
     await provider.shutdown();
-    expect(takePool().filter((action) => action === "closed")).toHaveLength(2);
+    expect(takePool().filter((action) => action === "closed: shutdown")).toHaveLength(2);
   });
 
   test("is closed by shutdown though a run hangs in its store", async () => {
@@ -309,7 +301,7 @@ describe("a client that is kept", () => {
     await callTool(lease.tools, "notes__add_note", { text: "a" });
     takePool();
     await provider.shutdown({ timeoutMs: 200 });
-    expect(takePool()).toContain("evicted: shutdown");
+    expect(takePool()).toContain("closed: shutdown");
     release.resolve();
     await lease.dispose();
   });

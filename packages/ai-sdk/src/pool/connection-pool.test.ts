@@ -47,7 +47,7 @@ async function startPooled(
 
 function poolAction(event: ConnectionEvent): string[] {
   if (event.type !== "pool") return [];
-  return [event.action === "evicted" ? `evicted: ${event.reason}` : event.action];
+  return [event.action === "closed" ? `closed: ${event.reason}` : event.action];
 }
 
 const opened: (() => Promise<void>)[] = [];
@@ -136,7 +136,7 @@ describe("a pool", () => {
     expect(text).toBe("theirs");
     const { content } = await run("chat");
     expect(content[0].text).toBe("theirs");
-    expect(takePool()).toContain("evicted: stale");
+    expect(takePool()).toContain("closed: stale");
     expect(server.sessionIds).toHaveLength(2);
   });
 
@@ -174,7 +174,7 @@ describe("a pool", () => {
     await run("b");
     await run("a");
     await run("c");
-    await vi.waitFor(() => expect(takePool()).toContain("closed"));
+    await vi.waitFor(() => expect(takePool()).toContain("closed: max"));
     await run("a");
     expect(takePool()).toEqual(["hit"]);
     await run("b");
@@ -189,9 +189,8 @@ describe("a pool", () => {
     const actions: string[] = [];
     await vi.waitFor(() => {
       actions.push(...takePool());
-      expect(actions.filter((action) => action === "closed")).toHaveLength(35);
+      expect(actions.filter((action) => action === "closed: max")).toHaveLength(35);
     });
-    expect(actions.filter((action) => action === "evicted: max")).toHaveLength(35);
     expect(actions.filter((action) => action === "opened")).toHaveLength(40);
   });
 
@@ -199,7 +198,7 @@ describe("a pool", () => {
     const { server, run, takePool } = await startPooled();
     await Promise.all([run("chat"), run("chat")]);
     expect(handshakes(server)).toBe(2);
-    await vi.waitFor(() => expect(takePool()).toContain("closed"));
+    await vi.waitFor(() => expect(takePool()).toContain("closed: max"));
     await run("chat");
     expect(handshakes(server)).toBe(2);
   });
@@ -210,7 +209,7 @@ describe("a pool", () => {
     const actions: string[] = [];
     await vi.waitFor(() => {
       actions.push(...takePool());
-      expect(actions).toEqual(["miss", "opened", "evicted: idle", "closed"]);
+      expect(actions).toEqual(["miss", "opened", "closed: idle"]);
     });
     await run("chat");
     expect(takePool()).toEqual(["miss", "opened"]);
@@ -255,10 +254,7 @@ describe("a pool", () => {
     });
     await run("chat");
     expect(refused).toBe(1);
-    expect(takePool()).toEqual([
-      ...["miss", "opened"],
-      ...["evicted: unhealthy", "closed", "miss", "opened"],
-    ]);
+    expect(takePool()).toEqual([...["miss", "opened"], ...["closed: unhealthy", "miss", "opened"]]);
     expect(server.sessionIds).toHaveLength(1);
   });
 
@@ -270,7 +266,7 @@ describe("a pool", () => {
       await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
     });
     await left;
-    expect(takePool()).toEqual(["miss", "opened", "evicted: busy", "closed"]);
+    expect(takePool()).toEqual(["miss", "opened", "closed: busy"]);
     await run("chat");
     expect(takePool()).toEqual(["miss", "opened"]);
   });
@@ -281,7 +277,7 @@ describe("a pool", () => {
       registry.fetch("notes");
       await registry.client("notes");
     });
-    expect(takePool()).toContain("evicted: busy");
+    expect(takePool()).toContain("closed: busy");
   });
 
   test("is of no use to what an earlier run has left", async () => {
@@ -329,7 +325,7 @@ describe("a pool", () => {
     await run("chat");
     takePool();
     await provider.shutdown();
-    expect(takePool()).toEqual(["evicted: shutdown", "closed"]);
+    expect(takePool()).toEqual(["closed: shutdown"]);
     await expect(run("chat")).rejects.toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
   });
 

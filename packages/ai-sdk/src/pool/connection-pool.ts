@@ -1,12 +1,12 @@
-import { detach } from "@durable-mcp/core/internal";
-import { type OnSession, type SessionSlot, type SessionSnapshot } from "@durable-mcp/core";
+import type { OnSession, SessionSlot, SessionSnapshot } from "@durable-mcp/core";
+import { checkWhole, detach, maxTimerMs, sameJson } from "@durable-mcp/core/internal";
 import { closeConnection } from "../connection/close-connection.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import { sameDefinition } from "./same-definition.ts";
+import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
-import { checkWhole, maxTimerMs, sameJson } from "@durable-mcp/core/internal";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { SlotName } from "../slots/slot-name.ts";
+import { sameDefinition } from "./same-definition.ts";
 
 export interface ConnectionPoolOptions {
   /** How long a live client is kept after its last run, in milliseconds. @default 60000 */
@@ -19,27 +19,24 @@ export interface ConnectionPoolOptions {
 
 /** A connection with a live client that outlives a run. One run at a time has it. */
 export interface PooledConnection {
+  readonly slot: SlotName;
   readonly connection: LiveConnection;
   readonly definition: McpConnection;
-  /** That of a stateful connection. */
-  readonly slot: SessionSlot | undefined;
+  /** The session's slot, if the connection is stateful. */
+  readonly session: SessionSlot | undefined;
   /** Where the run that has it saves a new session. */
   onSession: OnSession | undefined;
-  /** What its slot held when it was given back: what the run has stored. */
+  /** What the session's slot held when it was given back: what the run has stored. */
   kept: SessionSnapshot | undefined;
   /** When it was given back, in milliseconds since 1970-01-01 UTC. */
   idleSince: number;
-  /** Marks its end, then aborts what is still under way. */
-  readonly end: StepTime["end"];
+  /** Whether its server refused something, so that the next run is to connect anew. */
+  isSuspect: boolean;
+  /** How long the pool keeps it. */
+  readonly time: StepTime;
 }
 
-type Action =
-  Extract<ConnectionEvent, { type: "pool" }> extends infer EVENT
-    ? EVENT extends unknown
-      ? Omit<EVENT, "connection" | "name" | "type">
-      : never
-    : never;
-type EvictionReason = Extract<Action, { action: "evicted" }>["reason"];
+type ClosedReason = Extract<ConnectionEvent, { type: "pool"; action: "closed" }>["reason"];
 
 /** Keeps live clients between the runs of one agent session and principal. */
 export interface ConnectionPool {
@@ -59,7 +56,7 @@ export interface ConnectionPool {
   /** Closes what is kept under a key. */
   drop(key: string): void;
   /** Closes one that a run has. */
-  evict(pooled: PooledConnection, reason: EvictionReason): Promise<void>;
+  evict(pooled: PooledConnection, reason: ClosedReason): Promise<void>;
   /** Closes all that is kept, and from now on whatever is given. */
   close(): Promise<void>;
 }
@@ -94,21 +91,17 @@ export function createConnectionPool({
     return entry.pooled;
   };
 
-  const evict = async (pooled: PooledConnection, reason: EvictionReason): Promise<void> => {
-    const { connection } = pooled;
-    emit({ type: "pool", connection: connection.name, action: "evicted", reason });
-    pooled.end("closing");
+  const evict = async (pooled: PooledConnection, reason: ClosedReason): Promise<void> => {
     const closing = (async () => {
-      await closeConnection(connection, emit);
-      pooled.end("closed");
-      emit({ type: "pool", connection: connection.name, action: "closed" });
+      await closePooled(pooled, emit);
+      emit({ type: "pool", ...pooled.slot, action: "closed", reason });
     })();
     closings.add(closing);
     await closing;
     closings.delete(closing);
   };
 
-  const evictKept = (key: string, reason: EvictionReason) => {
+  const evictKept = (key: string, reason: ClosedReason) => {
     const pooled = remove(key);
     if (pooled === undefined) return;
     const closing = evict(pooled, reason).finally(() => {
@@ -126,7 +119,7 @@ export function createConnectionPool({
       const pooled = remove(key);
       if (pooled === undefined) return undefined;
       const isSame =
-        sameSession(pooled.slot?.snapshot, snapshot) &&
+        sameSession(pooled.session?.snapshot, snapshot) &&
         // What changed here since then is news; what is stored and was not given back is, too.
         sameDetails(pooled.kept, snapshot) &&
         sameDefinition(pooled.definition.options, definition.options);
@@ -144,7 +137,7 @@ export function createConnectionPool({
       pooled.onSession = undefined;
       if (!isUnused) {
         pooled.idleSince = now();
-        pooled.kept = pooled.slot?.snapshot;
+        pooled.kept = pooled.session?.snapshot;
       }
       const timer = setTimeout(() => evictKept(key, "idle"), keepAliveMs);
       // In Node a client that is kept is not to keep the process; elsewhere it is a number.
@@ -159,6 +152,16 @@ export function createConnectionPool({
       await Promise.all(closings);
     },
   };
+}
+
+/** Closes a connection that the pool does not keep. Never rejects. */
+export async function closePooled(
+  { slot, connection, time }: PooledConnection,
+  emit: (event: ConnectionEvent) => void,
+): Promise<void> {
+  time.end("closing");
+  await closeConnection(connection, (event) => emit({ ...event, ...slot }));
+  time.end("closed");
 }
 
 /** Whether a live client on the one is a live client on the other. */

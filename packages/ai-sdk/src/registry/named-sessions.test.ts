@@ -527,6 +527,10 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     clearLogs();
     await run((own) => own.tools({ connections: ["notes"] }));
     expect(server.log).toContain("POST tools/list");
+    await vi.waitFor(() => {
+      const slot = { connection: "notes", name: "research" };
+      expect(events).toContainEqual({ type: "pool", ...slot, action: "closed", reason: "stale" });
+    });
     await run(async (own) => expect(await listNotes(own)).toBe("a"));
     await step(({ named }) => named.restart("research"));
     await run(async (own) => expect(await listNotes(own)).toBe(""));

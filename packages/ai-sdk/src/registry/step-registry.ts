@@ -14,6 +14,7 @@ import { createNamedSessions } from "./named-sessions.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { openConnection } from "../connection/open-connection.ts";
 import type { StepSlot } from "../slots/step-slot.ts";
+import { forwardConnection } from "../connection/forward-connection.ts";
 import { type LiveConnection } from "../connection/live-connection.ts";
 import { createHttpConnection } from "../http/http-connection.ts";
 import type { ConnectionMode, NestOptions, RunScope } from "./run-scope.ts";
@@ -115,8 +116,7 @@ export function createStepRegistry(
     principalParts(use.principal);
     const slot = createSessionSlot();
     const isolated = connect(use, { slot });
-    return {
-      ...isolated,
+    return forwardConnection(() => isolated, {
       async endLooseSessions() {
         await isolated.endLooseSessions();
         const { snapshot } = slot;
@@ -133,7 +133,7 @@ export function createStepRegistry(
         const { ended: _, ...why } = outcome;
         emit({ type: "close-failed", connection, ...why });
       },
-    };
+    });
   };
 
   /** Those of named sessions: one each for all runs of the step, and closed with it. */

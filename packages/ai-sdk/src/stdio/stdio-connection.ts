@@ -123,7 +123,7 @@ export function createStdioConnection({
     }
   };
 
-  const open = async (): Promise<{ server: StdioServer; client: MCPClient }> => {
+  const startNext = async (): Promise<{ server: StdioServer; client: MCPClient }> => {
     const reason = isLost ? "recovered" : "started";
     // What is left of the one before may hold a port, or the lock of a browser's profile.
     await Promise.all([...servers].map((server) => server.close()));
@@ -178,7 +178,7 @@ export function createStdioConnection({
       );
     }
     try {
-      const opened = await open();
+      const opened = await startNext();
       void watch(opened.server, opening!);
       note({ protocolVersion: opened.client.initializeResult.protocolVersion });
       return opened.client;
@@ -205,6 +205,8 @@ export function createStdioConnection({
     openings,
     restoreError,
     trace,
+    withKept: (open) => open(connection),
+    renew: () => undefined,
     createFetch(): never {
       throw new McpSessionError(
         "CONNECTION_INVALID",

@@ -34,7 +34,7 @@ export async function callTool(
   };
   const withRecovery: Execute = async (args, options) => {
     const once = async () => await attempt(args, options);
-    return await (connection.withRecovery?.({ name: tool }, once) ?? once());
+    return await connection.withRecovery({ name: tool }, once);
   };
   const { timeouts } = connection.definition.options;
   const call = withCallOptions(withRecovery, {

@@ -10,8 +10,6 @@ import { toolName } from "./tool-name.ts";
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
   const { name, definition, abortSignal, restoreError, lossNotices } = connection;
-  const withRecovery: NonNullable<LiveConnection["withRecovery"]> = (tool, attempt) =>
-    connection.withRecovery?.(tool, attempt) ?? attempt();
   const list = async () => {
     const current = await connection.client();
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
@@ -20,7 +18,7 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     return { client: current, listed: tools };
   };
   const { client, listed } = await connection.trace({ operation: "list" }, () =>
-    withRecovery(undefined, list),
+    connection.withRecovery(undefined, list),
   );
   const { options } = definition;
   const offered = listed.filter((tool) => isOffered(tool.name, options.tools));
@@ -34,12 +32,15 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
   const entries = Object.entries(bound.tools).map(async ([serverName, tool]) => {
     const definitionOfTool = offered.find((candidate) => candidate.name === serverName);
     const call: Execute = async (input, callOptions) => {
-      const result = await withRecovery(definitionOfTool ?? { name: serverName }, async () => {
-        const current = await abortable(connection.client(), callOptions?.abortSignal);
-        if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
-        const { execute } = bound.tools[serverName] as { execute: Execute };
-        return await execute(input, callOptions);
-      });
+      const result = await connection.withRecovery(
+        definitionOfTool ?? { name: serverName },
+        async () => {
+          const current = await abortable(connection.client(), callOptions?.abortSignal);
+          if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
+          const { execute } = bound.tools[serverName] as { execute: Execute };
+          return await execute(input, callOptions);
+        },
+      );
       return lossNotices?.mark(result, callOptions?.toolCallId ?? "") ?? result;
     };
     const bounded = withCallOptions(call, {

@@ -1,0 +1,254 @@
+import { McpSessionError } from "@durable-mcp/core";
+import { once } from "../base/once.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+import { registryDisposed } from "../errors/connection-error.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import { closePooled, type ConnectionPool, type PooledConnection } from "./connection-pool.ts";
+
+/** What a run has of the pool for one connection. */
+type Phase =
+  /** Found in the pool, and not used by the run: goes back as it was. */
+  | "untouched"
+  /** Found, and its server has not answered the run yet: if it fails, another takes its place. */
+  | "unproven"
+  /** Found, and its server has answered the run. */
+  | "proven"
+  /** Made for the run, and not connected yet. Nothing was found, or what was found had failed. */
+  | "made"
+  /** Made for the run, and connected. */
+  | "opened"
+  /** Given back, or closed. */
+  | "over";
+
+interface UseContext {
+  readonly pool: ConnectionPool;
+  /** What the pool keeps it under. */
+  readonly key: string;
+  readonly found: PooledConnection | undefined;
+  readonly make: () => PooledConnection;
+  readonly runSignal: AbortSignal;
+  readonly emit: (event: ConnectionEvent) => void;
+  readonly now: () => number;
+}
+
+/** One run's use of one connection of the pool, from taking it until giving it back. */
+export interface PooledUse extends UseContext {
+  phase: Phase;
+  entry: PooledConnection;
+  /** Whether somebody has its fetch or its client who does not say when it is done. */
+  isHandedOut: boolean;
+  /** How many calls are under way, and how many of them may connect. */
+  calls: number;
+  connecting: number;
+  /** Settles when it is known whether what was found is still of use. */
+  readonly ready: () => Promise<void>;
+  /** While, and after, another takes the place of what was found. */
+  replacing: Promise<void> | undefined;
+  readonly abandon: () => void;
+}
+
+export function beginUse(context: UseContext): PooledUse {
+  const { found, make, runSignal } = context;
+  const use: PooledUse = {
+    ...context,
+    phase: found ? "untouched" : "made",
+    entry: found ?? make(),
+    isHandedOut: false,
+    calls: 0,
+    connecting: 0,
+    ready: once(async () => await getReady(use)),
+    replacing: undefined,
+    // A later run has no use for a handshake that was given up.
+    abandon: () => use.connecting > 0 && use.entry.time.end("closed"),
+  };
+  runSignal.addEventListener("abort", use.abandon, { once: true });
+  found?.connection.renew();
+  return use;
+}
+
+export function throwIfOver({ phase, entry }: PooledUse): void {
+  if (phase === "over") throw registryDisposed(entry.slot.connection);
+}
+
+function touch(use: PooledUse): void {
+  throwIfOver(use);
+  if (use.phase === "untouched") use.phase = "unproven";
+}
+
+/** Notes that what is handed out is used, nobody knows for how long. */
+export function handOut(use: PooledUse): void {
+  touch(use);
+  use.isHandedOut = true;
+}
+
+async function getReady(use: PooledUse): Promise<void> {
+  const { pool, key, found, entry, runSignal } = use;
+  runSignal.throwIfAborted();
+  touch(use);
+  if (use.replacing) return await use.replacing;
+  if (entry !== found) {
+    await pool.settle(key);
+    return tell(use, "miss");
+  }
+  if (await isAnswering(use, found)) return tell(use, "hit");
+  await replaceFound(use);
+}
+
+/** Asks the server of what was found, if it was not used for long. */
+async function isAnswering(use: PooledUse, found: PooledConnection): Promise<boolean> {
+  const { pool, runSignal, now } = use;
+  if (now() - found.idleSince < pool.checkAfterMs) return true;
+  try {
+    const timeout = AbortSignal.timeout(found.connection.connectMs);
+    await found.connection.probe(AbortSignal.any([runSignal, timeout]));
+    return true;
+  } catch {
+    throwIfOver(use);
+    runSignal.throwIfAborted();
+    return false;
+  }
+}
+
+function replaceFound(use: PooledUse): Promise<void> {
+  const replace = async () => {
+    const dead = use.entry;
+    use.entry = use.make();
+    use.phase = "made";
+    // It may hold a port, or a lock, that the other one needs.
+    await use.pool.evict(dead, "unhealthy");
+    tell(use, "miss");
+  };
+  return (use.replacing ??= replace());
+}
+
+/** Whether another may take the place of what was used, because it has never answered this run. */
+function isReplaceable(use: PooledUse, used: PooledConnection, error: unknown): boolean {
+  const { found, phase, runSignal } = use;
+  if (used !== found || phase === "proven" || phase === "over" || runSignal.aborted) return false;
+  return !isLost(error) && !isAnswer(error);
+}
+
+/** Notes a failure after which the client is not to be kept, unless something below sees past it. */
+function suspect(used: PooledConnection, error: unknown): void {
+  const { connection, session } = used;
+  const recovers = connection.session === "process" || session?.snapshot?.kind === "session";
+  if (!recovers && !isAnswer(error)) used.isSuspect = true;
+}
+
+/** Runs what has to be over before the client can be kept. */
+async function during<T>(
+  use: PooledUse,
+  what: "call" | "connect",
+  work: () => Promise<T>,
+): Promise<T> {
+  const connects = what === "connect" ? 1 : 0;
+  use.calls += 1;
+  use.connecting += connects;
+  try {
+    return await work();
+  } finally {
+    use.calls -= 1;
+    use.connecting -= connects;
+  }
+}
+
+/** Opens a client with what the pool keeps. */
+export async function openKept<T>(
+  use: PooledUse,
+  open: (kept: LiveConnection) => Promise<T>,
+): Promise<T> {
+  throwIfOver(use);
+  return await during(use, "connect", async () => {
+    await use.ready();
+    throwIfOver(use);
+    const client = await open(use.entry.connection);
+    throwIfOver(use);
+    if (use.phase === "made") {
+      tell(use, "opened");
+      use.phase = "opened";
+    }
+    return client;
+  });
+}
+
+/** Runs a request of the client. */
+export async function watchRequest<T>(use: PooledUse, request: () => T | Promise<T>): Promise<T> {
+  return await during(use, "call", async () => {
+    const used = use.entry;
+    try {
+      return await request();
+    } catch (error) {
+      suspect(used, error);
+      throw error;
+    }
+  });
+}
+
+export async function probeInUse(use: PooledUse, signal: AbortSignal): Promise<void> {
+  touch(use);
+  const used = use.entry;
+  await during(use, "connect", async () => {
+    try {
+      await used.connection.probe(signal);
+    } catch (error) {
+      if (isReplaceable(use, used, error)) await replaceFound(use);
+      throw error;
+    }
+  });
+}
+
+/** Runs a listing or a call. A listing that fails on what was found goes to another client. */
+export async function recoverInUse<T>(
+  use: PooledUse,
+  tool: Parameters<LiveConnection["withRecovery"]>[0],
+  attempt: () => Promise<T>,
+): Promise<T> {
+  return await during(use, "call", async () => {
+    await use.ready();
+    const used = use.entry;
+    try {
+      const result = await used.connection.withRecovery(tool, attempt);
+      if (use.phase === "unproven") use.phase = "proven";
+      return result;
+    } catch (error) {
+      suspect(used, error);
+      if (tool !== undefined || !isReplaceable(use, used, error)) throw error;
+      await replaceFound(use);
+      throwIfOver(use);
+      return await attempt();
+    }
+  });
+}
+
+/** Gives it back to the pool, or closes what no later run could use. */
+export async function endUse(use: PooledUse): Promise<void> {
+  const { pool, key, phase, entry, isHandedOut, calls, runSignal, abandon, emit } = use;
+  use.phase = "over";
+  runSignal.removeEventListener("abort", abandon);
+  if (phase === "untouched") return pool.give(key, entry, { isUnused: true });
+  if (entry.connection.openings.size === 0 && !isHandedOut) {
+    // It has no client, but may have begun a session or a process.
+    return await closePooled(entry, emit);
+  }
+  if (calls > 0 || isHandedOut || !entry.time.isActive()) return await pool.evict(entry, "busy");
+  if (entry.isSuspect) return await pool.evict(entry, "unhealthy");
+  pool.give(key, entry);
+}
+
+function tell({ emit, entry }: PooledUse, action: "hit" | "miss" | "opened"): void {
+  emit({ type: "pool", ...entry.slot, action });
+}
+
+/** Whether the application asked to be told of losses: nothing takes the place of what was lost. */
+function isLost(error: unknown): boolean {
+  return McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
+}
+
+/** JSON-RPC codes of clients: the connection closed, the request took too long. */
+const ownCodes: ReadonlySet<unknown> = new Set([-32000, -32001]);
+
+/** Whether it is the server that says no, and so is there. */
+function isAnswer(error: unknown): boolean {
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
+  return statusCode === undefined && typeof code === "number" && code < 0 && !ownCodes.has(code);
+}
