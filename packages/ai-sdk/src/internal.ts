@@ -6,7 +6,8 @@
 
 export { connectionUnavailable } from "./errors/connection-error.ts";
 export { type Execute, isToolError, withCallOptions } from "./tools/connection-tools.ts";
-export type { McpClientConnection } from "./connection/define-connection.ts";
+export { endpointOf, type McpClientConnection } from "./connection/define-connection.ts";
+export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { toolName } from "./tools/tool-name.ts";

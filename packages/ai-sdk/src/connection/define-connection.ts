@@ -31,6 +31,11 @@ export function defineMcpClientConnection<
   return Object.freeze({ type: "mcp-client", options: Object.freeze({ ...options }) });
 }
 
+/** The URL of the server, as snapshots have it. */
+export function endpointOf({ options }: McpClientConnection): string {
+  return new URL(options.url).href;
+}
+
 export function isStateful({ options }: McpClientConnection): boolean {
   const { session } = options;
   return session === "stateful" || (typeof session === "object" && session.mode === "stateful");

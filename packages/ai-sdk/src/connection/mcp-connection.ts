@@ -1,3 +1,5 @@
+import { invalid } from "@durable-mcp/core/internal";
+import type { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionToolSchemas } from "./connection-options.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { McpStdioConnection } from "./stdio-connection-options.ts";
@@ -6,6 +8,24 @@ import type { McpStdioConnection } from "./stdio-connection-options.ts";
 export type McpConnection<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
 > = McpClientConnection<SCHEMAS> | McpStdioConnection<SCHEMAS>;
+
+/** What is declared under a name that comes from outside. */
+export function findDeclared<CONNECTION extends McpConnection>(
+  declared: Readonly<Record<string, CONNECTION>>,
+  name: string,
+): CONNECTION | undefined {
+  return Object.hasOwn(declared, name) ? declared[name] : undefined;
+}
+
+/** `CONNECTION_INVALID` for a name that is not declared. @param field where the name was given */
+export function notDeclared(
+  name: string,
+  declared: readonly string[],
+  field: string,
+): McpSessionError {
+  const own = JSON.stringify(name);
+  return invalid(field, `There is no connection ${own}. Declared: ${declared.join(", ")}.`);
+}
 
 /** The connections with a server behind a URL, the only ones whose sessions can be kept. */
 export function clientConnections(

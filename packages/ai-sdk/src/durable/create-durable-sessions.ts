@@ -1,6 +1,11 @@
 import { checkMs, guarded, invalidOption } from "@durable-mcp/core/internal";
-import { McpSessionError, type Principal, type StoredRecord } from "@durable-mcp/core";
-import { clientConnections, type McpConnection } from "../connection/mcp-connection.ts";
+import type { Principal, StoredRecord } from "@durable-mcp/core";
+import {
+  clientConnections,
+  findDeclared,
+  type McpConnection,
+  notDeclared,
+} from "../connection/mcp-connection.ts";
 import { describeRecord } from "./describe-record.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import type {
@@ -76,7 +81,8 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
       return connection === undefined || found.connection === connection;
     });
     if (connection !== undefined && selected.length === 0) {
-      checkDeclared(declaredFor(principal), connection);
+      const names = Object.keys(declaredFor(principal));
+      if (!names.includes(connection)) throw notDeclared(connection, names, "connection");
     }
     return selected;
   };
@@ -89,7 +95,7 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
     const declared = clientConnections(declaredFor(principal));
     const ended = await inParallel(records, atOnce, async (stored) => {
       const { connection } = parseRecordKey(stored.key)!;
-      const definition = Object.hasOwn(declared, connection) ? declared[connection] : undefined;
+      const definition = findDeclared(declared, connection);
       return await endRecord({ store, stored, definition, principal, mode, now });
     });
     return ended.filter((result) => result !== undefined);
@@ -171,7 +177,7 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
       const declared = clientConnections(declaredFor(principal));
       return await inParallel(records, atOnce, async ({ key, value }) => {
         const { connection, name } = parseRecordKey(key)!;
-        const definition = Object.hasOwn(declared, connection) ? declared[connection] : undefined;
+        const definition = findDeclared(declared, connection);
         const snapshot = parseRecord(value)?.snapshot;
         const session = { definition, connection, principal, snapshot };
         const status = await pingSession({ ...session, timeoutMs, now });
@@ -247,15 +253,6 @@ function checkOptions({
     throw invalidOption("agent", "cannot be combined with share: shared sessions are of no agent");
   }
   checkMs(touchIntervalMs, "touchIntervalMs");
-}
-
-function checkDeclared(declared: object, connection: string): void {
-  if (Object.hasOwn(declared, connection)) return;
-  throw new McpSessionError(
-    "CONNECTION_INVALID",
-    `There is no connection ${JSON.stringify(connection)}. Declared: ${Object.keys(declared).join(", ")}.`,
-    { data: { field: "connection" } },
-  );
 }
 
 function warnOfStoreFailures(event: DurableSessionEvent): void {

@@ -8,6 +8,7 @@ import {
   defineMcpClientConnection,
   type McpClientConnection,
 } from "../connection/define-connection.ts";
+import { findDeclared } from "../connection/mcp-connection.ts";
 import { describeRecord } from "./describe-record.ts";
 import { endRecord } from "./end-record.ts";
 import { inParallel } from "../base/in-parallel.ts";
@@ -169,7 +170,7 @@ export function createSessionsAdmin({
         }
         if (!(await isOfPrincipal(store, stored, name, authorized.principal))) return [];
         const declared = declaredFor(authorized.principal);
-        const definition = Object.hasOwn(declared, connection) ? declared[connection] : undefined;
+        const definition = findDeclared(declared, connection);
         const ended = await endRecord({
           store,
           stored,

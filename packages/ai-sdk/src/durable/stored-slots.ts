@@ -1,6 +1,10 @@
 import { detach } from "@durable-mcp/core/internal";
 import type { Principal, SessionStore } from "@durable-mcp/core";
-import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
+import {
+  endpointOf,
+  isStateful,
+  type McpClientConnection,
+} from "../connection/define-connection.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { createNamedInStore, type OpenedSlots } from "./named-in-store.ts";
@@ -63,7 +67,7 @@ export async function loadStepSlots({
       store,
       key: keyOf(slot, user),
       owner: recordOwner(user),
-      url: new URL(definition.options.url).href,
+      url: endpointOf(definition),
       touchIntervalMs,
       idleTimeoutMs,
       createSlot: pool && ((snapshot) => pool.createSlot(slot, user, definition, snapshot)),

@@ -7,7 +7,11 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
-import { type McpClientConnection, sessionOptions } from "../connection/define-connection.ts";
+import {
+  endpointOf,
+  type McpClientConnection,
+  sessionOptions,
+} from "../connection/define-connection.ts";
 import { fetchOnce } from "./end-mcp-session.ts";
 import type { SessionStatus } from "../slots/stored-session.ts";
 
@@ -28,18 +32,18 @@ export async function pingSession({
   timeoutMs: number;
   now: () => number;
 }): Promise<SessionStatus> {
-  const url = definition && new URL(definition.options.url);
-  if (snapshot?.kind !== "session" || url?.href !== snapshot.url) {
+  if (!definition || snapshot?.kind !== "session" || snapshot.url !== endpointOf(definition)) {
     return { connection, alive: false, reason: "no-session" };
   }
+  const url = new URL(snapshot.url);
   const signal = AbortSignal.timeout(timeoutMs);
   const slot = createSessionSlot(snapshot);
   const fetch = createSessionFetch({
     url,
     slot,
-    fetch: fetchOnce(definition!, { principal, connection, abortSignal: signal }, now),
-    redirect: definition!.options.redirect,
-    classifyLoss: sessionOptions(definition!).classifyLoss,
+    fetch: fetchOnce(definition, { principal, connection, abortSignal: signal }, now),
+    redirect: definition.options.redirect,
+    classifyLoss: sessionOptions(definition).classifyLoss,
     recover: false,
   });
   const attempt = async (): Promise<SessionStatus> => {

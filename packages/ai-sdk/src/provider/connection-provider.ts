@@ -8,7 +8,7 @@ import { type ConnectionPoolOptions, createConnectionPool } from "../pool/connec
 import { createSessionPool } from "../pool/session-pool.ts";
 import { type AutoSessionOptions, startAutoSession } from "../registry/auto-session.ts";
 import { checkConnections } from "./check-connections.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import { type McpConnection, notDeclared } from "../connection/mcp-connection.ts";
 import { tellTelemetry } from "../events/operation-tracer.ts";
 import { type ProviderInternals, registerInternals } from "./provider-internals.ts";
 import { noNamedSlots } from "../slots/no-named-slots.ts";
@@ -234,11 +234,8 @@ export function createConnectionProvider<CONNECTIONS extends Connections>({
       const declared = Object.entries(declaredFor(principal));
       const named = declared.filter(([name]) => connection === undefined || name === connection);
       if (connection !== undefined && named.length === 0) {
-        throw new McpSessionError(
-          "CONNECTION_INVALID",
-          `There is no connection ${JSON.stringify(connection)}. Declared: ${declared.map(([name]) => name).join(", ")}.`,
-          { data: { field: "connection" } },
-        );
+        const names = declared.map(([name]) => name);
+        throw notDeclared(connection, names, "connection");
       }
       const definitions = named.flatMap(([name, definition]) =>
         definition.type === "mcp-client" ? [[name, definition] as const] : [],

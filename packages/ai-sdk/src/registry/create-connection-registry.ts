@@ -1,5 +1,5 @@
 import { abortable, within } from "@durable-mcp/core/internal";
-import { McpSessionError } from "@durable-mcp/core";
+import { notDeclared } from "../connection/mcp-connection.ts";
 import type { ToolSet } from "ai";
 import { callTool } from "../tools/call-tool.ts";
 import { type Closable, closeInTurn } from "./close-in-turn.ts";
@@ -107,11 +107,7 @@ export function createConnectionRegistry({
       use(connection);
       return connection;
     }
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      `There is no connection ${JSON.stringify(name)}. Declared: ${[...byName.keys()].join(", ")}.`,
-      { data: { field: "name" } },
-    );
+    throw notDeclared(name, [...byName.keys()], "name");
   };
 
   /** Runs `useOne` on connections all at once; of one that is down, says so and has no result. */

@@ -2,7 +2,11 @@ import { checkMs, invalid } from "@durable-mcp/core/internal";
 import { type Principal } from "@durable-mcp/core";
 import type { NamedSession, NamedSessionConnection, NamedSessions } from "./connection-registry.ts";
 import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
-import { clientConnections, type McpConnection } from "../connection/mcp-connection.ts";
+import {
+  clientConnections,
+  findDeclared,
+  type McpConnection,
+} from "../connection/mcp-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import type { KeptSession, NamedSlots } from "../slots/named-slots.ts";
 import { runNested, type RunScope } from "./run-scope.ts";
@@ -24,8 +28,7 @@ export function createNamedSessions({
   scope: () => RunScope;
 }): NamedSessions<any> {
   const clients = clientConnections(declared);
-  const definitionOf = (connection: string): McpClientConnection | undefined =>
-    Object.hasOwn(clients, connection) ? clients[connection] : undefined;
+  const definitionOf = (connection: string) => findDeclared(clients, connection);
   // Without a stateful connection a registry needs no principal, and has no named sessions.
   const list = async () => {
     if (principal === undefined) return [];
@@ -148,7 +151,7 @@ function chooseStateful(
 ): (readonly [connection: string, definition: McpClientConnection])[] {
   const names = chosen === undefined ? Object.keys(declared) : [...new Set(chosen)];
   const stateful = names.flatMap((connection) => {
-    const definition = Object.hasOwn(declared, connection) ? declared[connection]! : undefined;
+    const definition = findDeclared(declared, connection);
     if (definition?.type === "mcp-client" && isStateful(definition)) {
       return [[connection, definition] as const];
     }

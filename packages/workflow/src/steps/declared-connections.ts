@@ -1,8 +1,9 @@
+import { findDeclared, notDeclared } from "@durable-mcp/ai-sdk/internal";
+import { invalid } from "@durable-mcp/core/internal";
 import {
   defineMcpClientConnection,
   type McpClientConnection,
   type McpConnection,
-  McpSessionError,
   type Principal,
   type StatefulSessionOptions,
 } from "@durable-mcp/ai-sdk";
@@ -23,13 +24,15 @@ export function findConnection(
   principal: Principal,
 ): McpClientConnection {
   const connections = typeof declared === "function" ? declared(principal) : declared;
-  const definition = Object.hasOwn(connections, connection) ? connections[connection] : undefined;
+  const definition = findDeclared(connections, connection);
   if (definition?.type === "mcp-client") return definition;
-  const reason =
-    definition === undefined
-      ? `There is no connection ${JSON.stringify(connection)}. Declared: ${Object.keys(connections).join(", ")}.`
-      : `Connection ${connection} is a stdio server, which ends with its step. Put it behind HTTP.`;
-  throw new McpSessionError("CONNECTION_INVALID", reason, { data: { field: "connections" } });
+  if (definition === undefined) {
+    throw notDeclared(connection, Object.keys(connections), "connections");
+  }
+  throw invalid(
+    "connections",
+    `Connection ${connection} is a stdio server, which ends with its step. Put it behind HTTP.`,
+  );
 }
 
 /** How the connection keeps its session; `undefined` when it keeps none. */

@@ -1,3 +1,4 @@
+import { endpointOf } from "@durable-mcp/ai-sdk/internal";
 import {
   sealState,
   type SealingKeys,
@@ -158,8 +159,8 @@ function forCall(
 }
 
 /** Whether a step can go on from it without a handshake that makes a session of its own. */
-function isUsable(snapshot: SessionSnapshot, { options }: McpClientConnection): boolean {
-  return snapshot.kind !== "lost" && snapshot.url === new URL(options.url).href;
+function isUsable(snapshot: SessionSnapshot, definition: McpClientConnection): boolean {
+  return snapshot.kind !== "lost" && snapshot.url === endpointOf(definition);
 }
 
 /**
