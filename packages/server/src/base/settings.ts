@@ -12,7 +12,7 @@ export interface SessionTimeouts {
   readonly keepAliveMs?: number | undefined;
   /** How long clients should wait before they come back to a broken stream. @default 1000 */
   readonly retryMs?: number | undefined;
-  /** How long a client can come back for an answer, or for a message of the listening stream. @default 300000 (5 minutes) */
+  /** How long a client can come back for an answer or a message. @default 300000 (5 minutes) */
   readonly resumeMs?: number | undefined;
 }
 

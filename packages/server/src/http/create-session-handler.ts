@@ -10,7 +10,7 @@ import { createAdopt } from "./adopt-session.ts";
 import { createHostCheck } from "./allowed-hosts.ts";
 import { isStatelessRequest, parseClientBody } from "./client-message.ts";
 import { createHandlerLife, type DrainOptions } from "./handler-life.ts";
-import { errorAnswer, sessionNotFound, unavailable } from "./http-answer.ts";
+import { errorAnswer, sessionNotFound, tooMany, unavailable } from "./http-answer.ts";
 import { readBody } from "./read-body.ts";
 import { checkSdkVersion } from "./sdk-version.ts";
 import { type ServeContext, sessionOf } from "./serve-context.ts";
@@ -81,8 +81,7 @@ function createRouter(
       emit({ type: "refused", reason: refusal.reason });
       return errorAnswer(403, -32000, refusal.message);
     }
-    if (life.phase === "closed")
-      return unavailable("This server has shut down. Try another replica.");
+    if (life.phase === "closed") return unavailable("This server has shut down.");
     if (request.method === "POST") return await readAndServe(context, request);
     if (request.method !== "GET" && request.method !== "DELETE") {
       const headers = { Allow: "GET, POST, DELETE" };
@@ -94,8 +93,7 @@ function createRouter(
     const caller = await identify(context, request);
     if (caller instanceof Response) return caller;
     if (request.method === "DELETE") return await serveDelete(context, request, caller);
-    if (life.phase === "draining")
-      return unavailable("This server is shutting down. Try another replica.");
+    if (life.phase === "draining") return unavailable("This server is shutting down.");
     return await serveGet(request, caller);
   };
 }
@@ -106,7 +104,7 @@ async function readAndServe(context: ServeContext, request: Request): Promise<Re
   const text = await readBody(request, bodyBytes);
   if (text === undefined) {
     emit({ type: "refused", reason: "too-large" });
-    const message = `Payload Too Large: Request body must not exceed ${bodyBytes} bytes (limits.bodyBytes)`;
+    const message = `Payload Too Large: limits.bodyBytes allows ${bodyBytes} bytes`;
     return errorAnswer(413, -32000, message);
   }
   const body = parseClientBody(text);
@@ -151,15 +149,11 @@ function failureAnswer(error: unknown, emit: ServeContext["emit"]): Response {
   if (error instanceof CannotRestore) return sessionNotFound();
   if (error instanceof PoolFull) {
     emit({ type: "refused", reason: "too-many-sessions" });
-    return unavailable(
-      "Too many sessions are live in this process (limits.liveSessions). Try again later.",
-      5,
-    );
+    return unavailable("Too many live sessions (limits.liveSessions). Try again later.", 5);
   }
   if (error instanceof MailFull) {
     emit({ type: "refused", reason: "too-many-messages" });
-    const message = "Too many messages wait for another process of this server.";
-    return errorAnswer(429, -32000, message, { retryAfterSeconds: 1 });
+    return tooMany("Too many messages wait for another process of this server.");
   }
   if (McpSessionError.isInstance(error) && error.code === "STORE_FAILED") {
     const data = { code: error.code };

@@ -27,6 +27,10 @@ export function sessionNotFound(): Response {
   return errorAnswer(404, -32001, "Session not found");
 }
 
+export function tooMany(message: string, retryAfterSeconds = 1): Response {
+  return errorAnswer(429, -32000, message, { retryAfterSeconds });
+}
+
 /** The request may be tried again, here or on another replica. */
 export function unavailable(message: string, retryAfterSeconds = 1): Response {
   return errorAnswer(503, -32000, message, { retryAfterSeconds });

@@ -2,7 +2,7 @@ import { type SessionEventIds, sessionEventIds, standalone } from "../streams/ev
 import { eventStreamAnswer, type StreamPart } from "../streams/event-stream-answer.ts";
 import { isFinished, resumeRequest } from "../streams/resume-request.ts";
 import type { Caller, FoundSession } from "../live/session-directory.ts";
-import { errorAnswer } from "./http-answer.ts";
+import { errorAnswer, tooMany } from "./http-answer.ts";
 import { type ServeContext, sessionOf } from "./serve-context.ts";
 
 /** The first revision whose clients understand an event without data. */
@@ -15,8 +15,9 @@ interface StreamingSession extends FoundSession {
 interface SessionStream {
   readonly parts: (signal: AbortSignal) => AsyncIterable<StreamPart>;
   /** Each ends the stream from this side. */
-  readonly signals: readonly AbortSignal[];
-  readonly onEnd: () => void;
+  readonly signals?: readonly AbortSignal[];
+  /** Lets go of the session's server. */
+  readonly release?: () => void;
 }
 
 /**
@@ -51,22 +52,13 @@ export function createServeGet(context: ServeContext) {
     const leave = enter(session.stored.hash);
     if (!leave) {
       emit({ type: "refused", reason: "too-many-streams" });
-      return errorAnswer(
-        429,
-        -32000,
-        "Too many streams of this session are open (limits.streamsPerSession). Close one first.",
-        { retryAfterSeconds: 5 },
-      );
+      return tooMany("Too many streams are open (limits.streamsPerSession). Close one.", 5);
     }
     try {
-      const stream = broken
-        ? {
-            parts: (ended: AbortSignal) => resumeRequest(context, session, broken, ended),
-            signals: [],
-            onEnd: leave,
-          }
-        : await listen(context, session, caller, request.url, position?.place, leave);
-      return answer(context, session, stream);
+      const stream: SessionStream = broken
+        ? { parts: (ended) => resumeRequest(context, session, broken, ended) }
+        : await listen(context, session, caller, request.url, position?.place);
+      return answer(context, session, stream, leave);
     } catch (error) {
       leave();
       throw error;
@@ -95,7 +87,6 @@ async function listen(
   caller: Caller,
   url: string,
   after: number | undefined,
-  leave: () => void,
 ): Promise<SessionStream> {
   const { stored, eventIds } = session;
   // The messages come from the session's server, so one must live in some process.
@@ -108,17 +99,15 @@ async function listen(
   return {
     parts: (ended) => streams.listen({ stored, eventIds, after, isAlive }, ended),
     signals: [live.closed, live.listening],
-    onEnd: () => {
-      leave();
-      release();
-    },
+    release,
   };
 }
 
 function answer(
   { settings, life, emit }: ServeContext,
   { sessionId, stored }: StreamingSession,
-  { parts, signals, onEnd }: SessionStream,
+  { parts, signals = [], release }: SessionStream,
+  leave: () => void,
 ): Response {
   const canPrime = stored.record.protocolVersion >= firstWithEmptyEvents;
   return eventStreamAnswer({
@@ -126,7 +115,10 @@ function answer(
     timeouts: settings.timeouts,
     parts: (ended) => (canPrime ? parts(ended) : messagesOnly(parts(ended))),
     signal: AbortSignal.any([life.draining, ...signals]),
-    onEnd,
+    onEnd: () => {
+      leave();
+      release?.();
+    },
     onError: (error) => emit({ type: "failed", error }),
   });
 }

@@ -9,7 +9,7 @@ import type { LiveSession } from "../live/live-session.ts";
 import type { Caller, FoundSession } from "../live/session-directory.ts";
 import { requestKeyPart } from "../streams/request-record.ts";
 import type { ClientBody } from "./client-message.ts";
-import { errorAnswer, sessionNotFound, unavailable } from "./http-answer.ts";
+import { errorAnswer, sessionNotFound, tooMany, unavailable } from "./http-answer.ts";
 import { type ServeContext, sessionIdRequired } from "./serve-context.ts";
 
 export interface Post {
@@ -30,11 +30,8 @@ export async function servePost(context: ServeContext, post: Post): Promise<Resp
   const refusal = checkMediaTypes(request);
   if (refusal) return refusal;
   if (body.requests.some(({ id }) => String(id).length > maxRequestIdLength)) {
-    return errorAnswer(
-      400,
-      -32600,
-      `Invalid Request: a request id must not exceed ${maxRequestIdLength} characters`,
-    );
+    const message = `Invalid Request: an id must not exceed ${maxRequestIdLength} characters`;
+    return errorAnswer(400, -32600, message);
   }
   const sessionId = request.headers.get("mcp-session-id");
   const session = sessionId === null ? undefined : await context.directory.find(sessionId, caller);
@@ -51,11 +48,8 @@ export async function servePost(context: ServeContext, post: Post): Promise<Resp
 function checkMediaTypes(request: Request): Response | undefined {
   const accept = request.headers.get("accept") ?? "";
   if (!accept.includes("application/json") || !accept.includes("text/event-stream")) {
-    return errorAnswer(
-      406,
-      -32000,
-      "Not Acceptable: Client must accept both application/json and text/event-stream",
-    );
+    const both = "both application/json and text/event-stream";
+    return errorAnswer(406, -32000, `Not Acceptable: Client must accept ${both}`);
   }
   const [type = ""] = (request.headers.get("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() === "application/json") return undefined;
@@ -74,12 +68,8 @@ async function initialize(
     return errorAnswer(400, -32600, "Invalid Request: initialize is not as specified", { id });
   }
   if (JSON.stringify(first.params).length > maxInitializeLength) {
-    return errorAnswer(
-      413,
-      -32600,
-      `The parameters of initialize must not exceed ${maxInitializeLength} characters`,
-      { id },
-    );
+    const message = `The params of initialize must not exceed ${maxInitializeLength} characters`;
+    return errorAnswer(413, -32600, message, { id });
   }
   const { live, release, stored } = await context.directory.start(post.caller, first.params);
   try {
@@ -95,9 +85,7 @@ async function initialize(
 function refuseNewSession({ life, emit }: ServeContext): Response | undefined {
   if (life.phase === "serving") return undefined;
   emit({ type: "refused", reason: "draining" });
-  return unavailable(
-    "This server is shutting down and starts no new sessions. Try another replica.",
-  );
+  return unavailable("This server is shutting down. Start the session on another replica.");
 }
 
 async function serveInSession(
@@ -114,9 +102,7 @@ async function serveInSession(
     const { requests } = post.body;
     if (live.requestsInFlight + requests.length > settings.limits.requestsPerSession) {
       emit({ type: "refused", reason: "too-many-requests" });
-      const message =
-        "Too many requests of this session are in flight (limits.requestsPerSession). Wait for one to end.";
-      return errorAnswer(429, -32000, message, { retryAfterSeconds: 1 });
+      return tooMany("Too many requests in flight (limits.requestsPerSession). Wait for one.");
     }
     const response = await live.post(toClientPost(post, body, requests));
     // Its server was closed in this process, for a deploy say: not the end of the session.
@@ -125,20 +111,14 @@ async function serveInSession(
     }
     if (response) return response;
     emit({ type: "refused", reason: "duplicate-request" });
-    return errorAnswer(
-      409,
-      -32600,
-      "A request with this id is in flight in this session. Use another id.",
-    );
+    return errorAnswer(409, -32600, "A request with this id is in flight. Use another id.");
   } finally {
     release();
   }
 }
 
 function closedMeanwhile(): Response {
-  return unavailable(
-    "The server of this session was closed in this process. Send the request again.",
-  );
+  return unavailable("This session's server was closed here. Send the request again.");
 }
 
 function toClientPost(post: Post, body: unknown, requests: readonly JSONRPCRequest[]) {

@@ -51,7 +51,7 @@ export function wrapFetchHandler(
     const text = request.method === "POST" ? await readBody(request, maxBodyBytes) : "";
     if (text === undefined) {
       emit({ type: "refused", reason: "too-large" });
-      const message = `Payload Too Large: Request body must not exceed ${maxBodyBytes} bytes (maxBodyBytes)`;
+      const message = `Payload Too Large: maxBodyBytes allows ${maxBodyBytes} bytes`;
       return errorAnswer(413, -32000, message);
     }
     const copy = request.method === "POST" ? withText(request, text) : request;

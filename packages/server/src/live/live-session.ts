@@ -4,26 +4,22 @@ import { createQueue } from "../base/queue.ts";
 import { fingerprint, randomName } from "../base/session-id.ts";
 import type { SessionRecord } from "../records/session-record.ts";
 import type { StoredSession } from "../records/stored-session.ts";
-import { createSharedState, type SharedState } from "../state/shared-state.ts";
+import { createSharedState } from "../state/shared-state.ts";
 import { sessionEventIds } from "../streams/event-id.ts";
 import { type Answer, outcomeUnknown } from "../streams/request-record.ts";
 import { createCallWatch } from "./call-watch.ts";
 import type { HandlerContext, LiveContext } from "./handler-context.ts";
 import { createServerLink, type ServerLink } from "./server-link.ts";
 import { type ConnectableServer, createServerSession } from "./server-session.ts";
-import { createSessionCalls, type SessionCalls } from "./session-calls.ts";
+import { createSessionCalls } from "./session-calls.ts";
 import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-options.ts";
 import {
   createSessionHandshake,
   type OnInitialize,
   type SessionHandshake,
 } from "./session-handshake.ts";
-import {
-  type ClientPost,
-  createSessionTransport,
-  type SessionTransport,
-} from "./session-transport.ts";
-import { createToldSettings, type ToldSettings } from "./told-settings.ts";
+import { type ClientPost, createSessionTransport } from "./session-transport.ts";
+import { createToldSettings } from "./told-settings.ts";
 
 /** A session that has a server in this process. */
 export interface LiveSession {
@@ -49,18 +45,6 @@ export interface LiveSessionOptions {
   readonly onInitialize?: OnInitialize | undefined;
   /** The session has ended elsewhere. */
   readonly onGone: () => void;
-}
-
-interface LiveParts<State> {
-  readonly context: LiveContext;
-  readonly state: SharedState<State>;
-  readonly wire: SessionTransport;
-  readonly calls: SessionCalls;
-  readonly handshake: SessionHandshake;
-  readonly link: ServerLink;
-  readonly told: ToldSettings;
-  readonly startWatching: () => void;
-  readonly listening: () => AbortSignal;
 }
 
 /** Builds the author's server for a session and connects it. */
@@ -120,7 +104,7 @@ function createLiveParts<State extends object>(
   context: LiveContext,
   options: SessionHandlerOptions<State>,
   { onInitialize, onGone }: LiveSessionOptions,
-): LiveParts<State> {
+) {
   const { stored, settings, emit } = context;
   let listening = new AbortController();
   const state = createSharedState<State>({
@@ -135,11 +119,12 @@ function createLiveParts<State extends object>(
   const wire = createSessionTransport(context, (message) => calls.of(message)?.logged);
   const calls = createSessionCalls(context, state, wire.transport);
   const handshake = createSessionHandshake(stored, wire, onInitialize);
-  const link = createServerLink(wire.transport, context.instance, {
+  const told = createToldSettings(stored, (message) => link.inject(message));
+  const link: ServerLink = createServerLink(wire.transport, context.instance, {
     canStream: context.format === "sse",
     onRequest: (request) => calls.arrived(request),
     onRelated: (request, message) => calls.related(request, message),
-    beforeAnswer: (request, answer) => beforeAnswer(parts, request, answer),
+    beforeAnswer: (request, answer) => storeEffects(parts, request, answer),
     onSettled: (request) => {
       if (request.method === "initialize") handshake.settled();
       void calls.settled(request).catch(() => {});
@@ -151,7 +136,6 @@ function createLiveParts<State extends object>(
       listening = new AbortController();
     },
   });
-  const told = createToldSettings(stored, link);
   const startWatching = createCallWatch(context, {
     isBusy: () => calls.isBusy,
     receive: (message) => link.receive(message),
@@ -163,6 +147,8 @@ function createLiveParts<State extends object>(
   };
   return parts;
 }
+
+type LiveParts<State extends object> = ReturnType<typeof createLiveParts<State>>;
 
 function chooseFormat<State extends object>(
   { responseFormat = "sse" }: SessionHandlerOptions<State>,
@@ -186,7 +172,7 @@ async function connect(server: ConnectableServer, link: ServerLink): Promise<voi
 }
 
 /** Logs the requests of a POST, then hands it to the server. */
-async function handOver<State>(
+async function handOver<State extends object>(
   { calls, told, wire, startWatching }: LiveParts<State>,
   post: ClientPost,
 ): Promise<Response | undefined> {
@@ -209,7 +195,7 @@ async function handOver<State>(
 }
 
 /** Stores the effects of a request. @returns its answer, or an error when that failed */
-async function beforeAnswer<State>(
+async function storeEffects<State extends object>(
   { context, state, calls, handshake, told }: LiveParts<State>,
   request: JSONRPCRequest,
   answer: Answer,

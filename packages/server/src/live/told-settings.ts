@@ -11,7 +11,7 @@ const maxSubscriptionsLength = 65_536;
  * Settings that a client tells its server once, and that each restored server must be told too:
  * whether the client is initialized, its log level and its subscriptions.
  */
-export function createToldSettings(stored: StoredSession, link: Pick<ServerLink, "inject">) {
+export function createToldSettings(stored: StoredSession, inject: ServerLink["inject"]) {
   /** The settings that this server knows. */
   const told = { initialized: false, logLevel: "", subscriptions: new Set<string>() };
 
@@ -55,22 +55,22 @@ export function createToldSettings(stored: StoredSession, link: Pick<ServerLink,
   async function tell(record: SessionRecord): Promise<void> {
     if (record.initialized && !told.initialized) {
       told.initialized = true;
-      await link.inject({ method: "notifications/initialized" });
+      await inject({ method: "notifications/initialized" });
     }
     if (record.logLevel !== undefined && record.logLevel !== told.logLevel) {
       told.logLevel = record.logLevel;
       const params = { level: record.logLevel };
-      await link.inject({ method: "logging/setLevel", params, id: "answered" });
+      await inject({ method: "logging/setLevel", params, id: "answered" });
     }
     for (const uri of record.subscriptions) {
       if (told.subscriptions.has(uri)) continue;
       told.subscriptions.add(uri);
-      await link.inject({ method: "resources/subscribe", params: { uri }, id: "answered" });
+      await inject({ method: "resources/subscribe", params: { uri }, id: "answered" });
     }
     for (const uri of [...told.subscriptions]) {
       if (record.subscriptions.includes(uri)) continue;
       told.subscriptions.delete(uri);
-      await link.inject({ method: "resources/unsubscribe", params: { uri }, id: "answered" });
+      await inject({ method: "resources/unsubscribe", params: { uri }, id: "answered" });
     }
   }
 

@@ -42,35 +42,10 @@ export interface StoredSession {
   renew(): Promise<void>;
 }
 
-/** Reads and writes the records of one handler's sessions. */
-interface SessionRows {
-  get(hash: string): Promise<StoredValue | undefined>;
-  put(
-    hash: string,
-    record: SessionRecord,
-    ifRevision: string | null,
-  ): ReturnType<SessionStore["put"]>;
-  parse(stored: StoredValue | undefined): SessionRecord | undefined;
-  readonly settings: HandlerSettings;
-}
-
 /** The sessions of one handler in its store. */
 export function createStoredSessions(store: SessionStore, settings: HandlerSettings) {
   const keyOf = (hash: string) => storeKey(settings.name, "session", hash);
-  const rows: SessionRows = {
-    settings,
-    get: (hash) => store.get(keyOf(hash)),
-    put: (hash, record, ifRevision) =>
-      store.put(keyOf(hash), record as unknown as JsonValue, ifRevision, {
-        owner: record.owner,
-        expiresAt: expiryOf(record, settings.timeouts),
-      }),
-    // The stores' clocks and their granularity differ from ours: an expired record counts as none.
-    parse: (stored) => {
-      const record = stored && parseSessionRecord(stored.value);
-      return record && expiryOf(record, settings.timeouts) > settings.now() ? record : undefined;
-    },
-  };
+  const rows = openRows(store, settings, keyOf);
   async function find(hash: string): Promise<StoredSession | undefined> {
     const stored = await rows.get(hash);
     const record = rows.parse(stored);
@@ -93,8 +68,25 @@ export function createStoredSessions(store: SessionStore, settings: HandlerSetti
 
 export type StoredSessions = ReturnType<typeof createStoredSessions>;
 
+function openRows(store: SessionStore, settings: HandlerSettings, keyOf: (hash: string) => string) {
+  return {
+    settings,
+    get: (hash: string) => store.get(keyOf(hash)),
+    put: (hash: string, record: SessionRecord, ifRevision: string | null) =>
+      store.put(keyOf(hash), record as unknown as JsonValue, ifRevision, {
+        owner: record.owner,
+        expiresAt: expiryOf(record, settings.timeouts),
+      }),
+    // The stores' clocks and their granularity differ from ours: an expired record counts as none.
+    parse: (stored: StoredValue | undefined) => {
+      const record = stored && parseSessionRecord(stored.value);
+      return record && expiryOf(record, settings.timeouts) > settings.now() ? record : undefined;
+    },
+  };
+}
+
 function bindSession(
-  rows: SessionRows,
+  rows: ReturnType<typeof openRows>,
   hash: string,
   firstRecord: SessionRecord,
   firstRevision: string,

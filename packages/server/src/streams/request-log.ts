@@ -67,7 +67,7 @@ export function createRequestLog(context: StoreContext) {
     });
     const eventId = eventIds.of({ stream: requestKeyPart(ids[0]), nonce });
     const requests = createLoggedRequests(context, { put, served, owner, rows, eventId });
-    // Before the first claim: a replica that meets the claim must not take the request for dead.
+    // Before the first claim: a request that meets the claim must not take this one for dead.
     served.add(nonce);
     try {
       for (const row of rows) {
