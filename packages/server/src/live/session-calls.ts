@@ -137,5 +137,3 @@ export function createSessionCalls(
     close,
   };
 }
-
-export type SessionCalls = ReturnType<typeof createSessionCalls>;

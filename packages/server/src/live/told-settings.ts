@@ -77,8 +77,6 @@ export function createToldSettings(stored: StoredSession, inject: ServerLink["in
   return { remember, rememberInitialized, tell };
 }
 
-export type ToldSettings = ReturnType<typeof createToldSettings>;
-
 function includesInitialized(body: unknown): boolean {
   const messages: unknown[] = Array.isArray(body) ? body : [body];
   return messages.some(
