@@ -23,7 +23,8 @@ export type {
   SessionTools,
   SessionUse,
 } from "./durable/durable-sessions.ts";
-export type { AttachableResult, SessionLease } from "./durable/session-lease.ts";
+export type { SessionLease } from "./durable/session-lease.ts";
+export type { Streamed } from "./streams/read-to-end.ts";
 export type {
   DurableSessionsAdmin,
   SessionOwner,

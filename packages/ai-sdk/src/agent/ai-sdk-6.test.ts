@@ -78,6 +78,16 @@ test("the tools of a registry work, and tell the model of a lost session", async
   expect(told).toContain("1 notes");
 });
 
+test("a stream that a run gives back has its tools until it has ended", async () => {
+  const server = await startNotebookServer();
+  const { sessions } = startProcess(server, createMemoryStore());
+  const model = addingModel("milk");
+  const response = await sessions.run("chat", use, ({ tools }) =>
+    streamText({ model, tools: tools as ToolSet, ...settings }).toUIMessageStreamResponse(),
+  );
+  expect(await response.text()).toContain("1 notes");
+});
+
 test("an attached stream holds its lease to the end", async () => {
   const server = await startNotebookServer();
   const { sessions } = startProcess(server, createMemoryStore());

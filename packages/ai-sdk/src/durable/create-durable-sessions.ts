@@ -31,6 +31,7 @@ import {
 } from "./session-record.ts";
 import { createSessionsAdmin } from "./sessions-admin.ts";
 import { checkSessionName } from "../slots/slot-name.ts";
+import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
 import { loadStepSlots } from "./stored-slots.ts";
 import type { StoredSession } from "../slots/stored-session.ts";
 
@@ -157,14 +158,24 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
     async run(sessionId, use, step) {
       const lease = await sessions.open(sessionId, use);
       const { tools, registry } = lease;
-      const closeEarly = () => void registry.dispose();
-      use.abortSignal?.addEventListener("abort", closeEarly, { once: true });
-      try {
-        return await registry.run(() => step({ tools, registry }));
-      } finally {
-        use.abortSignal?.removeEventListener("abort", closeEarly);
-        await lease.dispose();
-      }
+      const { abortSignal } = use;
+      // In its turn: first the calls under way are told to be cancelled.
+      const closeEarly = () => queueMicrotask(() => void registry.dispose());
+      const run = async (inRun: () => Promise<void>) => {
+        abortSignal?.addEventListener("abort", closeEarly, { once: true });
+        try {
+          await registry.run(inRun);
+        } finally {
+          abortSignal?.removeEventListener("abort", closeEarly);
+          await lease.dispose();
+        }
+      };
+      const { result } = await runToEndOfStream({
+        run,
+        step: () => step({ tools, registry }),
+        abortSignal,
+      });
+      return result;
     },
 
     async info(sessionId, selection) {

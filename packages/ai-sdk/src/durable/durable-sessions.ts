@@ -76,10 +76,12 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    */
   open(sessionId: string, use: SessionUse): Promise<SessionLease<CONNECTIONS>>;
   /**
-   * Opens, runs, and releases, whatever happens. For what is done when the callback's promise is;
-   * a stream needs `open` and `attach`.
+   * Opens, runs, and closes, whatever happens. A run lasts as long as the stream that `step` returns:
+   * a result of `streamText`, a `Response` or a `ReadableStream`. It is read to its end in the
+   * background unless the `abortSignal` aborts.
    *
-   * @returns what the callback returned, also when the store failed afterwards (event `store-failed`)
+   * @returns what `step` returned, also when the store failed afterwards (event `store-failed`); a
+   *   stream at once, in the place of a `ReadableStream` the one to read
    */
   run<T>(
     sessionId: string,

@@ -1,55 +1,14 @@
 import { getEventListeners } from "node:events";
 import { createMemoryStore } from "@durable-mcp/core";
 import { generateText, stepCountIs, streamText, type ToolSet } from "ai";
-import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { describe, expect, test, vi } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "../../test/scripted-model.ts";
+import { streamingModel } from "../../test/streaming-model.ts";
 import { alice, callForText } from "../../test/step.ts";
 
 const use = { principal: alice };
-const usage = {
-  inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 0, text: 0, reasoning: 0 },
-};
-
-const finish = (unified: "stop" | "tool-calls") =>
-  ({ type: "finish", finishReason: { unified, raw: undefined }, usage }) as const;
-
-/** A model that calls a tool and then says a text, in streams; `hold` is awaited before the text. */
-function streamingModel({
-  tool = "notes__list_notes",
-  input = {},
-  hold = () => Promise.resolve(),
-}: { tool?: string; input?: object; hold?: () => Promise<void> } = {}) {
-  let turn = 0;
-  return new MockLanguageModelV4({
-    doStream: async () => {
-      turn += 1;
-      if (turn === 1) {
-        const call = { toolCallId: "call-1", toolName: tool, input: JSON.stringify(input) };
-        return {
-          stream: simulateReadableStream({
-            chunks: [{ type: "tool-call", ...call } as const, finish("tool-calls")],
-          }),
-        };
-      }
-      await hold();
-      return {
-        stream: simulateReadableStream({
-          chunks: [
-            { type: "text-start", id: "1" } as const,
-            { type: "text-delta", id: "1", delta: "done" } as const,
-            { type: "text-end", id: "1" } as const,
-            finish("stop"),
-          ],
-        }),
-      };
-    },
-  });
-}
-
 /** What a run of at most three model calls with the lease's tools is told. */
 const settings = ({ tools }: { tools: ToolSet }) => ({
   tools,

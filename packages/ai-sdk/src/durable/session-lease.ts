@@ -1,13 +1,7 @@
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
-
-/** What a run of AI SDK has, such as the result of `streamText`, that can be read to its end. */
-export interface AttachableResult {
-  consumeStream(options?: { onError?: (error: unknown) => void }): PromiseLike<void>;
-  /** Rejects when the run is aborted. */
-  readonly finishReason?: PromiseLike<unknown>;
-}
+import { readToEnd, type Streamed } from "../streams/read-to-end.ts";
 
 /**
  * One step's hold on an agent session: its tools, until everything that holds it lets go.
@@ -27,15 +21,16 @@ export interface SessionLease<
   /** The live clients of the step. Disposed of with the lease; do not do it yourself. */
   readonly registry: ConnectionRegistry<CONNECTIONS>;
   /**
-   * Makes a result that is still streaming hold the lease too, until it has ended: finished, failed
-   * or aborted. It is read to its end in the background, so that neither a client that goes away
-   * nor a stream that nobody reads keeps it for ever; an abort of the `abortSignal` given to `open`
-   * ends the hold at once. The lease's own holder may then dispose of it at any time.
+   * Makes what is still streaming hold the lease too, until it has ended: finished, failed or
+   * aborted. It is read to its end in the background, so that neither a client that goes away nor a
+   * stream that nobody reads keeps it for ever; an abort of the `abortSignal` given to `open` ends
+   * the hold at once. The lease's own holder may then dispose of it at any time.
    *
-   * @returns the same result
+   * @param stream the result of `streamText` or of an agent, a `Response`, or a `ReadableStream`
+   * @returns the same object; in the place of a `ReadableStream` the one to read
    * @throws {TypeError} when the lease was released already
    */
-  attach<RESULT extends AttachableResult>(result: RESULT): RESULT;
+  attach<STREAM extends Streamed>(stream: STREAM): STREAM;
   /**
    * Drops the function's own hold. When it was the last one, waits until the clients are closed and
    * what changed is written; with a result attached, returns at once. Never rejects: a store that
@@ -80,26 +75,15 @@ export function createSessionLease<CONNECTIONS extends Record<string, McpConnect
     registry,
     tools,
     closed: closed.promise,
-    attach(result) {
+    attach(stream) {
       if (holds === 0) {
         throw new TypeError(
           "attach: the lease was released already. Attach before disposing of it.",
         );
       }
-      const releaseHold = hold();
-      const release = () => {
-        abortSignal?.removeEventListener("abort", releaseNext);
-        releaseHold();
-      };
-      // In its turn: first the calls under way are told to be cancelled, which a released step does not.
-      const releaseNext = () => queueMicrotask(release);
-      // Reading to the end is what ends a stream, whoever else reads it and stops. Results fail at
-      // once when the run is aborted, the stream only after its callbacks.
-      result.consumeStream({ onError: () => undefined }).then(release, release);
-      result.finishReason?.then(undefined, release);
-      if (abortSignal?.aborted) release();
-      else abortSignal?.addEventListener("abort", releaseNext, { once: true });
-      return result;
+      const { value, ended } = readToEnd(stream, abortSignal);
+      void ended?.then(hold());
+      return value;
     },
     async dispose() {
       releaseOwn();

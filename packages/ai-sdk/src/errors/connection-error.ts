@@ -72,7 +72,7 @@ export function registryDisposed(connection?: string): McpSessionError {
   const start = connection === undefined ? "The" : `Connection ${connection}: the`;
   return new McpSessionError(
     "CONNECTION_UNAVAILABLE",
-    `${start} registry was disposed of, or its run is over. Create one for each step, and wait in a run for all that it starts.`,
+    `${start} registry was disposed of, or its run is over. Create one for each step. Wait in a run for all that it starts, or return a stream, which the run then lasts as long as.`,
     { data: { connection } },
   );
 }

@@ -61,9 +61,10 @@ export interface ConnectionRegistry<
    * finds this registry with `currentConnections()`. When the outermost run of a registry is over,
    * the registry is disposed of; that of a lease or of a nested run is left to its owner.
    *
-   * Read streams to their end inside. An abort of the step's signal closes the clients at once.
+   * A run lasts as long as the stream that `use` returns: a result of `streamText`, a `Response` or a
+   * `ReadableStream`, which is returned at once and read to its end in the background. An abort of the step's signal closes the clients at once.
    *
-   * @returns what `use` returned, after everything was closed
+   * @returns what `use` returned, after everything was closed; a stream at once
    */
   run<T>(
     use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,

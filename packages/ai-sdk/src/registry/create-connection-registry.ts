@@ -13,6 +13,7 @@ import { registryDisposed } from "../errors/connection-error.ts";
 import { registerRegistryInternals } from "./registry-internals.ts";
 import { createOverlappingRuns } from "./overlapping-runs.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
+import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
 import { tracedClient } from "../tools/traced-client.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
 
@@ -190,8 +191,12 @@ export function createConnectionRegistry({
     },
     async run(useRegistry, { onClose } = {}) {
       if (disposal !== undefined) throw registryDisposed();
-      const inScope = async () => await enterScope(scope, async () => await useRegistry(registry));
-      return await runs.run(inScope, onClose);
+      const { result } = await runToEndOfStream({
+        run: (inRun) => runs.run(() => enterScope(scope, inRun), onClose),
+        step: () => useRegistry(registry),
+        abortSignal,
+      });
+      return result;
     },
     get named() {
       return scope.named;

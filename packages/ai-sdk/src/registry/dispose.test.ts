@@ -54,7 +54,7 @@ describe("dispose", () => {
     await expect(registry.client("notes")).rejects.toMatchObject(disposedOf);
     await expect(registry.instructions()).rejects.toMatchObject(disposedOf);
     expect(() => registry.fetch("notes")).toThrow(expect.objectContaining(disposedOf));
-    await expect(callTool(tools, "notes__list_notes")).rejects.toThrow(/closed/);
+    await expect(callTool(tools, "notes__list_notes")).rejects.toMatchObject(disposedOf);
     await expect(client.listTools()).rejects.toThrow(/closed/);
     expect(server.requests).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import type { ConnectionRegistry, NamedSessions } from "./connection-registry.ts";
+import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
 
 /**
  * What a nested run does with a connection:
@@ -53,7 +54,7 @@ export function hasScopes(): boolean {
   return storage() !== undefined;
 }
 
-/** Runs `use` in a run inside another, and closes what is its own afterwards. */
+/** Runs `use` in a run inside another, and closes what is its own afterwards, or after its stream. */
 export async function runNested<T>(
   around: RunScope,
   options: NestOptions,
@@ -62,13 +63,17 @@ export async function runNested<T>(
   const { abortSignal } = options;
   const nested = await around.nest(options);
   const closeEarly = () => void nested.registry.dispose();
-  abortSignal?.addEventListener("abort", closeEarly, { once: true });
-  try {
-    return await enterScope(nested, async () => await use(nested.registry));
-  } finally {
-    abortSignal?.removeEventListener("abort", closeEarly);
-    await nested.registry.dispose();
-  }
+  const run = async (inRun: () => Promise<void>) => {
+    abortSignal?.addEventListener("abort", closeEarly, { once: true });
+    try {
+      await enterScope(nested, inRun);
+    } finally {
+      abortSignal?.removeEventListener("abort", closeEarly);
+      await nested.registry.dispose();
+    }
+  };
+  const step = () => use(nested.registry);
+  return (await runToEndOfStream({ run, step, abortSignal })).result;
 }
 
 function storage(): ScopeStorage | undefined {

@@ -2,7 +2,7 @@ import { abortable } from "@durable-mcp/core/internal";
 import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
 import type { Tool, ToolSet } from "ai";
 import { McpSessionError } from "@durable-mcp/core";
-import { callTimedOut } from "../errors/connection-error.ts";
+import { callTimedOut, registryDisposed } from "../errors/connection-error.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { toolName } from "./tool-name.ts";
@@ -32,6 +32,7 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
   const entries = Object.entries(bound.tools).map(async ([serverName, tool]) => {
     const definitionOfTool = offered.find((candidate) => candidate.name === serverName);
     const call: Execute = async (input, callOptions) => {
+      if (abortSignal.aborted) throw registryDisposed(name);
       const result = await connection.withRecovery(
         definitionOfTool ?? { name: serverName },
         async () => {

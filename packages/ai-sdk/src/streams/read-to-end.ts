@@ -1,0 +1,83 @@
+import { abortable } from "@durable-mcp/core/internal";
+
+/** What a run of AI SDK has, such as the result of `streamText`, that can be read to its end. */
+export interface AttachableResult {
+  consumeStream(options?: { onError?: (error: unknown) => void }): PromiseLike<void>;
+  /** Rejects when the run is aborted. */
+  readonly finishReason?: PromiseLike<unknown>;
+}
+
+/** What may still be streaming when the function that made it returns. */
+export type Streamed = AttachableResult | Response | ReadableStream;
+
+/** Whether a value is of a kind that may still be streaming. */
+export function isStreamed(value: unknown): value is Streamed {
+  return isResult(value) || isResponse(value) || isReadable(value);
+}
+
+/**
+ * Reads a stream to its end in the background. It thus ends also when its reader goes away, and
+ * when it has none.
+ *
+ * @param signal ends the reading
+ * @returns what to use in the place of `value`: another object only for a `ReadableStream`. `ended`
+ *   resolves when the stream has ended, failed or been aborted; it is missing where there is no
+ *   stream, or one that somebody else reads already
+ */
+export function readToEnd<T>(
+  value: T,
+  signal: AbortSignal | undefined,
+): { readonly value: T; readonly ended?: Promise<void> } {
+  if (isResult(value)) return { value, ended: settled(abortable(consume(value), signal)) };
+  if (isResponse(value)) {
+    const { body, bodyUsed } = value;
+    if (body === null || bodyUsed || body.locked) return { value };
+    return { value, ended: drain(value.clone().body!, signal) };
+  }
+  if (!isReadable(value) || value.locked) return { value };
+  const [own, given] = value.tee();
+  return { value: given as T & ReadableStream, ended: drain(own, signal) };
+}
+
+async function consume(result: AttachableResult): Promise<void> {
+  // Results fail at once when the run is aborted, the stream only after its callbacks.
+  const failed = new Promise((_, reject) => void result.finishReason?.then(undefined, reject));
+  await Promise.race([result.consumeStream({ onError: () => undefined }), failed]);
+}
+
+async function drain(stream: ReadableStream, signal: AbortSignal | undefined): Promise<void> {
+  const reader = stream.getReader();
+  const read = async () => {
+    while (!(await reader.read()).done);
+  };
+  await settled(abortable(read(), signal));
+  // Cancels the source when the other reader has gone too, and is not done before.
+  if (signal?.aborted) void settled(reader.cancel());
+}
+
+async function settled(work: Promise<unknown>): Promise<void> {
+  await work.catch(() => undefined);
+}
+
+function isResult(value: unknown): value is AttachableResult {
+  return hasMethods(value, "consumeStream");
+}
+
+/** Not `instanceof`: frameworks have classes of their own. */
+function isResponse(value: unknown): value is Response {
+  if (!hasMethods(value, "clone") || !("body" in value)) return false;
+  return value.body === null || isReadable(value.body);
+}
+
+function isReadable(value: unknown): value is ReadableStream {
+  return hasMethods(value, "getReader", "tee");
+}
+
+function hasMethods<NAME extends string>(
+  value: unknown,
+  ...names: NAME[]
+): value is Record<NAME, () => unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  // `in` first: some proxies throw for what they do not have.
+  return names.every((name) => name in value && typeof (value as never)[name] === "function");
+}
