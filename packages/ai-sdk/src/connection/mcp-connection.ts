@@ -1,7 +1,7 @@
 import { invalid } from "@durable-mcp/core/internal";
 import type { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionToolSchemas } from "./connection-options.ts";
-import type { McpClientConnection } from "./define-connection.ts";
+import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import type { McpStdioConnection } from "./stdio-connection-options.ts";
 
 /** A declared MCP server of any kind. */
@@ -25,6 +25,13 @@ export function notDeclared(
 ): McpSessionError {
   const own = JSON.stringify(name);
   return invalid(field, `There is no connection ${own}. Declared: ${declared.join(", ")}.`);
+}
+
+/** Whether a connection's session can last over steps. */
+export function hasSession(
+  definition: McpConnection | undefined,
+): definition is McpClientConnection {
+  return definition?.type === "mcp-client" && isStateful(definition);
 }
 
 /** The connections with a server behind a URL, the only ones whose sessions can be kept. */

@@ -47,7 +47,7 @@ export function createHttpConnection({
   definition: McpClientConnection;
   context: ConnectionContext;
   /** The slot of a stateful connection. */
-  slot: SessionSlot | undefined;
+  slot?: SessionSlot | undefined;
   /** The save point of the slot. */
   onSession?: OnSession | undefined;
   /** Whether the step goes on: aborted calls are cancelled then, and not when clients close. */

@@ -10,6 +10,7 @@ import {
   type ReplaceableConnection,
 } from "../connection/replaceable-connection.ts";
 import { type NamedSlot, slotName } from "../slots/slot-name.ts";
+import type { RegistryLifetime } from "./registry-lifetime.ts";
 
 /** A use of what may belong to a connection that there is no more. */
 type MaybeUndeclared = Pick<NamedUse, "principal"> & {
@@ -32,21 +33,18 @@ export interface NamedConnections {
 
 /**
  * @param options.connect makes a connection for the rest of the step
- * @param options.adopt has the step close it
+ * @param options.lifetime that of the step, which closes it
  */
 export function createNamedConnections({
   slots,
   connect,
-  adopt,
-  throwIfDisposed,
+  lifetime,
   release,
   emit,
 }: {
   slots: NamedSlots;
   connect: (slot: NamedSlot, use: NamedUse, stepSlot: StepSlot) => LiveConnection;
-  adopt: (connection: LiveConnection) => void;
-  /** @throws when the step is over */
-  throwIfDisposed: () => void;
+  lifetime: RegistryLifetime;
   /** Told of a slot that will not be connected. */
   release: (stepSlot: StepSlot) => void;
   emit: (event: ConnectionEvent) => void;
@@ -68,7 +66,7 @@ export function createNamedConnections({
   const connectTo = async (slot: NamedSlot, use: Parameters<NamedSlots["open"]>[1]) => {
     const stepSlot = await slots.open(slot, use);
     try {
-      throwIfDisposed();
+      lifetime.throwIfOver();
     } catch (error) {
       release(stepSlot);
       throw error;
@@ -84,7 +82,7 @@ export function createNamedConnections({
     const own = (event: ConnectionEvent) => emit({ ...event, name: slot.name });
     const why = `its session ${JSON.stringify(slot.name)} is being ended, or was closed.`;
     const connection = createReplaceableConnection({ first: next, why, emit: own });
-    adopt(connection);
+    lifetime.adopt(connection);
     live.set(keyOf(slot, use), connection);
     return connection;
   };

@@ -1,10 +1,11 @@
 import { checkMs, invalid } from "@durable-mcp/core/internal";
 import { type Principal } from "@durable-mcp/core";
 import type { NamedSession, NamedSessionConnection, NamedSessions } from "./connection-registry.ts";
-import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
+import type { McpClientConnection } from "../connection/define-connection.ts";
 import {
   clientConnections,
   findDeclared,
+  hasSession,
   type McpConnection,
 } from "../connection/mcp-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
@@ -13,19 +14,19 @@ import { runNested, type RunScope } from "./run-scope.ts";
 import { checkSessionName, type NamedSlot } from "../slots/slot-name.ts";
 import type { EndedSession } from "../slots/stored-session.ts";
 
-/** @param options.scope the run that the registry is of */
+/** @param options.nest makes a run inside the one that the registry is of */
 export function createNamedSessions({
   declared,
   principal,
   slots,
   live,
-  scope,
+  nest,
 }: {
   declared: Readonly<Record<string, McpConnection>>;
   principal: Principal | undefined;
   slots: NamedSlots;
   live: NamedConnections;
-  scope: () => RunScope;
+  nest: RunScope["nest"];
 }): NamedSessions<any> {
   const clients = clientConnections(declared);
   const definitionOf = (connection: string) => findDeclared(clients, connection);
@@ -89,10 +90,7 @@ export function createNamedSessions({
 
     async run(name, use, { abortSignal } = {}) {
       const parts = await existing(name);
-      const stateful = parts.filter(({ connection }) => {
-        const definition = definitionOf(connection);
-        return definition !== undefined && isStateful(definition);
-      });
+      const stateful = parts.filter(({ connection }) => hasSession(definitionOf(connection)));
       if (stateful.length === 0) {
         throw invalid(
           "name",
@@ -102,7 +100,7 @@ export function createNamedSessions({
       const modes = Object.fromEntries(
         stateful.map(({ connection }) => [connection, { named: name }]),
       );
-      return await runNested(scope(), { modes, abortSignal }, use);
+      return await runNested({ nest }, { modes, abortSignal }, use);
     },
 
     async restart(name) {
@@ -152,9 +150,7 @@ function chooseStateful(
   const names = chosen === undefined ? Object.keys(declared) : [...new Set(chosen)];
   const stateful = names.flatMap((connection) => {
     const definition = findDeclared(declared, connection);
-    if (definition?.type === "mcp-client" && isStateful(definition)) {
-      return [[connection, definition] as const];
-    }
+    if (hasSession(definition)) return [[connection, definition] as const];
     if (chosen === undefined) return [];
     const what = definition === undefined ? "is not declared" : "is not stateful";
     const own = JSON.stringify(connection);

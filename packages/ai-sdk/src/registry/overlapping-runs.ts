@@ -1,3 +1,5 @@
+import type { Track } from "./registry-lifetime.ts";
+
 type OnClose = () => void | Promise<void>;
 
 /** The runs of one registry. Those that overlap end together. */
@@ -21,7 +23,7 @@ export function createOverlappingRuns({
 }: {
   close: (() => Promise<void>) | undefined;
   abortSignal: AbortSignal;
-  track: (close: () => Promise<void>) => () => void;
+  track: Track;
   reportNotCommitted: () => void;
 }): OverlappingRuns {
   let running: ReturnType<typeof start> | undefined;

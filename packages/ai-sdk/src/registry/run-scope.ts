@@ -1,5 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import type { ConnectionRegistry, NamedSessions } from "./connection-registry.ts";
+import type { ConnectionRegistry } from "./connection-registry.ts";
 import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
 
 /**
@@ -23,7 +23,6 @@ export interface NestOptions {
 /** A run as code below it finds it. */
 export interface RunScope {
   readonly registry: ConnectionRegistry<any>;
-  readonly named: NamedSessions<any>;
   /** Makes the registry of a run inside this one. Whoever asks for it disposes of it. */
   readonly nest: (options: NestOptions) => Promise<RunScope>;
 }
@@ -56,7 +55,7 @@ export function hasScopes(): boolean {
 
 /** Runs `use` in a run inside another, and closes what is its own afterwards, or after its stream. */
 export async function runNested<T>(
-  around: RunScope,
+  around: Pick<RunScope, "nest">,
   options: NestOptions,
   use: (registry: ConnectionRegistry<any>) => T | PromiseLike<T>,
 ): Promise<T> {

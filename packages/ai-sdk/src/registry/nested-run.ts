@@ -1,0 +1,130 @@
+import { type Principal, principalParts } from "@durable-mcp/core";
+import { invalidOption } from "@durable-mcp/core/internal";
+import type { LiveConnection } from "../connection/live-connection.ts";
+import {
+  clientConnections,
+  findDeclared,
+  hasSession,
+  type McpConnection,
+} from "../connection/mcp-connection.ts";
+import { createStepTime, type StepTime } from "../connection/step-time.ts";
+import type { NamedSlots } from "../slots/named-slots.ts";
+import { checkSessionName } from "../slots/slot-name.ts";
+import { createConnectionRegistry, type RegistryParts } from "./create-connection-registry.ts";
+import type { NamedConnections } from "./named-connections.ts";
+import { createNamedSessions } from "./named-sessions.ts";
+import { createRegistryLifetime } from "./registry-lifetime.ts";
+import type { ConnectionMode, NestOptions, RunScope } from "./run-scope.ts";
+import type { StepConnections } from "./step-connections.ts";
+
+type Connections = Readonly<Record<string, McpConnection>>;
+
+/** What a step and all runs inside it have in common. */
+export interface StepParts {
+  /** @throws {McpSessionError} `CONNECTION_INVALID` */
+  readonly declaredFor: (principal: Principal | undefined) => Connections;
+  readonly make: StepConnections;
+  readonly namedSlots: NamedSlots;
+  /** Those of named sessions: one each for all runs of the step, and closed with it. */
+  readonly namedConnections: NamedConnections;
+}
+
+/** A step, or a run inside it. */
+export interface Run extends RegistryParts {
+  readonly declared: Connections;
+  readonly principal: Principal | undefined;
+  readonly step: StepTime;
+}
+
+/** Makes the registry of a run, in which other runs can be nested. */
+export function createRunScope(parts: StepParts, run: Run): RunScope {
+  const nest: RunScope["nest"] = async (options) =>
+    createRunScope(parts, await createNestedRun(parts, run, options));
+  const { namedSlots: slots, namedConnections: live } = parts;
+  const named = createNamedSessions({ ...run, slots, live, nest });
+  return { registry: createConnectionRegistry(run, { named, nest }), nest };
+}
+
+async function createNestedRun(
+  parts: StepParts,
+  around: Run,
+  { modes, principal = around.principal, abortSignal }: NestOptions,
+): Promise<Run> {
+  const { emit } = around;
+  const isSame = samePrincipal(principal, around.principal);
+  const declared = isSame ? around.declared : parts.declaredFor(principal);
+  checkModes(modes, declared);
+  const step = createStepTime(around.step.signal, abortSignal);
+  const throwIfOver = () => {
+    abortSignal?.throwIfAborted();
+    around.lifetime.throwIfOver();
+    step.signal.throwIfAborted();
+  };
+  throwIfOver();
+
+  const owned: LiveConnection[] = [];
+  const connecting = Object.entries(declared).map(async ([connection, definition]) => {
+    const use = { connection, definition, principal, step };
+    const mode = (Object.hasOwn(modes, connection) && modes[connection]) || "inherit";
+    if (mode === "isolate") {
+      const isolated = parts.make.isolate(use);
+      owned.push(isolated);
+      return isolated;
+    }
+    if (mode !== "inherit") return await openNamed(parts, use, mode.named, declared);
+    if (isSame) return around.connections.get(connection)!;
+    throw invalidOption(
+      `connections.${connection}`,
+      `cannot be inherited under another principal. Use "isolate" or { named }.`,
+    );
+  });
+  const connections = await Promise.all(connecting);
+  // Loading a named session may have taken a while.
+  throwIfOver();
+  const outer = around.lifetime;
+  const lifetime = createRegistryLifetime({ step, emit, track: outer.trackInside, around: outer });
+  owned.forEach(lifetime.own);
+  const byName = new Map(connections.map((connection) => [connection.name, connection]));
+  return { declared, principal, step, connections: byName, lifetime, isLeased: true, emit };
+}
+
+async function openNamed(
+  { namedSlots, namedConnections }: StepParts,
+  use: { connection: string; definition: McpConnection; principal: Principal | undefined },
+  name: string,
+  declared: Connections,
+): Promise<LiveConnection> {
+  const { connection, definition } = use;
+  if (!hasSession(definition)) {
+    throw invalidOption(
+      `connections.${connection}`,
+      `is not stateful, so no session of it lasts under a name. Use "isolate" or "inherit".`,
+    );
+  }
+  const principal = use.principal!;
+  namedSlots.endIdle(principal, clientConnections(declared));
+  return await namedConnections.open({ connection, name }, { principal, definition });
+}
+
+function checkModes(
+  modes: Readonly<Record<string, ConnectionMode | undefined>>,
+  declared: Connections,
+): void {
+  for (const [connection, mode] of Object.entries(modes)) {
+    const field = `connections.${connection}`;
+    if (findDeclared(declared, connection) === undefined) {
+      throw invalidOption(field, `is not declared. Declared: ${Object.keys(declared).join(", ")}.`);
+    }
+    if (mode === undefined || mode === "inherit" || mode === "isolate") continue;
+    const name = (mode as { named?: unknown } | null)?.named;
+    if (name === undefined) {
+      throw invalidOption(field, `must be "inherit", "isolate" or { named }.`);
+    }
+    checkSessionName(name, `${field}.named`);
+  }
+}
+
+function samePrincipal(a: Principal | undefined, b: Principal | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b;
+  return JSON.stringify(principalParts(a)) === JSON.stringify(principalParts(b));
+}

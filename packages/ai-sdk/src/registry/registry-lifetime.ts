@@ -1,0 +1,129 @@
+import { within } from "@durable-mcp/core/internal";
+import { closeConnection } from "../connection/close-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+import type { StepTime } from "../connection/step-time.ts";
+import { registryDisposed } from "../errors/connection-error.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import { type Closable, closeInTurn } from "./close-in-turn.ts";
+
+/** How long `dispose` waits for handshakes, and then for the clients to close, in milliseconds. */
+const disposeTimeoutMs = 5_000;
+
+/** Has something closed; returns how to forget it. */
+export type Track = (close: () => Promise<void>) => () => void;
+
+/** What one registry has open, and how it is closed. */
+export interface RegistryLifetime {
+  /** Aborts when the registry is to end, and when it has. */
+  readonly signal: AbortSignal;
+  /** The connections that were used, here or in a run inside. */
+  readonly inUse: ReadonlySet<LiveConnection>;
+  /** Whether a connection is closed with the registry; others belong to a run around it. */
+  readonly owns: (connection: LiveConnection) => boolean;
+  /** Makes the registry the owner of a connection, which it closes if it was used. */
+  readonly own: (connection: LiveConnection) => void;
+  /** Has a connection that the registry owns closed, used or not. */
+  readonly hold: (connection: LiveConnection) => void;
+  /** Notes that a connection is in use, here or in a run inside. */
+  readonly use: (connection: LiveConnection) => void;
+  /** Owns and uses a connection, also when the registry is being closed. */
+  readonly adopt: (connection: LiveConnection) => void;
+  /** Has a run inside closed with the registry, before its connections. */
+  readonly trackInside: Track;
+  /** Has something closed with what the registry belongs to. */
+  readonly track: Track;
+  /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
+  readonly throwIfOver: (connection?: string) => void;
+  readonly dispose: () => Promise<void>;
+}
+
+/**
+ * @param options.track has the registry closed with what it belongs to
+ * @param options.around that of the run around, whose connections a run inside may use
+ * @param options.onFirstUse told of the first use; may have something closed with the runs inside
+ */
+export function createRegistryLifetime({
+  step,
+  emit,
+  track,
+  around,
+  onFirstUse,
+}: {
+  step: StepTime;
+  emit: (event: ConnectionEvent) => void;
+  track: Track;
+  around?: RegistryLifetime | undefined;
+  onFirstUse?: ((trackInside: Track) => void) | undefined;
+}): RegistryLifetime {
+  const owned = new Set<LiveConnection>();
+  const inUse = new Set<LiveConnection>();
+  /** In the order in which they were used first. */
+  const opened = new Set<Closable>();
+  /** The runs inside, in the order in which they began. */
+  const inside = new Set<Closable>();
+  let isUsed = false;
+  let disposal: Promise<void> | undefined;
+  let untrack: (() => void) | undefined;
+
+  const dispose = async () => {
+    disposal ??= closeAll();
+    await disposal;
+  };
+  const trackIn = (closables: Set<Closable>, close: () => Promise<void>) => {
+    untrack ??= track(dispose);
+    const closable = { close };
+    closables.add(closable);
+    return () => void closables.delete(closable);
+  };
+  const trackInside: Track = (close) => trackIn(inside, close);
+  const hold = (connection: LiveConnection) => {
+    if (inUse.has(connection)) return;
+    inUse.add(connection);
+    if (owned.has(connection)) trackIn(opened, () => closeConnection(connection, emit));
+    else around?.use(connection);
+  };
+  const use = (connection: LiveConnection) => {
+    const isFirst = !isUsed;
+    isUsed = true;
+    if (isFirst) onFirstUse?.(trackInside);
+    hold(connection);
+  };
+
+  const closeAll = async () => {
+    step.end("closing");
+    const openings = [...owned].flatMap((connection) => [...connection.openings]);
+    const handshakes = [...owned].map((connection) => connection.settle());
+    // First, since they use what is closed next.
+    const insideClosed = closeInTurn({ opened: inside, timeoutMs: 2 * disposeTimeoutMs });
+    const settling = Promise.allSettled([...openings, ...handshakes, insideClosed]);
+    await within(disposeTimeoutMs, settling);
+    step.end("closed");
+    // Those, too, that were opened in the meantime.
+    const closed = closeInTurn({ opened, timeoutMs: disposeTimeoutMs });
+    await within(disposeTimeoutMs, Promise.all([insideClosed, closed]));
+    untrack?.();
+  };
+
+  // A run inside ends with what is around it, even if it has used nothing so far.
+  if (around) untrack = track(dispose);
+  return {
+    signal: step.signal,
+    inUse,
+    owns: (connection) => owned.has(connection),
+    own: (connection) => void owned.add(connection),
+    hold,
+    use,
+    adopt(connection) {
+      owned.add(connection);
+      use(connection);
+      // One that comes late is closed all the same.
+      void disposal?.then(() => closeInTurn({ opened, timeoutMs: disposeTimeoutMs }));
+    },
+    trackInside,
+    track,
+    throwIfOver(connection) {
+      if (disposal !== undefined) throw registryDisposed(connection);
+    },
+    dispose,
+  };
+}
