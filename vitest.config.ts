@@ -55,26 +55,41 @@ const ofTheEngine: TestOptions = {
   execArgv: ["--conditions=@durable-mcp/source"],
 };
 
-export default defineConfig({
-  test: {
-    projects: [
-      project("core", { include: ["{src,test}/**/*.test.ts"] }),
-      project("ai-sdk", {
-        // Its `@opentelemetry/api` 1.9 has modules that only a bundler can resolve.
-        server: { deps: { inline: [/@ai-sdk\/otel/, /@opentelemetry\/api/] } },
-      }),
-      project("langchain"),
-      project("stores", realServers),
-      project("server"),
-      project("workflow", ofTheEngine),
-      project("e2e/workflow-5", ofTheEngine),
-      project("e2e", realServers),
-      project("examples", realServers),
-      project("examples/workflow", ofTheEngine),
+const projects = [
+  project("core", { include: ["{src,test}/**/*.test.ts"] }),
+  project("ai-sdk", {
+    // Its `@opentelemetry/api` 1.9 has modules that only a bundler can resolve.
+    server: { deps: { inline: [/@ai-sdk\/otel/, /@opentelemetry\/api/] } },
+  }),
+  project("langchain"),
+  project("stores", realServers),
+  project("server"),
+  project("workflow", ofTheEngine),
+  project("e2e/workflow-5", ofTheEngine),
+  project("e2e", { ...realServers, exclude: ["src/**/*.matrix.test.ts"] }),
+  project("examples", realServers),
+  project("examples/workflow", ofTheEngine),
+];
+
+/** `npm run test:matrix`: every server with every client, every store, and the programs that run for long. */
+const matrix = [
+  project("e2e", {
+    ...realServers,
+    include: [
+      "src/{sessions,server-conformance}/*.test.ts",
+      "src/durable/{two-openers,killed-at-each-point}.test.ts",
+      "src/**/*.matrix.test.ts",
     ],
-    // .ci/run counts the tests from this report.
+    env: { TEST_MATRIX: "1" },
+  }),
+];
+
+export default defineConfig(({ mode }) => ({
+  test: {
+    projects: mode === "matrix" ? matrix : projects,
+    // .ci/run counts the tests from these reports.
     reporters: process.env["CI"]
-      ? ["default", ["json", { outputFile: "reports/vitest.json" }]]
+      ? ["default", ["json", { outputFile: `reports/vitest-${mode}.json` }]]
       : ["default"],
   },
-});
+}));

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { compileCache } from "../processes/compile-cache.ts";
 import { packageBin } from "../processes/package-bin.ts";
-import { programArguments } from "../processes/programs.ts";
 import type { ClientName } from "./clients/index.ts";
+import { type ClientHost, shellCommand } from "./client-host.ts";
 import type { Mode } from "./program/modes.ts";
-import type { Scenario } from "./scenarios.ts";
+import { mayFail, type Scenario } from "./scenarios.ts";
 
 export interface ScenarioResult {
   /** How many checks passed. */
@@ -35,8 +35,10 @@ export interface ScenarioRun {
   scenario: Scenario;
   client: ClientName;
   mode: Mode;
-  /** How long the client may take. @default 20000 */
+  /** How long the client may take, in milliseconds. @default 60000 */
   timeoutMs?: number;
+  /** Where the client runs. @default a process that the suite starts */
+  host?: ClientHost;
 }
 
 const program = new URL("./program/client-program.ts", import.meta.url);
@@ -80,42 +82,81 @@ export async function runSuite(args: string[]): Promise<{ code: number | null; p
   return { code, printed: stdout + stderr };
 }
 
+/**
+ * Runs a client through all scenarios of a revision at once, in one process of the suite. Gives what became of
+ * each by its name.
+ */
+export async function runAllScenarios({
+  revision,
+  client,
+  mode,
+  host,
+}: Pick<ScenarioRun, "client" | "mode" | "host"> & { revision: string }): Promise<
+  Map<string, ScenarioResult>
+> {
+  const command = host?.command ?? clientCommand(client, mode);
+  return await inFolder(async (directory) => {
+    const { printed } = await runSuite([
+      "client",
+      ...["--suite", "all", "--spec-version", revision, "--command", command],
+      ...["--timeout", "60000", "--output-dir", directory],
+    ]);
+    const results = new Map<string, ScenarioResult>();
+    for (const file of await readdir(directory, { recursive: true })) {
+      // `<scenario>-<time>/checks.json`, the scenario's slash included.
+      const [, name] = /^(.*)-\d{4}-\d\d-\d\dT[^/]*\/checks\.json$/.exec(file) ?? [];
+      if (name === undefined) continue;
+      const checks = JSON.parse(await readFile(join(directory, file), "utf8")) as Check[];
+      const exit = host?.failed.has(name) && !mayFail.has(name) ? ["client-exit"] : [];
+      results.set(name, resultOf(checks, exit, printed));
+    }
+    return results;
+  });
+}
+
 async function runOnce({
   scenario,
   client,
   mode,
   timeoutMs = 60_000,
+  host,
 }: ScenarioRun): Promise<ScenarioResult> {
-  // Outside of the repository, and gone at the end: the suite's logs hold ids and tokens.
-  const directory = await mkdtemp(join(tmpdir(), "durable-mcp-conformance-"));
-  try {
+  const command = host?.command ?? clientCommand(client, mode);
+  return await inFolder(async (directory) => {
     const { code, printed } = await runSuite([
       "client",
-      ...["--scenario", scenario.name, "--spec-version", scenario.revision],
-      ...["--command", clientCommand(client, mode)],
+      ...["--scenario", scenario.name, "--spec-version", scenario.revision, "--command", command],
       ...["--timeout", String(timeoutMs), "--output-dir", directory],
     ]);
-    const checks = await readChecks(directory);
-    const failed = new Set(checks.filter(isFailed).map(({ id }) => id));
-    const passed = checks.filter(({ status }) => status === "SUCCESS").length;
-    if (printed.includes("CLIENT TIMED OUT")) failed.add("client-timeout");
-    else if (printed.includes("CLIENT EXITED WITH ERROR")) failed.add("client-exit");
-    if (passed === 0) failed.add("no-checks");
-    if (code !== 0 && failed.size === 0) failed.add("suite-exit");
-    return { passed, failed: [...failed], checks, printed };
+    const ended = [];
+    if (printed.includes("CLIENT TIMED OUT")) ended.push("client-timeout");
+    else if (printed.includes("CLIENT EXITED WITH ERROR")) ended.push("client-exit");
+    const result = resultOf(await readChecks(directory), ended, printed);
+    return code !== 0 && result.failed.length === 0
+      ? { ...result, failed: ["suite-exit"] }
+      : result;
+  });
+}
+
+/** Outside of the repository, and gone at the end: the suite's logs hold ids and tokens. */
+async function inFolder<T>(use: (directory: string) => Promise<T>): Promise<T> {
+  const directory = await mkdtemp(join(tmpdir(), "durable-mcp-conformance-"));
+  try {
+    return await use(directory);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-/** For a shell. With `exec` the client takes the shell's place, so that it is the client that the suite ends. */
-function clientCommand(client: ClientName, mode: Mode): string {
-  const parts = [process.execPath, ...programArguments(program)];
-  return ["exec", ...parts.map(quoted), client, mode].join(" ");
+function resultOf(checks: Check[], ended: readonly string[], printed: string): ScenarioResult {
+  const failed = new Set([...checks.filter(isFailed).map(({ id }) => id), ...ended]);
+  const passed = checks.filter(({ status }) => status === "SUCCESS").length;
+  if (passed === 0) failed.add("no-checks");
+  return { passed, failed: [...failed], checks, printed };
 }
 
-function quoted(part: string): string {
-  return `'${part.replaceAll("'", String.raw`'\''`)}'`;
+function clientCommand(client: ClientName, mode: Mode): string {
+  return shellCommand(program, client, mode);
 }
 
 /** The suite writes `<directory>/<scenario>-<time>/checks.json`, the scenario's slash included. */

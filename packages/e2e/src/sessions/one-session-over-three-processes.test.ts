@@ -1,76 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { wrongAnswers } from "../stateful/call-outcomes.ts";
-import { clientNames } from "../clients/index.ts";
-import { startCountingProxy } from "../wire/counting-proxy.ts";
-import { runStep } from "../steps/run-step.ts";
-import { sessionIdOf } from "../steps/session-id-canary.ts";
+import { afterAll, beforeAll, describe, test } from "vitest";
 import type { TestServer } from "../servers/server-process.ts";
-import { skipReason } from "../stateful/skip-reason.ts";
-import { statefulServers } from "../stateful/stateful-servers.ts";
+import { withClients } from "../matrix/pairs.ts";
+import { serversWithoutBrowser } from "../stateful/stateful-servers.ts";
+import { expectOneSessionOverProcesses } from "./three-processes.ts";
 
 const startTimeoutMs = 30_000;
 const testTimeoutMs = 60_000;
 
-describe.each(statefulServers)("$name", (stateful) => {
-  const skipped = skipReason(stateful);
+describe.each(withClients(serversWithoutBrowser))("$name", (stateful) => {
   let server: TestServer;
   beforeAll(async () => {
-    if (!skipped) server = await stateful.start();
+    server = await stateful.start();
   }, startTimeoutMs);
   afterAll(() => server?.stop());
 
-  describe.skipIf(skipped).each(clientNames)("%s", (client) => {
-    test(
-      "keeps one session over three processes, one HTTP request per resumed call (S11, S12, S52, S56)",
-      { timeout: testTimeoutMs },
-      async ({ onTestFinished }) => {
-        const proxy = await startCountingProxy(server.url);
-        onTestFinished(() => proxy.close());
-        const tag = `tag-${clientNames.indexOf(client)}`;
-        const step = { client, url: proxy.url, list: true };
-
-        const made = stateful.makeState(tag);
-        const first = await runStep({ ...step, calls: made });
-        expect(first.error).toBeUndefined();
-        expect(first.printed).toBe("");
-        expect(wrongAnswers(made, first.results)).toEqual([]);
-        const fresh = proxy.takeRequests();
-        expect(fresh.map(({ httpMethod, rpcMethod }) => `${httpMethod} ${rpcMethod}`)).toEqual([
-          "POST initialize",
-          "POST notifications/initialized",
-          "POST tools/list",
-          ...made.map(() => "POST tools/call"),
-        ]);
-        expect(fresh.map((request) => request.withSessionId)).toEqual(
-          fresh.map((_, index) => index > 0),
-        );
-
-        let snapshot = first.snapshot;
-        for (const call of stateful.seeState(tag)) {
-          const later = await runStep({ ...step, snapshot, calls: [call] });
-          expect(later.error).toBeUndefined();
-          expect(wrongAnswers([call], later.results)).toEqual([]);
-          expect(later.tools).toEqual(first.tools);
-          expect(later.pid).not.toBe(first.pid);
-          expect(proxy.takeRequests()).toEqual([
-            {
-              httpMethod: "POST",
-              rpcMethod: "tools/call",
-              tool: call.tool,
-              withSessionId: true,
-              withProtocolVersion: true,
-              status: 200,
-            },
-          ]);
-          expect(sessionIdOf(later.snapshot) === sessionIdOf(first.snapshot)).toBe(true);
-          snapshot = later.snapshot;
-        }
-
-        const listing = await runStep({ ...step, snapshot });
-        expect(listing.error).toBeUndefined();
-        expect(listing.tools).toEqual(first.tools);
-        expect(proxy.takeRequests()).toEqual([]);
-      },
-    );
-  });
+  test.each(stateful.clients)(
+    "%s keeps one session over three processes, one HTTP request per resumed call (S11, S12, S52, S56)",
+    { timeout: testTimeoutMs },
+    async (client) => {
+      await expectOneSessionOverProcesses(stateful, server.url, client);
+    },
+  );
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { clientNames } from "../clients/index.ts";
 import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
+import { withClients } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
@@ -8,41 +8,46 @@ import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts
 const timeout = 30_000;
 const die = { tool: "die_midway", args: { afterMs: 100 } };
 
-describe.each([
+const dialects = [
   { answers: "SSE", json: false },
   { answers: "JSON", json: true },
-])("a server with $answers answers that dies while a tool runs", ({ json }) => {
-  let server: NotebookServer;
-  let proxy: CountingProxy;
-  beforeAll(async () => {
-    server = await startNotebookServer({ json });
-    proxy = await startCountingProxy(server.url);
-  }, timeout);
-  afterAll(async () => {
-    await proxy?.close();
-    await server?.stop();
-  });
+];
 
-  test.each(clientNames)(
-    "fails the call of %s, which neither hangs nor is sent again; the next step recovers (S31, S59)",
-    { timeout },
-    async (client) => {
-      const step = { client, url: proxy.url, list: true };
-      const first = await runStep({ ...step, calls: [die], callTimeoutMs: 10_000 });
-      expect(first.error).toBeUndefined();
-      expect(first.results[0]?.hung).toBeUndefined();
-      expect(first.results[0]?.error).toBeDefined();
-      expect(proxy.takeRequests().filter((request) => request.tool === "die_midway")).toHaveLength(
-        1,
-      );
+describe.each(withClients(dialects))(
+  "a server with $answers answers that dies while a tool runs",
+  ({ json, clients }) => {
+    let server: NotebookServer;
+    let proxy: CountingProxy;
+    beforeAll(async () => {
+      server = await startNotebookServer({ json });
+      proxy = await startCountingProxy(server.url);
+    }, timeout);
+    afterAll(async () => {
+      await proxy?.close();
+      await server?.stop();
+    });
 
-      await server.restart();
-      const calls = [{ tool: "echo", args: { text: "alive" } }];
-      const second = await runStep({ ...step, snapshot: first.snapshot, calls });
-      expect(second.error).toBeUndefined();
-      expect(second.results[0]?.text).toBe("alive");
-      expect(sessionIdOf(second.snapshot) === sessionIdOf(first.snapshot)).toBe(false);
-      proxy.takeRequests();
-    },
-  );
-});
+    test.each(clients)(
+      "fails the call of %s, which neither hangs nor is sent again; the next step recovers (S31, S59)",
+      { timeout },
+      async (client) => {
+        const step = { client, url: proxy.url, list: true };
+        const first = await runStep({ ...step, calls: [die], callTimeoutMs: 10_000 });
+        expect(first.error).toBeUndefined();
+        expect(first.results[0]?.hung).toBeUndefined();
+        expect(first.results[0]?.error).toBeDefined();
+        expect(
+          proxy.takeRequests().filter((request) => request.tool === "die_midway"),
+        ).toHaveLength(1);
+
+        await server.restart();
+        const calls = [{ tool: "echo", args: { text: "alive" } }];
+        const second = await runStep({ ...step, snapshot: first.snapshot, calls });
+        expect(second.error).toBeUndefined();
+        expect(second.results[0]?.text).toBe("alive");
+        expect(sessionIdOf(second.snapshot) === sessionIdOf(first.snapshot)).toBe(false);
+        proxy.takeRequests();
+      },
+    );
+  },
+);

@@ -60,7 +60,7 @@ const everything: StatefulServer = {
   },
 };
 
-const playwright: StatefulServer = {
+export const playwright: StatefulServer = {
   name: "@playwright/mcp",
   start: () => startPlaywrightServer(chromium ?? ""),
   ...(chromium === undefined && { unavailable: "no Chromium found in PATH or CHROMIUM_PATH" }),
@@ -130,6 +130,9 @@ export const statefulServers = [
   notebook,
   notebookJson,
 ];
+
+/** What can run on every machine. */
+export const serversWithoutBrowser = statefulServers.filter((server) => server !== playwright);
 
 /** A call of the notebook servers that needs no state. */
 export function echoCall(text: string): ExpectedCall {

@@ -28,7 +28,7 @@ interface HeldAnswer {
   drop: () => void;
 }
 
-export interface CountingProxy {
+export interface CountingProxy extends AsyncDisposable {
   url: string;
   /** The requests since the last call, in order. */
   takeRequests: () => SeenRequest[];
@@ -108,6 +108,11 @@ export async function startCountingProxy(targetUrl: string): Promise<CountingPro
     await hold?.released;
   }
 
+  const close = async () => {
+    agent.destroy();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     takeRequests: () => seen.splice(0),
@@ -124,11 +129,8 @@ export async function startCountingProxy(targetUrl: string): Promise<CountingPro
       const drop = () => released.reject(new Error("dropped"));
       return { reached: reached.promise, release: released.resolve, drop };
     },
-    close: async () => {
-      agent.destroy();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

@@ -8,45 +8,29 @@
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { inspect } from "node:util";
+import type { ClientName } from "../clients/index.ts";
 import type { ScenarioContext } from "./authorization.ts";
-import { openClientSession, type SavedState } from "./client-session.ts";
-import { type ClientName, loadClient } from "../clients/index.ts";
+import type { SavedState } from "./client-session.ts";
 import type { Mode } from "./modes.ts";
+import { type ClientTask, openTask, runClient } from "./run-client.ts";
 import { scenarioSteps } from "./scenario-steps.ts";
 
-const [clientName, mode, ...rest] = process.argv.slice(2) as [ClientName, Mode, ...string[]];
+const [client, mode, ...rest] = process.argv.slice(2) as [ClientName, Mode, ...string[]];
 const url = rest.at(-1) ?? "";
 const stepIndex = rest[0] === "--step" ? Number(rest[1]) : undefined;
 
 const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
 const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as ScenarioContext;
+const task: ClientTask = { client, scenario, context, url };
 const steps = scenarioSteps(scenario);
 
 try {
   if (stepIndex !== undefined) await runAsProcess(stepIndex);
   else if (mode === "process") await runEachInItsProcess();
-  else await runHere();
+  else await runClient(task, mode);
 } catch (error) {
   console.error(inspect(error, { depth: 8 }));
   process.exitCode = 1;
-}
-
-async function openSession(saved: SavedState | undefined) {
-  const kind = await loadClient(clientName);
-  return openClientSession({ kind, url, scenario, context, saved });
-}
-
-async function runHere(): Promise<void> {
-  let saved: string | undefined;
-  let session = await openSession(undefined);
-  for (const step of steps) {
-    if (mode === "resumed" && saved !== undefined) {
-      session = await openSession(JSON.parse(saved) as SavedState);
-    }
-    await session.runStep(step);
-    if (mode === "resumed") saved = JSON.stringify(await session.close());
-  }
-  await session.close();
 }
 
 async function runEachInItsProcess(): Promise<void> {
@@ -57,7 +41,7 @@ async function runEachInItsProcess(): Promise<void> {
 /** Runs one step in a process that gets, and leaves, the saved state as JSON. */
 async function startStep(index: number, saved: string): Promise<string> {
   const program = process.argv[1] ?? "";
-  const args = [...process.execArgv, program, clientName, mode, "--step", String(index), url];
+  const args = [...process.execArgv, program, client, mode, "--step", String(index), url];
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
   const stop = () => child.kill();
   process.once("SIGTERM", stop);
@@ -74,7 +58,10 @@ async function runAsProcess(index: number): Promise<void> {
   const step = steps[index];
   if (step === undefined) throw new Error(`the scenario has no step ${index}`);
   const saved = await text(process.stdin);
-  const session = await openSession(saved === "" ? undefined : (JSON.parse(saved) as SavedState));
+  const session = await openTask(
+    task,
+    saved === "" ? undefined : (JSON.parse(saved) as SavedState),
+  );
   await session.runStep(step);
   process.stdout.write(JSON.stringify(await session.close()));
 }

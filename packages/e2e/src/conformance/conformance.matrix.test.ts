@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import type { ClientName } from "./clients/index.ts";
+import { expectToConform, requestsOf, resumedStream, sseRetry } from "./expect-to-conform.ts";
+import { type Mode, modes } from "./program/modes.ts";
+import { runScenario, type ScenarioResult } from "./run-scenario.ts";
+import { type Scenario, scenarios } from "./scenarios.ts";
+
+// The suite starts each client as a process, which in the mode `process` starts one for each step.
+const clients = ["provider", "ai-sdk-2"] as const;
+const inAllModes = ["initialize", "tools_call"];
+const allModes = scenarios.filter(({ name }) => inAllModes.includes(name));
+const others = scenarios.filter((each) => each !== sseRetry && !allModes.includes(each));
+
+async function expectAsKnown(
+  scenario: Scenario,
+  client: ClientName,
+  mode: Mode,
+): Promise<ScenarioResult> {
+  const result = await runScenario({ scenario, client, mode });
+  expectToConform(scenario, client, result);
+  return result;
+}
+
+describe.concurrent.each(others)("$name ($revision)", (scenario) => {
+  test("provider, fresh", async () => {
+    await expectAsKnown(scenario, "provider", "fresh");
+  });
+});
+
+describe.concurrent.each(allModes)("$name ($revision)", (scenario) => {
+  describe.each(clients)("%s", (client) => {
+    test.each(modes)("%s", async (mode) => {
+      await expectAsKnown(scenario, client, mode);
+    });
+  });
+});
+
+test.each(clients)("%s is asked on the same session by a process each", async (client) => {
+  const scenario = scenarios.find(({ name }) => name.startsWith("elicitation-"))!;
+  const result = await expectAsKnown(scenario, client, "process");
+  // The last POST is the answer to the server's question.
+  expect(requestsOf(result).filter((request) => request !== "GET")).toEqual([
+    "initialize",
+    "notifications/initialized",
+    "tools/list",
+    "tools/call",
+    "POST",
+  ]);
+});
+
+describe.each(clients)("sse-retry (2025-11-25), %s", (client) => {
+  test.each(modes)("%s, on one session", async (mode) => {
+    const result = await expectAsKnown(sseRetry, client, mode);
+    expect(requestsOf(result)).toEqual(resumedStream);
+  });
+});

@@ -1,0 +1,28 @@
+import type { ClientName } from "../clients/index.ts";
+import { clientNames } from "../clients/index.ts";
+
+/** Whether every server is tested with every client: `npm run test:matrix`. */
+export const isMatrix = process.env["TEST_MATRIX"] === "1";
+
+/** Every row with every column in the matrix; in `npm test` a share, in which each occurs at least once. */
+export function pairs<ROW, COLUMN>(
+  rows: readonly ROW[],
+  columns: readonly COLUMN[],
+): (readonly [ROW, COLUMN])[] {
+  if (isMatrix) return rows.flatMap((row) => columns.map((column) => [row, column] as const));
+  return Array.from({ length: Math.max(rows.length, columns.length) }, (_, index) => [
+    rows[index % rows.length]!,
+    columns[index % columns.length]!,
+  ]);
+}
+
+/** Servers, each with the clients that it is tested with. */
+export function withClients<SERVER extends object>(
+  servers: readonly SERVER[],
+): (SERVER & { clients: ClientName[] })[] {
+  const all = pairs(servers, clientNames);
+  return servers.map((server) => ({
+    ...server,
+    clients: all.filter(([row]) => row === server).map(([, client]) => client),
+  }));
+}
