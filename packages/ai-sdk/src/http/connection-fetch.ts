@@ -1,12 +1,10 @@
 import { isRedirect } from "@durable-mcp/core/internal";
 import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import type { ConnectionToken } from "../connection/client-connection-options.ts";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
-import { isHeaderValue } from "../connection/header-value.ts";
-import { once } from "../base/once.ts";
 import { scrubSecrets } from "../errors/scrub-secrets.ts";
+import { ask, createCredentials } from "./credentials.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -48,16 +46,16 @@ export function createConnectionFetch({
   now: () => number;
 }): ConnectionFetch {
   const url = new URL(options.url);
-  const startHeaders = () => once(() => resolveAll(options.headers ?? {}, context));
-  const startTokens = () => options.auth && createTokenCache(options.auth.getToken, context, now);
-  let resolveHeaders = startHeaders();
-  let tokens = startTokens();
+  const createOwn = () => createCredentials(options, context, now);
+  let credentials = createOwn();
   let initializeStatus: number | undefined;
 
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
 
   const sendToServer: SendToServer = async (input, init, headers) => {
-    const ownHeaders = await resolveHeaders();
+    // One renewed meanwhile is another run's.
+    const own = credentials;
+    const ownHeaders = await own.headers();
     for (const [name, value] of Object.entries(ownHeaders)) headers.set(name, value);
     const attempt = async (token: string | undefined) => {
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
@@ -75,14 +73,13 @@ export function createConnectionFetch({
       const authorization = headers.get("authorization") ?? "";
       return await scrubAnswer(response, [authorization, ...Object.values(ownHeaders)]);
     };
-    const cache = tokens;
-    const token = await cache?.get();
+    const token = await own.token();
     const response = await attempt(token);
-    if (response.status !== 401 || cache === undefined || token === undefined) return response;
-    cache.evict(token);
+    if (response.status !== 401 || token === undefined) return response;
+    own.refused(token);
     if (init.body instanceof ReadableStream) return response;
     await response.body?.cancel();
-    return await attempt(await cache.get());
+    return await attempt(await own.token());
   };
 
   const createFetch =
@@ -114,103 +111,12 @@ export function createConnectionFetch({
     // The client sets its tokens itself, and its OAuth requests, which may go to the same origin,
     // are to have none.
     fetchForOrigin: createFetch(() => true, sendToServer),
-    headers: () => resolveHeaders(),
-    renew() {
-      resolveHeaders = startHeaders();
-      tokens = startTokens();
-    },
+    headers: () => credentials.headers(),
+    renew: () => (credentials = createOwn()),
     get initializeStatus() {
       return initializeStatus;
     },
   };
-}
-
-/** All values of a definition's headers, for one principal. */
-async function resolveAll(
-  headers: NonNullable<McpClientConnection["options"]["headers"]>,
-  context: ConnectionContext,
-): Promise<Record<string, string>> {
-  const entries = Object.entries(headers).map(async ([name, value]) => {
-    const resolved: unknown =
-      typeof value === "string"
-        ? value
-        : await ask(`headers.${name}`, context, () => value(context));
-    if (isHeaderValue(resolved)) return [name, resolved] as const;
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      `Connection ${context.connection}: headers.${name} must return a string that is valid in a header.`,
-      { data: { field: `headers.${name}`, connection: context.connection } },
-    );
-  });
-  return Object.fromEntries(await Promise.all(entries));
-}
-
-/**
- * Asks a function of the application. Its failure must not look like one of the request, which has
- * not been sent: a network error of its own would make the outcome of a tool call unknown.
- */
-async function ask<T>(
-  field: string,
-  { connection, abortSignal }: ConnectionContext,
-  question: () => T | Promise<T>,
-): Promise<T> {
-  try {
-    return await question();
-  } catch (cause) {
-    if (abortSignal.aborted || McpSessionError.isInstance(cause)) throw cause;
-    throw new McpSessionError(
-      "CONNECTION_UNAVAILABLE",
-      `Connection ${connection}: ${field} failed; the cause says why. The request was not sent, and the next one asks again.`,
-      { data: { field, connection }, cause },
-    );
-  }
-}
-
-/** A token this close to its end, in milliseconds, is not used any more. */
-const expiryMarginMs = 10_000;
-
-function createTokenCache(
-  getToken: (context: ConnectionContext) => ConnectionToken | Promise<ConnectionToken>,
-  context: ConnectionContext,
-  now: () => number,
-) {
-  let current: Promise<ConnectionToken> | undefined;
-  let value: ConnectionToken | undefined;
-
-  const load = async () => {
-    const loaded: unknown = await ask("auth.getToken", context, () => getToken(context));
-    if (isToken(loaded)) return loaded;
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      `Connection ${context.connection}: auth.getToken must return { token: string, expiresAt?: number | Date }, the token valid in a header.`,
-      { data: { field: "auth.getToken", connection: context.connection } },
-    );
-  };
-
-  return {
-    async get(): Promise<string> {
-      if (value?.expiresAt != null && Number(value.expiresAt) - expiryMarginMs <= now()) {
-        current = value = undefined;
-      }
-      const loading = (current ??= load());
-      try {
-        value = await loading;
-        return value.token;
-      } catch (error) {
-        if (current === loading) current = undefined;
-        throw error;
-      }
-    },
-    /** Forgets a token that was refused, unless another has taken its place. */
-    evict(token: string) {
-      if (value?.token === token) current = value = undefined;
-    },
-  };
-}
-
-function isToken(value: unknown): value is ConnectionToken {
-  const token = (value as ConnectionToken | null | undefined)?.token;
-  return isHeaderValue(token) && token !== "";
 }
 
 function hasHeader(headers: object | undefined, name: string): boolean {

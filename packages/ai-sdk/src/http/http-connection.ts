@@ -1,118 +1,80 @@
-import { abortable } from "@durable-mcp/core/internal";
 import type { MCPClient } from "@ai-sdk/mcp";
 import {
-  createSessionFetch,
   createSessionSlot,
+  endSession,
   type OnSession,
   type SessionEvent,
   type SessionSlot,
-  type SessionStart,
-  endSession,
 } from "@durable-mcp/core";
-import type { LiveConnection } from "../connection/live-connection.ts";
-import { connectionUnavailable, restoreSessionError } from "../errors/connection-error.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { ConnectionTelemetry, NoteDetails } from "../events/connection-telemetry.ts";
-import { createConnectionFetch } from "./connection-fetch.ts";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import {
-  connectTimeoutMs,
   isStateful,
   type McpClientConnection,
   readyTimeoutMs,
   sessionOptions,
-  startTimeoutMs,
 } from "../connection/define-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
-import { mayRunTwice } from "../connection/may-run-twice.ts";
-import { needsListening } from "../connection/client-capabilities.ts";
-import { isOldServerStatus, openClient } from "./open-client.ts";
+import { createSharedClient, type SharedClient } from "../connection/shared-client.ts";
 import { once } from "../base/once.ts";
-import { createOperationTracer } from "../events/operation-tracer.ts";
-import { watchClientVersion } from "./peer-version.ts";
-import { withTraceContext } from "../events/trace-context.ts";
-import { ping } from "./ping-session.ts";
+import { connectionUnavailable, restoreSessionError } from "../errors/connection-error.ts";
 import { withSessionErrors } from "../errors/with-session-errors.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
+import { createOperationTracer } from "../events/operation-tracer.ts";
+import { withTraceContext } from "../events/trace-context.ts";
+import { createConnectionFetch } from "./connection-fetch.ts";
+import { isOldServerStatus, openClient } from "./open-client.ts";
+import { watchClientVersion } from "./peer-version.ts";
+import { ping } from "./ping-session.ts";
+import { createStatefulFetch } from "./stateful-fetch.ts";
 
-export function createHttpConnection({
-  definition,
-  context,
-  slot,
-  onSession,
-  isActive,
-  emit,
-  telemetry,
-  now,
-}: {
-  definition: McpClientConnection;
-  context: ConnectionContext;
+export interface HttpConnectionOptions {
+  readonly definition: McpClientConnection;
+  readonly context: ConnectionContext;
   /** The slot of a stateful connection. */
-  slot?: SessionSlot | undefined;
+  readonly slot?: SessionSlot | undefined;
   /** The save point of the slot. */
-  onSession?: OnSession | undefined;
-  /** Whether the step goes on: aborted calls are cancelled then, and not when clients close. */
-  isActive: () => boolean;
-  emit: (event: ConnectionEvent) => void;
-  telemetry: ConnectionTelemetry | undefined;
-  now: () => number;
-}): LiveConnection {
-  const { options } = definition;
+  readonly onSession?: OnSession | undefined;
+  /** Whether the step goes on. */
+  readonly isActive: () => boolean;
+  readonly emit: (event: ConnectionEvent) => void;
+  readonly telemetry: ConnectionTelemetry | undefined;
+  readonly now: () => number;
+}
+
+/** One connection over HTTP, for as long as its context's signal says. Sends nothing yet. */
+export function createHttpConnection(own: HttpConnectionOptions): LiveConnection {
+  const { definition, context, slot, emit, telemetry } = own;
   const name = context.connection;
-  const url = new URL(options.url);
-  const trace = createOperationTracer(telemetry, {
-    connection: name,
-    transport: "http",
-    origin: url.origin,
-  });
-  const authProvider = once(async () =>
-    typeof options.authProvider === "function"
-      ? await options.authProvider(context)
-      : options.authProvider,
+  const { origin } = new URL(definition.options.url);
+  const trace = createOperationTracer(telemetry, { connection: name, transport: "http", origin });
+  const parts = createParts(own);
+  const { connectionFetch, restoreError, exceptSlot } = parts;
+  const slots = [slot, exceptSlot].filter((each) => each !== undefined);
+
+  const client = createSharedClient(() =>
+    trace({ operation: "connect" }, async (note) => {
+      const connected = await connectClient(own, parts, takeFetch);
+      note({ protocolVersion: connected.initializeResult.protocolVersion });
+      return connected;
+    }),
   );
-  const connectionFetch = createConnectionFetch({ definition, context, authProvider, now });
-  const session = sessionOptions(definition);
-  const { except, onStart } = session;
-  const sideSlot = except && createSessionSlot();
-  /** For one client each: clients number their requests alike, and cancel by number. */
-  const createFetch = (): typeof globalThis.fetch => {
-    if (slot === undefined) return connectionFetch.fetch;
-    return createSessionFetch({
-      url,
-      slot,
-      fetch: connectionFetch.fetch,
-      allowOtherOrigins: options.fetch !== undefined,
-      redirect: options.redirect,
-      listen: needsListening(definition),
-      cancelOnAbort: isActive,
-      toolList: session.toolList,
-      resend: session.resend,
-      recover: session.recover,
-      isSafeToResend: (request) => mayRunTwice(request, session, slot.snapshot),
-      classifyLoss: session.classifyLoss,
-      retrySameId: session.retrySameId,
-      except: sideSlot && {
-        slot: sideSlot,
-        matches: ({ method, params }) =>
-          method === "tools/call" && except.some((tool) => tool === params?.["name"]),
-      },
-      onStart: onStart && ((start) => prepare(start)),
-      onSession,
-      aroundRecovery:
-        telemetry &&
-        ((recover) =>
-          trace({ operation: "recover" }, async (note) => {
-            note({ refusedStatus: (await recover()).status });
-          })),
-      statelessMaxAgeMs: session.statelessMaxAgeMs,
-      timeouts: {
-        initializeMs: connectTimeoutMs(definition),
-        startMs: startTimeoutMs(definition),
-        answerMs: options.timeouts?.answerMs,
-      },
-      onEvent: observe,
-      now,
-    });
+  const onEvent = (event: SessionEvent) => {
+    // What the client was told of the server no longer holds.
+    const isOther = (event.type === "recovered" || event.type === "started") && event.changed;
+    if (isOther) client.replace();
+    emit({ ...event, connection: name });
   };
+  /** For one client each: clients number their requests alike, and cancel by number. */
+  const createFetch = () =>
+    slot === undefined
+      ? connectionFetch.fetch
+      : createStatefulFetch({
+          ...{ ...own, ...parts, slot, onSession: own.onSession, onEvent },
+          fetch: connectionFetch.fetch,
+          trace: telemetry && trace,
+        });
   // Made at once: it says when what was saved is not for this URL, whether or not it is used.
   let unused: typeof globalThis.fetch | undefined = createFetch();
   const takeFetch = () => {
@@ -120,44 +82,73 @@ export function createHttpConnection({
     unused = undefined;
     return fetch;
   };
+
+  const connection: LiveConnection = {
+    name,
+    definition,
+    origin,
+    session: isStateful(definition) ? "stateful" : "stateless",
+    connectMs: readyTimeoutMs(definition),
+    abortSignal: context.abortSignal,
+    trace,
+    lossNotices: slot && createLossNotices(slots, sessionOptions(definition).lossNotice),
+    createFetch: ({ isTraced = false } = {}) =>
+      isTraced ? withTraceContext(takeFetch(), telemetry) : takeFetch(),
+    client: client.get,
+    withKept: (open) => open(connection),
+    // The session fetch recovers.
+    withRecovery: (_, attempt) => attempt(),
+    probe: (signal) => probeServer(own, client, takeFetch, signal),
+    restoreError,
+    renew: connectionFetch.renew,
+    openings: client.openings,
+    async settle() {
+      await Promise.all(slots.map((each) => each.settle()));
+    },
+    async endLooseSessions() {
+      const loose = [slot?.unfinished, exceptSlot?.unfinished, exceptSlot?.snapshot];
+      const endings = loose.map(async (snapshot) => {
+        if (snapshot === undefined) return;
+        const { fetch } = connectionFetch;
+        await endSession({ url: definition.options.url, snapshot, fetch });
+      });
+      await Promise.all(endings);
+    },
+  };
+  return connection;
+}
+
+type Parts = ReturnType<typeof createParts>;
+
+/** What its clients have in common. */
+function createParts({ definition, context, slot, now }: HttpConnectionOptions) {
+  const { authProvider: given } = definition.options;
+  const authProvider = once(async () =>
+    typeof given === "function" ? await given(context) : given,
+  );
+  const { except } = sessionOptions(definition);
+  return {
+    authProvider,
+    connectionFetch: createConnectionFetch({ definition, context, authProvider, now }),
+    restoreError: (error: unknown) => restoreSessionError(error, context.connection, slot),
+    exceptSlot: except && createSessionSlot(),
+    isResuming: slot?.snapshot?.kind === "session",
+  };
+}
+
+/** @throws {McpSessionError} why there is no client */
+async function connectClient(
+  { definition, context, slot, emit, telemetry }: HttpConnectionOptions,
+  { authProvider, connectionFetch, restoreError, isResuming }: Parts,
+  takeFetch: () => typeof globalThis.fetch,
+): Promise<MCPClient> {
+  const { connection } = context;
+  const { url, headers, fetch, authProvider: hasProvider } = definition.options;
   // Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself.
-  const isLeftToClient =
-    slot === undefined && options.authProvider !== undefined && options.fetch === undefined;
-  const isResuming = slot?.snapshot?.kind === "session";
-  let opening: Promise<MCPClient> | undefined;
-  const openings: LiveConnection["openings"] = new Set();
-
-  function observe(event: SessionEvent): void {
-    // What the client was told of the server no longer holds; the next use connects another.
-    const isOther = (event.type === "recovered" || event.type === "started") && event.changed;
-    if (isOther) opening = undefined;
-    emit({ ...event, connection: name });
-  }
-
-  /** Runs `session.onStart` with a client on the new session. */
-  async function prepare({ reason, fetch: startFetch, abortSignal }: SessionStart): Promise<void> {
-    const signal = AbortSignal.any([abortSignal, context.abortSignal]);
-    const startContext = { ...context, abortSignal: signal };
-    const client = await openClient({
-      definition,
-      context: startContext,
-      fetch: startFetch,
-      sseFetch: undefined,
-      headers: () => Promise.resolve(undefined),
-      authProvider,
-      isOldServer: () => false,
-      onSseFallback: () => undefined,
-    });
-    try {
-      const start = { ...startContext, reason, client: withSessionErrors(client, restoreError) };
-      // Not every hook heeds its signal, and what it prepares after the step nobody would save.
-      await abortable(Promise.resolve(onStart!(start)), signal);
-    } finally {
-      await client.close();
-    }
-  }
-
-  const restoreError = (error: unknown) => restoreSessionError(error, name, slot);
+  const isLeftToClient = slot === undefined && hasProvider !== undefined && fetch === undefined;
+  const clientFetch = isLeftToClient
+    ? undefined
+    : withTraceContext(watchClientVersion(takeFetch(), connection, emit), telemetry);
 
   const isOldServer = (error: unknown) => {
     if (isLeftToClient) {
@@ -168,87 +159,41 @@ export function createHttpConnection({
     return !isResuming && known === "sessionless" && isOldServerStatus(initializeStatus);
   };
 
-  const connect = async (note: NoteDetails) => {
-    const clientFetch = isLeftToClient
-      ? undefined
-      : withTraceContext(watchClientVersion(takeFetch(), name, emit), telemetry);
-    try {
-      const client = await openClient({
-        definition,
-        context,
-        fetch: clientFetch,
-        sseFetch: clientFetch && withTraceContext(connectionFetch.fetchForOrigin, telemetry),
-        headers: async () =>
-          clientFetch || !options.headers ? undefined : await connectionFetch.headers(),
-        authProvider,
-        isOldServer,
-        onSseFallback: () => emit({ type: "sse-fallback", connection: name }),
-      });
-      note({ protocolVersion: client.initializeResult.protocolVersion });
-      return withSessionErrors(client, restoreError);
-    } catch (error) {
-      throw connectionUnavailable(restoreError(error), name, url.origin);
-    }
-  };
+  try {
+    const client = await openClient({
+      definition,
+      context,
+      fetch: clientFetch,
+      sseFetch: clientFetch && withTraceContext(connectionFetch.fetchForOrigin, telemetry),
+      headers: async () => (clientFetch || !headers ? undefined : await connectionFetch.headers()),
+      authProvider,
+      isOldServer,
+      onSseFallback: () => emit({ type: "sse-fallback", connection }),
+    });
+    return withSessionErrors(client, restoreError);
+  } catch (error) {
+    throw connectionUnavailable(restoreError(error), connection, new URL(url).origin);
+  }
+}
 
-  const connection: LiveConnection = {
-    name,
-    definition,
-    origin: url.origin,
-    session: isStateful(definition) ? "stateful" : "stateless",
-    connectMs: readyTimeoutMs(definition),
-    abortSignal: context.abortSignal,
-    createFetch: ({ isTraced = false } = {}) =>
-      isTraced ? withTraceContext(takeFetch(), telemetry) : takeFetch(),
-    withKept: (open) => open(connection),
-    // The session fetch does it.
-    withRecovery: (_, attempt) => attempt(),
-    renew: connectionFetch.renew,
-    openings,
-    async settle() {
-      await Promise.all([slot?.settle(), sideSlot?.settle()]);
-    },
-    async endLooseSessions() {
-      const loose = [slot?.unfinished, sideSlot?.unfinished, sideSlot?.snapshot];
-      const endings = loose.map(async (snapshot) => {
-        if (snapshot === undefined) return;
-        await endSession({ url, snapshot, fetch: connectionFetch.fetch });
-      });
-      await Promise.all(endings);
-    },
-    lossNotices:
-      slot && createLossNotices(sideSlot ? [slot, sideSlot] : [slot], session.lossNotice),
-    restoreError,
-    trace,
-    async probe(signal) {
-      const isConnected = opening !== undefined;
-      const client = await connection.client();
-      if (slot?.snapshot?.kind !== "session") {
-        // A handshake has just been answered; otherwise there is nothing smaller that the client sends.
-        const hasTools = client.initializeResult.capabilities.tools != null;
-        if (isConnected && hasTools) await client.listTools({ options: { signal } });
-        return;
-      }
-      const { status, failure } = await ping({ fetch: takeFetch(), url, slot, signal });
-      if (failure !== undefined) throw failure;
-      if (status !== undefined) {
-        throw connectionUnavailable({ statusCode: status }, name, url.origin);
-      }
-    },
-    client() {
-      if (opening === undefined) {
-        const connecting: Promise<MCPClient> = trace({ operation: "connect" }, connect).catch(
-          (error: unknown) => {
-            openings.delete(connecting);
-            if (opening === connecting) opening = undefined;
-            throw error;
-          },
-        );
-        opening = connecting;
-        openings.add(connecting);
-      }
-      return opening;
-    },
-  };
-  return connection;
+/** @throws why the server did not answer */
+async function probeServer(
+  { definition, context, slot }: HttpConnectionOptions,
+  client: SharedClient,
+  takeFetch: () => typeof globalThis.fetch,
+  signal: AbortSignal,
+): Promise<void> {
+  const isConnected = client.isBegun();
+  const connected = await client.get();
+  if (slot?.snapshot?.kind !== "session") {
+    // A handshake has just been answered; otherwise there is nothing smaller that the client sends.
+    const hasTools = connected.initializeResult.capabilities.tools != null;
+    if (isConnected && hasTools) await connected.listTools({ options: { signal } });
+    return;
+  }
+  const url = new URL(definition.options.url);
+  const { status, failure } = await ping({ fetch: takeFetch(), url, slot, signal });
+  if (failure !== undefined) throw failure;
+  if (status === undefined) return;
+  throw connectionUnavailable({ statusCode: status }, context.connection, url.origin);
 }

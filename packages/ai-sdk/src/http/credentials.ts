@@ -1,0 +1,105 @@
+import { McpSessionError } from "@durable-mcp/core";
+import type { ConnectionToken } from "../connection/client-connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-options.ts";
+import type { McpClientConnection } from "../connection/define-connection.ts";
+import { isHeaderValue } from "../connection/header-value.ts";
+import { once } from "../base/once.ts";
+
+type Definition = McpClientConnection["options"];
+
+/** A token this close to its end, in milliseconds, is not used any more. */
+const expiryMarginMs = 10_000;
+
+/** The headers and the token that the application gives one connection, asked for once a step. */
+export interface Credentials {
+  readonly headers: () => Promise<Record<string, string>>;
+  /** A token that still works; `undefined` without `auth`. */
+  readonly token: () => Promise<string | undefined>;
+  /** Forgets a token that was refused, unless another has taken its place. */
+  readonly refused: (token: string) => void;
+}
+
+export function createCredentials(
+  { headers = {}, auth }: Definition,
+  context: ConnectionContext,
+  now: () => number,
+): Credentials {
+  let loading: Promise<ConnectionToken> | undefined;
+  let current: ConnectionToken | undefined;
+
+  return {
+    headers: once(() => resolveHeaders(headers, context)),
+    async token() {
+      if (auth === undefined) return undefined;
+      if (current?.expiresAt != null && Number(current.expiresAt) - expiryMarginMs <= now()) {
+        loading = current = undefined;
+      }
+      const own = (loading ??= loadToken(auth, context));
+      try {
+        current = await own;
+        return current.token;
+      } catch (error) {
+        if (loading === own) loading = undefined;
+        throw error;
+      }
+    },
+    refused(token) {
+      if (current?.token === token) loading = current = undefined;
+    },
+  };
+}
+
+/**
+ * Asks a function of the application. Its failure must not look like one of the request, which has
+ * not been sent: a network error of its own would make the outcome of a tool call unknown.
+ */
+export async function ask<T>(
+  field: string,
+  { connection, abortSignal }: ConnectionContext,
+  question: () => T | Promise<T>,
+): Promise<T> {
+  try {
+    return await question();
+  } catch (cause) {
+    if (abortSignal.aborted || McpSessionError.isInstance(cause)) throw cause;
+    throw new McpSessionError(
+      "CONNECTION_UNAVAILABLE",
+      `Connection ${connection}: ${field} failed; the cause says why. The request was not sent, and the next one asks again.`,
+      { data: { field, connection }, cause },
+    );
+  }
+}
+
+async function resolveHeaders(
+  headers: NonNullable<Definition["headers"]>,
+  context: ConnectionContext,
+): Promise<Record<string, string>> {
+  const entries = Object.entries(headers).map(async ([name, value]) => {
+    const field = `headers.${name}`;
+    const resolved: unknown =
+      typeof value === "string" ? value : await ask(field, context, () => value(context));
+    if (isHeaderValue(resolved)) return [name, resolved] as const;
+    throw invalidAnswer(field, context, "a string that is valid in a header");
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+async function loadToken(
+  { getToken }: NonNullable<Definition["auth"]>,
+  context: ConnectionContext,
+): Promise<ConnectionToken> {
+  const field = "auth.getToken";
+  const loaded: unknown = await ask(field, context, () => getToken(context));
+  const token = (loaded as ConnectionToken | null | undefined)?.token;
+  if (isHeaderValue(token) && token !== "") return loaded as ConnectionToken;
+  const expected = "{ token: string, expiresAt?: number | Date }, the token valid in a header";
+  throw invalidAnswer(field, context, expected);
+}
+
+function invalidAnswer(field: string, { connection }: ConnectionContext, expected: string) {
+  return new McpSessionError(
+    "CONNECTION_INVALID",
+    `Connection ${connection}: ${field} must return ${expected}.`,
+    { data: { field, connection } },
+  );
+}
