@@ -35,7 +35,7 @@ export type {
   SessionPage,
   SessionStatus,
   StoredSession,
-} from "./slots/stored-session.ts";
+} from "./slots/session-reports.ts";
 export {
   type ConnectionProvider,
   type ConnectionProviderOptions,
@@ -43,11 +43,7 @@ export {
 } from "./provider/connection-provider.ts";
 export type { ConnectionPoolOptions } from "./pool/connection-pool.ts";
 export type { AutoSessionOptions } from "./registry/auto-session.ts";
-export type {
-  NamedSession,
-  NamedSessionConnection,
-  NamedSessions,
-} from "./registry/connection-registry.ts";
+export type { NamedSession, NamedSessions } from "./registry/connection-registry.ts";
 export type { ConnectionRegistry, RunOptions } from "./registry/connection-registry.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
 export type { ReadyOptions } from "./registry/wait-until-ready.ts";

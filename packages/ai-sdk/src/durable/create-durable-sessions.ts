@@ -6,34 +6,34 @@ import {
   type McpConnection,
   notDeclared,
 } from "../connection/mcp-connection.ts";
-import { describeRecord } from "./describe-record.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import type {
   DurableSessions,
   DurableSessionsOptions,
   SessionSelection,
 } from "./durable-sessions.ts";
-import { endRecord, type EndMode } from "./end-record.ts";
-import { forgetToolList } from "./forget-tool-list.ts";
+import type { EndMode } from "../slots/kept-session.ts";
+import { endRecord } from "./end-record.ts";
+import { forgetToolList, listAll } from "./stored-records.ts";
 import { inParallel } from "../base/in-parallel.ts";
-import { listAll } from "./list-all.ts";
 import { once } from "../base/once.ts";
 import { pingSession } from "../http/ping-session.ts";
 import { internalsOf } from "../provider/provider-internals.ts";
 import { createSessionLease } from "./session-lease.ts";
 import {
   checkSessionId,
+  describeRecord,
   parseRecord,
   parseRecordKey,
   recordKey,
   recordOwner,
   recordPrefix,
-} from "./session-record.ts";
+} from "./slot-record.ts";
 import { createSessionsAdmin } from "./sessions-admin.ts";
 import { checkSessionName } from "../slots/slot-name.ts";
 import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
 import { loadStepSlots } from "./stored-slots.ts";
-import type { StoredSession } from "../slots/stored-session.ts";
+import type { StoredSession } from "../slots/session-reports.ts";
 
 /** How many records of a principal are read at a time. */
 const pageSize = 1_000;

@@ -11,7 +11,7 @@ import type {
   SessionPage,
   SessionStatus,
   StoredSession,
-} from "../slots/stored-session.ts";
+} from "../slots/session-reports.ts";
 
 type Connections = Record<string, McpConnection>;
 

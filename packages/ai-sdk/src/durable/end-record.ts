@@ -1,32 +1,15 @@
-import {
-  type Principal,
-  type ActiveSessionSnapshot,
-  type SessionStore,
-  type StoredRecord,
-  type StoredValue,
+import type {
+  ActiveSessionSnapshot,
+  Principal,
+  SessionStore,
+  StoredRecord,
 } from "@durable-mcp/core";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
-import {
-  parseRecord,
-  parseRecordKey,
-  recordKey,
-  recordOwner,
-  recordValue,
-  type SessionRecord,
-} from "./session-record.ts";
-import type { EndedSession } from "../slots/stored-session.ts";
-
-/**
- * What becomes of the record:
- *
- * - `restart`: it stays, without the session.
- * - `idle`: as `restart`; and left alone when somebody else writes it meanwhile.
- * - `end`: removed, unless the session could not be ended.
- * - `sweep`: as `end`, but kept only once; and left alone when somebody else writes it meanwhile.
- * - `delete`: removed whatever happens.
- */
-export type EndMode = "restart" | "idle" | "end" | "sweep" | "delete";
+import { afterEnd, type EndMode, lostSnapshot, planEnd } from "../slots/kept-session.ts";
+import type { EndedSession } from "../slots/session-reports.ts";
+import { createRecordCell } from "./stored-records.ts";
+import { createRecord, parseRecordKey, recordKey, recordOwner } from "./slot-record.ts";
 
 /**
  * Ends the MCP sessions of one record on their server. The record is claimed first: from then on it
@@ -45,7 +28,7 @@ export async function endRecord({
   now,
 }: {
   store: SessionStore;
-  stored: StoredRecord;
+  stored: Pick<StoredRecord, "key" | "value" | "revision">;
   /** The connection's; `undefined` when there is none any more. */
   definition: McpClientConnection | undefined;
   principal: Principal;
@@ -54,83 +37,57 @@ export async function endRecord({
 }): Promise<EndedSession | undefined> {
   const name = parseRecordKey(stored.key)!;
   const { agent: _, ...whose } = name;
-  const { connection } = name;
-  const isRestart = mode === "restart" || mode === "idle";
-  // Not the record's: a store may list something in the principal's place.
+  // A key of our own: the store may list something else in the principal's place.
   const key = recordKey(name, principal);
-  const owner = recordOwner(principal);
-  const url = definition && new URL(definition.options.url).href;
-  /** What an attempt could not end, also when the record had to be looked at again. */
+  const cell = createRecordCell({ store, key, owner: recordOwner(principal), stored });
+  /** What an earlier attempt could not end, of a record that had to be looked at again. */
   let notEnded: EndedSession | undefined;
 
-  const attempt = async ({
-    value,
-    revision,
-  }: StoredValue): Promise<EndedSession | StoredValue | undefined> => {
-    const record = parseRecord(value);
-    const targets = sessionsOf(record);
-    const endable = targets.filter((session) => session.url === url);
-    const isUndeclared = endable.length < targets.length;
-    const result = {
-      ...whose,
-      ended: !isUndeclared,
-      removed: false,
-      ...(isUndeclared && { reason: "undeclared" as const }),
-    };
-    const isForgotten = record?.snapshot.kind === "lost" && targets.length === 0;
-    if (isRestart && isForgotten) return result;
-    if (endable.length === 0 || record === undefined) {
-      const deleted = await store.delete(key, revision);
-      return deleted.ok ? { ...result, removed: true } : deleted.current;
-    }
-
-    const write = async (ifRevision: string, ending: readonly ActiveSessionSnapshot[]) => {
-      const snapshot = { version: 1, kind: "lost", url: record.snapshot.url } as const;
-      const { startedAt, idleTimeoutMs } = record;
-      const next: SessionRecord = {
-        ...{ version: 1, snapshot, startedAt, savedAt: now() },
-        ...(ending.length > 0 && { ending }),
-        ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
-      };
-      return await store.put(key, recordValue(next), ifRevision, { owner });
-    };
-    const claim = await write(revision, endable.map(withoutContents));
-    if (!claim.ok) return claim.current;
-
-    const outcomes = await Promise.all(
-      endable.map((snapshot) =>
-        endMcpSession({ definition: definition!, connection, principal, snapshot, now }),
-      ),
-    );
-    const failure = outcomes.find(({ ended }) => !ended);
-    const outcome: EndedSession = { ...result, ...failure };
-    const wasClaimed = record.snapshot.kind === "lost";
-    const isKept = failure && mode !== "delete" && !(mode === "sweep" && wasClaimed);
-    if (isKept) return outcome;
-    if (failure) notEnded = outcome;
-    if (isRestart) {
-      await write(claim.revision, []);
-      return outcome;
-    }
-    const deleted = await store.delete(key, claim.revision);
-    // With another session in the meantime: somebody uses it.
-    if (!deleted.ok && mode === "delete") return deleted.current;
-    return { ...outcome, removed: deleted.ok };
+  /** Has the record say that its session is gone, and which are still to be ended. */
+  const claim = async (ending: readonly ActiveSessionSnapshot[]): Promise<boolean> => {
+    const { snapshot, startedAt, idleTimeoutMs } = cell.record!;
+    const lost = { snapshot: lostSnapshot(snapshot), startedAt, savedAt: now(), idleTimeoutMs };
+    return await cell.put(createRecord({ ...lost, ending }));
   };
 
-  let current: StoredValue = stored;
-  for (;;) {
-    const outcome = await attempt(current);
-    if (outcome === undefined) return notEnded && { ...notEnded, removed: true };
-    if (!("revision" in outcome)) return { ...outcome, ...notEnded, removed: outcome.removed };
-    if (mode === "sweep" || mode === "idle") return undefined;
-    current = outcome;
-  }
-}
+  const endOnServer = async (sessions: readonly ActiveSessionSnapshot[]) => {
+    const { connection } = name;
+    const use = { definition: definition!, connection, principal, now };
+    const ends = await Promise.all(sessions.map((snapshot) => endMcpSession({ ...use, snapshot })));
+    return ends.find(({ ended }) => !ended);
+  };
 
-function sessionsOf(record: SessionRecord | undefined): ActiveSessionSnapshot[] {
-  const { snapshot, ending = [] } = record ?? {};
-  return snapshot?.kind === "session" ? [...ending, snapshot] : [...ending];
+  /** @returns `undefined` when somebody else wrote the record meanwhile */
+  const attempt = async (): Promise<EndedSession | undefined> => {
+    const isNamed = name.name !== undefined;
+    const { act, sessions, outcome } = planEnd(cell.record, { definition, mode, isNamed });
+    const planned = { ...whose, ...outcome, removed: false };
+    if (act === "leave") return planned;
+    if (act === "forget") return (await cell.delete()) ? { ...planned, removed: true } : undefined;
+
+    const wasTried = cell.record!.snapshot.kind === "lost";
+    if (!(await claim(sessions.map(withoutContents)))) return undefined;
+    const failure = await endOnServer(sessions);
+    const ended: EndedSession = { ...planned, ...failure };
+    const next = afterEnd(mode, { failed: failure !== undefined, wasTried });
+    if (next === "again") return ended;
+    if (next === "lost") {
+      await claim([]);
+      return ended;
+    }
+    if (failure) notEnded = ended;
+    const removed = await cell.delete();
+    // With another session in the meantime: somebody uses it.
+    if (!removed && mode === "delete") return undefined;
+    return { ...ended, removed };
+  };
+
+  while (cell.isStored) {
+    const ended = await attempt();
+    if (ended) return { ...ended, ...notEnded, removed: ended.removed };
+    if (mode === "sweep" || mode === "idle") return undefined;
+  }
+  return notEnded && { ...notEnded, removed: true };
 }
 
 /** What it takes to end a session. */

@@ -9,18 +9,18 @@ import {
   type McpClientConnection,
 } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
-import { describeRecord } from "./describe-record.ts";
 import { endRecord } from "./end-record.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import {
+  describeRecord,
   parseRecordKey,
   parseRecordOwner,
   type RecordName,
   recordKey,
   recordPrefix,
-} from "./session-record.ts";
+} from "./slot-record.ts";
 import { checkSessionName } from "../slots/slot-name.ts";
-import type { EndedSession, SessionPage, StoredSession } from "../slots/stored-session.ts";
+import type { EndedSession, SessionPage, StoredSession } from "../slots/session-reports.ts";
 
 /** Whose a stored session is, as the store has it. */
 export interface SessionOwner {

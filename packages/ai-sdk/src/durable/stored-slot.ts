@@ -1,17 +1,16 @@
 import { sameJson } from "@durable-mcp/core/internal";
 import {
+  type ActiveSessionSnapshot,
   createSessionSlot,
-  McpSessionError,
   type SessionSlot,
   type SessionSnapshot,
-  type ActiveSessionSnapshot,
   type SessionStore,
-  type StoredValue,
 } from "@durable-mcp/core";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import type { McpSessionEnd } from "../http/end-mcp-session.ts";
 import type { StepSlot } from "../slots/step-slot.ts";
-import { parseRecord, recordValue, type SessionRecord } from "./session-record.ts";
+import { createRecord, type SlotRecord } from "./slot-record.ts";
+import { createRecordCell, type RecordCell, untilSettled } from "./stored-records.ts";
 import { whatToWrite } from "./what-to-write.ts";
 
 /** A step's slot of one connection, and its record in the store. */
@@ -32,27 +31,8 @@ type EventOfSlot = DurableSessionEvent extends infer EVENT
     : never
   : never;
 
-/** More conflicts in a row than processes can cause: the store does not do what it says. */
-const maxConflicts = 100;
-
-/**
- * Loads the record of one connection of an agent session. A session that was not written for
- * `touchIntervalMs` is written anew, so that a sweep that is about to end it finds another revision.
- *
- * @throws {McpSessionError} `STORE_FAILED`
- */
-export async function loadStoredSlot({
-  store,
-  key,
-  owner,
-  url,
-  touchIntervalMs,
-  idleTimeoutMs,
-  createSlot = createSessionSlot,
-  end,
-  emit,
-  now,
-}: {
+/** Where a slot's record is, and what is done with its sessions. */
+interface StoredSlotOptions {
   store: SessionStore;
   key: string;
   owner: string;
@@ -67,35 +47,143 @@ export async function loadStoredSlot({
   end: (session: ActiveSessionSnapshot) => Promise<McpSessionEnd>;
   emit: (event: EventOfSlot) => void;
   now: () => number;
-}): Promise<StoredSlot> {
-  /** What is stored, as far as is known here. */
-  let revision: string | null = null;
-  let record: SessionRecord | undefined;
+}
+
+/** A slot during a step. */
+interface SlotInStep extends StoredSlotOptions {
+  readonly cell: RecordCell;
+  readonly unused: UnusedSessions;
+  readonly slot: SessionSlot;
+  /** What the slot's snapshot comes from. */
+  base: SessionSnapshot | undefined;
+  /** Sessions that this step has used: what replaces one of them replaces a lost one. */
+  readonly used: Set<string>;
+}
+
+/**
+ * Loads the record of one connection of an agent session. A session that was not written for
+ * `touchIntervalMs` is written anew, so that a sweep that is about to end it finds another revision.
+ *
+ * @throws {McpSessionError} `STORE_FAILED`
+ */
+export async function loadStoredSlot(options: StoredSlotOptions): Promise<StoredSlot> {
+  const { store, key, owner, createSlot = createSessionSlot, emit, now } = options;
+  const onInvalid = () => emit({ type: "discarded", reason: "invalid" });
+  const cell = createRecordCell({ store, key, owner, stored: await store.get(key), onInvalid });
+  await markUsed(cell, options);
+  const unused = createUnusedSessions(options);
+  unused.endLeftOvers(cell.record);
+
+  const base = cell.record?.snapshot;
+  const slot = createSlot(base);
+  const used = new Set(base?.kind === "session" ? [base.sessionId] : []);
+  const step: SlotInStep = { ...options, cell, unused, slot, base, used };
   let saveFailure: unknown;
+  return {
+    slot,
+    get saveFailure() {
+      return saveFailure;
+    },
+    async onSession(own) {
+      try {
+        const saved = await saveSession(step, own);
+        saveFailure = undefined;
+        return saved;
+      } catch (error) {
+        saveFailure = error;
+        // It may have been saved all the same; then the next step finds it ended and starts another,
+        // and this one does not take it for another process's.
+        used.add(own.sessionId);
+        unused.end(own);
+        throw error;
+      }
+    },
+    async touch() {
+      if (cell.record?.snapshot.kind === "session") await store.touch(key, now());
+    },
+    settle: () => unused.settle(),
+    async close() {
+      await untilSettled(() => writeChanges(step));
+    },
+  };
+}
+
+/** @returns the session that is stored: this one, or that of a process that was first */
+async function saveSession(
+  step: SlotInStep,
+  own: ActiveSessionSnapshot,
+): Promise<ActiveSessionSnapshot> {
+  const { cell, unused, used, url, emit, now } = step;
+  let saved = own;
+  await untilSettled(async () => {
+    // Of a record that is replaced, its settings and what is still to be ended outlive it.
+    const ending = cell.record?.ending;
+    if (await cell.put(recordOf(step, own, { startedAt: now(), ending }))) return true;
+    unused.endLeftOvers(cell.record);
+    const other = cell.record?.snapshot;
+    if (other?.kind !== "session" || other.url !== url || used.has(other.sessionId)) return false;
+    saved = other;
+    return true;
+  });
+  used.add(saved.sessionId);
+  step.base = saved;
+  if (saved !== own) {
+    unused.end(own);
+    emit({ type: "adopted" });
+  }
+  return saved;
+}
+
+/** @returns whether there is nothing more to write */
+async function writeChanges(step: SlotInStep): Promise<boolean> {
+  const { cell, unused, slot, base, emit, now } = step;
+  const { record, isStored } = cell;
+  const final = slot.snapshot;
+  const hasTried = unused.hasTried(record);
+  const isUnreadable = record === undefined && isStored;
+  if (sameJson(final, base) && !hasTried && !isUnreadable) return true;
+  const decision = whatToWrite({ base, final, stored: record?.snapshot });
+  if (decision === "conflict") {
+    const isNewer = record?.snapshot.kind === "session";
+    emit({ type: "conflict", stored: isNewer ? "newer-session" : "nothing" });
+    return true;
+  }
+  if (decision === "nothing" && !hasTried) return true;
+  const snapshot = decision === "nothing" ? record?.snapshot : decision.snapshot;
+  if (snapshot === undefined) return await cell.delete();
+  const startedAt = record?.startedAt ?? now();
+  return await cell.put(recordOf(step, snapshot, { startedAt, ending: unused.stillToEnd(record) }));
+}
+
+function recordOf(
+  { cell, idleTimeoutMs = cell.record?.idleTimeoutMs, now }: SlotInStep,
+  snapshot: SessionSnapshot,
+  fields: Pick<SlotRecord, "startedAt" | "ending">,
+): SlotRecord {
+  return createRecord({ snapshot, ...fields, savedAt: now(), idleTimeoutMs });
+}
+
+/** Writes a session anew that was not written for a while. */
+async function markUsed(
+  cell: RecordCell,
+  { touchIntervalMs, now }: Pick<StoredSlotOptions, "touchIntervalMs" | "now">,
+): Promise<void> {
+  await untilSettled(async () => {
+    const { record } = cell;
+    if (record?.snapshot.kind !== "session") return true;
+    const age = now() - record.savedAt;
+    if (age >= 0 && age < touchIntervalMs) return true;
+    return await cell.put({ ...record, savedAt: now() });
+  });
+}
+
+type UnusedSessions = ReturnType<typeof createUnusedSessions>;
+
+/** The sessions that nobody will use: this step's own, and what an earlier process left over. */
+function createUnusedSessions({ url, end, emit }: Pick<StoredSlotOptions, "url" | "end" | "emit">) {
   /** Sessions of the record that this step has tried to end. */
   const tried = new Set<string>();
-  /** Sessions that this step has used: what replaces one of them replaces a lost one. */
-  const used = new Set<string>();
-  const endings = new Set<Promise<unknown>>();
-
-  const accept = (stored: StoredValue | undefined) => {
-    revision = stored?.revision ?? null;
-    record = stored && parseRecord(stored.value);
-    if (stored !== undefined && record === undefined) {
-      emit({ type: "discarded", reason: "invalid" });
-    }
-  };
-
-  const put = async (next: SessionRecord): Promise<boolean> => {
-    const result = await store.put(key, recordValue(next), revision, { owner });
-    if (result.ok) {
-      revision = result.revision;
-      record = next;
-      return true;
-    }
-    accept(result.current);
-    return false;
-  };
+  const attempts = new Set<Promise<unknown>>();
 
   const endInBackground = (session: ActiveSessionSnapshot) => {
     const attempt = async () => {
@@ -104,136 +192,27 @@ export async function loadStoredSlot({
       const { ended: _, ...why } = outcome;
       emit({ type: "not-ended", ...why });
     };
-    const ending = attempt().finally(() => endings.delete(ending));
-    endings.add(ending);
-  };
-
-  /** Tries what an earlier process may not have come to. */
-  const endLeftOvers = () => {
-    for (const session of record?.ending ?? []) {
-      if (tried.has(session.sessionId)) continue;
-      tried.add(session.sessionId);
-      if (session.url === url) endInBackground(session);
-    }
-  };
-
-  /** The sessions still to be ended that this step knows nothing of. */
-  const leftOvers = () => {
-    const ending = record?.ending?.filter(({ sessionId }) => !tried.has(sessionId)) ?? [];
-    return ending.length > 0 ? { ending } : {};
-  };
-
-  const settings = () => {
-    const idleMs = idleTimeoutMs ?? record?.idleTimeoutMs;
-    return idleMs === undefined ? {} : { idleTimeoutMs: idleMs };
-  };
-
-  const load = async () => {
-    accept(await store.get(key));
-    await untilSettled(async () => {
-      if (record?.snapshot.kind !== "session") return true;
-      const age = now() - record.savedAt;
-      if (age >= 0 && age < touchIntervalMs) return true;
-      return await put({ ...record, savedAt: now() });
-    });
-    endLeftOvers();
-  };
-
-  await load();
-  /** What the slot's snapshot comes from. */
-  let base: SessionSnapshot | undefined = record?.snapshot;
-  const slot = createSlot(base);
-  if (record?.snapshot.kind === "session") used.add(record.snapshot.sessionId);
-
-  const save = async (own: ActiveSessionSnapshot): Promise<ActiveSessionSnapshot> => {
-    let saved = own;
-    await untilSettled(async () => {
-      const time = now();
-      // Of a record that is replaced only what is still to be ended outlives it, and its settings.
-      const times = { startedAt: time, savedAt: time };
-      const next = { version: 1, snapshot: own, ...times, ...settings() } as const;
-      if (await put({ ...next, ...(record?.ending && { ending: record.ending }) })) return true;
-      const stored = record?.snapshot;
-      endLeftOvers();
-      if (stored?.kind !== "session" || stored.url !== url || used.has(stored.sessionId)) {
-        return false;
-      }
-      saved = stored;
-      return true;
-    });
-    used.add(saved.sessionId);
-    base = saved;
-    if (saved !== own) {
-      endInBackground(own);
-      emit({ type: "adopted" });
-    }
-    return saved;
-  };
-
-  /** @returns whether there is nothing more to write */
-  const write = async (): Promise<boolean> => {
-    const final = slot.snapshot;
-    const hasTried = record?.ending?.some(({ sessionId }) => tried.has(sessionId)) ?? false;
-    const isUnreadable = record === undefined && revision !== null;
-    if (sameJson(final, base) && !hasTried && !isUnreadable) return true;
-    const decision = whatToWrite({ base, final, stored: record?.snapshot });
-    if (decision === "conflict") {
-      const isNewer = record?.snapshot.kind === "session";
-      emit({ type: "conflict", stored: isNewer ? "newer-session" : "nothing" });
-      return true;
-    }
-    if (decision === "nothing" && !hasTried) return true;
-    const snapshot = decision === "nothing" ? record?.snapshot : decision.snapshot;
-    if (snapshot !== undefined) {
-      const time = now();
-      const startedAt = record?.startedAt ?? time;
-      const times = { startedAt, savedAt: time };
-      return await put({ version: 1, snapshot, ...times, ...leftOvers(), ...settings() });
-    }
-    if (revision === null) return true;
-    const deleted = await store.delete(key, revision);
-    if (!deleted.ok) accept(deleted.current);
-    return deleted.ok;
+    const ending = attempt().finally(() => attempts.delete(ending));
+    attempts.add(ending);
   };
 
   return {
-    slot,
-    get saveFailure() {
-      return saveFailure;
-    },
-    async onSession(own) {
-      try {
-        const saved = await save(own);
-        saveFailure = undefined;
-        return saved;
-      } catch (error) {
-        saveFailure = error;
-        // It may have been saved all the same; then the next step finds it ended and starts another,
-        // and this one does not take it for another process's.
-        used.add(own.sessionId);
-        endInBackground(own);
-        throw error;
+    end: endInBackground,
+    /** Tries what an earlier process may not have come to. */
+    endLeftOvers(record: SlotRecord | undefined) {
+      for (const session of record?.ending ?? []) {
+        if (tried.has(session.sessionId)) continue;
+        tried.add(session.sessionId);
+        if (session.url === url) endInBackground(session);
       }
     },
-    async touch() {
-      if (record?.snapshot.kind === "session") await store.touch(key, now());
-    },
+    hasTried: (record: SlotRecord | undefined) =>
+      record?.ending?.some(({ sessionId }) => tried.has(sessionId)) ?? false,
+    /** The sessions of the record that this step knows nothing of. */
+    stillToEnd: (record: SlotRecord | undefined) =>
+      record?.ending?.filter(({ sessionId }) => !tried.has(sessionId)),
     async settle() {
-      await Promise.all(endings);
-    },
-    async close() {
-      await untilSettled(write);
+      await Promise.all(attempts);
     },
   };
-}
-
-/** Repeats what met a conflict, with what is stored now. */
-async function untilSettled(attempt: () => Promise<boolean>): Promise<void> {
-  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
-    if (await attempt()) return;
-  }
-  throw new McpSessionError(
-    "STORE_FAILED",
-    `The store reported ${maxConflicts} conflicts in a row on one key. Check that its put compares and sets.`,
-  );
 }

@@ -9,12 +9,12 @@ import type { DurableSessionEvent } from "./durable-session-event.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { createNamedInStore, type OpenedSlots } from "./named-in-store.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
-import { recordKey, recordOwner } from "./session-record.ts";
+import { recordKey, recordOwner } from "./slot-record.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
 import type { SlotName } from "../slots/slot-name.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
-import { storeFailed } from "./store-failed.ts";
+import { storeFailed } from "./stored-records.ts";
 
 /** The slots of all stateful connections of one step, and their records. */
 export interface StepSlots {
@@ -132,8 +132,8 @@ export async function loadStepSlots({
           : [],
       );
     },
-    drop: (key) => void slots.delete(key),
-    evict: (slot, user) => pool?.evict(slot, user),
+    forget: (key) => void slots.delete(key),
+    closeKept: (slot, user) => pool?.evict(slot, user),
   };
 
   return {

@@ -13,7 +13,7 @@ import {
   sessionOptions,
 } from "../connection/define-connection.ts";
 import { fetchOnce } from "./end-mcp-session.ts";
-import type { SessionStatus } from "../slots/stored-session.ts";
+import type { SessionStatus } from "../slots/session-reports.ts";
 
 /** Asks the server for a stored session, and makes none. Never rejects; takes `timeoutMs` at most. */
 export async function pingSession({

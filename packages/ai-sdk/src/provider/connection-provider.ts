@@ -11,13 +11,13 @@ import { checkConnections } from "./check-connections.ts";
 import { type McpConnection, notDeclared } from "../connection/mcp-connection.ts";
 import { tellTelemetry } from "../events/operation-tracer.ts";
 import { type ProviderInternals, registerInternals } from "./provider-internals.ts";
-import { noNamedSlots } from "../slots/no-named-slots.ts";
+import { noNamedSlots } from "../slots/named-slots.ts";
 import { createStepRegistry } from "../registry/step-registry.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
 import { checkSessionName } from "../slots/slot-name.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.ts";
 import { endConnections } from "../state/end-connections.ts";
-import type { EndedSession } from "../slots/stored-session.ts";
+import type { EndedSession } from "../slots/session-reports.ts";
 
 type Connections = Record<string, McpConnection>;
 

@@ -2,8 +2,7 @@ import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import type { CallOptions } from "../tools/call-tool.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
-import type { EndedSession } from "../slots/stored-session.ts";
-import type { KeptSession } from "../slots/named-slots.ts";
+import type { EndedSession, StoredSession } from "../slots/session-reports.ts";
 import type { ReadyOptions } from "./wait-until-ready.ts";
 
 export interface RunOptions {
@@ -101,9 +100,6 @@ export interface ConnectionRegistry<
   dispose(): Promise<void>;
 }
 
-/** One connection's part of a named session; without the MCP session's id. */
-export type NamedSessionConnection = Omit<KeptSession, "name">;
-
 /** A named session as it is kept. Times are milliseconds since 1970-01-01 UTC. */
 export interface NamedSession {
   readonly name: string;
@@ -112,7 +108,7 @@ export interface NamedSession {
   /** After how long without use it is ended, in milliseconds; the shortest, if they differ. */
   readonly idleTimeoutMs?: number | undefined;
   /** What it consists of. */
-  readonly connections: readonly NamedSessionConnection[];
+  readonly connections: readonly Omit<StoredSession, "sessionId" | "name">[];
 }
 
 /**

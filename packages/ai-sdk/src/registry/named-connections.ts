@@ -1,8 +1,8 @@
 import { type Principal, principalParts } from "@durable-mcp/core";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
-import type { EndedSession } from "../slots/stored-session.ts";
-import type { NamedSlots, NamedUse } from "../slots/named-slots.ts";
+import type { EndedSession } from "../slots/session-reports.ts";
+import type { NamedEnd, NamedSlots, NamedStart, NamedUse } from "../slots/named-slots.ts";
 import type { StepSlot } from "../slots/step-slot.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import {
@@ -26,7 +26,7 @@ export interface NamedConnections {
   /** Opens one that is not kept yet and makes its session. @throws why that failed */
   create(slot: NamedSlot, use: NamedUse, idleTimeoutMs: number | undefined): Promise<void>;
   /** Ends one on its server; runs that use it go on with another after a restart. */
-  end(slot: NamedSlot, use: Parameters<NamedSlots["end"]>[1]): Promise<EndedSession>;
+  end(slot: NamedSlot, use: NamedEnd): Promise<EndedSession>;
   /** Forgets the kept tool list of one. */
   clearTools(slot: NamedSlot, use: MaybeUndeclared): Promise<void>;
 }
@@ -63,7 +63,7 @@ export function createNamedConnections({
     turns.set(key, over);
     return await own;
   };
-  const connectTo = async (slot: NamedSlot, use: Parameters<NamedSlots["open"]>[1]) => {
+  const connectTo = async (slot: NamedSlot, use: NamedStart) => {
     const stepSlot = await slots.open(slot, use);
     try {
       lifetime.throwIfOver();

@@ -1,6 +1,6 @@
 import { checkMs, invalid } from "@durable-mcp/core/internal";
 import { type Principal } from "@durable-mcp/core";
-import type { NamedSession, NamedSessionConnection, NamedSessions } from "./connection-registry.ts";
+import type { NamedSession, NamedSessions } from "./connection-registry.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import {
   clientConnections,
@@ -9,10 +9,10 @@ import {
   type McpConnection,
 } from "../connection/mcp-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
-import type { KeptSession, NamedSlots } from "../slots/named-slots.ts";
+import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
 import { runNested, type RunScope } from "./run-scope.ts";
 import { checkSessionName, type NamedSlot } from "../slots/slot-name.ts";
-import type { EndedSession } from "../slots/stored-session.ts";
+import type { EndedSession } from "../slots/session-reports.ts";
 
 /** @param options.nest makes a run inside the one that the registry is of */
 export function createNamedSessions({
@@ -124,7 +124,7 @@ export function createNamedSessions({
   return named;
 }
 
-function together(name: string, parts: readonly KeptSession[]): NamedSession {
+function together(name: string, parts: readonly ListedSession[]): NamedSession {
   const timeouts = parts.flatMap(({ idleTimeoutMs }) => idleTimeoutMs ?? []);
   return {
     name,
@@ -134,8 +134,8 @@ function together(name: string, parts: readonly KeptSession[]): NamedSession {
   };
 }
 
-function withoutName(kept: KeptSession): NamedSessionConnection {
-  const { name: _, ...part } = kept;
+function withoutName(listed: ListedSession): NamedSession["connections"][number] {
+  const { name: _, ...part } = listed;
   return part;
 }
 

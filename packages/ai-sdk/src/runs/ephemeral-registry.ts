@@ -2,7 +2,7 @@ import { McpSessionError, type Principal } from "@durable-mcp/core";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
-import { noNamedSlots } from "../slots/no-named-slots.ts";
+import { noNamedSlots } from "../slots/named-slots.ts";
 import { internalsOf } from "../provider/provider-internals.ts";
 import { createRegistryFacade } from "../registry/registry-facade.ts";
 

@@ -1,11 +1,11 @@
-import type { Principal } from "@durable-mcp/core";
+import { McpSessionError, type Principal } from "@durable-mcp/core";
+import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { StepSlot } from "./step-slot.ts";
 import type { NamedSlot } from "./slot-name.ts";
-import type { EndedSession, StoredSession } from "./stored-session.ts";
 
-/** What is kept of one connection's named session; without the MCP session's id. */
-export type KeptSession = NamedSlot & Omit<StoredSession, "sessionId" | "connection" | "name">;
+/** What is told of one connection's named session. */
+export type ListedSession = NamedSlot & Omit<StoredSession, "sessionId" | keyof NamedSlot>;
 
 /** Whose a named session is, and its connection's definition. */
 export interface NamedUse {
@@ -13,47 +13,67 @@ export interface NamedUse {
   readonly definition: McpClientConnection;
 }
 
+/** A use that makes the session if need be. */
+export type NamedStart = NamedUse & {
+  /** Kept with the session. @default what is kept already */
+  readonly idleTimeoutMs?: number | undefined;
+};
+
+/** Whose a named session is that is to be ended, and whether its name stays. */
+export interface NamedEnd {
+  readonly principal: Principal;
+  /** The connection's; `undefined` when there is none any more. */
+  readonly definition: McpClientConnection | undefined;
+  /** `restart`: the name stays, without the session. `end`: both go, unless the session could not be ended. */
+  readonly mode: "restart" | "end";
+}
+
 /** Where the named sessions of one agent session are kept, as one step sees them. */
 export interface NamedSlots {
   /**
-   * The slot of one, for the step to use from now on; in the place of an earlier one of the step.
-   * That of a session that `endIdle` found has lost it.
+   * The slot of a named session, for the step to use from now on, in place of any that it has
+   * opened before. If `endIdle` has claimed the session, the slot starts without one.
    *
-   * @param use.idleTimeoutMs kept with it. @default what is kept already
    * @throws {McpSessionError} `STORE_FAILED`
    */
-  open(
-    slot: NamedSlot,
-    use: NamedUse & { readonly idleTimeoutMs?: number | undefined },
-  ): StepSlot | Promise<StepSlot>;
+  open(slot: NamedSlot, use: NamedStart): StepSlot | Promise<StepSlot>;
   /** All of a principal. @throws {McpSessionError} `STORE_FAILED` */
-  list(principal: Principal): Promise<KeptSession[]>;
+  list(principal: Principal): Promise<ListedSession[]>;
   /**
-   * Ends one on its server. The step's slot of it is of no use afterwards.
+   * Ends a named session on its server. The step cannot use its slot afterwards.
    *
-   * @param use.definition `undefined` when there is no such connection any more
-   * @param use.mode `restart`: it is kept, without the session. `end`: it is forgotten, unless it could
-   *   not be ended
    * @throws {McpSessionError} `STORE_FAILED`
    */
-  end(
-    slot: NamedSlot,
-    use: Pick<NamedUse, "principal"> & {
-      readonly definition: McpClientConnection | undefined;
-      readonly mode: "restart" | "end";
-    },
-  ): Promise<EndedSession>;
+  end(slot: NamedSlot, use: NamedEnd): Promise<EndedSession>;
   /**
-   * Forgets the kept tool list of one. The step's slot of it is of no use afterwards.
+   * Forgets the kept tool list of a named session. The step cannot use its slot afterwards.
    *
    * @throws {McpSessionError} `STORE_FAILED`
    */
   clearTools(slot: NamedSlot, principal: Principal): Promise<void>;
   /**
-   * Begins to end the principal's sessions whose time is up, once a step; those of connections that
-   * are not declared any more stay. Never rejects.
+   * Begins to end the principal's sessions whose idle time-out is up, once a step. Sessions of
+   * connections that are no longer declared stay. Never rejects.
    */
   endIdle(principal: Principal, declared: Readonly<Record<string, McpClientConnection>>): void;
-  /** Marks the end of the step, and waits for what `endIdle` began. */
+  /** Marks the end of the step, and waits for the sessions that `endIdle` ends. */
   endStep(): Promise<void>;
+}
+
+/** For registries without an agent session. */
+export const noNamedSlots: NamedSlots = {
+  open: refuse,
+  list: refuse,
+  end: refuse,
+  clearTools: refuse,
+  endIdle: () => undefined,
+  endStep: () => Promise.resolve(),
+};
+
+async function refuse(): Promise<never> {
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    "Named sessions need an agent session, and this registry has none. Use sessions.run or provider.create.",
+    { data: { field: "named" } },
+  );
 }

@@ -4,7 +4,7 @@ import type { McpClientConnection } from "../connection/define-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { parseNamedEntry, parseNamedKey } from "./named-entry.ts";
 import { removeSlots, seedSlot, stateEntry, stateKeys } from "./session-state.ts";
-import type { EndedSession } from "../slots/stored-session.ts";
+import type { EndedSession } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/slot-name.ts";
 
 /** One session that the state may hold. */

@@ -1,32 +1,23 @@
-import {
-  createSessionSlot,
-  type Principal,
-  type SessionSlot,
-  type SessionSnapshot,
-} from "@durable-mcp/core";
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import { describeSnapshot } from "../slots/describe-snapshot.ts";
-import { endMcpSession } from "../http/end-mcp-session.ts";
-import { isIdle } from "../slots/idle-timeout.ts";
+import { createSessionSlot } from "@durable-mcp/core";
 import { inParallel } from "../base/in-parallel.ts";
-import { type NamedEntry, namedKey, parseNamedEntry, parseNamedKey } from "./named-entry.ts";
-import type { KeptSession, NamedSlots } from "../slots/named-slots.ts";
+import { findDeclared } from "../connection/mcp-connection.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import { endMcpSession } from "../http/end-mcp-session.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
-import { stateEntry, stateKeys } from "./session-state.ts";
+import {
+  afterEnd,
+  describeKept,
+  lostSnapshot,
+  overdueSession,
+  planEnd,
+  withoutToolList,
+} from "../slots/kept-session.ts";
+import type { NamedSlots } from "../slots/named-slots.ts";
+import { createHeldEntries, type HeldEntries } from "./held-entries.ts";
+import { namedKey } from "./named-entry.ts";
 
 /** The named sessions in the state of an agent session. */
-export interface NamedInState extends NamedSlots {
-  /** What the step changed, under the keys of the state; `undefined` removes. */
-  changes(): (readonly [key: string, entry: NamedEntry | undefined])[];
-}
-
-/** A session that the step has changed or used. */
-type Held = Pick<NamedEntry, "startedAt" | "idleTimeoutMs" | "lastUsedAt"> & {
-  readonly slot: Pick<SessionSlot, "snapshot">;
-  readonly isInUse: boolean;
-  /** Whether the state has something that this takes the place of. */
-  readonly isKept: boolean;
-};
+export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {}
 
 /** How many sessions are ended at a time. */
 const endedAtOnce = 10;
@@ -43,165 +34,106 @@ export function createNamedInState({
   emit: (event: ConnectionEvent) => void;
   now: () => number;
 }): NamedInState {
-  const held = new Map<string, Held | "removed">();
+  const entries = createHeldEntries(state, now);
   const visited = new Set<string>();
   const endings = new Set<Promise<unknown>>();
-  let endedAt: number | undefined;
-
-  const entryOf = ({ slot, startedAt, idleTimeoutMs, ...use }: Held): NamedEntry | undefined =>
-    slot.snapshot && {
-      version: 1,
-      snapshot: slot.snapshot,
-      ...(slot.snapshot.kind === "session" && startedAt !== undefined && { startedAt }),
-      lastUsedAt: use.isInUse ? (endedAt ?? now()) : use.lastUsedAt,
-      ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
-    };
-
-  /** What the next step would find. */
-  const read = (key: string): NamedEntry | "invalid" | undefined => {
-    const own = held.get(key);
-    if (own === "removed") return undefined;
-    if (own !== undefined) return entryOf(own);
-    const value = stateEntry(state, key);
-    return value === undefined ? undefined : (parseNamedEntry(value) ?? "invalid");
-  };
-  const hold = (key: string, entry: NamedEntry, snapshot: SessionSnapshot) => {
-    held.set(key, { ...entry, slot: { snapshot }, isInUse: false, isKept: true });
-  };
-  const keysOf = (principal: Principal) => {
-    const slots = [...new Set([...stateKeys(state), ...held.keys()])].map((key) => {
-      const slot = parseNamedKey(key, principal);
-      return slot && ([key, slot] as const);
-    });
-    return slots.filter((slot) => slot !== undefined);
+  const read = (key: string) => {
+    const entry = entries.read(key);
+    return entry === "invalid" ? undefined : entry;
   };
 
   return {
     open(slot, { principal, definition, idleTimeoutMs }) {
       const key = namedKey(slot, principal);
-      const found = read(key);
-      if (found === "invalid") emit({ type: "discarded", ...slot, reason: "invalid" });
-      const entry = found === "invalid" ? undefined : found;
+      if (entries.read(key) === "invalid") emit({ type: "discarded", ...slot, reason: "invalid" });
+      const entry = read(key);
       const snapshot = entry?.snapshot;
-      const own = pool
-        ? pool.createSlot(slot, principal, definition, snapshot)
-        : createSessionSlot(snapshot);
-      let startedAt = entry?.startedAt;
-      held.set(key, {
-        slot: own,
-        get startedAt() {
-          return startedAt;
-        },
-        lastUsedAt: now(),
+      const use = {
+        slot: pool
+          ? pool.createSlot(slot, principal, definition, snapshot)
+          : createSessionSlot(snapshot),
+        startedAt: entry?.startedAt,
         idleTimeoutMs: idleTimeoutMs ?? entry?.idleTimeoutMs,
-        isInUse: true,
-        isKept: found !== undefined,
-      });
+      };
+      entries.use(key, use);
       return {
-        slot: own,
+        slot: use.slot,
         onSession() {
-          startedAt = now();
+          use.startedAt = now();
         },
       };
     },
 
     async list(principal) {
-      return keysOf(principal).flatMap(([key, slot]): KeptSession[] => {
+      return entries.of(principal).flatMap(([key, slot]) => {
+        if (entries.read(key) === undefined) return [];
         const entry = read(key);
-        if (entry === undefined) return [];
-        if (entry === "invalid") return [{ ...slot, kind: "invalid", lastUsedAt: 0 }];
-        const { version: _, snapshot, startedAt, ...rest } = entry;
-        const isSession = snapshot.kind === "session";
-        return [
-          {
-            ...slot,
-            ...describeSnapshot(snapshot),
-            ...(isSession && { startedAt }),
-            ...rest,
-          },
-        ];
+        return [{ ...slot, ...describeKept(entry, entry?.lastUsedAt ?? 0) }];
       });
     },
 
     async end(slot, { principal, definition, mode }) {
       const key = namedKey(slot, principal);
       const entry = read(key);
-      const forget = () => void held.set(key, "removed");
-      if (entry === undefined || entry === "invalid") {
-        forget();
-        return { ...slot, ended: true };
+      const plan = planEnd(entry, { definition, mode, isNamed: true });
+      const ended = { ...slot, ...plan.outcome };
+      const [snapshot] = plan.sessions;
+      if (entry === undefined || plan.act === "forget") {
+        entries.remove(key);
+        return ended;
       }
-      const { snapshot } = entry;
-      const lost = () => hold(key, entry, { version: 1, kind: "lost", url: snapshot.url });
-      if (snapshot.kind !== "session") {
-        if (mode === "end") forget();
-        else hold(key, entry, snapshot);
-        return { ...slot, ended: true };
+      if (snapshot === undefined) {
+        entries.keep(key, entry, entry.snapshot);
+        return ended;
       }
-      const isDeclared = definition && new URL(definition.options.url).href === snapshot.url;
-      if (!isDeclared) {
-        forget();
-        return { ...slot, ended: false, reason: "undeclared" };
-      }
-      const { connection } = slot;
-      const outcome = await endMcpSession({ definition, connection, principal, snapshot, now });
-      if (mode === "restart") lost();
-      else if (outcome.ended) forget();
-      // To be tried again.
-      else hold(key, entry, snapshot);
-      return outcome.ended ? { ...slot, ended: true } : { ...slot, ...outcome };
+      const use = { definition: definition!, connection: slot.connection, principal, now };
+      const end = await endMcpSession({ ...use, snapshot });
+      const next = afterEnd(mode, { failed: !end.ended, wasTried: false });
+      if (next === "forget") entries.remove(key);
+      // A state has no place for a session beside that of the next step.
+      else entries.keep(key, entry, mode === "restart" ? lostSnapshot(snapshot) : snapshot);
+      return { ...ended, ...end };
     },
 
     async clearTools(slot, principal) {
       const key = namedKey(slot, principal);
       const entry = read(key);
-      if (entry === undefined || entry === "invalid") return;
-      const { snapshot } = entry;
-      if (snapshot.kind !== "session" || !snapshot.toolList) return;
-      const { toolList: _, ...cleared } = snapshot;
+      const cleared = entry && withoutToolList(entry.snapshot);
+      if (!cleared) return;
       // One that a pool has on the session knows the list.
       pool?.evict(slot, principal);
-      hold(key, entry, cleared);
+      entries.keep(key, entry, cleared);
     },
 
     endIdle(principal, declared) {
       const time = now();
-      const ending = keysOf(principal).filter(([key, { connection }]) => {
-        if (visited.has(key) || !Object.hasOwn(declared, connection)) return false;
+      const idle = entries.of(principal).flatMap(([key, slot]) => {
+        const definition = findDeclared(declared, slot.connection);
+        if (definition === undefined || visited.has(key)) return [];
         visited.add(key);
-        const entry = held.has(key) ? undefined : read(key);
-        const isEnded = typeof entry === "object" && isIdle(entry, time);
-        return isEnded && entry.snapshot.kind === "session";
+        const entry = entries.has(key) ? undefined : read(key);
+        const snapshot = entry && overdueSession(entry, entry.lastUsedAt, definition, time);
+        if (!snapshot) return [];
+        // At once, so that no run of the step goes on in it.
+        entries.keep(key, entry, lostSnapshot(snapshot));
+        return [
+          { slot, use: { definition, connection: slot.connection, principal, snapshot, now } },
+        ];
       });
-      const all = inParallel(ending, endedAtOnce, async ([key, slot]) => {
-        const { snapshot } = parseNamedEntry(stateEntry(state, key))!;
-        const { connection } = slot;
-        const definition = declared[connection]!;
-        if (snapshot.kind !== "session") return;
-        if (new URL(definition.options.url).href !== snapshot.url) return;
-        const outcome = await endMcpSession({ definition, connection, principal, snapshot, now });
-        if (outcome.ended) return;
-        const { ended: _, ...why } = outcome;
+      const all = inParallel(idle, endedAtOnce, async ({ slot, use }) => {
+        const end = await endMcpSession(use);
+        if (end.ended) return;
+        const { ended: _, ...why } = end;
         emit({ type: "close-failed", ...slot, ...why });
       });
-      for (const [key] of ending) {
-        const entry = read(key) as NamedEntry;
-        hold(key, entry, { version: 1, kind: "lost", url: entry.snapshot.url });
-      }
       endings.add(all);
     },
 
     async endStep() {
-      endedAt ??= now();
+      entries.endStep();
       await Promise.all(endings);
     },
 
-    changes() {
-      return [...held].flatMap(([key, own]) => {
-        if (own === "removed") return [[key, undefined] as const];
-        const entry = entryOf(own);
-        return entry !== undefined || own.isKept ? [[key, entry] as const] : [];
-      });
-    },
+    changes: () => entries.changes(),
   };
 }

@@ -5,23 +5,19 @@ import {
   parseSessionSnapshot,
   type Principal,
   principalParts,
-  type SessionSnapshot,
-  type ActiveSessionSnapshot,
+  type StoredRecord,
 } from "@durable-mcp/core";
+import { describeKept, type KeptSession } from "../slots/kept-session.ts";
+import type { StoredSession } from "../slots/session-reports.ts";
 import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/slot-name.ts";
 
-/** What is stored for one connection of an agent session. */
-export interface SessionRecord {
+/** What a store holds of one slot of an agent session. */
+export interface SlotRecord extends KeptSession {
   readonly version: 1;
-  readonly snapshot: SessionSnapshot;
   /** When the MCP session was saved first, in milliseconds since 1970-01-01 UTC. */
   readonly startedAt: number;
   /** When the record was written, in milliseconds since 1970-01-01 UTC. */
   readonly savedAt: number;
-  /** Sessions that nobody uses any more and that are still to be ended on the server. */
-  readonly ending?: readonly ActiveSessionSnapshot[] | undefined;
-  /** After how long without use a named session is ended, in milliseconds. */
-  readonly idleTimeoutMs?: number | undefined;
 }
 
 /** The parts of a record's key. */
@@ -68,31 +64,50 @@ export function parseRecordOwner(owner: string): Principal | undefined {
 }
 
 /** The record that a value is; `undefined` when it does not parse. Data from outside. */
-export function parseRecord(value: unknown): SessionRecord | undefined {
+export function parseRecord(value: unknown): SlotRecord | undefined {
   try {
     const fields = value as Record<string, unknown>;
     const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs } = fields;
     if (version !== 1 || !Number.isFinite(startedAt) || !Number.isFinite(savedAt)) return undefined;
     if (idleTimeoutMs !== undefined && !isTimerMs(idleTimeoutMs)) return undefined;
-    const record: SessionRecord = {
-      version: 1,
+    const sessions = ending === undefined ? [] : (ending as unknown[]).map(parseSessionSnapshot);
+    if (!sessions.every((session) => session.kind === "session")) return undefined;
+    return createRecord({
       snapshot: parseSessionSnapshot(snapshot),
       startedAt: startedAt as number,
       savedAt: savedAt as number,
-      ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
-    };
-    if (ending === undefined) return record;
-    const sessions = (ending as unknown[]).map(parseSessionSnapshot);
-    return sessions.every((session) => session.kind === "session")
-      ? { ...record, ending: sessions }
-      : undefined;
+      idleTimeoutMs,
+      ending: sessions,
+    });
   } catch {
     return undefined;
   }
 }
 
+/** A record of these fields; empty ones are left out. */
+export function createRecord({
+  ending = [],
+  idleTimeoutMs,
+  ...fields
+}: Omit<SlotRecord, "version">): SlotRecord {
+  return {
+    version: 1,
+    ...fields,
+    ...(ending.length > 0 && { ending }),
+    ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+  };
+}
+
+/** What may be told of a record: everything but the MCP session's id. Nothing for a key of something else. */
+export function describeRecord({ key, value, lastUsedAt }: StoredRecord): StoredSession[] {
+  const name = parseRecordKey(key);
+  if (name === undefined) return [];
+  const { agent: _, ...whose } = name;
+  return [{ ...whose, ...describeKept(parseRecord(value), lastUsedAt) }];
+}
+
 /** A record as a store takes it. */
-export function recordValue(record: SessionRecord): JsonValue {
+export function recordValue(record: SlotRecord): JsonValue {
   // A snapshot is JSON by construction.
   return record as unknown as JsonValue;
 }
