@@ -12,11 +12,11 @@ interface Consequence {
 const notOurs =
   "with the error of the platform's `fetch` or of the client, not with `OUTCOME_UNKNOWN`";
 
-/** What an outcome means for whoever uses such a server, where not all is well; only what was measured. */
+/** What a bad outcome means for users of such a server. Only measured facts. */
 const consequences: Consequence[] = [
   {
     seen: /^loss not visible/,
-    says: "takes the id and answers 200. Such a loss cannot be seen on the wire, and neither the session fetch nor the client reports it. What the server still held was not looked at",
+    says: "takes the id and answers 200. Such a loss cannot be seen on the wire, and neither the session fetch nor the client reports it. The scenario did not check the session's contents",
   },
   {
     seen: /^SESSION_LOST/,
@@ -24,7 +24,7 @@ const consequences: Consequence[] = [
   },
   {
     seen: /^HTTP \d+/,
-    says: "answered with a status that says nothing of the session; the client reported it and no new session was started",
+    says: "answered with a status that does not concern the session; the client reported it and no new session was started",
   },
   {
     seen: /^ERA_UNSUPPORTED/,
@@ -32,7 +32,7 @@ const consequences: Consequence[] = [
   },
   {
     seen: /^no usable answer to initialize/,
-    says: "gave no answer to `initialize` that the session fetch could read; none of these clients connected",
+    says: "answered `initialize` in a way that the session fetch could not read; none of these clients connected",
   },
   {
     seen: /^network error, then/,
@@ -47,9 +47,9 @@ const consequences: Consequence[] = [
   {
     seen: /^network error, then/,
     interrupted: "withheld by the proxy",
-    says: `has no slow tool here, so the proxy withheld the whole answer, headers included, until the server was dead. The call failed ${notOurs}, and was not sent again. How such a server's own answer would break was not seen`,
+    says: `has no slow tool here, so the proxy withheld the whole answer, headers included, until the server was dead. The call failed ${notOurs}, and was not sent again. The scenario did not show how such a server's own answer would break`,
   },
-  { seen: /^broken/, says: "gave what nobody expected" },
+  { seen: /^broken/, says: "gave an unexpected outcome" },
 ];
 
 interface Finding {

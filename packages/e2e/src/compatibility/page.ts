@@ -17,10 +17,10 @@ const clientPackages: Partial<Record<ClientName, string>> = {
 const meaning: Record<ScenarioName, string> = {
   fresh: "a first step: connect, list the tools, call",
   resumed:
-    "a second step, in a new process: list the tools, one call that sees the first step's state where the server keeps any",
+    "a second step, in a new process: list the tools, one call that sees the first step's state if the server keeps any",
   "two at once":
     "two more processes on the same session at the same time, ten overlapping calls each; every call must get its own answer",
-  "id unknown": "a step whose snapshot names an id that the server never gave",
+  "id unknown": "a step whose snapshot has an id that the server never gave",
   "ended by someone else": "another party sends DELETE with the session's id before the step",
   "server restarted": "the server is killed with `kill -9` and started again before the step",
   "killed before the answer":
@@ -33,12 +33,12 @@ export function renderPage(rows: MatrixRow[], date: string): string {
   return `${[
     "<!-- Written by `npm run compatibility`. Do not edit it: run the command again. -->",
     "# Compatibility",
-    "Servers from npm as they are published, and small ones of ours on the SDKs' and frameworks' own transports, with the session fetch of `@durable-mcp/core` in four clients, one of them in two modes. Every step is an operating-system process of its own; a proxy counts the HTTP requests. `npm run compatibility` starts all servers, runs all scenarios, writes this page and fails when a server shows anything else than is recorded of it. What is recorded was taken from earlier runs: a pass says that nothing changed, not that all is well. Two of the servers run in CI.",
+    "The session fetch of `@durable-mcp/core` runs in four clients, one of them in two modes, against two kinds of servers: published ones from npm, and small ones of ours on the SDKs' and frameworks' own transports. Every step is an operating-system process of its own. A proxy counts the HTTP requests. `npm run compatibility` starts all servers, runs all scenarios and writes this page. It fails when a server behaves differently from its recorded behaviour. The records come from earlier runs, so a pass only means that nothing changed. Two of the servers run in CI.",
     environment(date),
     "## What was done",
     scenarioNames.map((name) => `- **${name}**: ${meaning[name]}`).join("\n"),
     "## What was seen",
-    "*worked*: every call got its own answer, in the session of the step before (in *fresh*, a first one). *recovered*: the same, in a new session, after one `initialize`. *no session*: the server gives none, and each step shakes hands. A code in capitals is [our error](./errors/index.md) for that call. *network error*: the call failed with the error of the platform's `fetch` or of the client, not with a code of ours. *loss not visible*: the server took the id. *not reached*: the first step failed. Beside it stands the number of HTTP requests of the step.",
+    "*worked*: every call got its own answer, in the session of the step before (in *fresh*, in a first session). *recovered*: the same, in a new session, after one `initialize`. *no session*: the server gives no session, and each step makes the handshake. A code in capitals is [our error](./errors/index.md) for that call. *network error*: the call failed with the error of the platform's `fetch` or of the client, not with a code of ours. *loss not visible*: the server accepted the id. *not reached*: the first step failed. The number in parentheses counts the HTTP requests of the step.",
     summary(ran),
     "## What does not work",
     describeLimits(ran)
@@ -46,7 +46,7 @@ export function renderPage(rows: MatrixRow[], date: string): string {
       .join("\n"),
     notRun(rows),
     "## What servers say to an id that they do not take",
-    "Asked with a plain `tools/list` request, by nobody's client. The last column is what the session fetch makes of it: after a *definite* loss everything is sent again in a new session, after *none* the answer goes to the client as it is.",
+    "A plain `tools/list` request asks each server, without a client. The last column has the verdict of the session fetch: after a *definite* loss it sends everything again in a new session; after *none* the answer goes unchanged to the client.",
     refusals(ran),
     "## Every server",
     ...ran.map((row) => details(row)),

@@ -8,9 +8,9 @@ const sources = "https://github.com/durable-mcp/durable-mcp/blob/main/packages/"
 
 const intro = `# Requirements
 
-What the Model Context Protocol asks of a client on sessions, the version header, streams and fallback, in the revisions with sessions (2025-03-26, 2025-06-18, 2025-11-25), and the tests that cover it. What it asks of servers is listed where a client meets it.
+This page lists the Model Context Protocol's requirements for clients on sessions, the version header, streams and fallback, in the revisions with sessions (2025-03-26, 2025-06-18, 2025-11-25). Each has the tests that cover it. Requirements for servers are listed if a client can notice them.
 
-This page is written by \`npm run requirements\` from the manifest in \`packages/e2e/src/requirements/\`; a test fails when a requirement is not covered, when a test named here is gone, when a test's title cites an id that is not listed, and when this page is not up to date. The statements are ours; the links lead to the specification's words.
+\`npm run requirements\` writes this page from the manifest in \`packages/e2e/src/requirements/\`. A test fails if a requirement is not covered, if a named test is gone, if a test's title cites an unknown id, or if this page is not up to date. The statements are ours; the links lead to the specification's words.
 `;
 
 /** The reader's page, as Markdown. */
