@@ -7,6 +7,7 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
+import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
 import {
   endpointOf,
   type McpClientConnection,
@@ -36,7 +37,7 @@ export async function pingSession({
     return { connection, alive: false, reason: "no-session" };
   }
   const url = new URL(snapshot.url);
-  const signal = AbortSignal.timeout(timeoutMs);
+  const signal = withTimeLimit(timeoutMs, undefined);
   const slot = createSessionSlot(snapshot);
   const fetch = createSessionFetch({
     url,
@@ -46,22 +47,14 @@ export async function pingSession({
     classifyLoss: sessionOptions(definition).classifyLoss,
     recover: false,
   });
-  const attempt = async (): Promise<SessionStatus> => {
-    const { status, failure } = await ping({ fetch, url, slot, signal });
-    if (status !== undefined) return { connection, alive: false, reason: "refused", status };
-    return failure
-      ? { connection, alive: false, reason: "unreachable" }
-      : { connection, alive: true };
-  };
-  const timedOut = Promise.withResolvers<SessionStatus>();
-  // Neither a fetch nor a `getToken` of the application's has to heed a signal.
-  signal.addEventListener("abort", () => {
-    timedOut.resolve({ connection, alive: false, reason: "timeout" });
-  });
   try {
-    return await Promise.race([attempt(), timedOut.promise]);
+    // Neither a fetch nor a `getToken` of the application's has to heed a signal.
+    const { status, failure } = await abortable(ping({ fetch, url, slot, signal }), signal);
+    if (status !== undefined) return { connection, alive: false, reason: "refused", status };
+    if (failure !== undefined) return { connection, alive: false, reason: "unreachable" };
+    return { connection, alive: true };
   } catch (error) {
-    if (signal.aborted) return await timedOut.promise;
+    if (signal.aborted) return { connection, alive: false, reason: "timeout" };
     const status = (error as { data?: { status?: number } }).data?.status;
     const reason = slot.snapshot?.kind === "lost" ? "lost" : "unreachable";
     return { connection, alive: false, reason, ...(status !== undefined && { status }) };

@@ -1,4 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
+import { withTimeLimit } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
@@ -99,8 +100,8 @@ async function isAnswering(use: PooledUse, found: PooledConnection): Promise<boo
   const { pool, runSignal, now } = use;
   if (now() - found.idleSince < pool.checkAfterMs) return true;
   try {
-    const timeout = AbortSignal.timeout(found.connection.connectMs);
-    await found.connection.probe(AbortSignal.any([runSignal, timeout]));
+    const { connection } = found;
+    await connection.probe(withTimeLimit(connection.connectMs, runSignal));
     return true;
   } catch {
     throwIfOver(use);

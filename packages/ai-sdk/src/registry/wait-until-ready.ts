@@ -1,4 +1,4 @@
-import { abortable, checkMs } from "@durable-mcp/core/internal";
+import { abortable, checkMs, withTimeLimit } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/core";
 import pRetry, { AbortError } from "p-retry";
 import { connectionUnavailable } from "../errors/connection-error.ts";
@@ -17,9 +17,8 @@ export async function waitUntilReady(
   { timeoutMs = 60_000, abortSignal }: ReadyOptions = {},
 ): Promise<void> {
   checkMs(timeoutMs, "timeoutMs");
-  const timeout = AbortSignal.timeout(timeoutMs);
   const callers = abortSignal ? AbortSignal.any([stepSignal, abortSignal]) : stepSignal;
-  const signal = AbortSignal.any([callers, timeout]);
+  const signal = withTimeLimit(timeoutMs, callers);
   let last: unknown;
   const attempt = async () => {
     try {
@@ -39,7 +38,7 @@ export async function waitUntilReady(
     });
   } catch (error) {
     callers.throwIfAborted();
-    if (!timeout.aborted) throw error;
+    if (!signal.aborted) throw error;
     throw new McpSessionError(
       "CONNECTION_UNAVAILABLE",
       `Connection ${connection.name}: the server at ${connection.origin} did not answer within ${timeoutMs} ms. Check that it is started there.`,

@@ -1,212 +1,56 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { connectionUnavailable } from "../errors/connection-error.ts";
-import type { ConnectionStart } from "../connection/session-options.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
-import type { NoteDetails } from "../events/connection-telemetry.ts";
 import { toolMayRunTwice } from "../connection/may-run-twice.ts";
 import type { OpenConnection } from "../connection/open-connection.ts";
-import { createOperationTracer } from "../events/operation-tracer.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
-import { withSessionErrors } from "../errors/with-session-errors.ts";
+import { createSharedClient } from "../connection/shared-client.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
+import { connectionUnavailable } from "../errors/connection-error.ts";
+import { withSessionErrors } from "../errors/with-session-errors.ts";
+import { createOperationTracer } from "../events/operation-tracer.ts";
+import { connectServer, type OpenServer, prepareServer } from "./open-server.ts";
+import { createServerLife } from "./server-life.ts";
 import { createStdioErrors, describeEnd, stdioOrigin } from "./stdio-errors.ts";
-import { isUnsupportedVersion, startStdioServer, type StdioServer } from "./stdio-server.ts";
+import { startStdioServer, type StdioServer } from "./stdio-server.ts";
+
+type StdioStep = { readonly options: McpStdioConnectionOptions } & Parameters<OpenConnection>[0];
 
 /**
  * One stdio connection of one registry: one process at a time, started on first use and replaced
  * when it ends by itself. Whoever holds the connection owns the processes: `settle` and
  * `endLooseSessions` end them.
  */
-export function createStdioConnection({
-  options,
-  context,
-  isActive,
-  emit,
-  telemetry,
-}: { options: McpStdioConnectionOptions } & Parameters<OpenConnection>[0]): LiveConnection {
+export function createStdioConnection(step: StdioStep): LiveConnection {
+  const { options, context, telemetry } = step;
   const name = context.connection;
-  const { session = {}, timeouts = {} } = options;
-  const connectMs = timeouts.connectMs ?? 30_000;
-  const errors = createStdioErrors(name, options);
+  const origin = stdioOrigin(options);
   const trace = createOperationTracer(telemetry, {
     connection: name,
     transport: "stdio",
     origin: undefined,
   });
-  const closing = new AbortController();
-  const ownContext = {
-    ...context,
-    abortSignal: AbortSignal.any([context.abortSignal, closing.signal]),
-  };
-  const failures = new WeakMap<object, McpSessionError>();
-  /** Those of which something may be left. */
-  const servers = new Set<StdioServer>();
-  const openings: LiveConnection["openings"] = new Set();
-  let opening: Promise<MCPClient> | undefined;
-  /** Whether what the server held is gone, and no other has taken its place. */
-  let isLost = false;
-  /** Whether the server in use, which took a lost one's place, is still to answer something. */
-  let isUnproven = false;
-  let hasLossNotice = false;
-  let negotiated: string | undefined;
-
-  const restoreError = (error: unknown): unknown => {
-    const data: unknown = (error as { data?: unknown } | null | undefined)?.data;
-    return (typeof data === "object" && data !== null && failures.get(data)) || error;
-  };
-
-  const start = async () => {
-    const server = await startStdioServer({
-      options,
-      context: ownContext,
-      errors,
-      connectMs,
-      failures,
-      telemetry,
-      onAnswer: () => (isUnproven = false),
-      onNotification(method, params) {
-        emit({ type: "notification", connection: name, method, params });
-        if (method !== "notifications/tools/list_changed") return;
-        emit({ type: "tools-changed", connection: name, reason: "list-changed" });
-      },
-    });
-    servers.add(server);
-    void server.ended.then(() => servers.delete(server));
-    return server;
-  };
-
-  const connect = async (): Promise<{ server: StdioServer; client: MCPClient }> => {
-    const server = await start();
-    try {
-      return { server, client: await server.connect({ discover: false }) };
-    } catch (error) {
-      void server.close();
-      if (!isUnsupportedVersion(error)) throw error;
-    }
-    const modern = await start();
-    try {
-      return { server: modern, client: await modern.connect({ discover: true }) };
-    } catch (error) {
-      void modern.close();
-      throw error;
-    }
-  };
-
-  /** Runs `session.onStart` before anything else is sent. */
-  const prepare = async (
-    client: MCPClient,
-    server: StdioServer,
-    reason: ConnectionStart["reason"],
-  ) => {
-    if (session.onStart === undefined) return;
-    const startMs = timeouts.startMs ?? 60_000;
-    const timeout = AbortSignal.timeout(startMs);
-    const abortSignal = AbortSignal.any([ownContext.abortSignal, timeout]);
-    const aborted = Promise.withResolvers<never>();
-    const onAbort = () => aborted.reject(abortSignal.reason);
-    abortSignal.addEventListener("abort", onAbort, { once: true });
-    try {
-      const hook = session.onStart({ ...ownContext, reason, client, abortSignal });
-      await Promise.race([hook, aborted.promise, server.ended]);
-      // The hook may have caught the failure of a request that met the end.
-      if (server.end !== undefined) throw new Error(`The server ${describeEnd(server.end)}.`);
-    } catch (cause) {
-      emit({ type: "start-failed", connection: name, reason });
-      const why = timeout.aborted ? `did not end within ${startMs} ms` : "failed";
-      throw errors.unavailable(
-        `was not prepared: onStart ${why}; the cause says more. Its process was ended, and the next use starts another.`,
-        { cause, field: "onStart", output: server.output() },
-      );
-    } finally {
-      abortSignal.removeEventListener("abort", onAbort);
-    }
-  };
-
-  const startNext = async (): Promise<{ server: StdioServer; client: MCPClient }> => {
-    const reason = isLost ? "recovered" : "started";
-    // What is left of the one before may hold a port, or the lock of a browser's profile.
-    await Promise.all([...servers].map((server) => server.close()));
-    ownContext.abortSignal.throwIfAborted();
-    const { server, client: raw } = await connect();
-    const client = withSessionErrors(raw, (error) => {
-      const own = restoreError(error);
-      if (McpSessionError.isInstance(own) || server.end === undefined) return own;
-      return errors.lost(
-        `${describeEnd(server.end)}, and this client with it. Ask the registry for client(${JSON.stringify(name)}) again.`,
-        { cause: error },
-      );
-    });
-    try {
-      await prepare(client, server, reason);
-    } catch (error) {
-      void server.close();
-      throw error;
-    }
-    const { protocolVersion, capabilities } = client.initializeResult;
-    const before = negotiated;
-    negotiated = JSON.stringify([protocolVersion, capabilities]);
-    const changed = before !== undefined && before !== negotiated;
-    hasLossNotice ||= reason === "recovered";
-    isUnproven = reason === "recovered";
-    isLost = false;
-    emit({ type: reason, connection: name, protocolVersion, changed });
-    return { server, client };
-  };
-
-  /** Sees the end of a server that nobody asked to end. */
-  const watch = async (server: StdioServer, opened: Promise<MCPClient>) => {
-    await server.exited;
-    openings.delete(opened);
-    if (opening === opened) opening = undefined;
-    if (server.isClosed || !isActive()) return;
-    isLost = true;
-    const end = await server.ended;
-    const { exitCode, signal } = end.type === "ended" ? end : { exitCode: null, signal: null };
-    emit({ type: "lost", connection: name, exitCode, signal });
-  };
-
-  const openNext = async (note: NoteDetails): Promise<MCPClient> => {
-    const wasLost = isLost;
-    if (wasLost && session.recover === false) {
-      throw errors.lost("is gone, with what it held, and is not to be started again.");
-    }
-    if (wasLost && isUnproven) {
-      isUnproven = false;
-      throw errors.lost(
-        "ended again before it had answered anything. What it held is gone; the next use starts it once more.",
-      );
-    }
-    try {
-      const opened = await startNext();
-      void watch(opened.server, opening!);
+  const parts = createParts(step);
+  const { life, servers, closing } = parts;
+  const restoreError = (error: unknown) => restoreStdioError(parts, error);
+  const client = createSharedClient((gone) =>
+    trace({ operation: life.isLost() ? "recover" : "connect" }, async (note) => {
+      const opened = await openNext(parts);
+      void watch(parts, opened.server, gone);
       note({ protocolVersion: opened.client.initializeResult.protocolVersion });
       return opened.client;
-    } catch (error) {
-      ownContext.abortSignal.throwIfAborted();
-      const why = McpSessionError.isInstance(error)
-        ? error
-        : errors.unavailable(`could not be started: ${(error as Error).message}`, { cause: error });
-      if (!wasLost) throw connectionUnavailable(why, name, stdioOrigin(options));
-      throw errors.lost(
-        `is gone, with what it held, and could not be started again. ${why.message}`,
-        { cause: why },
-      );
-    }
-  };
+    }),
+  );
 
   const connection: LiveConnection = {
     name,
     definition: { options },
-    origin: stdioOrigin(options),
-    connectMs,
+    origin,
     session: "process",
+    connectMs: parts.connectMs,
     abortSignal: context.abortSignal,
-    openings,
-    restoreError,
     trace,
-    withKept: (open) => open(connection),
-    renew: () => undefined,
+    lossNotices: createLossNotices([life], options.session?.lossNotice),
     createFetch(): never {
       throw new McpSessionError(
         "CONNECTION_INVALID",
@@ -214,58 +58,160 @@ export function createStdioConnection({
         { data: { field: "name", connection: name } },
       );
     },
-    lossNotices: createLossNotices(
-      [
-        {
-          takeLossNotice() {
-            const hadNotice = hasLossNotice;
-            hasLossNotice = false;
-            return hadNotice;
-          },
-        },
-      ],
-      session.lossNotice,
-    ),
-    async probe(signal) {
-      const client = await connection.client();
-      // There is nothing smaller that the client sends.
-      if (client.initializeResult.capabilities.tools == null) return;
-      await client.listTools({ options: { signal } });
-    },
-    client() {
-      if (opening === undefined) {
-        const connecting: Promise<MCPClient> = Promise.resolve()
-          .then(() => trace({ operation: isLost ? "recover" : "connect" }, openNext))
-          .catch((error: unknown) => {
-            openings.delete(connecting);
-            if (opening === connecting) opening = undefined;
-            throw error;
-          });
-        opening = connecting;
-        openings.add(connecting);
-      }
-      return opening;
-    },
+    client: client.get,
+    withKept: (open) => open(connection),
     async withRecovery(tool, attempt) {
       try {
         return await attempt();
       } catch (error) {
-        const failure = restoreError(error);
-        const isEnd = McpSessionError.isInstance(failure) && failure.code === "OUTCOME_UNKNOWN";
-        const { resend = "safe" } = session;
-        const isSafe = tool === undefined || toolMayRunTwice(tool, session);
-        if (!isEnd || resend === "never" || (resend === "safe" && !isSafe)) throw error;
+        if (!mayRepeat(options, tool, restoreError(error))) throw error;
         return await attempt();
       }
     },
+    async probe(signal) {
+      const current = await client.get();
+      // There is nothing smaller that the client sends.
+      if (current.initializeResult.capabilities.tools == null) return;
+      await current.listTools({ options: { signal } });
+    },
+    restoreError,
+    renew: () => undefined,
+    openings: client.openings,
     async settle() {
       // There is nothing to save: whoever is still waiting waits for nothing.
       closing.abort(new DOMException("The registry was disposed of.", "AbortError"));
-      await Promise.allSettled(openings);
+      await Promise.allSettled(client.openings);
     },
     async endLooseSessions() {
-      await Promise.all([...servers].map((server) => server.close()));
+      await closeAll(servers);
     },
   };
   return connection;
+}
+
+type Parts = ReturnType<typeof createParts>;
+
+/** What the servers of one connection have in common. */
+function createParts(step: StdioStep) {
+  const { options, context } = step;
+  const closing = new AbortController();
+  const abortSignal = AbortSignal.any([context.abortSignal, closing.signal]);
+  return {
+    ...step,
+    context: { ...context, abortSignal },
+    closing,
+    connectMs: options.timeouts?.connectMs ?? 30_000,
+    errors: createStdioErrors(context.connection, options),
+    life: createServerLife(),
+    /** Those of which something may be left. */
+    servers: new Set<StdioServer>(),
+    failures: new WeakMap<object, McpSessionError>(),
+  };
+}
+
+/** The error of a request that was under way when its server ended. */
+function restoreStdioError({ failures }: Pick<Parts, "failures">, error: unknown): unknown {
+  const data: unknown = (error as { data?: unknown } | null | undefined)?.data;
+  return (typeof data === "object" && data !== null && failures.get(data)) || error;
+}
+
+async function startServer(parts: Parts): Promise<StdioServer> {
+  const { context, life, servers, emit } = parts;
+  const { connection } = context;
+  const server = await startStdioServer({
+    ...parts,
+    onAnswer: life.answered,
+    onNotification(method, params) {
+      emit({ type: "notification", connection, method, params });
+      if (method !== "notifications/tools/list_changed") return;
+      emit({ type: "tools-changed", connection, reason: "list-changed" });
+    },
+  });
+  servers.add(server);
+  void server.ended.then(() => servers.delete(server));
+  return server;
+}
+
+/** Starts the first server, or one in the place of a lost one. */
+async function openNext(parts: Parts): Promise<OpenServer> {
+  const { options, context, errors, life } = parts;
+  const wasLost = life.isLost();
+  if (wasLost && options.session?.recover === false) {
+    throw errors.lost("is gone, with what it held, and is not to be started again.");
+  }
+  if (life.takeSecondLoss()) {
+    throw errors.lost(
+      "ended again before it had answered anything. What it held is gone; the next use starts it once more.",
+    );
+  }
+  try {
+    return await openServer(parts);
+  } catch (error) {
+    context.abortSignal.throwIfAborted();
+    const why = McpSessionError.isInstance(error)
+      ? error
+      : errors.unavailable(`could not be started: ${(error as Error).message}`, { cause: error });
+    if (!wasLost) throw connectionUnavailable(why, context.connection, stdioOrigin(options));
+    throw errors.lost(
+      `is gone, with what it held, and could not be started again. ${why.message}`,
+      { cause: why },
+    );
+  }
+}
+
+async function openServer(parts: Parts): Promise<OpenServer> {
+  const { context, errors, life, servers, emit } = parts;
+  const { connection } = context;
+  // What is left of the one before may hold a port, or the lock of a browser's profile.
+  await closeAll(servers);
+  context.abortSignal.throwIfAborted();
+  const { server, client: raw } = await connectServer(() => startServer(parts));
+  const client: MCPClient = withSessionErrors(raw, (error) => {
+    const own = restoreStdioError(parts, error);
+    if (McpSessionError.isInstance(own) || server.end === undefined) return own;
+    return errors.lost(
+      `${describeEnd(server.end)}, and this client with it. Ask the registry for client(${JSON.stringify(connection)}) again.`,
+      { cause: error },
+    );
+  });
+  const opened = { server, client };
+  const reason = life.isLost() ? "recovered" : "started";
+  try {
+    const onFailure = () => emit({ type: "start-failed", connection, reason });
+    await prepareServer({ ...parts, opened, reason, onFailure });
+  } catch (error) {
+    void server.close();
+    throw error;
+  }
+  const { protocolVersion } = client.initializeResult;
+  emit({ type: reason, connection, protocolVersion, changed: life.opened(client) });
+  return opened;
+}
+
+/** Sees the end of a server that nobody asked to end. */
+async function watch(parts: Parts, server: StdioServer, gone: () => void): Promise<void> {
+  const { context, isActive, life, emit } = parts;
+  await server.exited;
+  gone();
+  if (server.isClosed || !isActive()) return;
+  life.ended();
+  const end = await server.ended;
+  const { exitCode, signal } = end.type === "ended" ? end : { exitCode: null, signal: null };
+  emit({ type: "lost", connection: context.connection, exitCode, signal });
+}
+
+async function closeAll(servers: ReadonlySet<StdioServer>): Promise<void> {
+  await Promise.all([...servers].map((server) => server.close()));
+}
+
+/** Whether what met the end of a server may be sent to the next one. */
+function mayRepeat(
+  { session = {} }: McpStdioConnectionOptions,
+  tool: Parameters<LiveConnection["withRecovery"]>[0],
+  failure: unknown,
+): boolean {
+  if (!McpSessionError.isInstance(failure) || failure.code !== "OUTCOME_UNKNOWN") return false;
+  const { resend = "safe" } = session;
+  if (resend !== "safe") return resend === "always";
+  return tool === undefined || toolMayRunTwice(tool, session);
 }

@@ -6,6 +6,7 @@ import {
   type MCPClient,
 } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
+import { withTimeLimit } from "@durable-mcp/core/internal";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { clientCapabilities } from "../connection/client-capabilities.ts";
@@ -117,13 +118,13 @@ export async function startStdioServer({
     },
     async connect({ discover }) {
       const { onElicitation } = options;
-      const timeout = AbortSignal.timeout(connectMs);
+      const signal = withTimeLimit(connectMs, context.abortSignal);
       try {
         const client = await createMCPClient({
           transport,
           clientName: "durable-mcp",
           protocolVersionDiscovery: discover,
-          initializationOptions: { signal: AbortSignal.any([context.abortSignal, timeout]) },
+          initializationOptions: { signal },
           capabilities: clientCapabilities({ options }),
         });
         if (onElicitation) {
@@ -140,7 +141,7 @@ export async function startStdioServer({
         }
         const { data } = error as { data?: object };
         if (end !== undefined && failures.has(data ?? {})) throw errors.endedEarly(end, output());
-        if (timeout.aborted) throw errors.silent(connectMs, output(), error);
+        if (signal.aborted) throw errors.silent(connectMs, output(), error);
         throw errors.refused(scrubSecrets((error as Error).message, secrets), output(), error);
       }
     },

@@ -1,4 +1,4 @@
-import { abortable } from "@durable-mcp/core/internal";
+import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
 import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
 import type { Tool, ToolSet } from "ai";
 import { McpSessionError } from "@durable-mcp/core";
@@ -13,9 +13,8 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
   const list = async () => {
     const current = await connection.client();
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
-    const timeout = AbortSignal.timeout(connection.connectMs);
-    const tools = await listAllTools(current, AbortSignal.any([abortSignal, timeout]));
-    return { client: current, listed: tools };
+    const signal = withTimeLimit(connection.connectMs, abortSignal);
+    return { client: current, listed: await listAllTools(current, signal) };
   };
   const { client, listed } = await connection.trace({ operation: "list" }, () =>
     connection.withRecovery(undefined, list),
@@ -104,16 +103,15 @@ export function withCallOptions(
   },
 ): Execute {
   return async (input, options) => {
-    const timeout = callMs === undefined ? undefined : AbortSignal.timeout(callMs);
-    const signals = [options?.abortSignal, timeout].filter((signal) => signal !== undefined);
-    const [abortSignal] = signals.length > 1 ? [AbortSignal.any(signals)] : signals;
+    const callers = options?.abortSignal;
+    const abortSignal = callMs === undefined ? callers : withTimeLimit(callMs, callers);
     try {
       return await execute(input, { ...options, ...(abortSignal && { abortSignal }) });
     } catch (error) {
       const restored = restoreError(error);
-      const isTimeout = timeout?.aborted && !options?.abortSignal?.aborted;
+      const isLate = abortSignal?.aborted && !callers?.aborted;
       // An error of ours knows more about what became of the call.
-      if (!isTimeout || McpSessionError.isInstance(restored)) throw restored;
+      if (!isLate || McpSessionError.isInstance(restored)) throw restored;
       throw callTimedOut(error, { connection, origin, callMs: callMs! });
     }
   };
