@@ -125,6 +125,18 @@ describe.each([
     expect((await held.store.list({ limit: 100 })).records).toEqual([]);
   });
 
+  test("keep their names when they are restarted on a server that names no session", async () => {
+    const server = await startNotebookServer({ isSessionless: true });
+    const { sessions } = startProcess(server, wrap(createMemoryStore()));
+    await sessions.run("chat", use, ({ registry: { named } }) => named.create("a"));
+    expect(await sessions.restart("chat", { ...use, name: "a" })).toEqual([
+      { ...chat, name: "a", ended: true, removed: false },
+    ]);
+    expect(await sessions.info("chat", { ...use, name: "a" })).toMatchObject([
+      { kind: "sessionless" },
+    ]);
+  });
+
   test("list their tools anew when those are cleared", async () => {
     const { sessions } = await startNamed({}, wrap);
     await sessions.clearTools("chat", { ...use, name: "a" });

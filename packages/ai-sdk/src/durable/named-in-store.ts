@@ -1,4 +1,3 @@
-import { invalidOption } from "@durable-mcp/core/internal";
 import type { Principal, SessionStore, StoredRecord } from "@durable-mcp/core";
 import { inParallel } from "../base/in-parallel.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
@@ -9,6 +8,8 @@ import type { NamedSlot } from "../slots/slot-name.ts";
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import { endRecord } from "./end-record.ts";
 import {
+  checkIdleMs,
+  leastIdleMs,
   namedRecordPrefix,
   parseRecord,
   parseRecordKey,
@@ -46,10 +47,9 @@ interface NamedInStoreOptions {
 
 /** The named sessions that a store has of an agent session. */
 export function createNamedInStore(options: NamedInStoreOptions): NamedSlots {
-  const { store, agent, sessionId, opened, now } = options;
+  const { store, agent, sessionId, opened, touchIntervalMs, now } = options;
   const keyOf = (slot: NamedSlot, principal: Principal) =>
     recordKey({ agent, sessionId, ...slot }, principal);
-  const leastMs = leastIdleMs(options);
   /** By principal: for each session that is being ended, under its key, when that is over. */
   const visits = new Map<string, Promise<ReadonlyMap<string, Promise<void>>>>();
   const endings = new Set<Promise<unknown>>();
@@ -57,12 +57,7 @@ export function createNamedInStore(options: NamedInStoreOptions): NamedSlots {
   return {
     async open(slot, use) {
       const { principal, idleTimeoutMs } = use;
-      if (idleTimeoutMs !== undefined && idleTimeoutMs < leastMs) {
-        throw invalidOption(
-          "idleTimeoutMs",
-          `must be at least ${leastMs} (3 × touchIntervalMs), or a session in use could look idle`,
-        );
-      }
+      if (idleTimeoutMs !== undefined) checkIdleMs(idleTimeoutMs, "idleTimeoutMs", touchIntervalMs);
       const key = keyOf(slot, principal);
       const idle = await visits.get(recordOwner(principal));
       await idle?.get(key);
@@ -121,11 +116,6 @@ export function createNamedInStore(options: NamedInStoreOptions): NamedSlots {
       await Promise.all(endings);
     },
   };
-}
-
-/** No idle time-out is shorter: sessions in use are marked as used, but not all the time. */
-function leastIdleMs({ touchIntervalMs }: Pick<NamedInStoreOptions, "touchIntervalMs">): number {
-  return 3 * touchIntervalMs;
 }
 
 async function namedRecords(
@@ -187,9 +177,9 @@ async function findOverdue(
   principal: Principal,
   declared: Readonly<Record<string, McpClientConnection>>,
 ): Promise<Overdue[]> {
-  const { agent, sessionId, now } = options;
+  const { agent, sessionId, touchIntervalMs, now } = options;
   const time = now();
-  const records = await namedRecords(options, principal, time - leastIdleMs(options));
+  const records = await namedRecords(options, principal, time - leastIdleMs(touchIntervalMs));
   return records.flatMap(({ record, slot }) => {
     const definition = findDeclared(declared, slot.connection);
     const kept = parseRecord(record.value);

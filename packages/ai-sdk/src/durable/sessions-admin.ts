@@ -12,6 +12,7 @@ import { findDeclared } from "../connection/mcp-connection.ts";
 import { endRecord } from "./end-record.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import {
+  checkIdleMs,
   describeRecord,
   parseRecordKey,
   parseRecordOwner,
@@ -87,104 +88,85 @@ export interface DurableSessionsAdmin {
 /** How many sessions a sweep ends at a time. */
 const endedAtOnce = 10;
 
-export function createSessionsAdmin({
-  store,
-  agent,
-  declaredFor,
-  touchIntervalMs,
-  now,
-}: {
+interface AdminOptions {
   store: SessionStore;
   agent: string | null;
   declaredFor: (principal: Principal) => Record<string, McpClientConnection>;
   touchIntervalMs: number;
   now: () => number;
-}): DurableSessionsAdmin {
-  const prefix = recordPrefix(agent);
+}
 
-  /** The first that match, and whether there may be more. */
-  const idleRecords = async ({
-    idleSince,
-    limit,
-    name,
-  }: {
-    idleSince: number;
-    limit: number;
-    name: string | undefined;
-  }): Promise<{ records: readonly StoredRecord[]; more: boolean }> => {
-    const records: StoredRecord[] = [];
-    // Of those of one name a page may have none.
-    const enough = name === undefined ? 0 : limit;
-    let cursor: string | undefined;
-    do {
-      const page = await store.list({ prefix, idleSince, cursor, limit });
-      const isSelected = ({ key }: StoredRecord) =>
-        name === undefined || parseRecordKey(key)?.name === name;
-      records.push(...page.records.filter(isSelected));
-      ({ cursor } = page);
-    } while (cursor !== undefined && records.length < enough);
-    return {
-      records: records.slice(0, limit),
-      more: cursor !== undefined || records.length > limit,
-    };
-  };
-
+export function createSessionsAdmin(options: AdminOptions): DurableSessionsAdmin {
+  const { store, agent, touchIntervalMs, now } = options;
   return {
     async list({ name, cursor, limit = 100 } = {}) {
       if (name !== undefined) checkSessionName(name, "name");
-      const page = await store.list({ prefix, cursor, limit });
-      const sessions = page.records.flatMap((stored) =>
-        describeRecord(stored).map((session) => {
-          const { owner } = stored;
-          return { ...session, owner, principal: parseRecordOwner(owner) };
-        }),
-      );
+      const page = await store.list({ prefix: recordPrefix(agent), cursor, limit });
+      const sessions = page.records.flatMap((stored) => {
+        const { owner } = stored;
+        const principal = parseRecordOwner(owner);
+        return describeRecord(stored).map((session) => ({ ...session, owner, principal }));
+      });
       const isSelected = (session: StoredSession) => name === undefined || session.name === name;
       return { sessions: sessions.filter(isSelected), cursor: page.cursor };
     },
 
-    async sweep({ idleForMs, name: onlyName, limit = 100, authorize }) {
-      if (onlyName !== undefined) checkSessionName(onlyName, "name");
-      const leastMs = 3 * touchIntervalMs;
-      if (!(idleForMs >= leastMs)) {
-        throw new McpSessionError(
-          "CONNECTION_INVALID",
-          `idleForMs must be at least ${leastMs}, three times touchIntervalMs: what is in use is marked as used that often.`,
-          { data: { field: "idleForMs" } },
-        );
-      }
+    async sweep({ idleForMs, name, limit = 100, authorize }) {
+      if (name !== undefined) checkSessionName(name, "name");
+      checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
       const idleSince = now() - idleForMs;
-      const { records, more } = await idleRecords({ idleSince, limit, name: onlyName });
-
-      const sweepOne = async (stored: StoredRecord) => {
-        const { key, owner, revision } = stored;
-        const name = parseRecordKey(key);
-        if (name === undefined) return [];
-        const { agent: _, ...whose } = name;
-        const { connection } = name;
-        const principal = parseRecordOwner(owner);
-        const authorized = await authorize?.({ owner, principal, ...whose });
-        if (authorized === undefined) {
-          const deleted = await store.delete(key, revision);
-          return deleted.ok ? [{ owner, ...whose, ended: false, removed: true }] : [];
-        }
-        if (!(await isOfPrincipal(store, stored, name, authorized.principal))) return [];
-        const declared = declaredFor(authorized.principal);
-        const definition = findDeclared(declared, connection);
-        const ended = await endRecord({
-          store,
-          stored,
-          definition: definition && withHeaders(definition, authorized.headers),
-          principal: authorized.principal,
-          mode: "sweep",
-          now,
-        });
-        return ended ? [{ owner, ...ended }] : [];
-      };
-      const swept = await inParallel(records, endedAtOnce, sweepOne);
+      const { records, more } = await idleRecords(options, { idleSince, limit, name });
+      const swept = await inParallel(records, endedAtOnce, async (stored) => {
+        const ended = await sweepRecord(options, stored, authorize);
+        return ended ? [{ owner: stored.owner, ...ended }] : [];
+      });
       return { sessions: swept.flat(), more };
     },
   };
+}
+
+/** The first records that match, and whether there may be more. */
+async function idleRecords(
+  { store, agent }: AdminOptions,
+  query: { idleSince: number; limit: number; name: string | undefined },
+): Promise<{ records: readonly StoredRecord[]; more: boolean }> {
+  const { name, ...page } = query;
+  const prefix = recordPrefix(agent);
+  const records: StoredRecord[] = [];
+  // A page may have no record of a given name.
+  const enough = name === undefined ? 0 : page.limit;
+  let cursor: string | undefined;
+  do {
+    const found = await store.list({ prefix, ...page, cursor });
+    const isSelected = ({ key }: StoredRecord) =>
+      name === undefined || parseRecordKey(key)?.name === name;
+    records.push(...found.records.filter(isSelected));
+    ({ cursor } = found);
+  } while (cursor !== undefined && records.length < enough);
+  const more = cursor !== undefined || records.length > page.limit;
+  return { records: records.slice(0, page.limit), more };
+}
+
+/** @returns `undefined` for a record of something else, or that somebody else took care of */
+async function sweepRecord(
+  { store, declaredFor, now }: AdminOptions,
+  stored: StoredRecord,
+  authorize: Parameters<DurableSessionsAdmin["sweep"]>[0]["authorize"],
+): Promise<EndedSession | undefined> {
+  const { key, owner, revision } = stored;
+  const name = parseRecordKey(key);
+  if (name === undefined) return undefined;
+  const { agent: _, ...whose } = name;
+  const authorized = await authorize?.({ owner, principal: parseRecordOwner(owner), ...whose });
+  if (authorized === undefined) {
+    const deleted = await store.delete(key, revision);
+    return deleted.ok ? { ...whose, ended: false, removed: true } : undefined;
+  }
+  const { principal, headers } = authorized;
+  if (!(await isOfPrincipal(store, stored, name, principal))) return undefined;
+  const declared = findDeclared(declaredFor(principal), name.connection);
+  const definition = declared && withHeaders(declared, headers);
+  return await endRecord({ store, stored, definition, principal, mode: "sweep", now });
 }
 
 /**
@@ -205,7 +187,7 @@ async function isOfPrincipal(
   if (found !== undefined) return found.revision === stored.revision;
   throw new McpSessionError(
     "CONNECTION_INVALID",
-    "authorize must return the principal that the session belongs to, or nothing.",
+    "authorize must return the principal of the session that it was given, or nothing.",
     { data: { field: "authorize", connection: name.connection } },
   );
 }

@@ -1,7 +1,6 @@
-import { isTimerMs } from "@durable-mcp/core/internal";
+import { invalidOption, isTimerMs } from "@durable-mcp/core/internal";
 import {
   type JsonValue,
-  McpSessionError,
   parseSessionSnapshot,
   type Principal,
   principalParts,
@@ -115,9 +114,22 @@ export function recordValue(record: SlotRecord): JsonValue {
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 export function checkSessionId(sessionId: unknown): void {
   if (typeof sessionId === "string" && sessionId !== "") return;
-  throw new McpSessionError("CONNECTION_INVALID", "sessionId must be a non-empty string.", {
-    data: { field: "sessionId" },
-  });
+  throw invalidOption("sessionId", "must be a non-empty string");
+}
+
+/** No idle time is shorter: sessions in use are marked as used, but not all the time. */
+export function leastIdleMs(touchIntervalMs: number): number {
+  return 3 * touchIntervalMs;
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` */
+export function checkIdleMs(idleMs: number, field: string, touchIntervalMs: number): void {
+  const leastMs = leastIdleMs(touchIntervalMs);
+  if (idleMs >= leastMs) return;
+  throw invalidOption(
+    field,
+    `must be at least ${leastMs} (3 × touchIntervalMs), or a session in use could look idle`,
+  );
 }
 
 function parseTexts<OTHER>(text: string, others: readonly OTHER[]): (string | OTHER)[] | undefined {

@@ -8,11 +8,11 @@ import {
 import type { DurableSessionEvent } from "./durable-session-event.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { createNamedInStore, type OpenedSlots } from "./named-in-store.ts";
-import type { NamedSlots } from "../slots/named-slots.ts";
+import type { NamedSlots, NamedStart } from "../slots/named-slots.ts";
 import { recordKey, recordOwner } from "./slot-record.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
-import type { SlotName } from "../slots/slot-name.ts";
+import type { NamedSlot, SlotName } from "../slots/slot-name.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
 import { storeFailed } from "./stored-records.ts";
 
@@ -29,22 +29,8 @@ export interface StepSlots {
   close(): Promise<void>;
 }
 
-/**
- * Loads the records of an agent session, and marks its sessions as used until `close`.
- *
- * @throws {McpSessionError} `STORE_FAILED`
- */
-export async function loadStepSlots({
-  store,
-  agent,
-  sessionId,
-  principal,
-  declared,
-  touchIntervalMs,
-  pool,
-  emit,
-  now,
-}: {
+/** Whose the slots of a step are, and where their records are kept. */
+interface StepSlotsOptions {
   store: SessionStore;
   agent: string | null;
   sessionId: string;
@@ -54,41 +40,59 @@ export async function loadStepSlots({
   pool: SessionPool | undefined;
   emit: (event: DurableSessionEvent) => void;
   now: () => number;
-}): Promise<StepSlots> {
-  const keyOf = (slot: SlotName, user: Principal) => recordKey({ agent, sessionId, ...slot }, user);
-  const load = async (
-    slot: SlotName,
-    user: Principal,
-    definition: McpClientConnection,
-    idleTimeoutMs?: number,
-  ) => {
-    const { connection } = slot;
-    return await loadStoredSlot({
-      store,
-      key: keyOf(slot, user),
-      owner: recordOwner(user),
-      url: endpointOf(definition),
-      touchIntervalMs,
-      idleTimeoutMs,
-      createSlot: pool && ((snapshot) => pool.createSlot(slot, user, definition, snapshot)),
-      end: (snapshot) => endMcpSession({ definition, connection, principal: user, snapshot, now }),
-      emit: (event) => emit({ ...event, ...slot }),
-      now,
-    });
-  };
+}
+
+/**
+ * Loads the records of an agent session, and marks its sessions as used until `close`.
+ *
+ * @throws {McpSessionError} `STORE_FAILED`
+ */
+export async function loadStepSlots(options: StepSlotsOptions): Promise<StepSlots> {
+  const { principal, declared } = options;
   const loading = Object.entries(declared)
     .filter(([, definition]) => isStateful(definition))
     .map(async ([connection, definition]) => {
-      return [connection, await load({ connection }, principal, definition)] as const;
+      return [connection, await load(options, { connection }, { principal, definition })] as const;
     });
   // All of them, also when one fails: what the others have taken from the pool is given back then.
   await Promise.allSettled(loading);
   const unnamed = new Map(await Promise.all(loading));
-  /** By key. */
+  const opened = createOpenedSlots(options);
+  for (const [connection, stored] of unnamed) opened.hold({ connection }, principal, stored);
+  return {
+    of: (connection) => unnamed.get(connection)!,
+    named: createNamedInStore({ ...options, opened }),
+    throwIfNotSaved: () => opened.throwIfNotSaved(),
+    close: () => opened.close(),
+  };
+}
+
+async function load(
+  { store, agent, sessionId, touchIntervalMs, pool, emit, now }: StepSlotsOptions,
+  slot: SlotName,
+  { principal, definition, idleTimeoutMs }: NamedStart,
+): Promise<StoredSlot> {
+  const use = { definition, connection: slot.connection, principal, now };
+  return await loadStoredSlot({
+    store,
+    key: recordKey({ agent, sessionId, ...slot }, principal),
+    owner: recordOwner(principal),
+    url: endpointOf(definition),
+    touchIntervalMs,
+    idleTimeoutMs,
+    createSlot: pool && ((snapshot) => pool.createSlot(slot, principal, definition, snapshot)),
+    end: (snapshot) => endMcpSession({ ...use, snapshot }),
+    emit: (event) => emit({ ...event, ...slot }),
+    now,
+  });
+}
+
+/** The slots that a step has opened, by the keys of their records; marked as used until `close`. */
+function createOpenedSlots(options: StepSlotsOptions) {
+  const { agent, sessionId, touchIntervalMs, pool, emit } = options;
   const slots = new Map<string, { slot: SlotName; owner: string; stored: StoredSlot }>();
-  const hold = (slot: SlotName, user: Principal, stored: StoredSlot) =>
-    slots.set(keyOf(slot, user), { slot, owner: recordOwner(user), stored });
-  for (const [connection, stored] of unnamed) hold({ connection }, principal, stored);
+  let isClosed = false;
+  let timer: ReturnType<typeof setInterval> | undefined;
 
   const forAll = async (operation: "close" | "touch", use: (slot: StoredSlot) => Promise<void>) => {
     const uses = [...slots.values()].map(async ({ stored, slot }) => {
@@ -100,45 +104,37 @@ export async function loadStepSlots({
     });
     await Promise.all(uses);
   };
-
   const touchAll = () => void forAll("touch", (slot) => slot.touch());
-  let isClosed = false;
-  let timer: ReturnType<typeof setInterval> | undefined;
-  const keepUsed = () => {
-    if (slots.size === 0 || timer !== undefined || isClosed) return;
-    timer = setInterval(touchAll, touchIntervalMs);
-    // In Node a lease that is forgotten is not to keep the process; elsewhere it is a number.
-    detach(timer);
-  };
-  keepUsed();
 
-  const opened: OpenedSlots = {
-    async load(slot, { principal: user, definition, idleTimeoutMs }) {
-      const stored = await load(slot, user, definition, idleTimeoutMs);
+  const opened = {
+    hold(slot: SlotName, principal: Principal, stored: StoredSlot) {
+      const key = recordKey({ agent, sessionId, ...slot }, principal);
+      slots.set(key, { slot, owner: recordOwner(principal), stored });
+      if (timer !== undefined) return;
+      timer = setInterval(touchAll, touchIntervalMs);
+      // In Node a lease that is forgotten is not to keep the process; elsewhere it is a number.
+      detach(timer);
+    },
+    async load(slot: NamedSlot, use: NamedStart) {
+      const stored = await load(options, slot, use);
       if (isClosed) {
         pool?.release(stored.slot);
         throw registryDisposed(slot.connection);
       }
-      hold(slot, user, stored);
-      keepUsed();
+      opened.hold(slot, use.principal, stored);
       return stored;
     },
-    find: (key) => slots.get(key)?.stored,
-    of(user) {
-      const owner = recordOwner(user);
+    find: (key: string) => slots.get(key)?.stored,
+    of(principal: Principal) {
+      const owner = recordOwner(principal);
       return [...slots.values()].flatMap(({ slot: { connection, name }, ...held }) =>
         name !== undefined && held.owner === owner
           ? [{ slot: { connection, name }, stored: held.stored }]
           : [],
       );
     },
-    forget: (key) => void slots.delete(key),
-    closeKept: (slot, user) => pool?.evict(slot, user),
-  };
-
-  return {
-    of: (connection) => unnamed.get(connection)!,
-    named: createNamedInStore({ store, agent, sessionId, opened, touchIntervalMs, emit, now }),
+    forget: (key: string) => void slots.delete(key),
+    closeKept: (slot: NamedSlot, principal: Principal) => pool?.evict(slot, principal),
     throwIfNotSaved() {
       for (const { stored } of slots.values())
         if (stored.saveFailure !== undefined) throw stored.saveFailure;
@@ -149,5 +145,6 @@ export async function loadStepSlots({
       await Promise.all([...slots.values()].map(({ stored }) => stored.settle()));
       await forAll("close", (slot) => slot.close());
     },
-  };
+  } satisfies OpenedSlots & Record<string, unknown>;
+  return opened;
 }
