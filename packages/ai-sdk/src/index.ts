@@ -65,6 +65,5 @@ export {
   type McpClientConnection,
 } from "./connection/define-connection.ts";
 export type { ConnectionStart, StatefulSessionOptions } from "./connection/session-options.ts";
-export { toolMayRunTwice } from "./connection/may-run-twice.ts";
 export type { McpConnection } from "./connection/mcp-connection.ts";
 export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";

@@ -10,5 +10,6 @@ export { endpointOf, type McpClientConnection } from "./connection/define-connec
 export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
+export { toolMayRunTwice } from "./connection/may-run-twice.ts";
 export { toolName } from "./tools/tool-name.ts";
 export { registryInternalsOf, type RegistryInternals } from "./registry/registry-internals.ts";

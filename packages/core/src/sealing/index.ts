@@ -7,7 +7,6 @@ export {
   sealState,
   type SealStateOptions,
   type SealStateResult,
-  type SealedStateOptions,
   unsealState,
   type UnsealStateReason,
   type UnsealStateResult,

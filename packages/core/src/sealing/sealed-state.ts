@@ -5,8 +5,8 @@ import { sessionKey } from "../session/session-key.ts";
 import { openText, sealText, type UnreadableReason } from "./sealed-text.ts";
 import { purposeKeys, type SealingKeys } from "./sealing-keys.ts";
 
-/** What a sealed state is bound to, and the keys. The same for `sealState` and `unsealState`. */
-export interface SealedStateOptions {
+/** The keys, and what a sealed state is bound to. `unsealState` takes the same, without the time. */
+export interface SealStateOptions {
   readonly keys: SealingKeys;
   /** The agent session that the state is of. */
   readonly sessionId: string;
@@ -14,13 +14,10 @@ export interface SealedStateOptions {
   readonly principal: Principal;
   /** How long a sealed state may be, in characters. A cookie holds about 4000. @default 1000000 */
   readonly maxLength?: number | undefined;
-  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
-  readonly now?: (() => number) | undefined;
-}
-
-export interface SealStateOptions extends SealedStateOptions {
   /** For how long it can be unsealed, in milliseconds. @default 604800000 (7 days) */
   readonly expiresInMs?: number | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  readonly now?: (() => number) | undefined;
 }
 
 /** A sealed state, or why there is none. */
@@ -89,7 +86,7 @@ export async function sealState(
  */
 export async function unsealState(
   sealed: unknown,
-  options: SealedStateOptions,
+  options: Omit<SealStateOptions, "expiresInMs">,
 ): Promise<UnsealStateResult> {
   const { sessionId, principal, maxLength, now } = checkOptions(options);
   const keys = await purposeKeys(options.keys, "state");
@@ -131,7 +128,7 @@ function checkOptions({
   principal,
   maxLength = defaultMaxLength,
   now = Date.now,
-}: SealedStateOptions) {
+}: Omit<SealStateOptions, "expiresInMs">) {
   if (typeof sessionId !== "string" || sessionId.length === 0) {
     throw invalidOption("sessionId", "must be a non-empty string");
   }

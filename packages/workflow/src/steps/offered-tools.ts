@@ -1,4 +1,5 @@
-import { type StatefulSessionOptions, toolMayRunTwice } from "@durable-mcp/ai-sdk";
+import type { StatefulSessionOptions } from "@durable-mcp/ai-sdk";
+import { toolMayRunTwice } from "@durable-mcp/ai-sdk/internal";
 import { asSchema } from "ai";
 import type { OfferedTool } from "../step-protocol.ts";
 
