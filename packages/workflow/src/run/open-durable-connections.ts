@@ -7,20 +7,20 @@ import type { ConnectionStepFunctions } from "../step-protocol.ts";
 export interface OpenDurableConnectionsOptions {
   /** Names of the connections to use, as the steps know them. */
   readonly connections: readonly string[];
-  /** On whose behalf. It is in the run's event log, as are all arguments of steps. */
+  /** The identity that the connections act for. The run's event log has it, like all arguments of steps. */
   readonly principal: Principal;
   /**
-   * The agent session, such as a chat, that the MCP sessions are of: your id. A state counts for this
-   * one alone. Needed where the steps keep sessions in a store.
+   * Your id of the agent session, such as a chat, that owns the MCP sessions. A state counts for this
+   * agent session alone. Required if the steps keep sessions in a store.
    */
   readonly sessionId?: string | undefined;
-  /** `state` of an earlier run of the same agent session. What is not genuine means a fresh session. */
+  /** `state` of an earlier run of the same agent session. If it is not genuine, fresh sessions start. */
   readonly state?: string | undefined;
   /** The application's step functions. */
   readonly steps: ConnectionStepFunctions;
   /**
-   * What happens when a server is down at the start: `"omit"` goes on without its tools, `"throw"`
-   * fails the step, which the engine repeats. @default "omit"
+   * Decides what happens if a server is down at the start: `"omit"` goes on without its tools,
+   * `"throw"` fails the step, and the engine repeats it. @default "omit"
    */
   readonly onUnavailable?: "omit" | "throw" | undefined;
 }
@@ -29,14 +29,14 @@ export interface OpenDurableConnectionsOptions {
 export interface DurableConnections {
   /** The tools of all connections, named `<connection>__<tool>`. */
   readonly tools: Record<string, RunTool>;
-  /** What the servers say about how to use them, by connection. */
+  /** The servers' instructions for their use, by connection. */
   readonly instructions: Readonly<Record<string, string>>;
   /**
-   * The sessions as they are now, sealed, for the next run of the same agent session. `undefined` when
-   * there are none, or a store keeps them.
+   * The current sessions, sealed, for the next run of the same agent session. `undefined` if there are
+   * none, or if a store keeps them.
    */
   readonly state: string | undefined;
-  /** Ends the sessions on their servers, in a step. A call after that opens another one. */
+  /** Ends the sessions on their servers, in a step. A later call opens another session. */
   end(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export interface DurableConnections {
  * await agent.stream({ messages, writable });
  * return { state: mcp.state };
  *
- * @throws the engine's error when the step failed, such as for a connection that is not declared
+ * @throws the engine's error if the step failed, for an undeclared connection for example
  */
 export async function openDurableConnections({
   connections: names,
@@ -59,7 +59,7 @@ export async function openDurableConnections({
   steps,
   onUnavailable = "omit",
 }: OpenDurableConnectionsOptions): Promise<DurableConnections> {
-  // A name that is there twice would be two sessions, one of them nobody's.
+  // A repeated name would make two sessions, and nobody would use one of them.
   const connections = [...new Set(names)];
   const before = readRunState(state);
   const opened = await steps.sessions({
@@ -92,7 +92,7 @@ export async function openDurableConnections({
     one.instructions === undefined ? [] : [[connection, one.instructions] as const],
   );
 
-  /** Those that were down keep what they had, and those that this run does not use. */
+  /** Connections that were down, or that this run does not use, keep their slots. */
   const kept = () => {
     const slots = new Map(before);
     for (const [connection, { kept: slot }] of inUse) {

@@ -11,20 +11,20 @@ import type {
 
 /** One connection in one run. */
 export interface RunConnection {
-  /** What is to be kept for the next run; `undefined` when a store has it. */
+  /** The slot for the next run; `undefined` if a store has it. */
   readonly kept: KeptSlot | undefined;
   /** @throws {McpSessionError} */
   call(tool: OfferedTool, input: unknown): Promise<ToolResult>;
-  /** Takes note that the session was ended. */
+  /** Notes that the session was ended. */
   forget(): void;
 }
 
-/** How often a call that may run twice is made when each step is interrupted. */
+/** How often a call that may run twice is tried if each step is interrupted. */
 const maxAttempts = 4;
 
 /**
- * Keeps a connection's slot and makes calls on it. All calls of a turn share one session: when it is
- * lost, the first that comes back opens another, and the rest wait for it.
+ * Keeps a connection's slot and makes calls on it. All calls of a turn share one session. If it is
+ * lost, the first call to return opens another session, and the other calls wait for it.
  */
 export function createRunConnection({
   connection,
@@ -40,7 +40,7 @@ export function createRunConnection({
   opened: OpenedConnection;
 }): RunConnection {
   let { slot, isReplacement, hasSession } = opened;
-  /** Counts the sessions of this run: a call that lost an older one has lost nothing anew. */
+  /** Counts the sessions of this run. The loss of an older session is no news. */
   let generation = 1;
   let isLost = false;
   let isEnded = false;
@@ -66,7 +66,7 @@ export function createRunConnection({
       throw failure("SESSION_LOST", noOtherSession(connection), connection);
     }
     ({ slot, hasSession } = again);
-    // What a store has does not say whose calls know that the session is another one.
+    // A store's record does not tell which calls know of the new session.
     isReplacement ||= again.isReplacement || (hasSession === true && !isEnded);
     isEnded = false;
     generation += 1;
@@ -103,7 +103,7 @@ export function createRunConnection({
         await ensureOpen();
         const usedGeneration = generation;
         const tellLoss = isReplacement;
-        // The first result tells; should there be none, the next one does.
+        // The first result tells the model. If this call has no result, the next one tells it.
         isReplacement = false;
         let result: CallResult;
         try {
@@ -135,7 +135,7 @@ export function createRunConnection({
   };
 }
 
-/** Why a call has no result. Agents hand on nothing but the message, so that says the code too. */
+/** The error of a call without a result. Agents only pass the message on, so it has the code too. */
 function failure(
   code: McpSessionError["code"] | undefined,
   message: string,
@@ -154,5 +154,5 @@ function interrupted(connection: string, tool: string): string {
 }
 
 function noOtherSession(connection: string): string {
-  return `Connection ${connection}: the server no longer knows the session, and another could not be opened. The next call tries again.`;
+  return `Connection ${connection}: the server no longer knows the session, and no other could be opened. The next call tries again.`;
 }

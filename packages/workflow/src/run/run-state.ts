@@ -1,12 +1,12 @@
-/** What is kept of a connection from run to run. */
+/** A connection's slot between two runs. */
 export interface KeptSlot {
   /** Sealed. */
   readonly slot: string;
-  /** Whether the model is still to be told that the session took the place of a lost one. */
+  /** Whether the session took the place of a lost one, and the model has not been told yet. */
   readonly isReplacement: boolean;
 }
 
-/** The slots as one text, for the next run; `undefined` when there are none. */
+/** The slots as one text, for the next run; `undefined` if there are none. */
 export function printRunState(slots: ReadonlyMap<string, KeptSlot>): string | undefined {
   if (slots.size === 0) return undefined;
   const entries = [...slots].map(([connection, { slot, isReplacement }]) => [
@@ -20,9 +20,8 @@ export function printRunState(slots: ReadonlyMap<string, KeptSlot>): string | un
 const maxLength = 1_000_000;
 
 /**
- * The slots by connection in what an earlier run left, those that this run does not use among them.
- * Data from outside: what does not parse is no slot, and whether a slot is genuine is decided where it
- * is unsealed.
+ * The slots of an earlier run by connection, with the slots that this run does not use. This is data
+ * from outside: a slot that does not parse is left out, and unsealing decides whether a slot is genuine.
  */
 export function readRunState(state: unknown): Map<string, KeptSlot> {
   if (typeof state !== "string" || state.length > maxLength) return new Map();

@@ -4,7 +4,7 @@ import { sessionOptionsOf } from "./declared-connections.ts";
 import { modelOutput } from "./model-output.ts";
 import type { StepConnection, StepSessions, UseRegistry } from "./step-sessions.ts";
 
-/** Makes one tool call on the session that the run has. */
+/** Makes one tool call on the run's session. */
 export async function callInStep(
   sessions: StepSessions,
   step: StepConnection,
@@ -25,7 +25,7 @@ export async function callInStep(
     return notSent(error);
   }
   if (used === undefined) {
-    const message = `Connection ${connection}: the run has no session that the server could know. Nothing was sent.`;
+    const message = `Connection ${connection}: the run has no session that the server knows. Nothing was sent.`;
     return { ok: false, code: "SESSION_LOST", message, isLost: true, maySendAgain: true };
   }
   const { result, slot } = used;
@@ -49,8 +49,8 @@ export async function callInStep(
 }
 
 /**
- * The result of a call that failed before anything could be sent: thrown, it would pass for one that was
- * interrupted. What is not an error of ours is thrown on, because its text is not for the model.
+ * The result of a call that failed before anything could be sent. A thrown error would look like an
+ * interrupted call. Errors that are not ours are thrown all the same, because their text is not for the model.
  */
 export function notSent(error: unknown): CallResult {
   if (!McpSessionError.isInstance(error)) throw error;
@@ -62,7 +62,7 @@ type Outcome =
   | { readonly output: ToolResult }
   | { readonly error: unknown; readonly isLost: boolean };
 
-/** What of a registry's tool is used here. */
+/** The part of a registry's tool that is used here. */
 interface CallableTool {
   readonly metadata?: { readonly toolName?: unknown } | undefined;
   readonly execute: (input: unknown, options: object) => Promise<unknown>;
@@ -78,7 +78,7 @@ function callTool(connection: string, tool: string, input: unknown): UseRegistry
       if (found === undefined) {
         throw new Error(`Connection ${connection} no longer offers the tool ${tool}.`);
       }
-      // One call a step: the id is for those that keep several apart.
+      // A step makes one call, so the id need not tell calls apart.
       const toolCallId = "call";
       const output = await found.execute(input, { toolCallId, messages: [] });
       const forModel = await found.toModelOutput({ toolCallId, input, output });

@@ -22,31 +22,31 @@ import { createSealedSessions } from "./sealed-sessions.ts";
 import type { StepConnection } from "./step-sessions.ts";
 import { createStoredSessions } from "./stored-sessions.ts";
 
-/** A slot of the event log was not used, and a fresh session takes its place. */
+/** A slot from the event log was not used, and a fresh session takes its place. */
 export interface SlotRefusedEvent {
   readonly type: "slot-refused";
   readonly connection: string;
   readonly reason: UnsealStateReason;
 }
 
-/** What happens in steps. No event holds a session id, a token or a principal. */
+/** An event in a step. No event holds a session id, a token or a principal. */
 export type StepEvent = ConnectionEvent | DurableSessionEvent | SlotRefusedEvent;
 
 export interface ConnectionStepsOptions {
-  /** The declared servers by name, or a function of the principal that returns them. Over HTTP. */
+  /** The declared servers by name, or a function of the principal that returns them. HTTP only. */
   readonly connections: DeclaredConnections;
-  /** Seals what the event log keeps of the sessions. Needed without `store`. */
+  /** Seal the sessions in the event log. Required without `store`. */
   readonly keys?: SealingKeys | undefined;
   /**
-   * For how long a sealed slot counts, in milliseconds, from the step that opened the session. A run
-   * that sleeps for longer gets a fresh one. @default 31536000000 (365 days)
+   * A sealed slot expires after this time, in milliseconds, from the step that opened the session. A run
+   * that sleeps longer gets a fresh session. @default 31536000000 (365 days)
    */
   readonly expiresInMs?: number | undefined;
-  /** Keeps the sessions instead of the event log, in which there is nothing of them then. @default none */
+  /** Keeps the sessions; the event log then has nothing of them. @default none */
   readonly store?: SessionStore | undefined;
-  /** With `store`: which agent the sessions belong to, as in `createDurableSessions`. @default "default" */
+  /** With `store`: the agent that owns the sessions, as in `createDurableSessions`. @default "default" */
   readonly agent?: string | undefined;
-  /** Told what happens to connections, sessions and slots. @default warns of store failures on the console */
+  /** Gets the events of connections, sessions and slots. @default warns of store failures on the console */
   readonly onEvent?: ((event: StepEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;
@@ -55,13 +55,13 @@ export interface ConnectionStepsOptions {
 const defaultExpiresInMs = 365 * 24 * 3_600_000;
 
 /**
- * Creates what an application's step functions do. Call it once, in a module that only steps import:
- * it holds the definitions and the keys.
+ * Creates the functions that an application's step functions call. Call it once, in a module that only
+ * steps import, because that module holds the definitions and the keys.
  *
  * @example
  * export const steps = createConnectionSteps({ connections: { cart }, keys: { current: key } });
  *
- * // In a module of its own, because the ids of steps are made of where they are declared:
+ * // In a module of its own, because a step's id depends on its file:
  * export async function mcpSessions(request: SessionsRequest) {
  *   "use step";
  *   return await steps.sessions(request);
@@ -147,7 +147,7 @@ export function createConnectionSteps({
         const byName = all.map(({ step, opened }) => [step.connection, opened] as const);
         return Object.fromEntries<OpenedConnection>(byName);
       } catch (error) {
-        // Of a step that fails nothing is kept, and its next attempt makes sessions of its own.
+        // A failing step keeps nothing, and its next attempt makes sessions of its own. So end these.
         const done = (await Promise.allSettled(openings)).flatMap((opening) =>
           opening.status === "fulfilled" ? opening.value : [],
         );
@@ -162,7 +162,7 @@ export function createConnectionSteps({
 
     async call(request: CallRequest): Promise<CallResult> {
       const { connection, tool, mayRunTwice, slot } = request;
-      // An attempt before this one was cut off, and may have reached the server.
+      // An earlier attempt was cut off, and may have reached the server.
       if (getStepMetadata().attempt > 1 && !mayRunTwice) {
         const message = `Connection ${connection}: the step that called ${tool} was interrupted. Whether the call was carried out is unknown, so it was not made again; check first.`;
         return { ok: false, code: "OUTCOME_UNKNOWN", message, isLost: false, maySendAgain: false };
@@ -186,14 +186,14 @@ function requireKeys(keys: SealingKeys | undefined): SealingKeys {
   if (keys !== undefined) return keys;
   throw new McpSessionError(
     "CONNECTION_INVALID",
-    "keys is missing. Pass keys to seal what the event log keeps of the sessions, or a store that keeps them.",
+    "keys is missing. Pass keys to seal the sessions in the event log, or a store that keeps them.",
     { data: { field: "keys" } },
   );
 }
 
 /**
- * The error as the event log may have it: without its cause, which can be anything that an application
- * or a server threw, tokens included. A mistake in the program is not worth a second attempt.
+ * The error in a form for the event log: without its cause, because the cause may repeat a token. A
+ * mistake in the program is not worth a second attempt.
  */
 function plainError(error: unknown): unknown {
   if (!McpSessionError.isInstance(error)) return error;
@@ -202,7 +202,7 @@ function plainError(error: unknown): unknown {
   return new McpSessionError(code, message, { data });
 }
 
-/** Whether it is the server's fault, or the network's: then the other connections go on. */
+/** Whether the server or the network is at fault. The other connections then go on. */
 function isUnavailable(error: unknown): error is McpSessionError {
   return McpSessionError.isInstance(error) && error.code !== "STORE_FAILED";
 }

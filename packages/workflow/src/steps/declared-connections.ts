@@ -14,9 +14,9 @@ export type DeclaredConnections =
   | ((principal: Principal | undefined) => Record<string, McpConnection>);
 
 /**
- * The connection that a run names.
+ * The definition of a connection, by the run's name for it.
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` when it is not declared, or is a process of the step
+ * @throws {McpSessionError} `CONNECTION_INVALID` if it is not declared, or is a process of the step
  */
 export function findConnection(
   declared: DeclaredConnections,
@@ -35,7 +35,7 @@ export function findConnection(
   );
 }
 
-/** How the connection keeps its session; `undefined` when it keeps none. */
+/** The session options of a stateful connection; `undefined` for a stateless one. */
 export function sessionOptionsOf({
   options: { session },
 }: McpClientConnection): StatefulSessionOptions | undefined {
@@ -44,8 +44,8 @@ export function sessionOptionsOf({
 }
 
 /**
- * The same connection for a step that only calls: it reports a loss, and leaves it to the workflow to
- * open one session for all calls that met it.
+ * The same connection for a step that only calls. It reports a loss. The workflow then opens one session
+ * for all calls that met the loss.
  */
 export function withoutRecovery(definition: McpClientConnection): McpClientConnection {
   const session = sessionOptionsOf(definition);

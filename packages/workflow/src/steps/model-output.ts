@@ -1,8 +1,8 @@
 import type { ResultPart, ToolResult } from "../step-protocol.ts";
 
 /**
- * A tool result in the model's form, as AI SDK 6 and 7 both read it: 7 has another form for files, and
- * still takes that of 6.
+ * A tool result in the model's form of AI SDK 6. AI SDK 7 has another form for files, and still takes
+ * this one.
  */
 export function modelOutput(output: {
   readonly type: string;

@@ -3,7 +3,7 @@ import { toolMayRunTwice } from "@durable-mcp/ai-sdk/internal";
 import { asSchema } from "ai";
 import type { OfferedTool } from "../step-protocol.ts";
 
-/** What of a registry's tool is used here. */
+/** The part of a registry's tool that is used here. */
 interface RegistryTool {
   readonly title?: string | undefined;
   readonly description?: unknown;
@@ -32,7 +32,7 @@ export async function offeredTools(
   return await Promise.all(offered);
 }
 
-/** Whether a call of this tool may be made again when nobody knows what became of it. */
+/** Whether a call of this tool may be made again after an unknown outcome. */
 function mayRunAgain(
   tool: { readonly name: string; readonly annotations?: unknown },
   { resend = "safe", ...options }: Omit<StatefulSessionOptions, "mode"> = {},

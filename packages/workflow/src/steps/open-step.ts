@@ -4,9 +4,9 @@ import { offeredTools } from "./offered-tools.ts";
 import type { StepConnection, StepSessions } from "./step-sessions.ts";
 
 /**
- * Opens one connection: makes its session, or finds that the server still knows it, and lists its tools.
+ * Opens one connection: makes its session, unless the server still knows it, and lists its tools.
  *
- * @returns what the workflow is given, and whether the session was made here
+ * @returns the connection for the workflow, and whether the session was made here
  */
 export async function openInStep(
   sessions: StepSessions,

@@ -20,21 +20,21 @@ import {
   watchEvents,
 } from "./step-sessions.ts";
 
-/** A slot is of an agent session. Without one it counts for any run of its principal. */
+/** A slot belongs to an agent session. Without one it counts for any run of its principal. */
 const anySession = "any run";
 
-/** What a slot held, or why it was refused. */
+/** The content of a slot, or the reason why it was refused. */
 interface Unsealed {
   readonly kept: Kept | undefined;
   readonly reason: UnsealStateReason | undefined;
 }
 
-/** What is kept of a connection: `null` when it is open and its server has nothing to be kept. */
+/** The content of a slot: `null` if the connection is open and its server has nothing to keep. */
 type Kept = SessionSnapshot | null;
 
 /**
- * Sessions that the run's event log keeps, sealed: each connection's slot by itself, without its tool
- * list, because each call's step is given one.
+ * Keeps sessions in the run's event log, sealed. Each connection has a slot of its own, without the tool
+ * list, because each call's step gets the slot.
  */
 export function createSealedSessions({
   keys,
@@ -63,7 +63,7 @@ export function createSealedSessions({
     const entry = (state as { slots?: Record<string, unknown> } | undefined)?.slots?.[
       sessionKey({ connection, principal })
     ];
-    // Only `seal` can have written it, perhaps that of an older release.
+    // Only `seal` can have written it, perhaps the one of an older release.
     const kept = entry === undefined || entry === null ? entry : parseSessionSnapshot(entry);
     return { kept, reason };
   };
@@ -74,7 +74,7 @@ export function createSealedSessions({
     if (sealed !== undefined) return sealed;
     throw new McpSessionError(
       "STATE_INVALID",
-      `Connection ${step.connection}: what the server says of itself is too large to be kept in the event log. Use a store.`,
+      `Connection ${step.connection}: the server's answer to initialize is too large for the event log. Pass a store.`,
       { data: { connection: step.connection } },
     );
   };
@@ -127,7 +127,7 @@ export function createSealedSessions({
         before ?? undefined,
         use,
       );
-      // Of what a call changes, only that the session is gone matters to the steps that follow.
+      // Of all changes by a call, only a loss matters to later steps.
       if (snapshot?.kind !== "lost") return { result, isReplacement: false };
       return { result, slot: await seal(step, snapshot), isReplacement: false };
     },
@@ -148,7 +148,7 @@ export function createSealedSessions({
   };
 }
 
-/** The tool that is to be called stands for the list, so that none is asked for. */
+/** A tool list with only the called tool, so that the client lists nothing. */
 function forCall(
   session: SessionSnapshot & { kind: "session" },
   { tool, tellLoss, now }: { tool: string; tellLoss: boolean; now: () => number },
@@ -158,14 +158,14 @@ function forCall(
   return { ...session, toolList, ...(tellLoss && { replacesLost: true }) };
 }
 
-/** Whether a step can go on from it without a handshake that makes a session of its own. */
+/** Whether a step can use it without a handshake that makes another session. */
 function isUsable(snapshot: SessionSnapshot, definition: McpClientConnection): boolean {
   return snapshot.kind !== "lost" && snapshot.url === endpointOf(definition);
 }
 
 /**
- * Whether there was a session that this one takes the place of, although no server has lost it: its time
- * was over, its key or its URL is another now. Of what belongs to somebody else nothing is said.
+ * Whether a new session takes the place of one that no server has lost: it expired, or its key or its URL
+ * is another now. A slot that belongs to somebody else does not count.
  */
 function isOutOfReach(
   before: SessionSnapshot | undefined,

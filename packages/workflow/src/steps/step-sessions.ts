@@ -12,27 +12,27 @@ export interface StepConnection {
   readonly principal: Principal;
   /** The agent session. */
   readonly sessionId: string | undefined;
-  /** What an earlier step returned to be kept. */
+  /** The slot from an earlier step. */
   readonly slot: string | undefined;
 }
 
-/** What a step has, and leaves. */
+/** The outcome of using a connection in a step. */
 interface StepUse<T> {
   readonly result: T;
-  /** To be kept; `undefined` when there is nothing to keep, or the store has it. */
+  /** The slot to keep; `undefined` if there is nothing to keep, or if the store has it. */
   readonly slot?: string | undefined;
-  /** Whether the session took the place of a lost one, and the model is still to be told by the run. */
+  /** Whether the session took the place of a lost one, and the run still has to tell the model. */
   readonly isReplacement: boolean;
 }
 
-/** Where the sessions of a run are between its steps. */
+/** Keeps the sessions of a run between its steps. */
 export interface StepSessions {
-  /** Uses the connection; a session that is missing or lost is replaced. */
+  /** Uses the connection, and replaces a missing or lost session. */
   open<T>(step: StepConnection, use: UseRegistry<T>): Promise<StepUse<T>>;
   /**
-   * Uses the connection to call one tool, on the session that was opened; makes none.
+   * Uses the connection to call one tool, on the open session. Makes no session.
    *
-   * @returns `undefined` when there is no such session here, so that nothing was sent
+   * @returns `undefined` if there is no such session; nothing was sent then
    */
   call<T>(
     step: StepConnection,
@@ -48,13 +48,13 @@ export interface StepSessions {
   end(step: StepConnection): Promise<void>;
 }
 
-/** @param seen the types of the connection's events in this step, so far */
+/** @param seen the types of the connection's events in this step so far */
 export type UseRegistry<T> = (
   registry: ConnectionRegistry,
   seen: ReadonlySet<string>,
 ) => Promise<T>;
 
-/** Hands events on, and notes their types for the step. */
+/** Passes events on, and notes their types for the step. */
 export function watchEvents(emit: (event: ConnectionEvent) => void) {
   const seen = new Set<string>();
   const onEvent = (event: ConnectionEvent) => {

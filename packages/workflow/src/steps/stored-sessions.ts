@@ -15,7 +15,7 @@ import {
   watchEvents,
 } from "./step-sessions.ts";
 
-/** Sessions that a store keeps, so that nothing of them is in the event log. */
+/** Keeps sessions in a store; the event log has nothing of them. */
 export function createStoredSessions({
   store,
   agent,
@@ -49,7 +49,7 @@ export function createStoredSessions({
     const sessions = sessionsOf(connection, definition, onEvent, inStore);
     return await sessions.run(requireSessionId(step), { principal }, async ({ registry }) => ({
       result: await use(registry, seen),
-      // The record says so, and the next call that reads it tells the model.
+      // The record has that mark, and the next call that reads it tells the model.
       isReplacement: false,
     }));
   };
@@ -61,7 +61,7 @@ export function createStoredSessions({
       try {
         return await run(step, withoutRecovery(step.definition), use, loads.store);
       } catch (error) {
-        // Another step has lost the session, or ended it; whoever runs the workflow opens the next one.
+        // Another step lost the session or ended it. The workflow opens the next one.
         if (loads.hasRefused()) return undefined;
         throw error;
       }
@@ -77,8 +77,8 @@ export function createStoredSessions({
 }
 
 /**
- * The store, in which a session that was lost or ended cannot be loaded: a step would begin another one.
- * The one that took its place is loaded as such when the call is to tell so.
+ * The store for one call. A lost or ended session cannot be loaded from it, because the step would begin
+ * another one. If the call has to tell the model of a loss, the session is loaded as a replacement.
  */
 function storeForCall(
   store: SessionStore,
@@ -113,7 +113,7 @@ function requireSessionId({ sessionId }: Pick<StepConnection, "sessionId">): str
   if (sessionId !== undefined) return sessionId;
   throw new McpSessionError(
     "CONNECTION_INVALID",
-    "sessionId is missing: with a store, openDurableConnections needs the agent session that the sessions are of.",
+    "sessionId is missing. With a store, pass openDurableConnections the id of the agent session, such as a chat.",
     { data: { field: "sessionId" } },
   );
 }

@@ -1,6 +1,6 @@
 type Schema = Record<string, unknown>;
 
-/** What of a keyword's value a strict validator takes; `undefined` leaves the keyword out. */
+/** The part of a keyword's value that a strict validator accepts; `undefined` leaves the keyword out. */
 type Clean = (value: unknown) => unknown;
 
 const only =
@@ -17,7 +17,7 @@ const names: Clean = (value) =>
   Array.isArray(value) ? [...new Set(value.filter((name) => typeof name === "string"))] : undefined;
 const types = new Set(["array", "boolean", "integer", "null", "number", "object", "string"]);
 
-/** Takes away the second of two that are equal. */
+/** Removes duplicates. */
 const choices: Clean = (value) => {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   return [...new Map(value.map((choice) => [JSON.stringify(choice), choice])).values()];
@@ -46,7 +46,7 @@ const byName =
     return Object.fromEntries(cleaned.filter(([, one]) => one !== undefined));
   };
 
-/** The keywords of draft-07, which every validator knows. */
+/** The keywords of draft-07. Every validator knows them. */
 const keywords = new Map<string, Clean>([
   ["$ref", text],
   ["$comment", text],
@@ -82,10 +82,9 @@ const keywords = new Map<string, Clean>([
 ]);
 
 /**
- * A tool's schema as an agent may compile it. `WorkflowAgent` fails the whole turn over a keyword, a
- * format, a pattern or a reference that its validator does not know, or a dialect of another year; so
- * those are left out, and a format is said in the description. What calls are checked against is the
- * server's own schema.
+ * A tool's schema in a form that every agent can compile. `WorkflowAgent` fails the whole turn because
+ * of an unknown keyword, format, pattern, reference or dialect. So these are left out, and a format
+ * moves to the description. Calls are checked against the server's own schema.
  */
 export function agentSchema(serverSchema: Schema): Schema {
   const root = cleanSchema(serverSchema);
@@ -110,7 +109,7 @@ function cleanSchema(from: Schema): Schema {
   return cleaned;
 }
 
-/** A tuple as draft-07 has it. */
+/** A tuple in the form of draft-07. */
 function tupleAsItems({ prefixItems, ...rest }: Schema): Schema {
   if (prefixItems === undefined) return rest;
   const { items, ...others } = rest;
@@ -120,8 +119,8 @@ function tupleAsItems({ prefixItems, ...rest }: Schema): Schema {
 }
 
 /**
- * What was left out must not make the schema refuse what the server takes: inside these keywords less
- * said is more refused.
+ * The cleaned schema must not refuse an input that the server takes. Inside these keywords a shorter
+ * schema refuses more, so a keyword that was changed goes.
  */
 function loosen(cleaned: Schema, server: Schema): void {
   const isSame = (keyword: string) =>
@@ -137,7 +136,9 @@ function loosen(cleaned: Schema, server: Schema): void {
   if (cleaned["anyOf"] === undefined) delete cleaned["anyOf"];
 }
 
-/** Keywords that say nothing without another one, or twice what another one says, count as mistakes. */
+/**
+ * Strict validators reject keywords that have no effect without another one, or that repeat another one.
+ */
 function dropIdleKeywords(own: Schema): void {
   if (!Array.isArray(own["items"])) delete own["additionalItems"];
   if (own["then"] === undefined && own["else"] === undefined) delete own["if"];
@@ -157,7 +158,7 @@ function dropIdleKeywords(own: Schema): void {
   }
 }
 
-/** Those to other documents, to anchors, and to what was left out. */
+/** Drops references to other documents, to anchors, and to parts that were left out. */
 function dropDeadReferences(value: unknown, root: Schema): void {
   if (Array.isArray(value)) return value.forEach((one) => dropDeadReferences(one, root));
   if (!isSchema(value)) return;
@@ -169,7 +170,7 @@ function dropDeadReferences(value: unknown, root: Schema): void {
   }
 }
 
-/** Keywords whose values are no schemas, whatever they look like. */
+/** Keywords whose values are not schemas, whatever they look like. */
 const data = new Set(["default", "const", "enum", "examples"]);
 /** Keywords whose values hold schemas by name. */
 const named = new Set([
@@ -196,7 +197,7 @@ function decode(part: string): string {
   }
 }
 
-/** As validators read patterns. Servers in other languages have other ones. */
+/** Whether validators can read the pattern. Servers in other languages have other patterns. */
 function isPattern(pattern: string): boolean {
   try {
     return new RegExp(pattern, "u") instanceof RegExp;

@@ -3,26 +3,26 @@ import { agentSchema } from "./agent-schema.ts";
 import type { OfferedTool, ToolResult } from "../step-protocol.ts";
 import { createInputCheck } from "./validate-input.ts";
 
-/**
- * A tool for `DurableAgent` and `WorkflowAgent`. Its types fit AI SDK 6 and 7, which have different
- * ones for the same.
- */
+/** A tool for `DurableAgent` and `WorkflowAgent`. Its types fit both AI SDK 6 and 7. */
 export interface RunTool {
   readonly description?: string;
   readonly title?: string;
-  /** A schema of AI SDK. Its validator lets everything pass: what does not fit is the model's to correct. */
+  /** A schema of the AI SDK. Its validator lets everything pass, because `execute` checks the input. */
   readonly inputSchema: any;
   /**
-   * Checks the input against the schema and makes the call in a step. The result is what the model sees.
+   * Checks the input against the schema and makes the call in a step. The model sees the result.
    *
-   * @throws {McpSessionError | Error} which agents tell the model
+   * @throws {McpSessionError | Error} agents hand the message to the model
    */
   readonly execute: (input: any, options?: any) => Promise<any>;
-  /** For agents that ask; the result is in the model's form already. */
+  /** Some agents call it; the result has the model's form already. */
   readonly toModelOutput: (result: any) => any;
 }
 
-/** A closure over names: an agent hands the whole conversation to `execute`, and the log needs none of it. */
+/**
+ * A closure over names, because agents pass the whole conversation to `execute`, and the log must not
+ * have it.
+ */
 export function createRunTool(
   { name, title, description, inputSchema }: OfferedTool,
   call: (input: unknown) => Promise<ToolResult>,
@@ -31,7 +31,7 @@ export function createRunTool(
   return {
     ...(description !== undefined && { description }),
     ...(title !== undefined && { title }),
-    // `DurableAgent` wants a validator, and ends the run when it says no. `execute` tells the model.
+    // `DurableAgent` wants a validator, and ends the run if it rejects an input. `execute` tells the model.
     inputSchema: jsonSchema(agentSchema(inputSchema), {
       validate: (value) => ({ success: true, value }),
     }),

@@ -1,11 +1,11 @@
 import { Validator } from "@cfworker/json-schema";
 
 /**
- * Creates what checks a tool's input against its JSON Schema: by walking the schema, because a
- * validator that generates code would do so again each time the run is replayed. A schema that cannot
- * be checked (a reference that leads nowhere) accepts anything, and the server decides. It also decides
- * on formats, which are no assertions in JSON Schema: many servers take a time without a zone for a
- * `date-time`, or an address with umlauts for a `uri`.
+ * Creates a function that checks a tool's input against its JSON Schema and returns the problem, if
+ * there is one. It walks the schema, because a validator that generates code would generate it again at
+ * each replay of the run. If a schema cannot be checked (a reference that leads nowhere), every input
+ * passes, and the server decides. The server also decides on formats, which are no assertions in JSON
+ * Schema: many servers accept a time without a zone as a `date-time`, or an address with umlauts as a `uri`.
  */
 export function createInputCheck(schema: object): (input: unknown) => string | undefined {
   let validator: Validator | undefined;
@@ -21,7 +21,7 @@ export function createInputCheck(schema: object): (input: unknown) => string | u
   };
 }
 
-/** The specification's default is the newest. */
+/** The specification's default is the newest dialect. */
 function dialectOf(schema: object): "2020-12" | "7" | "4" {
   const { $schema } = schema as { $schema?: unknown };
   if (typeof $schema !== "string") return "2020-12";
@@ -29,7 +29,7 @@ function dialectOf(schema: object): "2020-12" | "7" | "4" {
   return $schema.includes("draft-04") ? "4" : "2020-12";
 }
 
-/** Keywords whose values hold schemas by name, and such whose values are no schemas. */
+/** Keywords whose values hold schemas by name. */
 const byName = new Set([
   ...[
     "properties",
@@ -40,6 +40,7 @@ const byName = new Set([
     "dependencies",
   ],
 ]);
+/** Keywords whose values are not schemas. */
 const data = new Set(["default", "const", "enum", "examples"]);
 
 function withoutFormats(schema: unknown): unknown {
