@@ -1,6 +1,5 @@
 import { type Principal, principalParts } from "@durable-mcp/core";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import type { NamedEnd, NamedSlots, NamedStart, NamedUse } from "../slots/named-slots.ts";
 import type { StepSlot } from "../slots/step-slot.ts";
@@ -12,23 +11,18 @@ import {
 import { type NamedSlot, slotName } from "../slots/slot-name.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
 
-/** A use of what may belong to a connection that there is no more. */
-type MaybeUndeclared = Pick<NamedUse, "principal"> & {
-  readonly definition: McpClientConnection | undefined;
-};
-
 /** The live connections of named sessions: one each for all runs of a step. */
 export interface NamedConnections {
   /** @throws {McpSessionError} `STORE_FAILED` */
   open(slot: NamedSlot, use: NamedUse): Promise<LiveConnection>;
-  /** Runs `work` when no other one for that name is under way. */
+  /** Runs `work` when no other work on that name is under way. */
   alone<T>(name: string, principal: Principal, work: () => Promise<T>): Promise<T>;
-  /** Opens one that is not kept yet and makes its session. @throws why that failed */
-  create(slot: NamedSlot, use: NamedUse, idleTimeoutMs: number | undefined): Promise<void>;
-  /** Ends one on its server; runs that use it go on with another after a restart. */
+  /** Opens a connection whose session is not kept yet, and makes the session. @throws why that failed */
+  create(slot: NamedSlot, use: NamedStart): Promise<void>;
+  /** Ends a session on its server; after a restart, runs that use it go on in another. */
   end(slot: NamedSlot, use: NamedEnd): Promise<EndedSession>;
-  /** Forgets the kept tool list of one. */
-  clearTools(slot: NamedSlot, use: MaybeUndeclared): Promise<void>;
+  /** Forgets the kept tool list of a session. */
+  clearTools(slot: NamedSlot, use: Omit<NamedEnd, "mode">): Promise<void>;
 }
 
 /**
@@ -50,19 +44,8 @@ export function createNamedConnections({
   emit: (event: ConnectionEvent) => void;
 }): NamedConnections {
   const live = new Map<string, ReplaceableConnection>();
-  /** What is done with one at a time. */
-  const turns = new Map<string, Promise<unknown>>();
+  const inTurn = createTurns();
 
-  const inTurn = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
-    const before = turns.get(key);
-    const own = (async () => {
-      await before;
-      return await work();
-    })();
-    const over = own.catch(() => undefined);
-    turns.set(key, over);
-    return await own;
-  };
   const connectTo = async (slot: NamedSlot, use: NamedStart) => {
     const stepSlot = await slots.open(slot, use);
     try {
@@ -74,17 +57,35 @@ export function createNamedConnections({
     return connect(slot, use, stepSlot);
   };
 
-  const openNow = async (
-    slot: NamedSlot,
-    use: NamedUse & { idleTimeoutMs?: number | undefined },
-  ): Promise<LiveConnection> => {
-    const next = await connectTo(slot, use);
+  const openNow = async (slot: NamedSlot, use: NamedStart): Promise<LiveConnection> => {
+    const first = await connectTo(slot, use);
     const own = (event: ConnectionEvent) => emit({ ...event, name: slot.name });
     const why = `its session ${JSON.stringify(slot.name)} is being ended, or was closed.`;
-    const connection = createReplaceableConnection({ first: next, why, emit: own });
+    const connection = createReplaceableConnection({ first, why, emit: own });
     lifetime.adopt(connection);
     live.set(keyOf(slot, use), connection);
     return connection;
+  };
+
+  /** Works on what is kept while nothing is connected to it. After a restart, runs go on in another. */
+  const whileClosed = async <T>(
+    slot: NamedSlot,
+    { principal, definition, mode }: NamedEnd,
+    work: () => Promise<T>,
+  ): Promise<T> => {
+    const key = keyOf(slot, { principal });
+    return await inTurn(key, async () => {
+      const connection = live.get(key);
+      await connection?.clear();
+      if (mode === "end") live.delete(key);
+      try {
+        return await work();
+      } finally {
+        if (mode === "restart" && connection && definition) {
+          connection.fill(await connectTo(slot, { principal, definition }));
+        }
+      }
+    });
   };
 
   return {
@@ -97,58 +98,42 @@ export function createNamedConnections({
       return await inTurn(JSON.stringify(["name", name, ...principalParts(principal)]), work);
     },
 
-    async create(slot, use, idleTimeoutMs) {
+    async create(slot, use) {
       const key = keyOf(slot, use);
       await inTurn(key, async () => {
         const unused = live.get(key);
         await unused?.clear();
-        const settings = { ...use, idleTimeoutMs };
-        if (unused === undefined) {
-          await (await openNow(slot, settings)).client();
-        } else {
-          unused.fill(await connectTo(slot, settings));
-          await unused.client();
-        }
+        unused?.fill(await connectTo(slot, use));
+        await (unused ?? (await openNow(slot, use))).client();
       });
     },
 
     async end(slot, use) {
-      const key = keyOf(slot, use);
-      return await inTurn(key, async () => {
-        const connection = live.get(key);
-        await connection?.clear();
-        const { principal, definition, mode } = use;
-        if (mode === "end") live.delete(key);
-        try {
-          return await slots.end(slot, use);
-        } finally {
-          if (mode === "restart") await refill(connection, slot, { principal, definition });
-        }
-      });
+      return await whileClosed(slot, use, async () => await slots.end(slot, use));
     },
 
     async clearTools(slot, use) {
-      const key = keyOf(slot, use);
-      await inTurn(key, async () => {
-        const connection = live.get(key);
-        await connection?.clear();
-        try {
-          await slots.clearTools(slot, use.principal);
-        } finally {
-          await refill(connection, slot, use);
-        }
-      });
+      const clear = async () => await slots.clearTools(slot, use.principal);
+      await whileClosed(slot, { ...use, mode: "restart" }, clear);
     },
   };
+}
 
-  async function refill(
-    connection: ReplaceableConnection | undefined,
-    slot: NamedSlot,
-    { principal, definition }: MaybeUndeclared,
-  ): Promise<void> {
-    if (connection === undefined || definition === undefined) return;
-    connection.fill(await connectTo(slot, { principal, definition }));
-  }
+/** Has what is done under one key done one after another. */
+function createTurns() {
+  const turns = new Map<string, Promise<unknown>>();
+  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const before = turns.get(key);
+    const own = (async () => {
+      await before;
+      return await work();
+    })();
+    turns.set(
+      key,
+      own.catch(() => undefined),
+    );
+    return await own;
+  };
 }
 
 function keyOf(slot: NamedSlot, { principal }: Pick<NamedUse, "principal">): string {

@@ -7,6 +7,7 @@ import {
   findDeclared,
   hasSession,
   type McpConnection,
+  notDeclared,
 } from "../connection/mcp-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
@@ -14,87 +15,60 @@ import { runNested, type RunScope } from "./run-scope.ts";
 import { checkSessionName, type NamedSlot } from "../slots/slot-name.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 
-/** @param options.nest makes a run inside the one that the registry is of */
-export function createNamedSessions({
-  declared,
-  principal,
-  slots,
-  live,
-  nest,
-}: {
+interface NamedSessionsOptions {
   declared: Readonly<Record<string, McpConnection>>;
   principal: Principal | undefined;
   slots: NamedSlots;
   live: NamedConnections;
+  /** Makes a run inside the one that the registry is of. */
   nest: RunScope["nest"];
-}): NamedSessions<any> {
-  const clients = clientConnections(declared);
-  const definitionOf = (connection: string) => findDeclared(clients, connection);
-  // Without a stateful connection a registry needs no principal, and has no named sessions.
-  const list = async () => {
-    if (principal === undefined) return [];
-    slots.endIdle(principal, clients);
-    return await slots.list(principal);
-  };
+}
 
-  const partsOf = async (name: string) => {
-    checkSessionName(name, "name");
-    const parts = (await list()).filter((kept) => kept.name === name);
-    return parts.toSorted(byConnection);
-  };
-  const existing = async (name: string) => {
-    const parts = await partsOf(name);
-    if (parts.length > 0) return parts;
-    throw invalid("name", `There is no session ${JSON.stringify(name)}. Make it with create.`);
-  };
-  const endParts = async (parts: readonly NamedSlot[], mode: "restart" | "end") =>
-    await Promise.all(
-      parts.map(async ({ name, connection }): Promise<EndedSession> => {
-        const definition = definitionOf(connection);
-        return await live.end({ name, connection }, { principal: principal!, definition, mode });
-      }),
-    );
+export function createNamedSessions(options: NamedSessionsOptions): NamedSessions<any> {
+  const { declared, live, nest } = options;
+  const parts = createParts(options);
+  const principal = options.principal!;
 
   const named: NamedSessions = {
     async create(name, { connections, idleTimeoutMs } = {}) {
       checkSessionName(name, "name");
       checkMs(idleTimeoutMs, "idleTimeoutMs");
-      const definitions = chooseStateful(declared, connections);
-      const all = definitions.map(([connection]) => ({ connection, name }));
-      return await live.alone(name, principal!, async () => {
-        if ((await partsOf(name)).length > 0) {
-          throw invalid("name", `There is a session ${JSON.stringify(name)} already. Use run.`);
+      const chosen = chooseStateful(declared, connections);
+      return await live.alone(name, principal, async () => {
+        if ((await parts.of(name)).length > 0) {
+          throw invalid("name", `There is a named session ${quote(name)} already. Use named.run.`);
         }
-        const creations = definitions.map(async ([connection, definition]) => {
-          const use = { principal: principal!, definition };
-          await live.create({ connection, name }, use, idleTimeoutMs);
+        const creations = chosen.map(async ([connection, definition]) => {
+          await live.create({ connection, name }, { principal, definition, idleTimeoutMs });
         });
         const outcomes = await Promise.allSettled(creations);
         const failure = outcomes.find((outcome) => outcome.status === "rejected");
         if (failure === undefined) return (await named.find(name))!;
-        await endParts(all, "end").catch(() => undefined);
+        const made = chosen.map(([connection]) => ({ connection, name }));
+        await parts.end(made, "end").catch(() => undefined);
         throw failure.reason;
       });
     },
 
     async find(name) {
-      const parts = await partsOf(name);
-      return parts.length > 0 ? together(name, parts) : undefined;
+      const own = await parts.of(name);
+      return own.length > 0 ? together(name, own) : undefined;
     },
 
     async list() {
-      const byName = Map.groupBy(await list(), ({ name }) => name);
+      const byName = Map.groupBy(await parts.list(), ({ name }) => name);
       const sorted = [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1));
-      return sorted.map(([name, parts]) => together(name, parts));
+      return sorted.map(([name, own]) => together(name, own));
     },
 
     async run(name, use, { abortSignal } = {}) {
-      const parts = await existing(name);
-      const stateful = parts.filter(({ connection }) => hasSession(definitionOf(connection)));
+      const own = await parts.existing(name);
+      const stateful = own.filter(({ connection }) => hasSession(parts.definitionOf(connection)));
       if (stateful.length === 0) {
+        const names = own.map(({ connection }) => connection).join(", ");
         throw invalid(
           "name",
-          `Session ${JSON.stringify(name)} is of no connection that is declared.`,
+          `No stateful connection of the named session ${quote(name)} is declared (${names}). Declare one, or end the session with named.end.`,
         );
       }
       const modes = Object.fromEntries(
@@ -104,24 +78,55 @@ export function createNamedSessions({
     },
 
     async restart(name) {
-      return await endParts(await existing(name), "restart");
+      return await parts.end(await parts.existing(name), "restart");
     },
 
     async clearTools(name) {
-      const parts = await existing(name);
-      await Promise.all(
-        parts.map(async (part) => {
-          const definition = definitionOf(part.connection);
-          await live.clearTools(part, { principal: principal!, definition });
-        }),
-      );
+      const clearings = (await parts.existing(name)).map(async (part) => {
+        const definition = parts.definitionOf(part.connection);
+        await live.clearTools(part, { principal, definition });
+      });
+      await Promise.all(clearings);
     },
 
     async end(name) {
-      return await endParts(await partsOf(name), "end");
+      return await parts.end(await parts.of(name), "end");
     },
   };
   return named;
+}
+
+/** What the named sessions consist of: one part for each of their connections. */
+function createParts({ declared, principal, slots, live }: NamedSessionsOptions) {
+  const clients = clientConnections(declared);
+  const definitionOf = (connection: string) => findDeclared(clients, connection);
+  const list = async () => {
+    // Without a stateful connection a registry needs no principal, and has no named sessions.
+    if (principal === undefined) return [];
+    slots.endIdle(principal, clients);
+    return await slots.list(principal);
+  };
+  const of = async (name: string) => {
+    checkSessionName(name, "name");
+    return (await list()).filter((part) => part.name === name).toSorted(byConnection);
+  };
+  return {
+    definitionOf,
+    list,
+    of,
+    async existing(name: string) {
+      const own = await of(name);
+      if (own.length > 0) return own;
+      throw invalid("name", `There is no named session ${quote(name)}. Make it with named.create.`);
+    },
+    async end(own: readonly NamedSlot[], mode: "restart" | "end"): Promise<EndedSession[]> {
+      const ends = own.map(async ({ name, connection }) => {
+        const use = { principal: principal!, definition: definitionOf(connection), mode };
+        return await live.end({ name, connection }, use);
+      });
+      return await Promise.all(ends);
+    },
+  };
 }
 
 function together(name: string, parts: readonly ListedSession[]): NamedSession {
@@ -152,10 +157,18 @@ function chooseStateful(
     const definition = findDeclared(declared, connection);
     if (hasSession(definition)) return [[connection, definition] as const];
     if (chosen === undefined) return [];
-    const what = definition === undefined ? "is not declared" : "is not stateful";
-    const own = JSON.stringify(connection);
-    throw invalid("connections", `Connection ${own} ${what}: nothing of it lasts under a name.`);
+    if (definition === undefined) {
+      throw notDeclared(connection, Object.keys(declared), "connections");
+    }
+    throw invalid(
+      "connections",
+      `Connection ${quote(connection)} is not stateful, so no session of it lasts under a name.`,
+    );
   });
   if (stateful.length > 0) return stateful;
-  throw invalid("connections", "There is no stateful connection to have a named session on.");
+  throw invalid("connections", "A named session needs at least one stateful connection.");
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text);
 }
