@@ -2,11 +2,6 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 
-/** Compiles what the tests run in processes of their own. */
-const bundlePrograms = fileURLToPath(
-  new URL("packages/e2e/src/processes/bundle-programs.ts", import.meta.url),
-);
-
 // Workspace packages resolve to their source; the rest are Vite's own defaults, which a list of ours replaces.
 const conditions = ["@durable-mcp/source", "module", "node", "development|production"];
 
@@ -37,12 +32,24 @@ function project(name: string, options: TestOptions = {}): TestProjectInlineConf
   };
 }
 
+/** Run before the tests of a project, in the process that starts the others. */
+const compileOnce = fileURLToPath(
+  new URL("packages/e2e/src/processes/compile-once.ts", import.meta.url),
+);
+const bundlePrograms = fileURLToPath(
+  new URL("packages/e2e/src/processes/bundle-programs.ts", import.meta.url),
+);
+const buildWorkflowApp = fileURLToPath(
+  new URL("packages/workflow/test/build-for-tests.ts", import.meta.url),
+);
+
 /** Real servers, browsers and processes: after the units, alone, three files at a time, which often wait. */
 const realServers: TestOptions = {
   pool: "forks",
   isolate: true,
   maxWorkers: 3,
-  globalSetup: bundlePrograms,
+  exclude: ["src/**/*.matrix.test.ts"],
+  globalSetup: compileOnce,
   sequence: { groupOrder: 1 },
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -55,6 +62,19 @@ const ofTheEngine: TestOptions = {
   execArgv: ["--conditions=@durable-mcp/source"],
 };
 
+/** What starts processes; `npm run test:matrix` runs other files of the same projects. */
+const withProcesses = (options: TestOptions = {}, inE2e: TestOptions = options) => [
+  project("workflow", {
+    ...ofTheEngine,
+    globalSetup: [compileOnce, buildWorkflowApp],
+    ...options,
+  }),
+  project("e2e/workflow-5", { ...ofTheEngine, ...options }),
+  project("e2e", { ...realServers, globalSetup: [compileOnce, bundlePrograms], ...inE2e }),
+  project("examples", { ...realServers, ...options }),
+  project("examples/workflow", { ...ofTheEngine, ...options }),
+];
+
 const projects = [
   project("core", { include: ["{src,test}/**/*.test.ts"] }),
   project("ai-sdk", {
@@ -64,25 +84,22 @@ const projects = [
   project("langchain"),
   project("stores", realServers),
   project("server"),
-  project("workflow", ofTheEngine),
-  project("e2e/workflow-5", ofTheEngine),
-  project("e2e", { ...realServers, exclude: ["src/**/*.matrix.test.ts"] }),
-  project("examples", realServers),
-  project("examples/workflow", ofTheEngine),
+  ...withProcesses(),
 ];
 
-/** `npm run test:matrix`: every server with every client, every store, and the programs that run for long. */
-const matrix = [
-  project("e2e", {
-    ...realServers,
+/** Every server with every client, every store, and the programs that run for long. */
+const matrix = withProcesses(
+  { include: ["src/**/*.matrix.test.ts"], exclude: [] },
+  {
     include: [
       "src/{sessions,server-conformance}/*.test.ts",
       "src/durable/{two-openers,killed-at-each-point}.test.ts",
       "src/**/*.matrix.test.ts",
     ],
+    exclude: [],
     env: { TEST_MATRIX: "1" },
-  }),
-];
+  },
+);
 
 export default defineConfig(({ mode }) => ({
   test: {

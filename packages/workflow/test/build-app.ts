@@ -15,14 +15,14 @@ export interface AppBundles {
 }
 
 /** Builds the app as a framework's plugin does, where its packages are found. */
-export async function buildApp(name: string): Promise<AppBundles> {
-  return await new AppBuilder(name).bundles();
+export async function buildApp(): Promise<AppBundles> {
+  return await new AppBuilder().bundles();
 }
 
 class AppBuilder extends BaseBuilder {
-  readonly #folder: string;
+  readonly #folder = `${root}.workflow-app/`;
 
-  constructor(name: string) {
+  constructor() {
     super({
       ...createBaseBuilderConfig({ workingDir: root, dirs: ["test/app"] }),
       // As ESM for Node.
@@ -31,7 +31,6 @@ class AppBuilder extends BaseBuilder {
       externalPackages: ["@durable-mcp/*"],
       suppressCreateWorkflowsBundleLogs: true,
     });
-    this.#folder = `${root}.workflow-app/${name}/`;
   }
 
   override build(): Promise<void> {

@@ -4,11 +4,10 @@ import {
   type StatefulSessionOptions,
 } from "@durable-mcp/ai-sdk";
 import { start, type Run } from "workflow/api";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, inject } from "vitest";
 import { type NotebookServer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
 import { setStepSettings } from "./app/connections.ts";
 import type { ScriptedRun } from "./app/workflows.ts";
-import { type AppBundles, buildApp } from "./build-app.ts";
 import { type LocalWorld, startLocalWorld } from "./local-world.ts";
 
 export const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
@@ -23,11 +22,10 @@ export interface ScriptedResult {
 }
 
 /** Runs the app of `test/app` for the tests of one file. */
-export function useTestApp(name: string) {
-  let app: AppBundles;
+export function useTestApp() {
+  const app = inject("workflowApp");
   let local: LocalWorld;
   beforeAll(async () => {
-    app = await buildApp(name);
     local = await startLocalWorld(app);
   });
   afterAll(async () => await local.close());

@@ -24,9 +24,7 @@ const supervisor = "ai-sdk/src/stdio/supervisor.ts";
  * Bundles the programs once for a run of the tests, in a folder that is gone afterwards: hundreds of
  * processes then load two or three files each, which are compiled once.
  */
-export default async function bundlePrograms(): Promise<(() => void) | undefined> {
-  // Another project of the same run has done it.
-  if (process.env[bundlesVariable] !== undefined) return undefined;
+export default async function bundlePrograms(): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-bundles-"));
   const paths = globSync(programs, { cwd: packages }).map((path) => join(packages, path));
   await build({
@@ -47,12 +45,9 @@ export default async function bundlePrograms(): Promise<(() => void) | undefined
     logLevel: "silent",
   });
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }\n');
-  Object.assign(process.env, {
-    [bundlesVariable]: folder,
-    NODE_COMPILE_CACHE: join(folder, "compiled"),
-  });
+  process.env[bundlesVariable] = folder;
   return () => {
-    for (const name of [bundlesVariable, "NODE_COMPILE_CACHE"]) delete process.env[name];
+    delete process.env[bundlesVariable];
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   };
 }

@@ -1,20 +1,15 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { postgresUnavailable } from "../../../stores/test/postgres-server.ts";
+import { jsonLines, runDemo } from "../../test/run-demo.ts";
 
 if (postgresUnavailable !== undefined) console.warn(`skipped: ${postgresUnavailable}`);
 
-const uuid = /[\da-f]{8}-[\da-f]{4}-/i;
+const demo = new URL("demo.ts", import.meta.url);
 
 test.skipIf(postgresUnavailable)(
   "keeps one session in a DBOS workflow that is killed twice in the middle of a call",
   async () => {
-    const { stdout, exitCode } = await runDemo("--json");
-    expect(exitCode).toBe(0);
-    const lines = stdout.trim().split("\n").map(parseLine);
+    const lines = jsonLines<Line>(await runDemo(demo, ["--json"]));
     const result = lines.pop();
     expect(result).toEqual({
       processes: 4,
@@ -54,19 +49,6 @@ test.skipIf(postgresUnavailable)(
     const events = lines.flatMap(({ pid, event }) => (event === undefined ? [] : [[pid, event]]));
     expect(events.filter(([, event]) => event === "started")).toEqual([[first, "started"]]);
     expect(events.filter(([, event]) => event !== "started" && event !== "resumed")).toEqual([]);
-    expect(stdout).not.toMatch(uuid);
-  },
-);
-
-test.skipIf(postgresUnavailable)(
-  "shows people lines of less than 100 columns, without session ids",
-  async () => {
-    const { stdout, exitCode } = await runDemo();
-    expect(exitCode).toBe(0);
-    expect(stdout).toMatch(/^ +\d+ {2}add_item\(bread\) +OUTCOME_UNKNOWN: /m);
-    expect(stdout).toMatch(/^4 processes, 1 initialize\./m);
-    expect(stdout).not.toMatch(uuid);
-    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThan(100);
   },
 );
 
@@ -77,18 +59,4 @@ interface Line {
   killedIn?: string;
   logged?: number;
   event?: string;
-}
-
-function parseLine(line: string): Line {
-  return JSON.parse(line) as Line;
-}
-
-async function runDemo(...args: string[]): Promise<{ stdout: string; exitCode: number | null }> {
-  const demo = fileURLToPath(new URL("demo.ts", import.meta.url));
-  const flags = ["--conditions=@durable-mcp/source", "--disable-warning=DeprecationWarning"];
-  const child = spawn(process.execPath, [...flags, demo, ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [stdout, [exitCode]] = await Promise.all([text(child.stdout), once(child, "close")]);
-  return { stdout, exitCode: exitCode as number | null };
 }

@@ -1,20 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { jsonLines, runDemo } from "../../test/run-demo.ts";
+
+const demo = new URL("demo.ts", import.meta.url);
 
 test("a LangChain agent keeps one session over processes, and its model learns of a loss", async () => {
-  const demo = fileURLToPath(new URL("demo.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--conditions=@durable-mcp/source", demo, "--json"], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [stdout, [exitCode]] = await Promise.all([text(child.stdout), once(child, "close")]);
-  expect(exitCode).toBe(0);
-  const lines = stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as { pid: number });
+  const lines = jsonLines<{ pid: number }>(await runDemo(demo, ["--json"]));
   const pid: unknown = expect.any(Number);
   const kept = { pid, resumed: false, recovered: false };
   expect(lines).toEqual([

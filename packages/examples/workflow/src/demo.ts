@@ -84,7 +84,7 @@ async function runWorkflow(workflow: string) {
       BROWSER_URL: browser?.proxy.url ?? "http://127.0.0.1:1/mcp",
       SEALING_KEY: randomBytes(32).toString("base64"),
       // Forty processes load the same modules.
-      NODE_COMPILE_CACHE: join(folder, "compiled"),
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? join(folder, "compiled"),
     },
     onStep: ({ pid, step }) => say(`${String(pid).padStart(7)}  ${step}`),
   });

@@ -2,7 +2,7 @@ import { resumeHook } from "workflow/api";
 import { expect, test, vi } from "vitest";
 import { add, alice, list, startNotes, useTestApp } from "../../test/test-app.ts";
 
-const app = useTestApp("durable-agent");
+const app = useTestApp();
 const patience = { timeout: 20_000, interval: 100 };
 
 /** What the tools of each turn answered, as the model sees it. */

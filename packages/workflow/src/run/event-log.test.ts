@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { eventLogText } from "../../test/event-log.ts";
 import { add, list, startNotes, useTestApp } from "../../test/test-app.ts";
 
-const app = useTestApp("event-log");
+const app = useTestApp();
 const token = "token-of-the-connection";
 const auth = { getToken: () => ({ token }) };
 

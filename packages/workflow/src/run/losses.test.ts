@@ -12,7 +12,7 @@ import {
   useTestApp,
 } from "../../test/test-app.ts";
 
-const app = useTestApp("losses");
+const app = useTestApp();
 const patience = { timeout: 20_000, interval: 100 };
 const notice = "the server had lost the session";
 

@@ -4,7 +4,7 @@ import { setStepSettings } from "../../test/app/connections.ts";
 import { add, alice, bob, list, startNotes, textOf, useTestApp } from "../../test/test-app.ts";
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 
-const app = useTestApp("durable-connections");
+const app = useTestApp();
 
 test("a run keeps one session, and a call is one request", async () => {
   const server = await startNotes();

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { callsOf, dieAround, killDuringCall } from "../../test/killed-run.ts";
+import { textOf } from "../../test/test-app.ts";
+
+test("a call that was interrupted is not made again when the step function allows retries", async () => {
+  const { server, results } = await killDuringCall("stateful", { isRepeated: true });
+  expect(results[1]![0]).toMatchObject({ code: "OUTCOME_UNKNOWN" });
+  expect(textOf(results[2]![0])).toBe("milk");
+  expect(callsOf(server, "wait")).toBe(1);
+});
+
+test.each([
+  { when: "before", calls: 0, notes: "" },
+  { when: "after", calls: 1, notes: "milk" },
+] as const)(
+  "a call is not made again when the process died $when it",
+  async ({ when, calls, notes }) => {
+    const { server, results } = await dieAround(when, "stateful");
+    expect(results[1]![0]).toMatchObject({ code: "OUTCOME_UNKNOWN" });
+    expect(textOf(results[2]![0])).toBe(notes);
+    expect(callsOf(server, "add_note")).toBe(calls);
+    expect(server.sessionIds).toHaveLength(1);
+  },
+);
+
+test.each([
+  { when: "before", calls: 1, notes: "milk" },
+  { when: "after", calls: 2, notes: "milk, milk" },
+] as const)(
+  "when the process died $when the call of a safe tool, it is made again",
+  async ({ when, calls, notes }) => {
+    const { server, results } = await dieAround(when, {
+      mode: "stateful",
+      safeTools: ["add_note"],
+    });
+    expect(textOf(results[2]![0])).toBe(notes);
+    expect(callsOf(server, "add_note")).toBe(calls);
+    expect(server.sessionIds).toHaveLength(1);
+  },
+);
