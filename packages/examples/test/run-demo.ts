@@ -14,7 +14,7 @@ export async function runDemo(
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const { stdout, stderr, exitCode } = await startDemo(demo, args, env);
-  expect(exitCode, stderr).toBe(0);
+  if (exitCode !== 0) throw new Error(`The demo ended with ${exitCode}: ${stderr}`);
   expect(stdout).not.toMatch(uuid);
   return stdout;
 }
