@@ -1,36 +1,48 @@
-import { bufferAnswer, toResponse } from "./session/buffered-answer.ts";
-import { createClientHandshake } from "./handshake/client-handshake.ts";
 import { maxTimerMs } from "./base/bounded-wait.ts";
-import { parseEndpointUrl } from "./wire/endpoint-url.ts";
-import { createExchange } from "./exchange/exchange.ts";
-import { createHandshake } from "./handshake/handshake.ts";
-import { createInboundStream } from "./answer/inbound-stream.ts";
-import { isRecord } from "./base/json-values.ts";
-import { isRequest, type JsonRpcMessage, parseMessage } from "./wire/json-rpc.ts";
-import { emptyAnswer, resultAnswer } from "./wire/local-answer.ts";
-import { McpSessionError } from "./base/mcp-session-error.ts";
-import { createFetchForOtherUrls } from "./wire/other-urls.ts";
-import { bodyText, readOutgoingRequest, requestUrl } from "./wire/outgoing-request.ts";
-import { createSendOwnMessage } from "./session/own-message.ts";
-import { relistTools } from "./tools/relist-tools.ts";
-import { createNotify } from "./answer/notify.ts";
-import { createRequestIds } from "./wire/request-ids.ts";
-import { createServerRequests, type ServerRequests } from "./answer/server-requests.ts";
-import { createSendToEndpoint } from "./wire/server-endpoint.ts";
+import { invalid } from "./base/check-option.ts";
 import { guarded } from "./base/observe.ts";
-import type { EmitSessionEvent } from "./session/session-event.ts";
-import type { SessionFetchOptions } from "./session-fetch-options.ts";
-import { headersForClient, headersForSession } from "./session/session-headers.ts";
-import { type LiveSession, sameSession } from "./session/live-session.ts";
+import { parseEndpointUrl } from "./wire/endpoint-url.ts";
 import {
-  saveSnapshot,
-  type SessionSlot,
-  slotState,
-  type SlotState,
-} from "./session/session-slot.ts";
-import { runStartHook } from "./handshake/start-hook.ts";
-import { endSession } from "./handshake/end-session.ts";
+  isRequest,
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+  methodOf,
+  paramsOf,
+  parseMessage,
+} from "./wire/json-rpc.ts";
+import { emptyAnswer, resultAnswer } from "./wire/local-answer.ts";
+import { createFetchForOtherUrls } from "./wire/other-urls.ts";
+import {
+  bodyText,
+  type OutgoingRequest,
+  readOutgoingRequest,
+  requestUrl,
+} from "./wire/outgoing-request.ts";
+import { createRequestIds } from "./wire/request-ids.ts";
+import { createSendToEndpoint } from "./wire/server-endpoint.ts";
+import { bufferAnswer, toResponse } from "./session/buffered-answer.ts";
+import type { LiveSession } from "./session/live-session.ts";
+import { createSendOwnMessage } from "./session/own-message.ts";
+import { announceResumption, type SessionContext } from "./session/session-context.ts";
+import type { EmitSessionEvent } from "./session/session-event.ts";
+import { headersForSession, responseForClient } from "./session/session-headers.ts";
+import {
+  bindUrl,
+  discardSnapshot,
+  isCurrent,
+  liveSession,
+  setClientParams,
+} from "./session/session-life.ts";
+import { type SessionSlot, slotState } from "./session/session-slot.ts";
 import { createToolListKeeper } from "./tools/tool-list.ts";
+import { listen, resumeStream } from "./answer/inbound-stream.ts";
+import { createServerRequests, type ServerRequests } from "./answer/server-requests.ts";
+import { createClientHandshake } from "./handshake/client-handshake.ts";
+import { createHandshake } from "./handshake/handshake.ts";
+import type { ExchangeContext } from "./exchange/exchange-context.ts";
+import { exchange } from "./exchange/exchange.ts";
+import { type Route, routeMessage } from "./route-message.ts";
+import type { SessionFetchOptions } from "./session-fetch-options.ts";
 
 /**
  * Creates a `fetch` that keeps one MCP session across clients and processes. Any MCP client that
@@ -58,199 +70,182 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
 
 interface Pipeline {
   readonly fetch: typeof globalThis.fetch;
+  /** Answers a request to the connection's URL, with the JSON-RPC message in its body, if it is one. */
+  readonly answer: (request: OutgoingRequest, message?: JsonRpcMessage) => Promise<Response>;
   /** Whether a client's answer or notification belongs to this pipeline's session. */
   readonly owns: (message: JsonRpcMessage) => boolean;
 }
 
+type Handler = (request: OutgoingRequest, message: JsonRpcRequest) => Response | Promise<Response>;
+
 /** @param questions what the pipeline shares with another one that serves the same clients */
 function createPipeline(options: SessionFetchOptions, questions?: ServerRequests): Pipeline {
-  const url = parseEndpointUrl(options.url);
-  const now = options.now ?? Date.now;
-  const emit = guarded(options.onEvent);
-  const state = slotState(options.slot);
-  const baseFetch: typeof globalThis.fetch = (input, init) =>
-    (options.fetch ?? globalThis.fetch)(input, init);
-
-  bindToUrl(state, url, emit);
-  const ids = createRequestIds();
-  const send = createSendToEndpoint({
-    url,
-    fetch: baseFetch,
-    redirect: options.redirect ?? "refuse",
-  });
+  const context = createContext(options, questions);
+  const { url, state } = context;
+  const { listen: isListening = false, statelessMaxAgeMs = 86_400_000 } = options;
+  bindToUrl(context);
   const fetchOther = createFetchForOtherUrls({
     origin: url.origin,
-    fetch: baseFetch,
+    fetch: context.fetch,
     allowOtherOrigins: options.allowOtherOrigins ?? options.fetch !== undefined,
   });
-  const tools = createToolListKeeper({ state, emit, now, options: options.toolList ?? {} });
-  const sendOwn = createSendOwnMessage(send);
-  const { onStart, timeouts = {}, recover = true } = options;
-  const handshake = createHandshake({
-    state,
-    url,
-    sendOwn,
-    ids,
-    emit,
-    onSession: options.onSession,
-    onStart:
-      onStart &&
-      ((session, reason) =>
-        runStartHook({
-          onStart,
-          reason,
-          session,
-          url,
-          createFetch: (slot) => createSessionFetch(forStartHook(options, slot)),
-          timeoutMs: timerMs(timeouts.startMs, 60_000),
-        })),
-    abandon: (session, { headers }) =>
-      endSession({
-        url,
-        snapshot: { version: 1, url: url.href, ...session },
-        headers,
-        fetch: baseFetch,
-      }),
-    afterRecovery: (lost, template, signal) =>
-      relistTools({ state, lost, sendOwn, ids, tools, emit, template, signal }),
-    aroundRecovery: options.aroundRecovery,
-    recover,
-    timeoutMs: timerMs(timeouts.initializeMs, 30_000),
-    now,
-  });
-  const serverRequests = questions ?? createServerRequests(ids);
-  const notify = options.onEvent && createNotify(emit);
-  const exchange = createExchange({
-    state,
-    url,
-    send,
-    sendOwn,
-    ids,
-    tools,
-    serverRequests,
-    handshake,
-    emit,
-    cancelOnAbort: options.cancelOnAbort ?? false,
-    resend: options.resend ?? "safe",
-    isSafeToResend: options.isSafeToResend,
-    classifyLoss: options.classifyLoss,
-    retrySameId: options.retrySameId ?? false,
-    answerTimeoutMs: timerMs(timeouts.answerMs, 300_000),
-    notify,
-    recover,
-  });
-  const clientHandshake = createClientHandshake({ state, url, handshake, emit });
-  const inbound = createInboundStream({
-    state,
-    send,
-    ids,
-    tools,
-    serverRequests,
-    notify,
-    listen: options.listen ?? false,
-  });
-  const aside = options.except && createAside(options, options.except, state, serverRequests);
+  const handshake = createClientHandshake(context);
+  const except = options.except && createExcept(options, options.except, context);
+  const isExcepted = (message: JsonRpcMessage) =>
+    except !== undefined && (isRequest(message) ? except.matches(message) : except.owns(message));
 
-  const isStateless = () => {
-    const { snapshot } = state;
-    if (snapshot?.kind !== "stateless") return false;
-    const age = now() - snapshot.decidedAt;
-    return age >= 0 && age <= (options.statelessMaxAgeMs ?? 86_400_000);
+  const handlers: Readonly<Record<Route, Handler>> = {
+    pass(request) {
+      announceResumption(context);
+      return pass(context, request, undefined);
+    },
+    "pass-on-session": (request) => pass(context, request, liveSession(state)),
+    close: () => emptyAnswer(204),
+    listen: (request) => (isListening ? listen(context, request) : emptyAnswer(405)),
+    resume: (request) => resumeStream(context, request),
+    except: (request, message) => except!.answer(request, message),
+    probe: async (request, message) =>
+      (await handshake.probe(message, request)) ?? (await pass(context, request, undefined)),
+    initialize: (request, message) => handshake.initialize(message, request),
+    initialized: (request) => handshake.initialized(request),
+    list: (request, message) => listTools(context, message, request),
+    exchange: (request, message) => exchange(context, message, request),
   };
 
   let hasProbed = false;
+  const answer: Pipeline["answer"] = async (request, message) => {
+    const method = message && methodOf(message);
+    hasProbed ||= method === "server/discover";
+    // A client that does not probe is told what is wrong: by a new attempt, which may also succeed.
+    const neverProbed = method === "initialize" && !hasProbed;
+    const isStateless = !neverProbed && isKnownStateless(context, statelessMaxAgeMs);
+    const route = routeMessage(request, message, { isStateless, isExcepted });
+    // Handlers that look at a request's fields only get requests.
+    return await handlers[route](request, message as JsonRpcRequest);
+  };
   const fetch: typeof globalThis.fetch = async (input, init) => {
     if (!isSameEndpoint(requestUrl(input), url)) return await fetchOther(input, init);
     const request = await readOutgoingRequest(input, init);
     request.signal?.throwIfAborted();
-    const passThrough = async (live: LiveSession | undefined) => {
-      const response = await send({
-        ...request,
-        headers: headersForSession(request.headers, live),
-      });
-      if (!response.ok && live !== undefined) {
-        return toResponse(await bufferAnswer(response, live));
-      }
-      return new Response(response.body, {
-        status: response.status,
-        statusText: response.statusText,
-        headers: headersForClient(response.headers),
-      });
-    };
-
-    const message = request.method === "POST" ? parseMessage(bodyText(request) ?? "") : undefined;
-    const method = message !== undefined && isRequest(message) ? message.method : undefined;
-    hasProbed ||= method === "server/discover";
-    // A client that does not probe is told what is wrong: by a new attempt, which may also succeed.
-    const neverProbed = method === "initialize" && !hasProbed;
-    if (isStateless() && !neverProbed) return await passThrough(undefined);
-    if (request.method === "DELETE") return emptyAnswer(204);
-    if (request.method === "GET") return await inbound(request);
-
-    if (message === undefined) return await passThrough(state.live);
-    if (aside !== undefined) {
-      const isAside = isRequest(message) ? aside.matches(message) : aside.owns(message);
-      if (isAside) return await aside.fetch(input, init);
-    }
-    const answered = await clientHandshake(message, request);
-    announceResumption(state, emit);
-    if (answered instanceof Response) return answered;
-    if (answered === "pass" || isOfStatelessEra(message)) return await passThrough(undefined);
-    const list = isRequest(message) ? tools.answer(message) : undefined;
-    if (list !== undefined && isRequest(message)) return resultAnswer(message.id, list);
-    return await exchange(message, request);
+    const isPost = request.method === "POST";
+    return await answer(request, isPost ? parseMessage(bodyText(request) ?? "") : undefined);
   };
-
-  const owns = (message: JsonRpcMessage): boolean => {
-    if (!("method" in message)) {
-      const asking = serverRequests.askedBy(message);
-      return asking !== undefined && state.live !== undefined && sameSession(asking, state.live);
-    }
-    const params = "params" in message ? message.params : undefined;
-    const isCancellation = message.method === "notifications/cancelled";
-    return isCancellation && ids.findByClientId(params?.["requestId"]) !== undefined;
-  };
-
-  return { fetch, owns };
+  return { fetch, answer, owns: (message) => owns(context, message) };
 }
 
-/** What goes to a session of its own, for the same clients. */
-function createAside(
+/** What all parts of the pipeline work on, with the defaults of the options filled in. */
+function createContext(
+  options: SessionFetchOptions,
+  questions: ServerRequests | undefined,
+): ExchangeContext {
+  const { timeouts = {} } = options;
+  const url = parseEndpointUrl(options.url);
+  const ids = createRequestIds();
+  const fetch: SessionContext["fetch"] = (input, init) =>
+    (options.fetch ?? globalThis.fetch)(input, init);
+  const send = createSendToEndpoint({ url, fetch, redirect: options.redirect ?? "refuse" });
+  const session: SessionContext = {
+    url,
+    state: slotState(options.slot),
+    ids,
+    fetch,
+    send,
+    sendOwn: createSendOwnMessage(send),
+    emit: guarded(options.onEvent),
+    now: options.now ?? Date.now,
+  };
+  const context = {
+    ...session,
+    tools: createToolListKeeper(session, options.toolList),
+    serverRequests: questions ?? createServerRequests(ids),
+    isObserved: options.onEvent !== undefined,
+    onSession: options.onSession,
+    onStart: options.onStart,
+    createStartFetch: (slot: SessionSlot) => createSessionFetch(forStartHook(options, slot)),
+    cancelOnAbort: options.cancelOnAbort ?? false,
+    recover: options.recover ?? true,
+    resend: options.resend ?? "safe",
+    isSafeToResend: options.isSafeToResend,
+    classifyLoss: options.classifyLoss,
+    retrySameId: options.retrySameId ?? false,
+    initializeMs: timerMs(timeouts.initializeMs, 30_000),
+    startMs: timerMs(timeouts.startMs, 60_000),
+    answerMs: timerMs(timeouts.answerMs, 300_000),
+  };
+  return { ...context, handshake: createHandshake(context, options.aroundRecovery) };
+}
+
+/** Lets a request through as it is, on a session or on none. */
+async function pass(
+  { send }: SessionContext,
+  request: OutgoingRequest,
+  live: LiveSession | undefined,
+): Promise<Response> {
+  const response = await send({ ...request, headers: headersForSession(request.headers, live) });
+  if (!response.ok && live !== undefined) return toResponse(await bufferAnswer(response, live));
+  return responseForClient(response);
+}
+
+/** Answers from the kept list, if there is one. */
+async function listTools(
+  context: ExchangeContext,
+  message: JsonRpcRequest,
+  request: OutgoingRequest,
+): Promise<Response> {
+  announceResumption(context);
+  const kept = context.tools.answer(message);
+  return kept ? resultAnswer(message.id, kept) : await exchange(context, message, request);
+}
+
+/** Whether the server said, not too long ago, that it has no sessions. */
+function isKnownStateless({ state: { phase }, now }: SessionContext, maxAgeMs: number): boolean {
+  if (phase.name !== "stateless") return false;
+  const age = now() - phase.decidedAt;
+  return age >= 0 && age <= maxAgeMs;
+}
+
+function owns({ state, ids, serverRequests }: ExchangeContext, message: JsonRpcMessage): boolean {
+  if (!("method" in message)) {
+    const asking = serverRequests.askedBy(message);
+    return asking !== undefined && isCurrent(state, asking);
+  }
+  const isCancellation = message.method === "notifications/cancelled";
+  return isCancellation && ids.findByClientId(paramsOf(message)?.["requestId"]) !== undefined;
+}
+
+/** The session of the excepted requests, for the same clients. */
+function createExcept(
   options: SessionFetchOptions,
   { slot, matches }: NonNullable<SessionFetchOptions["except"]>,
-  main: SlotState,
-  serverRequests: ServerRequests,
+  { state, serverRequests }: ExchangeContext,
 ) {
-  const pipeline = createPipeline(forExceptions(options, slot), serverRequests);
-  const fetch: typeof globalThis.fetch = (input, init) => {
-    slotState(slot).clientParams ??= main.clientParams;
-    return pipeline.fetch(input, init);
+  const pipeline = createPipeline(forExcept(options, slot), serverRequests);
+  const answer: Pipeline["answer"] = (request, message) => {
+    const own = slotState(slot);
+    if (own.clientParams === undefined) setClientParams(own, state.clientParams);
+    return pipeline.answer(request, message);
   };
-  return { matches, owns: pipeline.owns, fetch };
+  return { matches, owns: pipeline.owns, answer };
 }
 
 /** For the client of `onStart`: nothing makes a session, and nothing is reported twice. */
 function forStartHook(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
-  const { onStart: _, onSession: __, onEvent: ___, except: ____, ...rest } = options;
-  return { ...rest, slot, recover: false, listen: false };
+  const none = { onStart: undefined, onSession: undefined, onEvent: undefined, except: undefined };
+  return { ...options, ...none, slot, recover: false, listen: false };
 }
 
-/** For what goes to a session of its own, which is not saved: only what goes wrong is reported. */
-function forExceptions(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
-  const { onSession: _, except: __, onEvent, ...rest } = options;
+/** The session of the excepted requests is not saved; only what goes wrong with it is reported. */
+function forExcept(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
+  const { onEvent } = options;
   const reported = new Set(["lost", "recovered", "start-failed", "notification"]);
   const emit: EmitSessionEvent = (event) => {
     if (reported.has(event.type)) onEvent?.(event);
   };
-  return { ...rest, slot, listen: false, onEvent: onEvent && emit };
+  const none = { onSession: undefined, except: undefined };
+  return { ...options, ...none, slot, listen: false, onEvent: onEvent && emit };
 }
 
-/** Requests of the revisions without sessions name their revision themselves. */
-function isOfStatelessEra(message: JsonRpcMessage): boolean {
-  const meta = "params" in message ? message.params?.["_meta"] : undefined;
-  return isRecord(meta) && Object.hasOwn(meta, "io.modelcontextprotocol/protocolVersion");
-}
-
+/** Timers end at once for a longer time, `Infinity` included. */
 function timerMs(ms: number | undefined, otherwise: number): number {
   return Math.min(ms ?? otherwise, maxTimerMs);
 }
@@ -259,26 +254,16 @@ function isSameEndpoint(a: URL, b: URL): boolean {
   return a.origin === b.origin && a.pathname === b.pathname && a.search === b.search;
 }
 
-/** A slot and its snapshot belong to one URL; a snapshot for another is as if it were not there. */
-function bindToUrl(state: SlotState, url: URL, emit: EmitSessionEvent): void {
+/** A slot and its snapshot belong to one URL. A snapshot for another URL is not used. */
+function bindToUrl({ state, url, emit }: SessionContext): void {
   if (state.url !== undefined && state.url !== url.href) {
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
+    throw invalid(
+      "slot",
       `slot is already in use for another URL than the given one at ${url.origin}. Create a slot for each connection.`,
-      { data: { field: "slot", origin: url.origin } },
     );
   }
-  state.url = url.href;
+  bindUrl(state, url);
   if (state.snapshot === undefined || state.snapshot.url === url.href) return;
-  state.live = undefined;
-  saveSnapshot(state, undefined);
+  discardSnapshot(state);
   emit({ type: "discarded", reason: "url" });
-}
-
-/** Says once a slot that a session saved by an earlier step is in use. */
-function announceResumption(state: SlotState, emit: EmitSessionEvent): void {
-  const { seeded } = state;
-  if (seeded === undefined || state.live !== seeded) return;
-  state.seeded = undefined;
-  emit({ type: "resumed", protocolVersion: seeded.initializeResult.protocolVersion });
 }

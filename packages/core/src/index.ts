@@ -1,6 +1,5 @@
 export type { AroundRecovery, RecoveryOutcome } from "./handshake/around-recovery.ts";
 export { createSessionFetch } from "./create-session-fetch.ts";
-export type { OnSession } from "./handshake/handshake.ts";
 export type { RefusedAnswer, SessionLoss } from "./session/lost-session.ts";
 export {
   McpSessionError,
@@ -16,7 +15,7 @@ export type { SessionFetchOptions } from "./session-fetch-options.ts";
 export { sessionFailure } from "./session/session-failure.ts";
 export { sessionKey } from "./session/session-key.ts";
 export { createSessionSlot, type SessionSlot } from "./session/session-slot.ts";
-export type { OnStart, SessionStart } from "./handshake/start-hook.ts";
+export type { OnSession, OnStart, SessionStart } from "./handshake/session-hooks.ts";
 export {
   type InitializeResult,
   parseSessionSnapshot,

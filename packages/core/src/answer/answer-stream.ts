@@ -1,7 +1,8 @@
+import { onAbort } from "../base/bounded-wait.ts";
 import { type ByteParts, partsLength, partsText, replaceBytes } from "../wire/byte-parts.ts";
 import { createEventSplitter, type EventBytes, eventText } from "../wire/event-splitter.ts";
 import { parseMessages } from "../wire/json-rpc.ts";
-import { MAX_MESSAGE_BYTES } from "../wire/read-text.ts";
+import { MAX_MESSAGE_BYTES, utf8 } from "../wire/read-text.ts";
 import type { AnswerRestorer } from "./restore-answer.ts";
 
 export interface AnswerStreamOptions {
@@ -33,12 +34,12 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
       length += chunk.value.length;
       if (length <= MAX_MESSAGE_BYTES) return false;
       await reader.cancel().catch(() => undefined);
-      enqueue(controller, [new TextEncoder().encode(failure(tooLarge()))]);
+      enqueue(controller, [utf8(failure(tooLarge()))]);
       return true;
     }
     options.signal?.throwIfAborted();
     const edit = chunk.failed ? undefined : restorer.restore(parts, 0, partsLength(parts));
-    if (!answered()) enqueue(controller, [new TextEncoder().encode(failure(chunk.cause))]);
+    if (!answered()) enqueue(controller, [utf8(failure(chunk.cause))]);
     else if (edit !== "drop") enqueue(controller, edit ? replaceBytes(parts, edit) : parts);
     return true;
   });
@@ -62,9 +63,7 @@ export function createEventAnswerStream(
   const { restorer, answered, failure, resume, isOpenEnded = false } = options;
   let reader = options.body.getReader();
   const splitter = createEventSplitter();
-  const failureEvent = (cause: unknown) => [
-    new TextEncoder().encode(`event: message\ndata: ${failure(cause)}\n\n`),
-  ];
+  const failureEvent = (cause: unknown) => [utf8(`event: message\ndata: ${failure(cause)}\n\n`)];
   const pass = (controller: Controller, event: EventBytes) =>
     enqueue(controller, restoreEvent(event, restorer));
 
@@ -97,7 +96,7 @@ export function createEventAnswerStream(
       if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
         // Some servers forget the blank line after the last event: it counts if it is the answer.
         const restored = restoreEvent(rest, restorer);
-        if (answered()) enqueue(controller, [...restored, new TextEncoder().encode("\n\n")]);
+        if (answered()) enqueue(controller, [...restored, utf8("\n\n")]);
       }
       if (answered()) return true;
       const { lastEventId, retryMs } = splitter;
@@ -125,13 +124,7 @@ function createStream(
   step: (controller: Controller) => Promise<boolean>,
 ): ReadableStream<Uint8Array> {
   // Not every body ends when the signal of its request aborts.
-  giveUp?.addEventListener(
-    "abort",
-    () => void source.cancel(giveUp.reason).catch(() => undefined),
-    {
-      once: true,
-    },
-  );
+  onAbort(giveUp, () => void source.cancel(giveUp?.reason).catch(() => undefined));
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
@@ -166,7 +159,7 @@ function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
   }
   if (event.multiline === undefined) return event.parts;
   const { data, otherLines } = event.multiline;
-  const bytes = new TextEncoder().encode(data);
+  const bytes = utf8(data);
   const edit = restorer.restore([bytes], 0, bytes.length);
   if (edit === undefined) return event.parts;
   if (edit === "drop") return [];
@@ -174,7 +167,7 @@ function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
   // Not /^/gm: that also matches after U+2028, which is no line end here.
   const dataLines = partsText(edited, 0, partsLength(edited)).split("\n");
   const lines = [...otherLines, ...dataLines.map((line) => `data: ${line}`), "", ""];
-  return [new TextEncoder().encode(lines.join("\n"))];
+  return [utf8(lines.join("\n"))];
 }
 
 async function read(

@@ -1,11 +1,11 @@
-import { detach } from "../base/bounded-wait.ts";
+import { detach, onAbort } from "../base/bounded-wait.ts";
 
 /** Bounds how long the server may be silent while a request waits for its answer. */
 export interface AnswerTimeout {
   /** Aborts with the caller's signal, and when the server was silent for too long. */
   readonly signal: AbortSignal;
-  /** Whether it was the silence that aborted it. */
-  readonly expired: boolean;
+  /** How long the server was silent, in milliseconds, once that has aborted it. */
+  readonly silentMs: number | undefined;
   /** Something came from the server: the time starts anew. */
   readonly heard: () => void;
   readonly stop: () => void;
@@ -25,7 +25,6 @@ export function createAnswerTimeout(
   let expired = false;
   let timer: ReturnType<typeof setTimeout>;
 
-  const onAbort = () => controller.abort(callerSignal?.reason);
   const check = () => {
     if (isOver()) return;
     const left = heardAt + ms - performance.now();
@@ -40,20 +39,21 @@ export function createAnswerTimeout(
     detach(timer);
   };
   start(ms);
-  if (callerSignal?.aborted) onAbort();
-  else callerSignal?.addEventListener("abort", onAbort, { once: true });
+  const leave = () => controller.abort(callerSignal?.reason);
+  if (callerSignal?.aborted) leave();
+  const stopListening = onAbort(callerSignal, leave);
 
   return {
     signal: controller.signal,
-    get expired() {
-      return expired;
+    get silentMs() {
+      return expired ? ms : undefined;
     },
     heard() {
       heardAt = performance.now();
     },
     stop() {
       clearTimeout(timer);
-      callerSignal?.removeEventListener("abort", onAbort);
+      stopListening();
     },
   };
 }

@@ -1,11 +1,11 @@
-import { abortable } from "../base/bounded-wait.ts";
+import { letGo } from "../wire/read-text.ts";
+import { abortable, wait } from "../base/bounded-wait.ts";
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";
-import { hasContentType } from "../wire/read-answer.ts";
-import type { SendToEndpoint } from "../wire/server-endpoint.ts";
+import { isEventStream } from "../wire/read-answer.ts";
 import { headersForSession } from "../session/session-headers.ts";
 import { type LiveSession, sameSession } from "../session/live-session.ts";
-import { type SlotState } from "../session/session-slot.ts";
-import { wait } from "../base/bounded-wait.ts";
+import type { SessionContext } from "../session/session-context.ts";
+import type { SlotState } from "../session/session-life.ts";
 
 /** How long to wait, in milliseconds, while the stream of the step before still closes. */
 const conflictDelaysMs = [50, 100, 200, 400];
@@ -16,7 +16,7 @@ const defaultRetryMs = 1_000;
 const maxReconnects = 5;
 
 /** The server's stream of messages behind a client's, of one session after the other. */
-export interface Upstream {
+export interface ListeningStream {
   /** The session that the stream belongs to now. */
   readonly session: () => LiveSession;
   /** The answer to the first GET that was not overtaken by another session. */
@@ -28,20 +28,13 @@ export interface Upstream {
   ) => Promise<ReadableStream<Uint8Array>>;
 }
 
-export function createUpstream({
-  state,
-  send,
-  request,
-  session: firstSession,
-  signal,
-}: {
-  state: SlotState;
-  send: SendToEndpoint;
-  request: OutgoingRequest;
-  session: LiveSession;
-  /** Aborts when the client's stream is over. */
-  signal: AbortSignal;
-}): Upstream {
+/** @param signal aborts when the client's stream is over */
+export function createListeningStream(
+  { state, send }: SessionContext,
+  request: OutgoingRequest,
+  firstSession: LiveSession,
+  signal: AbortSignal,
+): ListeningStream {
   let session = firstSession;
   /** Aborts when another session takes the place of this one. */
   let replaced = new AbortController();
@@ -116,10 +109,8 @@ export function createUpstream({
         }
         const response = await opened().catch(() => undefined);
         signal.throwIfAborted();
-        if (response?.ok && response.body && hasContentType(response, "text/event-stream")) {
-          return response.body;
-        }
-        await response?.body?.cancel();
+        if (isEventStream(response)) return response.body;
+        await letGo(response);
       }
     },
   };
@@ -133,7 +124,7 @@ async function withoutConflict(
   for (const delayMs of conflictDelaysMs) {
     const response = await get();
     if (response.status !== 409) return response;
-    await response.body?.cancel();
+    await letGo(response);
     await wait(delayMs, signal);
   }
   return await get();
@@ -147,5 +138,5 @@ function holdRequests(state: SlotState, opening: Promise<Response>): void {
   const held = wait(maxHoldMs, bound.signal).catch(() => {
     // Opened, or refused, in time.
   });
-  state.listenOpening = held;
+  state.stream.opening = held;
 }

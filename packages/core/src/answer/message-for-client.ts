@@ -1,10 +1,50 @@
-import type { JsonRpcMessage } from "../wire/json-rpc.ts";
-import { scrubError } from "../wire/scrub-session-id.ts";
-import type { ServerRequests } from "./server-requests.ts";
+import type { JsonRpcMessage, JsonRpcNotification } from "../wire/json-rpc.ts";
+import type { PendingRequest } from "../wire/request-ids.ts";
+import { scrubError, scrubStrings } from "../wire/scrub-session-id.ts";
 import type { LiveSession } from "../session/live-session.ts";
+import type { SessionContext } from "../session/session-context.ts";
+import { isCurrent } from "../session/session-life.ts";
+import type { ToolListKeeper } from "../tools/tool-list.ts";
+import { type AnswerRestorer, createAnswerRestorer } from "./restore-answer.ts";
+import type { ServerRequests } from "./server-requests.ts";
 
-/** What a message of a session has to become, its request id aside, before the client sees it. */
-export function messageForClient(
+/** What reads messages of the server, on its way to the client. */
+export interface AnswerContext extends SessionContext {
+  readonly tools: ToolListKeeper;
+  readonly serverRequests: ServerRequests;
+  /** Whether somebody listens to events: many clients drop notifications. */
+  readonly isObserved: boolean;
+  /** How long the server may be silent while a request waits for its answer, in milliseconds. */
+  readonly answerMs: number;
+}
+
+/**
+ * Makes the client's messages of those of a session: with the client's request ids, without the
+ * session's. What they say of tools, and notifications, is noted on the way.
+ *
+ * @param pending the request that they answer; `undefined` for the stream of no request
+ * @param session the session that they are of, at the time
+ */
+export function createRestorer(
+  context: AnswerContext,
+  pending: PendingRequest | undefined,
+  session: () => LiveSession,
+): AnswerRestorer {
+  const { state, ids, tools, serverRequests, isObserved } = context;
+  return createAnswerRestorer({
+    ids,
+    pending,
+    observe(message, answered) {
+      // What a lost session's stream says of tools is not about its successor.
+      if (isCurrent(state, session())) tools.observe(message, answered);
+    },
+    reads: ({ request: { method } }) => method === "tools/list",
+    toClient: (message) => toClient(message, session(), serverRequests),
+    notify: isObserved ? (message) => notify(context, message, session()) : undefined,
+  });
+}
+
+function toClient(
   message: JsonRpcMessage,
   session: LiveSession,
   serverRequests: ServerRequests,
@@ -13,4 +53,14 @@ export function messageForClient(
   return message.error !== undefined && session.kind === "session"
     ? { ...message, error: scrubError(message.error, session.sessionId) }
     : message;
+}
+
+function notify(
+  { emit }: SessionContext,
+  { method, params }: JsonRpcNotification,
+  session: LiveSession,
+): void {
+  const said = { method, params };
+  const scrubbed = session.kind === "session" ? scrubStrings(said, session.sessionId) : said;
+  emit({ type: "notification", ...(scrubbed as typeof said) });
 }

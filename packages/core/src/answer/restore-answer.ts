@@ -6,7 +6,7 @@ import {
   type JsonRpcNotification,
   parseMessages,
 } from "../wire/json-rpc.ts";
-import { type PendingRequest, type RequestIds, restoreMessage } from "../wire/request-ids.ts";
+import { type PendingRequest, type RequestIds, restoreProgress } from "../wire/request-ids.ts";
 
 /** What to do with a message from the server: leave it, replace a part of it, or keep it back. */
 type MessageEdit =
@@ -92,7 +92,7 @@ export function createAnswerRestorer({
   ): JsonRpcMessage | undefined => {
     if ("method" in message) {
       observe(message, undefined);
-      const forClient = restoreMessage(message, { find }) ?? toClient(message);
+      const forClient = restoreProgress(message, { find }) ?? toClient(message);
       if ("method" in forClient && !isRequest(forClient)) notify?.(forClient);
       return forClient;
     }

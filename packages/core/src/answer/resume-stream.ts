@@ -1,5 +1,6 @@
+import { letGo } from "../wire/read-text.ts";
 import { abortable } from "../base/bounded-wait.ts";
-import { hasContentType } from "../wire/read-answer.ts";
+import { isEventStream } from "../wire/read-answer.ts";
 import { wait } from "../base/bounded-wait.ts";
 
 /** How long to wait before the first `retry` field says otherwise, in milliseconds. */
@@ -38,13 +39,11 @@ export function createStreamResumption(
       const response = await abortable(get(lastEventId, signal), signal).catch(() => undefined);
       signal.throwIfAborted();
       if (response === undefined || response.status >= 500) {
-        await response?.body?.cancel();
+        await letGo(response);
         continue;
       }
-      if (response.ok && response.body && hasContentType(response, "text/event-stream")) {
-        return response.body;
-      }
-      await response.body?.cancel();
+      if (isEventStream(response)) return response.body;
+      await letGo(response);
       return undefined;
     }
     return undefined;

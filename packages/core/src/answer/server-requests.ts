@@ -3,6 +3,8 @@ import {
   type JsonRpcId,
   type JsonRpcMessage,
   type JsonRpcResponse,
+  methodOf,
+  paramsOf,
 } from "../wire/json-rpc.ts";
 import type { RequestIds } from "../wire/request-ids.ts";
 import { type LiveSession, sameSession } from "../session/live-session.ts";
@@ -29,7 +31,7 @@ export function createServerRequests(ids: Pick<RequestIds, "next">): ServerReque
   const waiting = new Map<string, { readonly session: LiveSession; readonly id: JsonRpcId }>();
 
   const cancelled = (message: JsonRpcMessage, session: LiveSession): JsonRpcMessage => {
-    const params = "params" in message ? message.params : undefined;
+    const params = paramsOf(message);
     for (const [key, { id, session: asking }] of waiting) {
       if (id !== params?.["requestId"] || !sameSession(asking, session)) continue;
       const requestId: unknown = JSON.parse(key);
@@ -41,7 +43,7 @@ export function createServerRequests(ids: Pick<RequestIds, "next">): ServerReque
   return {
     receive(message, session) {
       if (!isRequest(message)) {
-        const isCancellation = "method" in message && message.method === "notifications/cancelled";
+        const isCancellation = methodOf(message) === "notifications/cancelled";
         return isCancellation ? cancelled(message, session) : message;
       }
       const { id } = message;

@@ -6,15 +6,20 @@ export function detach(timer: ReturnType<typeof setTimeout>): void {
   (timer as { unref?: () => void }).unref?.();
 }
 
+/** Calls `listener` once when the signal aborts. Returns how to stop listening. */
+export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
+  signal?.addEventListener("abort", listener, { once: true });
+  return () => signal?.removeEventListener("abort", listener);
+}
+
 /** Waits for `work`, or rejects with the signal's reason as soon as it aborts. `work` itself goes on. */
 export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
   const promise = Promise.resolve(work);
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    if (signal.aborted) reject(signal.reason);
+    const stop = onAbort(signal, () => reject(signal.reason));
+    promise.then(resolve, reject).finally(stop);
   });
 }
 
@@ -56,6 +61,6 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
  */
 export function withTimeLimit(ms: number, signal: AbortSignal | undefined): AbortSignal {
   const timeout = AbortSignal.timeout(ms);
-  timeout.addEventListener("abort", () => undefined, { once: true });
+  onAbort(timeout, () => undefined);
   return AbortSignal.any([timeout, ...(signal ? [signal] : [])]);
 }

@@ -39,3 +39,9 @@ export function isTimerMs(value: unknown): value is number {
 function isWhole(value: unknown, min: number, max: number): value is number {
   return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
 }
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` */
+export function checkText(value: unknown, field: string): asserts value is string {
+  if (typeof value === "string" && value !== "") return;
+  throw invalidOption(field, "must be a non-empty string");
+}

@@ -1,8 +1,7 @@
-import type { AnswerTimeout } from "../answer/answer-timeout.ts";
-import type { OutgoingRequest } from "../wire/outgoing-request.ts";
-import type { SendOwnMessage } from "../session/own-message.ts";
-import type { PendingRequest, RequestIds } from "../wire/request-ids.ts";
-import type { LiveSession } from "../session/live-session.ts";
+import { onAbort } from "../base/bounded-wait.ts";
+import { letGo } from "../wire/read-text.ts";
+import type { AnsweredRequest } from "../answer/open-answer.ts";
+import type { ExchangeContext } from "./exchange-context.ts";
 
 const cancelTimeoutMs = 5_000;
 
@@ -13,37 +12,24 @@ const cancelTimeoutMs = 5_000;
  * @returns stops it
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation
  */
-export function cancelWhenAborted({
-  pending: { wireId },
-  session,
-  template,
-  waiting,
-  ids,
-  sendOwn,
-  cancelOnAbort,
-}: {
-  pending: PendingRequest;
-  session: LiveSession;
-  template: OutgoingRequest;
-  waiting: AnswerTimeout;
-  ids: RequestIds;
-  sendOwn: SendOwnMessage;
-  cancelOnAbort: boolean | (() => boolean);
-}): () => void {
-  const { signal } = waiting;
+export function cancelWhenAborted(
+  { ids, sendOwn, cancelOnAbort }: ExchangeContext,
+  { pending: { wireId }, session, request, timeout }: Omit<AnsweredRequest, "settle">,
+): () => void {
+  const { signal } = timeout;
   const cancel = () => {
     // A stream may stay open after its answer.
     if (ids.find(wireId) === undefined) return;
     const isOn = typeof cancelOnAbort === "function" ? cancelOnAbort() : cancelOnAbort;
-    if (!isOn && !waiting.expired) return;
-    const reason = waiting.expired ? "The server was silent." : "The request was aborted.";
+    if (!isOn && timeout.silentMs === undefined) return;
+    const reason =
+      timeout.silentMs !== undefined ? "The server was silent." : "The request was aborted.";
     const params = { requestId: wireId, reason };
     const cancelled = { method: "notifications/cancelled", params };
-    const timeout = AbortSignal.timeout(cancelTimeoutMs);
-    void sendOwn(cancelled, { template, session, signal: timeout })
-      .then((response) => response.body?.cancel())
+    const limit = AbortSignal.timeout(cancelTimeoutMs);
+    void sendOwn(cancelled, { template: request, session, signal: limit })
+      .then(letGo)
       .catch(() => undefined);
   };
-  signal.addEventListener("abort", cancel, { once: true });
-  return () => signal.removeEventListener("abort", cancel);
+  return onAbort(signal, cancel);
 }

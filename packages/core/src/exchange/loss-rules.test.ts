@@ -120,7 +120,7 @@ describe("retrySameId", () => {
     const { client, server } = await startBalanced(9, probable);
     await expect(client.request("tools/call")).rejects.toMatchObject({
       code: "OUTCOME_UNKNOWN",
-      message: expect.stringContaining("what it held for it is gone"),
+      message: expect.stringContaining("suggests that it lost the session and its contents"),
     });
     expect(server.sessionIds).toHaveLength(2);
   });

@@ -1,3 +1,4 @@
+import { letGo } from "../wire/read-text.ts";
 import { abortable } from "../base/bounded-wait.ts";
 import { parseEndpointUrl } from "../wire/endpoint-url.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
@@ -63,7 +64,7 @@ export async function endSession({
     });
     // Not every fetch heeds a signal.
     const response = await abortable(sent, signal);
-    await response.body?.cancel();
+    await letGo(response);
     const { status } = response;
     const ended = response.ok || status === 404 || status === 405;
     return ended ? { ended, status } : { ended, status, reason: "refused" };

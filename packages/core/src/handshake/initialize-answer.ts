@@ -1,9 +1,9 @@
-import { initializeUnusable } from "../session/handshake-errors.ts";
+import { initializeUnusable } from "../session/session-errors.ts";
 import { isRecord } from "../base/json-values.ts";
 import { type JsonRpcResponse } from "../wire/json-rpc.ts";
 import { receivedSessionId } from "../session/session-headers.ts";
 import type { LiveSession } from "../session/live-session.ts";
-import type { ClientParams } from "../session/session-slot.ts";
+import type { ClientParams } from "../session/session-life.ts";
 import {
   FIRST_STATELESS_VERSION,
   isKeepable,

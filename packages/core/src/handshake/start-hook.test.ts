@@ -2,8 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { sendText, startMcpServer, toolDefinition } from "../../test/mcp-server.ts";
 import { createRpcClient } from "../../test/rpc-client.ts";
 import { startLostStep, startStep } from "../../test/step.ts";
-import type { OnSession } from "./handshake.ts";
-import type { OnStart, SessionStart } from "./start-hook.ts";
+import type { OnSession, OnStart, SessionStart } from "./session-hooks.ts";
 
 const prepare =
   (url: string) =>

@@ -44,7 +44,7 @@ function ownLoss(
   } catch (cause) {
     throw new McpSessionError(
       "CONNECTION_INVALID",
-      `classifyLoss threw an error, the cause of this one, on an answer with HTTP ${answer.status}. It has to return "definite", "probable", "none" or undefined.`,
+      `classifyLoss threw on an answer with HTTP ${answer.status}; the cause says why. It must return "definite", "probable", "none" or undefined.`,
       { data: { field: "classifyLoss", status: answer.status }, cause },
     );
   }

@@ -19,26 +19,17 @@ export interface RefusedAnswer {
 }
 
 /**
- * Refusals of session routers, each as the server on which it was seen says it. The router stands
+ * Refusals of session routers with HTTP 400, each as the server named beside it says it. The router stands
  * before the tools, so that the request never reached one. Only for requests that carried an id:
  * that makes "is required" and "not initialized" untrue of the request, and true of the session.
  */
-const definiteRefusals: readonly { status: number; text: RegExp; seenOn: string }[] = [
-  {
-    status: 400,
-    text: /no valid session id provided/i,
-    seenOn: "@modelcontextprotocol/server-everything 2026.8.31",
-  },
-  {
-    status: 400,
-    text: /server not initialized/i,
-    seenOn: "@modelcontextprotocol/sdk 1.32.2 with one transport per process, after a restart",
-  },
-  {
-    status: 400,
-    text: /mcp-session-id header is required/i,
-    seenOn: "@modelcontextprotocol/sdk 1.32.2 with one transport per process, after a DELETE",
-  },
+const definiteRefusals: readonly RegExp[] = [
+  // @modelcontextprotocol/server-everything 2026.8.31
+  /no valid session id provided/i,
+  // @modelcontextprotocol/sdk 1.32.2 with one transport per process, after a restart
+  /server not initialized/i,
+  // @modelcontextprotocol/sdk 1.32.2 with one transport per process, after a DELETE
+  /mcp-session-id header is required/i,
 ];
 
 /**
@@ -69,9 +60,7 @@ export function classifyLoss({ status, body }: { status: number; body: string })
   if (status < 400 || status >= 500 || isOfOthers) return "none";
   const text = body.slice(0, readUpTo);
   if (/protocol[ -]?version/i.test(text) || hasOtherMeaning(body)) return "none";
-  const isKnown = definiteRefusals.some(
-    (known) => known.status === status && known.text.test(text),
-  );
+  const isKnown = status === 400 && definiteRefusals.some((refusal) => refusal.test(text));
   if (status === 404 || isKnown) return "definite";
   return lostInWords.test(text) ? "probable" : "none";
 }

@@ -1,3 +1,4 @@
+import { checkText, invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 
 /**
@@ -28,24 +29,13 @@ export function principalParts(principal: Principal | undefined): string[] {
   }
   switch (principal.type) {
     case "user":
-      requireText(principal.issuer, "principal.issuer");
-      requireText(principal.id, "principal.id");
+      checkText(principal.issuer, "principal.issuer");
+      checkText(principal.id, "principal.id");
       return ["user", principal.issuer, principal.id];
     case "app":
     case "anonymous":
       return [principal.type];
     default:
-      throw new McpSessionError(
-        "CONNECTION_INVALID",
-        'principal.type must be "user", "app" or "anonymous".',
-        { data: { field: "principal.type" } },
-      );
+      throw invalidOption("principal.type", 'must be "user", "app" or "anonymous"');
   }
-}
-
-function requireText(value: unknown, field: string): void {
-  if (typeof value === "string" && value.length > 0) return;
-  throw new McpSessionError("CONNECTION_INVALID", `${field} must be a non-empty string.`, {
-    data: { field },
-  });
 }

@@ -1,7 +1,8 @@
 import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import type { McpSessionError } from "../base/mcp-session-error.ts";
-import { type SessionSlot, type SlotState, slotState } from "./session-slot.ts";
+import type { SlotState } from "./session-life.ts";
+import { type SessionSlot, slotState } from "./session-slot.ts";
 
 /** More failures than a step can have open; the oldest is let go. */
 const maxKept = 1_000;

@@ -40,3 +40,9 @@ export function headersForClient(headers: Headers): Headers {
   for (const name of [sessionIdHeader, "content-length", "content-encoding"]) result.delete(name);
   return result;
 }
+
+/** A server's answer as it is, with the headers for the client. */
+export function responseForClient(response: Response): Response {
+  const { body, status, statusText } = response;
+  return new Response(body, { status, statusText, headers: headersForClient(response.headers) });
+}

@@ -1,4 +1,4 @@
-import { McpSessionError } from "../base/mcp-session-error.ts";
+import { checkText } from "../base/check-option.ts";
 import { type Principal, principalParts } from "./principal.ts";
 
 /**
@@ -18,10 +18,6 @@ export function sessionKey({
   connection: string;
   principal: Principal;
 }): string {
-  if (typeof connection !== "string" || connection.length === 0) {
-    throw new McpSessionError("CONNECTION_INVALID", "connection must be a non-empty string.", {
-      data: { field: "connection" },
-    });
-  }
+  checkText(connection, "connection");
   return JSON.stringify([connection, ...principalParts(principal)]);
 }

@@ -16,7 +16,7 @@ const MAX_DEPTH = 64;
 const sessionIdPattern = /^[\x21-\x7E]{1,1024}$/;
 
 const record = z.record(z.string(), z.unknown());
-const version = z.literal(1);
+const common = { version: z.literal(1), url: z.string() };
 
 const initializeResult = z.looseObject({
   protocolVersion: z.string().check(
@@ -35,18 +35,17 @@ const toolList = z.strictObject({
 
 const snapshotSchema = z.discriminatedUnion("kind", [
   z.strictObject({
-    version,
+    ...common,
     kind: z.literal("session"),
-    url: z.string(),
     sessionId: z.string().check(z.regex(sessionIdPattern)),
     initializeResult,
     clientCapabilities: record,
     toolList: z.optional(toolList),
     replacesLost: z.optional(z.literal(true)),
   }),
-  z.strictObject({ version, kind: z.literal("lost"), url: z.string() }),
-  z.strictObject({ version, kind: z.literal("sessionless"), url: z.string() }),
-  z.strictObject({ version, kind: z.literal("stateless"), url: z.string(), decidedAt: z.number() }),
+  z.strictObject({ ...common, kind: z.literal("lost") }),
+  z.strictObject({ ...common, kind: z.literal("sessionless") }),
+  z.strictObject({ ...common, kind: z.literal("stateless"), decidedAt: z.number() }),
 ]);
 
 /**

@@ -1,12 +1,12 @@
-import { abortable } from "../base/bounded-wait.ts";
-import type { JsonRpcRequest } from "../wire/json-rpc.ts";
-import type { RequestTemplate, SendOwnMessage } from "../session/own-message.ts";
-import { readAnswer } from "../wire/read-answer.ts";
-import type { RequestIds } from "../wire/request-ids.ts";
-import type { EmitSessionEvent } from "../session/session-event.ts";
-import type { SlotState } from "../session/session-slot.ts";
+import { letGo } from "../wire/read-text.ts";
+import { abortable, withTimeLimit } from "../base/bounded-wait.ts";
+import { sameJson } from "../base/json-values.ts";
+import type { RequestTemplate } from "../session/own-message.ts";
+import type { SessionContext } from "../session/session-context.ts";
+import { liveSession } from "../session/session-life.ts";
 import type { ActiveSessionSnapshot } from "../session/session-snapshot.ts";
-import { withTimeLimit } from "../base/bounded-wait.ts";
+import type { JsonRpcRequest } from "../wire/json-rpc.ts";
+import { readAnswer } from "../wire/read-answer.ts";
 import type { ToolListKeeper } from "./tool-list.ts";
 
 const maxPages = 100;
@@ -17,29 +17,17 @@ const timeoutMs = 10_000;
  * clients that were given the old list do not ask again, and the next step should not have to.
  * Best effort: without it, the next `tools/list` goes to the server.
  */
-export async function relistTools({
-  state,
-  lost,
-  sendOwn,
-  ids,
-  tools,
-  emit,
-  template,
-  signal,
-}: {
-  state: SlotState;
-  lost: ActiveSessionSnapshot;
-  sendOwn: SendOwnMessage;
-  ids: RequestIds;
-  tools: ToolListKeeper;
-  emit: EmitSessionEvent;
-  template: RequestTemplate;
-  signal: AbortSignal;
-}): Promise<void> {
+export async function relistTools(
+  context: SessionContext & { readonly tools: ToolListKeeper },
+  lost: ActiveSessionSnapshot,
+  template: RequestTemplate,
+  signal: AbortSignal,
+): Promise<void> {
+  const { state, sendOwn, ids, tools, emit } = context;
   const request: JsonRpcRequest = { jsonrpc: "2.0", id: "", method: "tools/list" };
-  const before = lost.toolList ?? state.localTools?.list;
+  const before = lost.toolList ?? state.tools.local?.list;
   if (before === undefined || tools.answer(request) !== undefined) return;
-  const session = state.live;
+  const session = liveSession(state);
   const bounded = withTimeLimit(timeoutMs, signal);
   try {
     let cursor: unknown;
@@ -50,7 +38,7 @@ export async function relistTools({
       const listing = sendOwn(message, { template, session, signal: bounded }).then(
         async (response) => {
           if (response.ok) return await readAnswer(response, id);
-          await response.body?.cancel();
+          await letGo(response);
           return undefined;
         },
       );
@@ -59,13 +47,13 @@ export async function relistTools({
       if (answer?.result === undefined) return;
       tools.observe(answer, { wireId: id, request: message, progressToken: undefined });
       cursor = answer.result["nextCursor"];
-      if (cursor === undefined || cursor === null) break;
+      if (cursor == null) break;
     }
   } catch {
     return;
   }
   const listed = tools.answer(request)?.tools;
-  if (listed && JSON.stringify(listed) !== JSON.stringify(before.tools)) {
+  if (listed && !sameJson(listed, before.tools)) {
     emit({ type: "tools-changed", reason: "new-session" });
   }
 }

@@ -1,9 +1,9 @@
 import { isRecord } from "../base/json-values.ts";
 import { type JsonRpcMessage, type JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { PendingRequest } from "../wire/request-ids.ts";
-import type { EmitSessionEvent } from "../session/session-event.ts";
+import type { SessionContext } from "../session/session-context.ts";
+import { liveSession, saveSnapshot } from "../session/session-life.ts";
 import { type LiveSession, sameSession } from "../session/live-session.ts";
-import { saveSnapshot, type SlotState } from "../session/session-slot.ts";
 import { isKeepable, type ToolDefinition, type ToolList } from "../session/session-snapshot.ts";
 
 /** How long and how large a kept tool list may be. */
@@ -25,24 +25,19 @@ export interface ToolListKeeper {
   readonly observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
 }
 
-export function createToolListKeeper({
-  state,
-  emit,
-  now,
-  options,
-}: {
-  state: SlotState;
-  emit: EmitSessionEvent;
-  now: () => number;
-  options: ToolListOptions;
-}): ToolListKeeper {
+export function createToolListKeeper(
+  { state, emit, now }: SessionContext,
+  options: ToolListOptions = {},
+): ToolListKeeper {
   const { maxAgeMs = 3_600_000, maxLength = 200_000 } = options;
   /** Pages that have arrived, under the cursor of the page that follows. */
   const partialLists = new Map<unknown, { session: LiveSession; tools: ToolDefinition[] }>();
 
   const kept = (): ToolList | undefined => {
-    const { live, snapshot, localTools: local } = state;
+    const live = liveSession(state);
     if (live === undefined) return undefined;
+    const { snapshot, tools } = state;
+    const { local } = tools;
     const list =
       local !== undefined && sameSession(local.session, live)
         ? local.list
@@ -56,7 +51,7 @@ export function createToolListKeeper({
 
   const keep = (session: LiveSession, tools: ToolDefinition[]) => {
     const list = { tools, listedAt: now() };
-    state.localTools = { session, list };
+    state.tools.local = { session, list };
     const { snapshot } = state;
     if (snapshot?.kind !== "session" || session.kind !== "session") return;
     if (snapshot.sessionId !== session.sessionId) return;
@@ -74,14 +69,14 @@ export function createToolListKeeper({
 
   const drop = (reason: "list-changed" | "unknown-tool") => {
     const hadList = kept() !== undefined;
-    state.localTools = undefined;
+    state.tools.local = undefined;
     partialLists.clear();
     removeSavedList();
     if (hadList || reason === "list-changed") emit({ type: "tools-changed", reason });
   };
 
   const collect = (message: JsonRpcMessage, { params = {} }: JsonRpcRequest) => {
-    const { live } = state;
+    const live = liveSession(state);
     const result = "result" in message ? message.result : undefined;
     if (live === undefined || !Array.isArray(result?.["tools"])) return;
     const { cursor } = params;
@@ -90,7 +85,7 @@ export function createToolListKeeper({
     if (before === undefined || !sameSession(before.session, live)) return;
     const tools = [...before.tools, ...(result["tools"] as ToolDefinition[])];
     const nextCursor = result["nextCursor"];
-    if (nextCursor === undefined || nextCursor === null) keep(live, tools);
+    if (nextCursor == null) keep(live, tools);
     else partialLists.set(nextCursor, { session: live, tools });
   };
 

@@ -1,3 +1,4 @@
+import { utf8 } from "./read-text.ts";
 /** Bytes in the pieces they arrived in. Offsets count from the first byte of the first piece. */
 export type ByteParts = readonly Uint8Array[];
 
@@ -42,9 +43,5 @@ export function replaceBytes(
   parts: ByteParts,
   { start, end, text }: { start: number; end: number; text: string },
 ): Uint8Array[] {
-  return [
-    ...partsBetween(parts, 0, start),
-    new TextEncoder().encode(text),
-    ...partsBetween(parts, end, Number.POSITIVE_INFINITY),
-  ];
+  return [...partsBetween(parts, 0, start), utf8(text), ...partsBetween(parts, end, Infinity)];
 }

@@ -1,4 +1,4 @@
-import { McpSessionError } from "../base/mcp-session-error.ts";
+import { invalidOption } from "../base/check-option.ts";
 
 /**
  * The URL of a server's endpoint.
@@ -10,9 +10,8 @@ export function parseEndpointUrl(value: string | URL): URL {
   const url = URL.canParse(String(value)) ? new URL(String(value)) : undefined;
   const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
   if (isHttp && url.username === "" && url.password === "") return url;
-  throw new McpSessionError(
-    "CONNECTION_INVALID",
-    "url must be an absolute http(s) URL without credentials; those belong into headers.",
-    { data: { field: "url" } },
+  throw invalidOption(
+    "url",
+    "must be an absolute http(s) URL without credentials; those belong into headers",
   );
 }

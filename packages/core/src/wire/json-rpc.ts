@@ -58,3 +58,12 @@ export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
     (typeof message.id === "string" || typeof message.id === "number")
   );
 }
+
+/** The method of a request or a notification. */
+export function methodOf(message: JsonRpcMessage): string | undefined {
+  return "method" in message ? message.method : undefined;
+}
+
+export function paramsOf(message: JsonRpcMessage): Record<string, unknown> | undefined {
+  return "params" in message ? message.params : undefined;
+}

@@ -9,11 +9,8 @@ export function resultAnswer(id: JsonRpcId, result: object): Response {
 
 /** What a server that knows no `server/discover` says, so that clients go on with `initialize`. */
 export function methodNotFoundAnswer(id: JsonRpcId): Response {
-  return Response.json({
-    jsonrpc: "2.0",
-    id,
-    error: { code: -32601, message: "Method not found" },
-  });
+  const error = { code: -32601, message: "Method not found" };
+  return Response.json({ jsonrpc: "2.0", id, error });
 }
 
 export function emptyAnswer(status: 202 | 204 | 405): Response {

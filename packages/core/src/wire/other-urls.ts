@@ -30,7 +30,7 @@ export function createFetchForOtherUrls({
     if (url.origin !== origin) {
       throw new McpSessionError(
         "FETCH_REQUIRED",
-        `A request to ${url.origin} was refused: this connection's fetch only goes to ${origin}. Pass your own \`fetch\`, one that checks where requests go, to allow other origins (an authorization server, for example).`,
+        `A request to ${url.origin} was refused: this connection only goes to ${origin}. To allow other origins, such as an authorization server, pass your own \`fetch\` that checks where requests go.`,
         { data: { method, origin: url.origin } },
       );
     }

@@ -18,7 +18,7 @@ export async function readOutgoingRequest(
   init: RequestInit = {},
 ): Promise<OutgoingRequest> {
   const request = input instanceof Request ? input : undefined;
-  const { method: _, headers: __, body: ___, signal: ____, ...rest } = init;
+  const { body: _, signal: __, ...rest } = init;
   return {
     method: (init.method ?? request?.method ?? "GET").toUpperCase(),
     headers: new Headers(init.headers ?? request?.headers),

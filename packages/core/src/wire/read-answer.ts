@@ -1,11 +1,19 @@
 import { createEventSplitter, eventText } from "./event-splitter.ts";
 import { MAX_MESSAGE_BYTES, readText } from "./read-text.ts";
-import { isRequest, type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
+import { type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 
 /** Whether the answer's content type is `type`, parameters aside. */
 export function hasContentType(response: Response, type: string): boolean {
   const value = response.headers.get("content-type") ?? "";
   return value.split(";")[0]?.trim().toLowerCase() === type;
+}
+
+/** Whether an answer is a stream of events that can be read. */
+export function isEventStream(
+  response: Response | undefined,
+): response is Response & { readonly body: ReadableStream<Uint8Array> } {
+  if (!response?.ok || response.body === null) return false;
+  return hasContentType(response, "text/event-stream");
 }
 
 /** The response to a request of the fetch's own, from a JSON or an SSE answer. */
@@ -37,7 +45,7 @@ export async function readAnswer(
 
 function asAnswer(text: string, id: string): JsonRpcResponse | undefined {
   const message = parseMessage(text);
-  if (message === undefined || "method" in message || isRequest(message)) return undefined;
+  if (message === undefined || "method" in message) return undefined;
   return message.id === id || (message.error !== undefined && message.id == null)
     ? message
     : undefined;

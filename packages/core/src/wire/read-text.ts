@@ -16,3 +16,16 @@ export async function readText({ body }: Response, maxBytes: number): Promise<st
   await reader.cancel().catch(() => undefined);
   return text;
 }
+
+export function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}
+
+export function emptyStream(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: (controller) => controller.close() });
+}
+
+/** Reads nothing more of an answer, so that its connection is free. */
+export async function letGo(response: Response | undefined): Promise<void> {
+  await response?.body?.cancel();
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRequestIds, restoreMessage } from "./request-ids.ts";
+import { createRequestIds, restoreProgress } from "./request-ids.ts";
 import type { JsonRpcId, JsonRpcRequest } from "./json-rpc.ts";
 
 const request = (id: JsonRpcId, params?: Record<string, unknown>): JsonRpcRequest => ({
@@ -51,18 +51,14 @@ describe("restoring", () => {
   test.each<JsonRpcId>([0, 7, "0", "seven", -1])("gives %j back with its JSON type", (id) => {
     const ids = createRequestIds();
     const { pending } = ids.send(request(id));
-    expect(restoreMessage({ jsonrpc: "2.0", id: pending.wireId, result: {} }, ids)).toEqual({
-      jsonrpc: "2.0",
-      id,
-      result: {},
-    });
+    expect(ids.find(pending.wireId)?.request.id).toBe(id);
   });
 
   test.each<JsonRpcId>([0, "token"])("gives progress token %j back with its JSON type", (token) => {
     const ids = createRequestIds();
     const { pending } = ids.send(request(5, { _meta: { progressToken: token } }));
-    expect(restoreMessage(progress(pending.wireId), ids)).toEqual(progress(token));
-    expect(restoreMessage(progress("other"), ids)).toBeUndefined();
+    expect(restoreProgress(progress(pending.wireId), ids)).toEqual(progress(token));
+    expect(restoreProgress(progress("other"), ids)).toBeUndefined();
   });
 
   test("leaves the server's own requests and cancellations alone", () => {
@@ -74,8 +70,8 @@ describe("restoring", () => {
       method: "notifications/cancelled",
       params: { requestId: wireId },
     };
-    expect(restoreMessage(ping, ids)).toBeUndefined();
-    expect(restoreMessage(cancelled, ids)).toBeUndefined();
+    expect(restoreProgress(ping, ids)).toBeUndefined();
+    expect(restoreProgress(cancelled, ids)).toBeUndefined();
   });
 });
 

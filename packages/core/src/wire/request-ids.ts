@@ -1,6 +1,12 @@
 import { randomToken } from "../base/random-token.ts";
 import { isRecord } from "../base/json-values.ts";
-import { type JsonRpcId, type JsonRpcMessage, type JsonRpcRequest } from "./json-rpc.ts";
+import {
+  type JsonRpcId,
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+  methodOf,
+  paramsOf,
+} from "./json-rpc.ts";
 
 /** A client's request that has gone out under an id of ours and has no answer yet. */
 export interface PendingRequest {
@@ -85,21 +91,17 @@ export function createRequestIds(): RequestIds {
 }
 
 /**
- * Puts the client's ids back into a message from the server.
+ * Puts the client's token back into a progress notification of the server.
  *
  * @returns the message for the client, or `undefined` when nothing in it is ours
  */
-export function restoreMessage(
+export function restoreProgress(
   message: JsonRpcMessage,
   ids: Pick<RequestIds, "find">,
 ): JsonRpcMessage | undefined {
-  if (!("method" in message)) {
-    const pending = ids.find(message.id);
-    return pending && { ...message, id: pending.request.id };
-  }
-  if (message.method !== "notifications/progress") return undefined;
-  const progressToken = ids.find(message.params?.["progressToken"])?.progressToken;
-  return progressToken === undefined
-    ? undefined
-    : { ...message, params: { ...message.params, progressToken } };
+  if (methodOf(message) !== "notifications/progress") return undefined;
+  const params = paramsOf(message);
+  const progressToken = ids.find(params?.["progressToken"])?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return { ...message, params: { ...params, progressToken } };
 }

@@ -1,3 +1,5 @@
+import { letGo } from "./read-text.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 
 interface EndpointRequest {
@@ -42,7 +44,7 @@ export function createSendToEndpoint({
         ...(signal === undefined ? {} : { signal }),
       });
       if (!isRedirect(response)) return response;
-      await response.body?.cancel();
+      await letGo(response);
       const next = redirectTarget(response, target);
       const keepsMethod = method === "GET" || response.status === 307 || response.status === 308;
       if (
@@ -58,6 +60,20 @@ export function createSendToEndpoint({
   };
 }
 
+/** The answer, or the signal's reason. An answer that comes after that is thrown away. */
+export async function answerOrReason(
+  sending: Promise<Response>,
+  signal: AbortSignal,
+): Promise<Response> {
+  try {
+    return await abortable(sending, signal);
+  } catch (error) {
+    // With a base fetch that does not heed the signal an answer comes all the same.
+    sending.then((late) => late.body?.cancel(error)).catch(() => undefined);
+    throw error;
+  }
+}
+
 export function isRedirect(response: Response): boolean {
   return response.type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(response.status);
 }
@@ -70,7 +86,7 @@ function redirectTarget(response: Response, base: URL): URL | undefined {
 export function redirectRefused(method: string, url: URL, status: number): McpSessionError {
   return new McpSessionError(
     "REDIRECT_REFUSED",
-    `${method} ${url.origin} was answered with a redirect, which is not followed because it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
+    `${method} ${url.origin} was answered with a redirect. It is not followed, for it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
     { data: { method, origin: url.origin, status } },
   );
 }

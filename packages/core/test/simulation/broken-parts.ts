@@ -51,9 +51,11 @@ export const withoutIdRewrite = () =>
 
 /** A loss clears the slot, whichever session was lost. */
 export const withoutCompareAndClear = () =>
-  coreWith("session/session-slot.ts", (original) => ({
-    compareAndClear: (state: { live: unknown }) =>
-      state.live !== undefined && original.compareAndClear(state, state.live),
+  coreWith("session/session-life.ts", (original) => ({
+    compareAndClear: (state: object) => {
+      const live: unknown = original.liveSession(state);
+      return live !== undefined && original.compareAndClear(state, live);
+    },
   }));
 
 /** Every request that needs a session makes one. */

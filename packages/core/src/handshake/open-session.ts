@@ -1,0 +1,71 @@
+import { bufferAnswer, type BufferedAnswer } from "../session/buffered-answer.ts";
+import type { RequestTemplate } from "../session/own-message.ts";
+import { sessionLost } from "../session/session-errors.ts";
+import { enterOpened, enterStateless, lostSession, type Opening } from "../session/session-life.ts";
+import { asInitializeResult } from "../session/session-snapshot.ts";
+import { type JsonRpcResponse, parseMessage } from "../wire/json-rpc.ts";
+import { readAnswer } from "../wire/read-answer.ts";
+import { paramsOfLost } from "./client-params.ts";
+import { type HandshakeContext, inTime } from "./handshake-context.ts";
+import { speaksOnlyStatelessVersions, toLiveSession } from "./initialize-answer.ts";
+
+/**
+ * Sends `initialize`, without an id, with what the client says of itself.
+ *
+ * @throws {McpSessionError} `SESSION_LOST` when a lost session is not to be replaced,
+ *   `CONNECTION_UNAVAILABLE` without an answer in time, and for a session that cannot be kept
+ */
+export async function openSession(
+  context: HandshakeContext,
+  template: RequestTemplate,
+  signal: AbortSignal,
+): Promise<Opening> {
+  const { state, url, ids, sendOwn } = context;
+  const lost = lostSession(state);
+  if (!context.recover && lost !== undefined) throw sessionLost("initialize", url);
+  const id = ids.next();
+  const params = state.clientParams ?? paramsOfLost(lost);
+  const message = { id, method: "initialize", params };
+  const { response, refused, answer } = await inTime(
+    context,
+    message.method,
+    signal,
+    async (bounded) => {
+      const sent = await sendOwn(message, { template, session: undefined, signal: bounded });
+      return sent.ok
+        ? { response: sent, answer: await readAnswer(sent, id) }
+        : { response: sent, refused: await bufferAnswer(sent) };
+    },
+  );
+  if (refused !== undefined) {
+    return { refused, stateless: recordVerdict(context, parseMessage(refused.body)) };
+  }
+  const initializeResult = asInitializeResult(answer?.result);
+  if (initializeResult === undefined) {
+    return { refused: unusable(answer, id), stateless: recordVerdict(context, answer) };
+  }
+  // Not every fetch heeds a signal: a late answer must not replace what was opened since.
+  signal.throwIfAborted();
+  const session = toLiveSession(url, response, initializeResult, params);
+  enterOpened(state, session);
+  return { opened: session };
+}
+
+/** Remembers a server that only speaks revisions without sessions. */
+function recordVerdict(
+  { state, url, emit, now }: HandshakeContext,
+  message: object | undefined,
+): boolean {
+  if (!speaksOnlyStatelessVersions(message)) return false;
+  enterStateless(state, url, now());
+  emit({ type: "stateless" });
+  return true;
+}
+
+/** An answer that is no result of `initialize`, or none at all, as the client may see it. */
+function unusable(answer: JsonRpcResponse | undefined, id: string): BufferedAnswer {
+  const headers = new Headers({ "content-type": "application/json" });
+  const error = { code: -32000, message: "The server sent no usable answer to initialize." };
+  const body = JSON.stringify(answer ?? { jsonrpc: "2.0", id, error });
+  return { status: 200, headers, body, loss: "none" };
+}
