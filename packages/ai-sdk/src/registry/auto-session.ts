@@ -1,8 +1,10 @@
-import { checkMs, detach } from "@durable-mcp/core/internal";
-import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
+import { checkMs, invalid } from "@durable-mcp/core/internal";
+import { type Principal, sessionKey } from "@durable-mcp/core";
 import { createClientOfRun } from "../pool/client-of-run.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
+import { createIdleLoan } from "./idle-loan.ts";
 import { createRegistryFacade } from "./registry-facade.ts";
+import type { Track } from "./registry-lifetime.ts";
 
 export interface AutoSessionOptions {
   /** On whose behalf the script uses its connections. */
@@ -42,77 +44,28 @@ export function startAutoSession({
 }: {
   options: AutoSessionOptions;
   open: (principal: Principal) => ConnectionRegistry<any>;
-  track: (close: () => Promise<void>) => () => void;
+  track: Track;
 }): AutoSession {
   sessionKey({ connection: "any", principal });
   checkMs(idleTimeoutMs, "autoSession.idleTimeoutMs");
   if (holder[holderKey] !== undefined) {
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
+    throw invalid(
+      "autoSession",
       "There is a connection provider with autoSession in this process already. Give the option to one provider only, or shut the other down first.",
-      { data: { field: "autoSession" } },
     );
   }
-  let current: { registry: ConnectionRegistry; forget: () => void } | undefined;
-  let uses = 0;
-  /** How often a use has begun or ended. */
-  let changes = 0;
-  let changesAtExit: number | undefined;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-
-  const end = async () => {
-    const { registry, forget } = current ?? {};
-    current = undefined;
-    clearTimeout(timer);
-    offBeforeExit(atExit);
-    await registry?.dispose();
-    forget?.();
-  };
-  // Closing takes requests, which keep the process until they are answered.
-  const atExit = () => {
-    // Another listener may just have begun something. What is stuck begins and ends nothing.
-    if (uses > 0 && changes !== changesAtExit) {
-      changesAtExit = changes;
-      // So that there is another exit, after all that it keeps the process for.
-      setTimeout(() => undefined, 0);
-    } else {
-      void end();
-    }
-  };
-
-  /** Keeps what is open from being idle. @returns how to let go */
-  const hold = () => {
-    clearTimeout(timer);
-    uses += 1;
-    changes += 1;
-    let isHeld = true;
-    return () => {
-      if (!isHeld) return;
-      isHeld = false;
-      uses -= 1;
-      changes += 1;
-      if (uses > 0 || current === undefined) return;
-      timer = setTimeout(() => void end(), idleTimeoutMs);
-      // In Node it is not to keep the process; elsewhere it is a number.
-      detach(timer);
-    };
-  };
-  const whileHeld = async <T>(work: () => T | Promise<T>): Promise<T> => {
-    const release = hold();
-    try {
-      return await work();
-    } finally {
-      release();
-    }
-  };
-  const lend = async <T>(use: (registry: ConnectionRegistry) => Promise<T>): Promise<T> =>
-    await whileHeld(async () => {
-      if (current === undefined) {
-        current = { registry: open(principal), forget: track(end) };
-        onBeforeExit(atExit);
-      }
-      return await use(current.registry);
-    });
+  const { lend, hold, whileHeld, end } = createIdleLoan({
+    open() {
+      const value = open(principal);
+      const forget = track(end);
+      const close = async () => {
+        await value.dispose();
+        forget();
+      };
+      return { value, close };
+    },
+    idleTimeoutMs,
+  });
   /** The client outlives the loan; its requests are uses, too. */
   const watchedClient = createClientOfRun({
     throwIfOver: () => undefined,
@@ -132,7 +85,7 @@ export function startAutoSession({
           if (own?.of !== of) own = { of, fetch: of.fetch(name) };
           const response = await own.fetch(input, init);
           const method = init?.method ?? (input instanceof Request ? input.method : "GET");
-          // A stream that only listens is no use.
+          // A listening stream does not count as use.
           return method.toUpperCase() === "POST" ? heldResponse(response, hold()) : response;
         });
     },
@@ -180,18 +133,4 @@ function heldResponse(response: Response, release: () => void): Response {
   );
   const { status, statusText, headers } = response;
   return new Response(body, { status, statusText, headers });
-}
-
-/** What runtimes with a process have of it. */
-interface ProcessEvents {
-  readonly on?: ((event: "beforeExit", listener: () => void) => unknown) | undefined;
-  readonly off?: ((event: "beforeExit", listener: () => void) => unknown) | undefined;
-}
-
-function onBeforeExit(listener: () => void): void {
-  (globalThis as { process?: ProcessEvents }).process?.on?.("beforeExit", listener);
-}
-
-function offBeforeExit(listener: () => void): void {
-  (globalThis as { process?: ProcessEvents }).process?.off?.("beforeExit", listener);
 }
