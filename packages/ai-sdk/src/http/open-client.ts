@@ -1,12 +1,11 @@
 import {
   createMCPClient,
-  ElicitationRequestSchema,
   type MCPClient,
   type MCPClientConfig,
   type OAuthClientProvider,
 } from "@ai-sdk/mcp";
 import type { ConnectionContext } from "../connection/connection-options.ts";
-import { clientCapabilities } from "../connection/client-capabilities.ts";
+import { answerElicitations, clientCapabilities } from "../connection/client-capabilities.ts";
 import { type McpClientConnection, readyTimeoutMs } from "../connection/define-connection.ts";
 
 /** How one step reaches one connection's server. */
@@ -29,7 +28,6 @@ export interface ConnectionTransport {
 export async function openClient(transport: ConnectionTransport): Promise<MCPClient> {
   const { definition, context, isOldServer, onSseFallback } = transport;
   const { options } = definition;
-  const { onElicitation } = options;
   const headers = await transport.headers();
   const authProvider = await transport.authProvider();
 
@@ -53,11 +51,7 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
       capabilities: clientCapabilities(definition),
     };
     const client = await createMCPClient(config);
-    if (onElicitation) {
-      client.onElicitationRequest(ElicitationRequestSchema, (request) =>
-        onElicitation(request, context),
-      );
-    }
+    answerElicitations(client, options, context);
     return client;
   };
 

@@ -1,15 +1,10 @@
 import { statSync } from "node:fs";
-import {
-  createMCPClient,
-  ElicitationRequestSchema,
-  type JSONRPCRequest,
-  type MCPClient,
-} from "@ai-sdk/mcp";
+import { createMCPClient, type MCPClient, type MCPTransport } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { withTimeLimit } from "@durable-mcp/core/internal";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
-import { clientCapabilities } from "../connection/client-capabilities.ts";
+import { answerElicitations, clientCapabilities } from "../connection/client-capabilities.ts";
 import { scrubSecrets } from "../errors/scrub-secrets.ts";
 import { addTraceContext } from "../events/trace-context.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
@@ -37,28 +32,22 @@ export interface StdioServer {
   close(): Promise<void>;
 }
 
-/** Starts a server's process. */
-export async function startStdioServer({
-  options,
-  context,
-  errors,
-  connectMs,
-  failures,
-  telemetry,
-  onAnswer,
-  onNotification,
-}: {
-  options: McpStdioConnectionOptions;
-  context: ConnectionContext;
-  errors: StdioErrors;
-  connectMs: number;
+export interface StdioServerOptions {
+  readonly options: McpStdioConnectionOptions;
+  readonly context: ConnectionContext;
+  readonly errors: StdioErrors;
+  readonly connectMs: number;
   /** Takes the errors of requests that were under way at the end, under the `data` of the client's. */
-  failures: WeakMap<object, McpSessionError>;
-  telemetry: ConnectionTelemetry | undefined;
+  readonly failures: WeakMap<object, McpSessionError>;
+  readonly telemetry: ConnectionTelemetry | undefined;
   /** Told of each answer after the handshake. */
-  onAnswer: () => void;
-  onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
-}): Promise<StdioServer> {
+  readonly onAnswer: () => void;
+  readonly onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
+}
+
+/** Starts a server's process. */
+export async function startStdioServer(own: StdioServerOptions): Promise<StdioServer> {
+  const { options, context, errors, failures, telemetry } = own;
   const env = await resolveEnvironment(options.env ?? {}, context);
   // Whoever was to end it may be gone by now.
   context.abortSignal.throwIfAborted();
@@ -79,20 +68,17 @@ export async function startStdioServer({
   let isClosed = false;
   const ended = process.ended.then((how) => (end = how));
 
-  const failureData = ({ method }: JSONRPCRequest) => {
-    // The client hands it on as it is; a server cannot make up one that is in `failures`.
-    const data = {};
-    failures.set(data, errors.outcomeUnknown(method, end!, output()));
-    return data;
-  };
   const transport = createStdioTransport(process, {
-    failureData,
+    failureData({ method }) {
+      // The client hands it on as it is; a server cannot make up one that is in `failures`.
+      const data = {};
+      failures.set(data, errors.outcomeUnknown(method, end!, output()));
+      return data;
+    },
     onAnswer: ({ method }) => {
-      if (method !== "initialize" && method !== "server/discover") onAnswer();
+      if (method !== "initialize" && method !== "server/discover") own.onAnswer();
     },
-    onNotification(method, params) {
-      onNotification(method, scrubDeep(params, secrets));
-    },
+    onNotification: (method, params) => own.onNotification(method, scrubDeep(params, secrets)),
     onStray: (line) => strays.append(`${line}\n`),
   });
   const send = transport.send.bind(transport);
@@ -103,7 +89,7 @@ export async function startStdioServer({
     await close();
   };
 
-  return {
+  const server: StdioServer = {
     exited: process.exited,
     ended,
     output,
@@ -113,39 +99,45 @@ export async function startStdioServer({
     get end() {
       return end;
     },
-    async close() {
-      await transport.close();
-    },
-    async connect({ discover }) {
-      const { onElicitation } = options;
-      const signal = withTimeLimit(connectMs, context.abortSignal);
-      try {
-        const client = await createMCPClient({
-          transport,
-          clientName: "durable-mcp",
-          protocolVersionDiscovery: discover,
-          initializationOptions: { signal },
-          capabilities: clientCapabilities({ options }),
-        });
-        if (onElicitation) {
-          client.onElicitationRequest(ElicitationRequestSchema, (request) =>
-            onElicitation(request, context),
-          );
-        }
-        return client;
-      } catch (error) {
-        if (isUnsupportedVersion(error) && !discover) throw error;
-        context.abortSignal.throwIfAborted();
-        if (end?.type === "not-started") {
-          throw errors.notStarted(end.reason, isDirectory(options.cwd));
-        }
-        const { data } = error as { data?: object };
-        if (end !== undefined && failures.has(data ?? {})) throw errors.endedEarly(end, output());
-        if (signal.aborted) throw errors.silent(connectMs, output(), error);
-        throw errors.refused(scrubSecrets((error as Error).message, secrets), output(), error);
-      }
-    },
+    close: async () => await transport.close(),
+    connect: ({ discover }) => connectClient(own, server, { transport, secrets, discover }),
   };
+  return server;
+}
+
+async function connectClient(
+  { options, context, errors, connectMs, failures }: StdioServerOptions,
+  server: StdioServer,
+  {
+    transport,
+    secrets,
+    discover,
+  }: { transport: MCPTransport; secrets: readonly string[]; discover: boolean },
+): Promise<MCPClient> {
+  const signal = withTimeLimit(connectMs, context.abortSignal);
+  try {
+    const client = await createMCPClient({
+      transport,
+      clientName: "durable-mcp",
+      protocolVersionDiscovery: discover,
+      initializationOptions: { signal },
+      capabilities: clientCapabilities({ options }),
+    });
+    answerElicitations(client, options, context);
+    return client;
+  } catch (error) {
+    if (isUnsupportedVersion(error) && !discover) throw error;
+    context.abortSignal.throwIfAborted();
+    const { end } = server;
+    if (end?.type === "not-started") throw errors.notStarted(end.reason, isDirectory(options.cwd));
+    const { data } = error as { data?: object };
+    if (end !== undefined && failures.has(data ?? {})) {
+      throw errors.endedEarly(end, server.output());
+    }
+    if (signal.aborted) throw errors.silent(connectMs, server.output(), error);
+    const why = scrubSecrets((error as Error).message, secrets);
+    throw errors.refused(why, server.output(), error);
+  }
 }
 
 export function isUnsupportedVersion(error: unknown): boolean {

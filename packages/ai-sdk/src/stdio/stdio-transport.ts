@@ -1,4 +1,5 @@
 import type { JSONRPCMessage, JSONRPCRequest, MCPTransport } from "@ai-sdk/mcp";
+import { isRecord } from "@durable-mcp/core/internal";
 import { createLineSplitter } from "./message-lines.ts";
 import type { SupervisedProcess } from "./supervised-process.ts";
 
@@ -7,41 +8,27 @@ const malformed = -32700;
 /** Of the range that JSON-RPC leaves to implementations. */
 const ended = -32000;
 
+export interface TransportObserver {
+  /** The `data` of the JSON-RPC error that answers a request which met the end of the process. */
+  readonly failureData: (request: JSONRPCRequest) => object;
+  /** Told of each answer, as a sign that the server works. */
+  readonly onAnswer: (request: JSONRPCRequest) => void;
+  readonly onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
+  /** Told of a line on stdout that is no message. */
+  readonly onStray: (line: string) => void;
+}
+
 /**
  * The stdio transport over a supervised process. Beside what a client asks of it, it cancels
  * aborted requests on the server, passes over what is no message, drops late answers, and answers
  * what is pending when the process ends.
- *
- * @param options.failureData the `data` of the JSON-RPC error that answers such a request
- * @param options.onAnswer told of each answer, as a sign that the server works
- * @param options.onStray told of a line on stdout that is no message
  */
 export function createStdioTransport(
   process: SupervisedProcess,
-  {
-    failureData,
-    onAnswer,
-    onNotification,
-    onStray,
-  }: {
-    failureData: (request: JSONRPCRequest) => object;
-    onAnswer: (request: JSONRPCRequest) => void;
-    onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
-    onStray: (line: string) => void;
-  },
+  { failureData, onAnswer, onNotification, onStray }: TransportObserver,
 ): MCPTransport {
-  /** What was sent and is not answered. */
-  const pending = new Map<string, { request: JSONRPCRequest; stopWatching: () => void }>();
-  const splitLines = createLineSplitter();
+  const pending = createPendingRequests(process);
   let isOver = false;
-
-  const settle = (id: string) => {
-    const { request, stopWatching } = pending.get(id) ?? {};
-    stopWatching?.();
-    pending.delete(id);
-    process.hold(pending.size > 0);
-    return request;
-  };
 
   const deliver = (message: JSONRPCMessage) => {
     try {
@@ -50,7 +37,6 @@ export function createStdioTransport(
       transport.onerror?.(error as Error);
     }
   };
-
   const fail = (request: JSONRPCRequest, code: number, message: string, data?: object) =>
     deliver({ jsonrpc: "2.0", id: request.id, error: { code, message, ...(data && { data }) } });
 
@@ -61,44 +47,28 @@ export function createStdioTransport(
       else onNotification(message.method, message.params as Record<string, unknown> | undefined);
       return;
     }
-    const request = settle(String(message.id));
+    const request = pending.settle(message.id);
     // Nobody waits for it any more: it was aborted.
     if (request === undefined) return;
     onAnswer(request);
-    if (isObject(message.result) || isError(message.error)) {
+    if (isRecord(message.result) || isError(message.error)) {
       deliver(message as unknown as JSONRPCMessage);
     } else {
       fail(request, malformed, "The server's answer has neither a result nor an error.");
     }
   };
 
-  const write = async (message: object) => {
-    if (process.stdin.write(`${JSON.stringify(message)}\n`)) return;
-    await Promise.race([
-      new Promise((resolve) => process.stdin.once("drain", resolve)),
-      process.ended,
-    ]);
-  };
-
   /** Cancels on the server what the client has given up; a handshake cannot be cancelled. */
-  const watch = (request: JSONRPCRequest, signal: AbortSignal | undefined) => {
-    const { id, method } = request;
-    const cancel = () => {
-      settle(String(id));
-      if (isOver || method === "initialize") return;
-      void write({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
-    };
-    signal?.addEventListener("abort", cancel, { once: true });
-    const stopWatching = () => signal?.removeEventListener("abort", cancel);
-    pending.set(String(id), { request, stopWatching });
-    process.hold(true);
+  const cancel = ({ id, method }: JSONRPCRequest) => {
+    if (isOver || method === "initialize") return;
+    const params = { requestId: id };
+    void write(process, { jsonrpc: "2.0", method: "notifications/cancelled", params });
   };
 
   const failPendingAtTheEnd = async () => {
     await process.ended;
     isOver = true;
-    for (const id of [...pending.keys()]) {
-      const request = settle(id)!;
+    for (const request of pending.settleAll()) {
       fail(request, ended, "The server's process ended.", failureData(request));
     }
     // Not at once: closing makes some clients forget why a request failed.
@@ -109,19 +79,9 @@ export function createStdioTransport(
     supportsProtocolVersionDiscovery: true,
     waitsForProtocolVersionDiscovery: true,
     async start() {
-      process.stdout.on("data", (chunk: Buffer) => {
-        let lines: string[] = [];
-        try {
-          lines = splitLines(chunk);
-        } catch (error) {
-          onStray((error as Error).message);
-          void process.end();
-        }
-        for (const line of lines) {
-          if (line.trim() === "") continue;
-          const parsed = parse(line);
-          for (const message of Array.isArray(parsed) ? parsed : [parsed]) receive(message, line);
-        }
+      readLines(process, onStray, (line) => {
+        const parsed = parse(line);
+        for (const message of Array.isArray(parsed) ? parsed : [parsed]) receive(message, line);
       });
       void failPendingAtTheEnd();
     },
@@ -133,15 +93,65 @@ export function createStdioTransport(
       }
       if (isRequest) {
         signal?.throwIfAborted();
-        watch(message, signal);
+        pending.add(message, signal, () => cancel(message));
       }
-      await write(message);
+      await write(process, message);
     },
     async close() {
       await process.end();
     },
   };
   return transport;
+}
+
+/** What was sent and is not answered. This process stays alive for it. */
+function createPendingRequests(process: SupervisedProcess) {
+  const pending = new Map<string, { request: JSONRPCRequest; stopWatching: () => void }>();
+  const settle = (id: unknown) => {
+    const { request, stopWatching } = pending.get(String(id)) ?? {};
+    stopWatching?.();
+    pending.delete(String(id));
+    process.hold(pending.size > 0);
+    return request;
+  };
+  return {
+    settle,
+    settleAll: () => [...pending.keys()].map((id) => settle(id)!),
+    /** @param onAbort called when the client gives the request up before it is answered */
+    add(request: JSONRPCRequest, signal: AbortSignal | undefined, onAbort: () => void) {
+      const giveUp = () => {
+        settle(request.id);
+        onAbort();
+      };
+      signal?.addEventListener("abort", giveUp, { once: true });
+      const stopWatching = () => signal?.removeEventListener("abort", giveUp);
+      pending.set(String(request.id), { request, stopWatching });
+      process.hold(true);
+    },
+  };
+}
+
+function readLines(
+  process: SupervisedProcess,
+  onStray: (line: string) => void,
+  onLine: (line: string) => void,
+): void {
+  const splitLines = createLineSplitter();
+  process.stdout.on("data", (chunk: Buffer) => {
+    let lines: string[] = [];
+    try {
+      lines = splitLines(chunk);
+    } catch (error) {
+      onStray((error as Error).message);
+      void process.end();
+    }
+    for (const line of lines) if (line.trim() !== "") onLine(line);
+  });
+}
+
+async function write({ stdin, ended: over }: SupervisedProcess, message: object): Promise<void> {
+  if (stdin.write(`${JSON.stringify(message)}\n`)) return;
+  await Promise.race([new Promise((resolve) => stdin.once("drain", resolve)), over]);
 }
 
 interface Message {
@@ -153,16 +163,12 @@ interface Message {
 }
 
 function isMessage(value: unknown): value is Message {
-  if (!isObject(value) || (value as { jsonrpc?: unknown }).jsonrpc !== "2.0") return false;
+  if (!isRecord(value) || (value as { jsonrpc?: unknown }).jsonrpc !== "2.0") return false;
   return "method" in value || "id" in value;
 }
 
 function isError(value: unknown): boolean {
-  return isObject(value) && typeof (value as { message?: unknown }).message === "string";
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isRecord(value) && typeof (value as { message?: unknown }).message === "string";
 }
 
 function parse(line: string): unknown {
