@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import openPostgres, { createPool } from "../test/open-postgres.ts";
 import { postgresUnavailable, startPostgres } from "../test/postgres-server.ts";
 import type { DatabaseServer } from "../test/start-server.ts";
-import { postgresList } from "./postgres-list.ts";
-import type { PostgresQuery } from "./postgres-query.ts";
-import { postgresStatements } from "./postgres-statements.ts";
+import { postgresList } from "./postgres/list.ts";
+import type { PostgresQuery } from "./postgres/query.ts";
+import { postgresStatements } from "./postgres/statements.ts";
 import { createPostgresStore, type PostgresStore, postgresTables } from "./postgres.ts";
 
 if (postgresUnavailable !== undefined) console.warn(`skipped: postgres: ${postgresUnavailable}`);

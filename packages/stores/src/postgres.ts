@@ -1,10 +1,10 @@
 import type { SessionStore } from "@durable-mcp/core";
 import { attemptInStore, createDrivenStore } from "@durable-mcp/core/store-driver";
-import { inTime } from "./in-time.ts";
-import { postgresList, type PostgresRow, readPostgresPage } from "./postgres-list.ts";
-import type { PostgresQuery } from "./postgres-query.ts";
-import { postgresStatements } from "./postgres-statements.ts";
-import { type PostgresNames, postgresTableName, postgresTables } from "./postgres-tables.ts";
+import { inTime } from "./base/in-time.ts";
+import { postgresList, type PostgresRow, readPostgresPage } from "./postgres/list.ts";
+import type { PostgresQuery } from "./postgres/query.ts";
+import { postgresStatements } from "./postgres/statements.ts";
+import { type PostgresNames, postgresTableName, postgresTables } from "./postgres/tables.ts";
 
 export { type PostgresNames, postgresTables };
 

@@ -1,8 +1,8 @@
 import { McpSessionError, type SessionStore } from "@durable-mcp/core";
 import { createDrivenStore } from "@durable-mcp/core/store-driver";
-import { inTime } from "./in-time.ts";
-import { listFromRedis, printTime } from "./redis-list.ts";
-import { type RedisScript, redisScripts } from "./redis-scripts.ts";
+import { inTime } from "./base/in-time.ts";
+import { listFromRedis, printTime } from "./redis/list.ts";
+import { type RedisScript, redisScripts } from "./redis/scripts.ts";
 
 /** What the store needs of a client of `redis`: `createClient`, `createClientPool`, `createCluster`. */
 export interface RedisClient {

@@ -5,8 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import { testSessionStore } from "@durable-mcp/core/testing";
 import { afterAll, describe, expect, test } from "vitest";
 import openSqlite from "../test/open-sqlite.ts";
-import { sqliteList } from "./sqlite-list.ts";
-import { sqliteStatements } from "./sqlite-statements.ts";
+import { sqliteList } from "./sqlite/list.ts";
+import { sqliteStatements } from "./sqlite/statements.ts";
 import { createSqliteStore } from "./sqlite.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "durable-mcp-sqlite-"));

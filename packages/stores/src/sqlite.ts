@@ -1,11 +1,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { McpSessionError, type SessionStore } from "@durable-mcp/core";
 import { attemptInStore, createDrivenStore } from "@durable-mcp/core/store-driver";
-import { escapeText } from "./key-text.ts";
-import { openSqliteDatabase } from "./sqlite-database.ts";
-import { readSqlitePage, sqliteList, type SqliteRow } from "./sqlite-list.ts";
-import { sqliteStatements } from "./sqlite-statements.ts";
-import { sqliteTables } from "./sqlite-tables.ts";
+import { escapeText } from "./base/key-text.ts";
+import { openSqliteDatabase } from "./sqlite/database.ts";
+import { readSqlitePage, sqliteList, type SqliteRow } from "./sqlite/list.ts";
+import { sqliteStatements } from "./sqlite/statements.ts";
+import { sqliteTables } from "./sqlite/tables.ts";
 
 export { sqliteTables };
 

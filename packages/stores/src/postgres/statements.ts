@@ -1,6 +1,6 @@
 import type { StoreWrite } from "@durable-mcp/core/store-driver";
-import { escapeText } from "./key-text.ts";
-import { createPostgresValues, type PostgresQuery, sha256 } from "./postgres-query.ts";
+import { escapeText } from "../base/key-text.ts";
+import { createPostgresValues, type PostgresQuery, sha256 } from "./query.ts";
 
 /** The statements of the PostgreSQL store on one table. Each is atomic by itself. */
 export function postgresStatements(name: string) {

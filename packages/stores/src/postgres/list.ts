@@ -1,7 +1,7 @@
 import type { StoreSelected, StoreSelection } from "@durable-mcp/core/store-driver";
-import { endOfPrefix, escapeText, unescapeText } from "./key-text.ts";
-import { createPostgresValues, type PostgresQuery, sha256 } from "./postgres-query.ts";
-import { indexedKeyLength } from "./postgres-tables.ts";
+import { endOfPrefix, escapeText, unescapeText } from "../base/key-text.ts";
+import { createPostgresValues, type PostgresQuery, sha256 } from "./query.ts";
+import { indexedKeyLength } from "./tables.ts";
 
 /** A row as `postgresList` selects it; `pg` gives a bigint as text. */
 export interface PostgresRow {

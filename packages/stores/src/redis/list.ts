@@ -3,7 +3,7 @@ import type {
   StoreSelection,
   StoredTextRecord,
 } from "@durable-mcp/core/store-driver";
-import { endOfPrefix } from "./key-text.ts";
+import { endOfPrefix } from "../base/key-text.ts";
 
 /** So many members one script looks at: Redis does nothing else meanwhile. */
 const looksPerScript = 2_000;

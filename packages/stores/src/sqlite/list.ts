@@ -1,7 +1,7 @@
 import type { StoreSelected, StoreSelection } from "@durable-mcp/core/store-driver";
-import { endOfPrefix, escapeText, unescapeText } from "./key-text.ts";
-import { quoteName } from "./quote-name.ts";
-import { live } from "./sqlite-statements.ts";
+import { endOfPrefix, escapeText, unescapeText } from "../base/key-text.ts";
+import { quoteName } from "../base/quote-name.ts";
+import { live } from "./statements.ts";
 
 /** A row as `sqliteList` selects it. */
 export interface SqliteRow {

@@ -1,4 +1,4 @@
-import { quoteName } from "./quote-name.ts";
+import { quoteName } from "../base/quote-name.ts";
 
 /** What is stored and has not expired at `$now`. */
 export const live = "(expires_at IS NULL OR expires_at > $now)";

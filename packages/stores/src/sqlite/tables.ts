@@ -1,4 +1,4 @@
-import { quoteName } from "./quote-name.ts";
+import { quoteName } from "../base/quote-name.ts";
 
 /**
  * The schema of the SQLite store, as SQL that may run any number of times.

@@ -1,4 +1,4 @@
-import { quoteName } from "./quote-name.ts";
+import { quoteName } from "../base/quote-name.ts";
 
 /** Where the table of the PostgreSQL store is. */
 export interface PostgresNames {
