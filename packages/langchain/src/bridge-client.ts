@@ -7,8 +7,8 @@ import {
 import type { ToolClient } from "./tool-client.ts";
 
 /**
- * The connection's own client in the form of an SDK client, for what has no fetch to put one on.
- * It reports no progress.
+ * The connection's own client in the form of an SDK client, for connections without a fetch. It reports
+ * no progress.
  */
 export function bridgeClient(connection: LiveConnection): ToolClient {
   return {

@@ -7,8 +7,8 @@ import type { ToolClient } from "./tool-client.ts";
 const sdkClients = new WeakMap<LiveConnection, Promise<ToolClient | undefined>>();
 
 /**
- * The client of a connection: one for all tools that are ever loaded from it, connected on first
- * use and closed with the connection, which a pool may keep. A failure is not kept.
+ * The client of a connection. All tools of the connection share it. It connects on first use and closes
+ * with the connection, which a pool may keep. A failure is not kept.
  */
 export async function connectionClient(connection: LiveConnection): Promise<ToolClient> {
   const definition = sdkDefinition(connection);
@@ -35,8 +35,8 @@ function sdkClient(
 }
 
 /**
- * The definition, when an SDK client can do all it asks for. Over stdio there is no fetch; OAuth
- * and elicitation are defined for the connection's own client.
+ * The definition, if an SDK client can do everything in it. Over stdio there is no fetch. OAuth and
+ * elicitation are defined for the connection's own client.
  */
 function sdkDefinition(connection: LiveConnection): McpClientConnection | undefined {
   if (connection.session === "process") return undefined;

@@ -8,26 +8,26 @@ import { type ToolOutput, withLossNotice } from "./loss-notice-in-output.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { sessionToolClient } from "./session-tool-client.ts";
 
-/** How the tools are loaded: the adapter's options, all but those for names. */
+/** The adapter's options, except the options for names. */
 export interface SessionToolsOptions extends Omit<
   LoadMcpToolsOptions,
   "prefixToolNameWithServerName" | "additionalToolNamePrefix"
 > {
   /**
-   * `"omit"` leaves out the tools of a connection that is down, and reports it in the provider's
-   * event `unavailable`; `"throw"` throws.
+   * If a connection is down, `"omit"` leaves out its tools and the provider reports the event
+   * `unavailable`; `"throw"` throws.
    *
    * @default "omit"
    */
   onUnavailable?: "omit" | "throw" | undefined;
-  /** The tools of these connections alone. @default all */
+  /** Loads the tools of these connections alone. @default all */
   connections?: readonly string[] | undefined;
 }
 
 /**
- * The tools of all connections of a registry as LangChain tools, named `<connection>__<tool>`. They
- * are the official adapter's, bound to the registry's sessions until it is disposed of, which also
- * closes the clients they use.
+ * Loads the tools of all connections of a registry as LangChain tools, named `<connection>__<tool>`. The
+ * official adapter makes them. They use the registry's sessions, until it is disposed of. That also
+ * closes their clients.
  *
  * @example
  * const registry = provider.create({ state: session.state, principal });
@@ -39,10 +39,10 @@ export interface SessionToolsOptions extends Omit<
  *   session = provider.commit(registry, session);
  * }
  *
- * @param registry by default that of the run that the calling code belongs to
- * @throws {McpSessionError} `RUN_REQUIRED` outside of a run and without a registry;
+ * @param registry by default the registry of the run around the calling code
+ * @throws {McpSessionError} `RUN_REQUIRED` without a registry outside of a run;
  *   `CONNECTION_INVALID` for an unknown name; with `onUnavailable: "throw"`
- *   `CONNECTION_UNAVAILABLE`, or the code that says why. The signal's reason when the step is
+ *   `CONNECTION_UNAVAILABLE`, or another code with the reason. The signal's reason if the step is
  *   aborted or disposed of meanwhile
  */
 export async function loadSessionTools(
@@ -86,7 +86,7 @@ async function loadTools({
     const { func } = tool;
     tool.func = async (...call) => {
       const output: unknown = await func(...call);
-      // A hook may have put a command in its place.
+      // A hook may have replaced the output by a command.
       const notice = Array.isArray(output) ? lossNotices?.take() : undefined;
       return notice === undefined ? output : withLossNotice(output as ToolOutput, notice, options);
     };

@@ -1,9 +1,9 @@
 import type { LossNotice } from "@durable-mcp/ai-sdk/internal";
 
-/** What a tool of the adapter gives: what the model sees, and what code sees. */
+/** The output of an adapter's tool: content for the model, and artifacts for code. */
 export type ToolOutput = [content: unknown, artifacts: { type: string; data?: unknown }[]];
 
-/** The output with the notice first in what the model sees, and its mark among the artifacts. */
+/** The output with the notice at the start of the content, and its mark among the artifacts. */
 export function withLossNotice(
   [content, artifacts]: ToolOutput,
   { text, meta }: LossNotice,
@@ -19,7 +19,7 @@ export function withLossNotice(
       : { type: "text", text };
     return [[block, ...(content as unknown[])], marked];
   }
-  // LangChain shows the model a single block that has more than a text as JSON.
+  // LangChain shows the model a single block as JSON, if the block has more than a text.
   const shown = typeof content === "string" ? content : JSON.stringify(content);
   return [`${text}\n\n${shown}`, marked];
 }

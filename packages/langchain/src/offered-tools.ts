@@ -3,10 +3,10 @@ import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
 import type { ToolClient } from "./tool-client.ts";
 
-/** Listings under way: whoever asks meanwhile waits for the same one. */
+/** Listings under way. Callers that come meanwhile wait for the same listing. */
 const listings = new WeakMap<LiveConnection, Promise<Tool[]>>();
 
-/** The tools that a connection offers, under the server's names. */
+/** The connection's tools after its filter, under the server's names. */
 export async function offeredTools(connection: LiveConnection): Promise<Tool[]> {
   const listed = await listOnce(connection);
   const { tools: filter, schemas } = connection.definition.options;

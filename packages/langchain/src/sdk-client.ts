@@ -12,15 +12,15 @@ import {
 import type { ToolClient } from "./tool-client.ts";
 
 /**
- * How long a client that closes waits for what it has to tell the server: that calls are cancelled,
- * and that a session which it made for itself is over. In milliseconds.
+ * A closing client waits this long, in milliseconds, until the server got its cancellations and the end
+ * of a session of its own.
  */
 const closeTimeoutMs = 2_000;
 
 /**
- * Connects an SDK client on the connection's fetch, and so in its session.
+ * Connects an SDK client on the connection's fetch, and thus in its session.
  *
- * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, or the code that says why
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, or another code with the reason
  */
 export async function openSdkClient(
   connection: LiveConnection,
@@ -53,7 +53,7 @@ export async function openSdkClient(
     const { name, origin, restoreError } = connection;
     throw connectionUnavailable(withStatus(restoreError(error)), name, origin);
   }
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- It is no event target.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- It is not an event target.
   client.onclose = () => {
     connection.openings.delete(opening);
     onClose();
@@ -68,15 +68,17 @@ export async function openSdkClient(
   };
 }
 
-/** A server that only knows HTTP+SSE answers the POST of `initialize` with one of these. */
+/**
+ * Whether the server only knows HTTP+SSE: it answers the POST of `initialize` with one of these statuses.
+ */
 export function isOldServer(error: unknown): boolean {
   const { cause } = error as { cause?: unknown };
   return cause instanceof RefusedConnect && [400, 404, 405].includes(cause.statusCode);
 }
 
 /**
- * The cancellations under way. A run that is aborted ends at once, and what the server is still
- * doing for it would go on if the client were closed before it had said so.
+ * The cancellations under way. An aborted run ends at once. If the client closed before it sent its
+ * cancellations, the server would continue the calls.
  */
 function trackCancellations(transport: StreamableHTTPClientTransport): ReadonlySet<Promise<void>> {
   const sending = new Set<Promise<void>>();
@@ -93,7 +95,7 @@ function trackCancellations(transport: StreamableHTTPClientTransport): ReadonlyS
   return sending;
 }
 
-/** Says the HTTP status where the connection looks for it. */
+/** Has the HTTP status in the property that the connection reads. */
 class RefusedConnect extends Error {
   readonly statusCode: number;
 

@@ -11,14 +11,13 @@ import { connectionClient } from "./connection-client.ts";
 import type { ToolClient } from "./tool-client.ts";
 import { ToolException } from "./tool-exception.ts";
 
-/** The longest that a timer can be set to, in milliseconds. */
+/** The SDK always sets a timer, so this is the longest one. */
 const noTimeoutMs = maxTimerMs;
 
 /**
- * The client that the adapter's tools of a connection talk to: it offers what the connection offers
- * and fails as the connection does.
+ * The adapter's client for one connection. It has the connection's tools and its errors.
  *
- * @param connection the connection; throws when it can no longer be used
+ * @param connection returns the connection; throws if it can no longer be used
  */
 export function sessionToolClient(
   connection: () => LiveConnection,
@@ -58,7 +57,7 @@ async function callTool(
   const attempt = async (signal: AbortSignal | undefined) => {
     const client = await abortable(connectionClient(connection), signal);
     return await client.callTool(params, resultSchema, {
-      // The SDK would end every call after a minute. How long one may take is the connection's to say.
+      // The SDK would end every call after a minute. The connection has its own time limit.
       timeout: noTimeoutMs,
       ...options,
       ...(signal && { signal }),
@@ -80,7 +79,7 @@ async function callTool(
     note({ isToolError: isToolError(answer) });
     return answer;
   });
-  // What the adapter makes of it is an error, of which there is only the text.
+  // The adapter turns the result into an error, and the error only has the text.
   const notice = result.isError ? lossNotices?.take()?.text : undefined;
   if (notice === undefined) return result;
   return { ...result, content: [{ type: "text", text: notice }, ...result.content] };

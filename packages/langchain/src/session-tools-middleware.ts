@@ -8,20 +8,20 @@ import { loadSessionTools, type SessionToolsOptions } from "./load-session-tools
 type ToolsByName = ReadonlyMap<string, DynamicStructuredTool>;
 
 /**
- * Middleware for `createAgent` that gives an agent, in each run, the tools of the session of that
- * run: the agent is made once, at start, and used inside `registry.run`, `sessions.run` or
- * `withConnections`. The tools are loaded once a registry, when the model or a resumed tool call
- * first needs them. Errors of these tools reach the model, as those of an agent without middleware.
+ * Middleware for `createAgent`. It gives the agent, in each run, the tools of that run's session. Make
+ * the agent once, at start, and use it inside `registry.run`, `sessions.run` or `withConnections`. The
+ * tools are loaded once for each registry, when the model or a resumed tool call first needs them. Errors
+ * of these tools reach the model, as without middleware.
  *
- * Put it first, so that other middleware sees the tools, their calls and their errors.
+ * Put it first. Other middleware then sees the tools, their calls and their errors.
  *
  * @example
  * const agent = createAgent({ model, middleware: [sessionToolsMiddleware()] });
  *
  * await sessions.run(chatId, { principal }, () => agent.invoke({ messages }));
  *
- * @throws {McpSessionError} from a run of the agent: `RUN_REQUIRED` outside of a scope; what
- *   `loadSessionTools` throws
+ * @throws {McpSessionError} when the agent is called: `RUN_REQUIRED` outside of a run, and the errors of
+ *   `loadSessionTools`
  */
 export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
   const loaded = new WeakMap<ConnectionRegistry, Promise<ToolsByName>>();
@@ -54,7 +54,7 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
         return await handler({ ...request, tool });
       } catch (error) {
         if (runtime.signal?.aborted || isForLangChain(error)) throw error;
-        // What LangChain tells the model of a tool's error where no middleware wraps tool calls.
+        // LangChain's text for a tool's error if no middleware wraps tool calls.
         return new ToolMessage({
           content: `${String(error)}\n Please fix your mistakes.`,
           tool_call_id: toolCall.id!,

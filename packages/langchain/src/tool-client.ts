@@ -1,4 +1,4 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 
-/** What the adapter asks of its client, and no more. */
+/** The part of a client that the adapter uses. */
 export type ToolClient = Pick<Client, "listTools" | "callTool" | "readResource">;

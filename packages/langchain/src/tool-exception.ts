@@ -1,8 +1,8 @@
 import type { McpSessionError } from "@durable-mcp/ai-sdk";
 
 /**
- * An error of ours in the form that the adapter gives all errors of a tool. The adapter knows its
- * own by their name and lets them pass; of others it keeps the text alone.
+ * An error of ours in the form of the adapter's errors of tools. The adapter recognizes its own errors by
+ * their name and lets them pass. Of other errors it only keeps the text.
  */
 export class ToolException extends Error {
   override readonly name = "ToolException";

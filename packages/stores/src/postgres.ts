@@ -8,7 +8,7 @@ import { type PostgresNames, postgresTableName, postgresTables } from "./postgre
 
 export { type PostgresNames, postgresTables };
 
-/** What the store needs of a `Pool` of `pg`. */
+/** The part of a `Pool` of `pg` that the store needs. */
 export interface PostgresPool {
   query(
     text: string,
@@ -17,7 +17,7 @@ export interface PostgresPool {
 }
 
 export interface PostgresStoreOptions extends PostgresNames {
-  /** A `Pool` of `pg`, which stays yours: give it an `error` listener, and end it. */
+  /** A `Pool` of `pg`. It stays yours: give it an `error` listener, and end it. */
   readonly pool: PostgresPool;
   /** How long to wait for an answer, in milliseconds; then the call fails. @default 10000 */
   readonly timeoutMs?: number | undefined;
@@ -26,11 +26,11 @@ export interface PostgresStoreOptions extends PostgresNames {
 }
 
 export interface PostgresStore extends SessionStore {
-  /** Creates the table and its indexes where they are missing. Any number of processes may call it. */
+  /** Creates the table and its indexes if they are missing. Any number of processes may call it at once. */
   readonly createTables: () => Promise<void>;
 }
 
-/** Serialization failure and deadlock: nothing was done, and doing it again is the way out. */
+/** Serialization failure and deadlock: nothing was done, and a second try may succeed. */
 const retryable = new Set(["40001", "40P01"]);
 const maxTries = 10;
 
@@ -55,7 +55,7 @@ export function createPostgresStore({
         try {
           return await pool.query(text, [...values]);
         } catch (error) {
-          // Where the database is set to a stricter isolation, a write that another one overtook fails.
+          // With a stricter isolation level, a write fails if another one overtook it.
           const { code } = error as { code?: string };
           if (!retryable.has(code ?? "") || tries === maxTries || signal.aborted) throw error;
         }
@@ -89,7 +89,8 @@ export function createPostgresStore({
     ),
     createTables: () =>
       attemptInStore("PostgreSQL", "createTables", async () => {
-        // Statements of one query are one transaction. IF NOT EXISTS alone fails when two run at once.
+        // The statements of one query are one transaction. Without the lock, two at once fail despite
+        // IF NOT EXISTS.
         const lock = "SELECT pg_advisory_xact_lock(hashtext('durable-mcp'));";
         await inTime(timeoutMs, () => pool.query(`${lock}\n${postgresTables({ schema, table })}`));
       }),

@@ -1,10 +1,13 @@
-import { McpSessionError, type SessionStore } from "@durable-mcp/core";
+import type { SessionStore } from "@durable-mcp/core";
+import { invalidOption } from "@durable-mcp/core/internal";
 import { createDrivenStore } from "@durable-mcp/core/store-driver";
 import { inTime } from "./base/in-time.ts";
 import { listFromRedis, printTime } from "./redis/list.ts";
 import { type RedisScript, redisScripts } from "./redis/scripts.ts";
 
-/** What the store needs of a client of `redis`: `createClient`, `createClientPool`, `createCluster`. */
+/**
+ * The part of a `redis` client that the store needs: `createClient`, `createClientPool`, `createCluster`.
+ */
 export interface RedisClient {
   eval(script: string, options: RedisScriptOptions): Promise<unknown>;
   evalSha(sha1: string, options: RedisScriptOptions): Promise<unknown>;
@@ -16,9 +19,9 @@ export interface RedisScriptOptions {
 }
 
 export interface RedisStoreOptions {
-  /** A client of `redis`, which stays yours: give it an `error` listener, connect it, close it. */
+  /** A client of `redis`. It stays yours: give it an `error` listener, connect it, and close it. */
   readonly client: RedisClient;
-  /** What the store's keys start with, in braces; one store lives on one shard. @default "mcp-sessions" */
+  /** The store's keys start with it, in braces; one store lives on one shard. @default "mcp-sessions" */
   readonly prefix?: string | undefined;
   /** How long to wait for an answer, in milliseconds; then the call fails. @default 10000 */
   readonly timeoutMs?: number | undefined;
@@ -38,11 +41,9 @@ export function createRedisStore({
   now,
 }: RedisStoreOptions): SessionStore {
   if (!/^[^{}]+$/.test(prefix)) {
-    throw new McpSessionError("CONNECTION_INVALID", "prefix must be text without braces.", {
-      data: { field: "prefix" },
-    });
+    throw invalidOption("prefix", "must be a text without braces, and not empty");
   }
-  // What is in braces decides on the shard: all keys of a store are on one, as scripts need it.
+  // The part in braces decides on the shard. Scripts need all keys of a store on one shard.
   const name = (part: string) => `{${prefix}}:${part}`;
   const keys = ["keys", "owners", "idle", "expiry"].map(name);
 
@@ -56,7 +57,7 @@ export function createRedisStore({
       try {
         return await scripts.evalSha(script.sha1, options);
       } catch (error) {
-        // Redis has not seen the script since it was started: nothing was done.
+        // Redis has not seen the script since its start, so nothing was done.
         if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
         return scripts.eval(script.text, options);
       }
@@ -91,8 +92,8 @@ interface WithCommandOptions {
 }
 
 /**
- * The client with options for one call: what still waits to be sent when the time is up is never sent,
- * and replies are text, whatever the client is set to.
+ * The client with options for one call. A command that still waits when the time is up is never sent.
+ * Replies are text, whatever the client's settings.
  */
 function withSignal(client: RedisClient, abortSignal: AbortSignal): RedisClient {
   if (!("withCommandOptions" in client)) return client;
@@ -102,7 +103,7 @@ function withSignal(client: RedisClient, abortSignal: AbortSignal): RedisClient 
   });
 }
 
-/** How the scripts take a revision, so that none at all is not an empty one. */
+/** A revision as an argument of the scripts, which tells no revision from an empty one. */
 function expected(revision: string | null | undefined): string {
   return revision === null || revision === undefined ? "" : `=${revision}`;
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { McpSessionError, type SessionStore } from "@durable-mcp/core";
+import type { SessionStore } from "@durable-mcp/core";
+import { checkWhole, invalid } from "@durable-mcp/core/internal";
 import { attemptInStore, createDrivenStore } from "@durable-mcp/core/store-driver";
 import { escapeText } from "./base/key-text.ts";
 import { openSqliteDatabase } from "./sqlite/database.ts";
@@ -10,9 +11,9 @@ import { sqliteTables } from "./sqlite/tables.ts";
 export { sqliteTables };
 
 export interface SqliteStoreOptions {
-  /** The file; it is opened when the store is first used, and created with its table if need be. */
+  /** The file. The first use of the store opens it, and creates it with its table if needed. */
   readonly path?: string | undefined;
-  /** In place of `path`: a database of yours, with modes, time-outs and tables as you set them. */
+  /** Instead of `path`: a database of yours, with your modes, time-outs and tables. */
   readonly database?: DatabaseSync | undefined;
   /** @default "mcp_sessions" */
   readonly table?: string | undefined;
@@ -23,30 +24,24 @@ export interface SqliteStoreOptions {
 }
 
 export interface SqliteStore extends SessionStore {
-  /** Creates the table and its indexes where they are missing. */
+  /** Creates the table and its indexes if they are missing. */
   readonly createTables: () => Promise<void>;
-  /** Closes the file; with `database`, only lets go of it. The store fails from then on. */
+  /** Closes the file; with `database`, your database stays open. After that every call fails. */
   readonly close: () => Promise<void>;
 }
 
 /**
- * A store in a SQLite file, through `node:sqlite`: several processes of one machine may use it at
- * once. A call that has to wait for another process blocks this one, for `busyTimeoutMs` at most.
+ * A store in a SQLite file, through `node:sqlite`. Several processes of one machine may use it at once.
+ * A call that waits for another process blocks this process, for `busyTimeoutMs` at most.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID` unless there is either `path` or `database`
  */
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { path, database, table, busyTimeoutMs = 5_000, now } = options;
   if ((path === undefined) === (database === undefined)) {
-    throw new McpSessionError("CONNECTION_INVALID", "Give the store a path or a database.", {
-      data: { field: "path" },
-    });
+    throw invalid("path", "createSqliteStore needs either path or database. Pass one of them.");
   }
-  if (!Number.isSafeInteger(busyTimeoutMs) || busyTimeoutMs < 0) {
-    throw new McpSessionError("CONNECTION_INVALID", "busyTimeoutMs must be whole milliseconds.", {
-      data: { field: "busyTimeoutMs" },
-    });
-  }
+  checkWhole(busyTimeoutMs, "busyTimeoutMs", 0);
   const sql = sqliteStatements(table);
 
   let opening: Promise<Connection> | undefined;
@@ -122,7 +117,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       }),
     async close() {
       isClosed = true;
-      // What did not open needs no closing.
+      // A connection that did not open needs no closing.
       const connection = await opening?.catch(() => undefined);
       opening = undefined;
       if (database === undefined) connection?.database.close();
@@ -132,7 +127,7 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
 
 interface Connection {
   readonly database: DatabaseSync;
-  /** Prepared once. */
+  /** Prepares each statement once. */
   readonly statement: (sql: string) => StatementSync;
 }
 

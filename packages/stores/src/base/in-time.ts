@@ -1,6 +1,6 @@
 /**
- * Runs something that may never end, for some time at most. After that `signal` is aborted and the
- * promise rejects with a `TimeoutError`; what was asked for may still be done.
+ * Runs an operation that may never end, for a limited time. After that the promise rejects with a
+ * `TimeoutError` and aborts `signal`. The operation may still be carried out.
  *
  * @param timeoutMs in milliseconds
  */

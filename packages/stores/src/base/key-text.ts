@@ -1,19 +1,20 @@
 /**
- * Keys and owners as databases can hold them: PostgreSQL's text has no U+0000, and some versions of
- * `node:sqlite` end a text there. What starts with a prefix still does when both are escaped.
+ * A key or an owner in a form that databases can hold. PostgreSQL's text has no U+0000, and some
+ * versions of `node:sqlite` end a text there. Escaping keeps prefixes: if a text starts with a prefix,
+ * the escaped text starts with the escaped prefix.
  */
 export function escapeText(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("\0", "\\0");
 }
 
-/** What `escapeText` was given. */
+/** The inverse of `escapeText`. */
 export function unescapeText(text: string): string {
   return text.replace(/\\(.)/g, (_, escaped) => (escaped === "0" ? "\0" : escaped));
 }
 
 /**
- * The least text that comes after all texts with this prefix, in the order of code points, which is
- * the order of the bytes of UTF-8. `undefined` when nothing does.
+ * The least text after all texts with this prefix, in the order of code points. That is also the order
+ * of the bytes of UTF-8. `undefined` if there is none.
  */
 export function endOfPrefix(prefix: string): string | undefined {
   const codePoints = Array.from(prefix, (character) => character.codePointAt(0)!);

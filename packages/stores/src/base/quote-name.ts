@@ -1,22 +1,16 @@
-import { McpSessionError } from "@durable-mcp/core";
+import { invalidOption } from "@durable-mcp/core/internal";
 
-/** The longest name of a table: PostgreSQL cuts names at 63 bytes, and those of indexes are longer. */
+/** The longest name of a table. PostgreSQL cuts names at 63 bytes, and the names of indexes are longer. */
 const maxBytes = 48;
 
 /**
- * The name of the table, or of its index on `column`, as it stands in SQL.
+ * The SQL name of the table, or of its index on `column`.
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` for what cannot be a name
+ * @throws {McpSessionError} `CONNECTION_INVALID` for an impossible name
  */
 export function quoteName(table = "mcp_sessions", column?: string): string {
   if (table === "" || table.includes("\0") || Buffer.byteLength(table) > maxBytes) {
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      `table must be a name of 1 to ${maxBytes} bytes.`,
-      {
-        data: { field: "table" },
-      },
-    );
+    throw invalidOption("table", `must be a name of 1 to ${maxBytes} bytes`);
   }
   const name = column === undefined ? table : `${table}_${column}`;
   return `"${name.replaceAll('"', '""')}"`;

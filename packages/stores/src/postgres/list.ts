@@ -3,7 +3,7 @@ import { endOfPrefix, escapeText, unescapeText } from "../base/key-text.ts";
 import { createPostgresValues, type PostgresQuery, sha256 } from "./query.ts";
 import { indexedKeyLength } from "./tables.ts";
 
-/** A row as `postgresList` selects it; `pg` gives a bigint as text. */
+/** A row of `postgresList`; `pg` returns a bigint as text. */
 export interface PostgresRow {
   readonly key: string;
   readonly value: string;
@@ -14,9 +14,9 @@ export interface PostgresRow {
 }
 
 /**
- * The query for one page and, to see whether it is the last, one row more. An owner's records come in
- * the order of the hashes of their keys; idle ones in that of their last use, so that a page costs
- * what it finds; all others in that of their keys.
+ * The query for one page and one more row, which shows whether the page is the last. An owner's records
+ * come in the order of their keys' hashes. Idle records come in the order of their last use, so a page
+ * costs no more than its rows. All others come in the order of their keys.
  */
 export function postgresList(
   name: string,
@@ -56,7 +56,7 @@ export function postgresList(
   return { text, values };
 }
 
-/** The page in what `postgresList` selected. */
+/** The page in the rows of `postgresList`. */
 export function readPostgresPage(rows: readonly PostgresRow[], limit: number): StoreSelected {
   const records = rows.slice(0, limit).map((row) => ({
     key: unescapeText(row.key),
@@ -71,7 +71,7 @@ export function readPostgresPage(rows: readonly PostgresRow[], limit: number): S
   return { records, end: [last.lastUsedAt, last.key] };
 }
 
-/** As PostgreSQL's `left`: it counts code points. */
+/** Counts code points, like PostgreSQL's `left`. */
 function indexedStart(text: string): string {
   if (text.length <= indexedKeyLength) return text;
   return Array.from(text).slice(0, indexedKeyLength).join("");

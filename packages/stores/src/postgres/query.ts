@@ -8,12 +8,12 @@ export interface PostgresQuery {
 
 export type PostgresValue = string | number | null | Uint8Array;
 
-/** Collects the values of a statement: `value(x)` gives what stands for `x` in it. */
+/** Collects the values of a statement: `value(x)` returns the placeholder for `x`. */
 export function createPostgresValues() {
   const values: PostgresValue[] = [];
   const value = (given: PostgresValue): string => {
     values.push(given);
-    // A placeholder beside another has no type by itself.
+    // Between two placeholders PostgreSQL cannot infer a type.
     return `$${values.length}::${typeOf(given)}`;
   };
   return { values, value };
@@ -24,7 +24,7 @@ function typeOf(value: PostgresValue): string {
   return value instanceof Uint8Array ? "bytea" : "bigint";
 }
 
-/** What keys and owners are found by: they can be longer than an index has room for. */
+/** Keys and owners are found by this hash, because they can be longer than an index entry. */
 export function sha256(escapedText: string): Uint8Array {
   return createHash("sha256").update(escapedText).digest();
 }

@@ -32,7 +32,7 @@ export function postgresStatements(name: string) {
             AND ${live(time)}`;
         return { text, values };
       }
-      // With each new record go two that have expired, so these never pile up.
+      // Each new record deletes two expired ones, so expired records never pile up.
       const text = `WITH expired AS (
           DELETE FROM ${name} WHERE key_hash IN (
             SELECT key_hash FROM ${name} WHERE expires_at <= ${time} AND key_hash <> ${keyHash}
@@ -66,7 +66,7 @@ export function postgresStatements(name: string) {
   };
 }
 
-/** What has not expired. */
+/** Selects records that have not expired. */
 function live(now: string): string {
   return `(expires_at IS NULL OR expires_at > ${now})`;
 }

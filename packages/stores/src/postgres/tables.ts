@@ -1,6 +1,6 @@
 import { quoteName } from "../base/quote-name.ts";
 
-/** Where the table of the PostgreSQL store is. */
+/** The place of the PostgreSQL store's table. */
 export interface PostgresNames {
   /** A schema that exists. @default the first of the `search_path` */
   readonly schema?: string | undefined;
@@ -8,17 +8,17 @@ export interface PostgresNames {
   readonly table?: string | undefined;
 }
 
-/** So many characters of a key are in an index: one entry of an index has room for 2,704 bytes. */
+/** An index has this many characters of a key, because an index entry has room for 2,704 bytes. */
 export const indexedKeyLength = 500;
 
-/** The table's name as it stands in SQL. */
+/** The table's name in SQL. */
 export function postgresTableName({ schema, table }: PostgresNames): string {
   return schema === undefined ? quoteName(table) : `${quoteName(schema)}.${quoteName(table)}`;
 }
 
 /**
- * The schema of the PostgreSQL store, as SQL that may run any number of times, though not twice at
- * once: `createTables` sees to that.
+ * The schema of the PostgreSQL store. The SQL may run any number of times, but not twice at once.
+ * `createTables` takes care of that.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID` for a name that cannot be one
  */

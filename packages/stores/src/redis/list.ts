@@ -5,12 +5,12 @@ import type {
 } from "@durable-mcp/core/store-driver";
 import { endOfPrefix } from "../base/key-text.ts";
 
-/** So many members one script looks at: Redis does nothing else meanwhile. */
+/** One script looks at no more members than this, because Redis does nothing else meanwhile. */
 const looksPerScript = 2_000;
 
 /**
- * One page, from as many runs of the script `list` as it takes. The indexes are sorted sets in which
- * only the order of the members' bytes counts: of keys, of owners and keys, of times and keys.
+ * Reads one page with as many runs of the script `list` as needed. The indexes are sorted sets in which
+ * only the byte order of the members counts: keys, owners and keys, times and keys.
  *
  * @param run runs the script with its own arguments
  */
@@ -38,12 +38,12 @@ export async function listFromRedis(
   return { records: page, end: [last.lastUsedAt, last.key] };
 }
 
-/** Times in members and in records: as many digits as the largest has, so that bytes sort as numbers. */
+/** Times in members and in records have the digits of the largest time, so that bytes sort like numbers. */
 export function printTime(time: number): string {
   return String(time).padStart(16, "0");
 }
 
-/** Which part of which index (by its number among the script's keys) has what is asked for. */
+/** The index (by its number among the script's keys) and its range for a selection. */
 function rangeOf({ prefix, owner, idleSince, after }: Omit<StoreSelection, "limit">) {
   if (owner !== undefined) {
     const start = `${Buffer.byteLength(owner)}:${owner}`;

@@ -7,8 +7,8 @@ export interface RedisScript {
 }
 
 /**
- * Names of keys and what all scripts share. The value stands by itself, so that Redis can let it expire
- * while the small rest of the record is still needed to find its way out of the indexes.
+ * The names of keys, and functions for all scripts. The value has a key of its own, so Redis can let it
+ * expire. The small rest of the record stays, because it is needed to clean the indexes.
  */
 const shared = `
 local keys, owners, idle, expiry = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -60,7 +60,7 @@ local key, value, revision, expected, owner, expiresAt = unpack(ARGV, 4)
 local before = load(key)
 if expected ~= (before and '=' .. before.revision or '') then return 0 end
 
--- The first write is the one that fails when there is no memory left: then nothing was done.
+-- If there is no memory left, this first write fails, and nothing was done.
 redis.call('SET', valuePrefix .. key, value)
 local meta = loadMeta(key)
 if meta then leaveIndexes(key, meta) end
@@ -76,7 +76,7 @@ if expiresAt ~= '' then
   redis.call('PEXPIREAT', valuePrefix .. key, expiresAt)
 end
 
--- With each put go two records that have expired, so these never pile up.
+-- Each put deletes two expired records, so expired records never pile up.
 for _, expired in ipairs(redis.call('ZRANGEBYSCORE', expiry, '-inf', ARGV[3], 'LIMIT', 0, 2)) do
   if expired ~= key then forget(expired) end
 end
@@ -107,9 +107,9 @@ return 1
 `;
 
 /**
- * ARGV: which index, min, max, how many bytes of a member are not key, how many records, how many
- * members to look at, prefix, idleSince or ''. Gives '=' and the last member looked at, or ''
- * when there are no more, then the records, six fields each.
+ * ARGV: the number of the index, min, max, the number of a member's bytes before its key, the number of
+ * records, the number of members to look at, prefix, idleSince or ''. Returns '=' and the last member
+ * that it looked at, or '' if there are no more; then the records, six fields each.
  */
 const list = `
 local index, min, max = KEYS[tonumber(ARGV[4])], ARGV[5], ARGV[6]

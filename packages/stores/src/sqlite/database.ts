@@ -3,8 +3,8 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Opens a database file in WAL mode, and creates it if need be, readable by this user alone: what
- * will be in it are credentials.
+ * Opens a database file in WAL mode, and creates it if needed, readable by this user alone, because it
+ * will hold credentials.
  *
  * @param busyTimeoutMs how long to wait for other processes, in milliseconds
  */
@@ -17,14 +17,15 @@ export async function openSqliteDatabase(
   for (;;) {
     const database = new DatabaseSync(path);
     try {
-      // First: what follows may have to wait. (The option `timeout` is younger than Node 22.13.)
+      // This comes first, because the next statement may have to wait. (Node 22.13 has no option
+      // `timeout`.)
       database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
       database.exec("PRAGMA journal_mode = WAL");
       return database;
     } catch (error) {
       database.close();
-      // Only one connection can switch to WAL, and for that SQLite does not wait: two that did
-      // would wait for each other.
+      // Only one connection can switch to WAL, and SQLite does not wait for that, because two waiting
+      // connections would wait for each other.
       if (!isBusy(error) || performance.now() > deadline) throw error;
       await sleep(5 + Math.random() * 45);
     }

@@ -3,7 +3,7 @@ import { endOfPrefix, escapeText, unescapeText } from "../base/key-text.ts";
 import { quoteName } from "../base/quote-name.ts";
 import { live } from "./statements.ts";
 
-/** A row as `sqliteList` selects it. */
+/** A row of `sqliteList`. */
 export interface SqliteRow {
   readonly key: string;
   readonly value: string;
@@ -14,9 +14,9 @@ export interface SqliteRow {
 }
 
 /**
- * The query for one page and, to see whether it is the last, one row more. By idleness alone it goes
- * through the index of that, so that it costs what it finds; otherwise in the order of keys, which
- * no write changes.
+ * The query for one page and one more row, which shows whether the page is the last. By idleness alone
+ * it uses the index of `last_used_at`, so it costs no more than its rows. Otherwise it uses the order of
+ * keys, which no write changes.
  */
 export function sqliteList(
   { prefix, owner, idleSince, after, limit }: StoreSelection,
@@ -56,7 +56,7 @@ export function sqliteList(
   };
 }
 
-/** The page in what `sqliteList` selected. */
+/** The page in the rows of `sqliteList`. */
 export function readSqlitePage(rows: readonly SqliteRow[], limit: number): StoreSelected {
   const records = rows.slice(0, limit).map((row) => ({
     key: unescapeText(row.key),

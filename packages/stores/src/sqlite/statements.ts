@@ -1,6 +1,6 @@
 import { quoteName } from "../base/quote-name.ts";
 
-/** What is stored and has not expired at `$now`. */
+/** Selects records that have not expired at `$now`. */
 export const live = "(expires_at IS NULL OR expires_at > $now)";
 
 /** The statements of the SQLite store. Each is atomic by itself. */
@@ -16,7 +16,7 @@ export function sqliteStatements(table?: string) {
     update: `UPDATE ${name} SET value = $text, revision = $revision, owner = $owner,
         last_used_at = max(last_used_at, $now), expires_at = $expiresAt
       WHERE key = $key AND revision = $ifRevision AND ${live}`,
-    // With each new record go two that have expired, so these never pile up.
+    // Each new record deletes two expired ones, so expired records never pile up.
     purge: `DELETE FROM ${name} WHERE rowid IN
       (SELECT rowid FROM ${name} WHERE expires_at <= $now LIMIT 2)`,
     touch: `UPDATE ${name} SET last_used_at = $at

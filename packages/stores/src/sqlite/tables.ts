@@ -1,7 +1,7 @@
 import { quoteName } from "../base/quote-name.ts";
 
 /**
- * The schema of the SQLite store, as SQL that may run any number of times.
+ * The schema of the SQLite store. The SQL may run any number of times.
  *
  * @param table @default "mcp_sessions"
  * @throws {McpSessionError} `CONNECTION_INVALID` for a name that cannot be one
