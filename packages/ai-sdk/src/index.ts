@@ -15,12 +15,10 @@ export {
 } from "./agent/durable-agent.ts";
 export { createDurableAgentUIStreamResponse } from "./agent/durable-agent-ui-stream.ts";
 export type { OpenDurableAgent } from "./agent/open-durable-agent.ts";
-export type { DurableSessionEvent } from "./durable/durable-session-event.ts";
 export type {
   DurableSessions,
   DurableSessionsOptions,
   SessionSelection,
-  SessionTools,
   SessionUse,
 } from "./durable/durable-sessions.ts";
 export type { SessionLease } from "./durable/session-lease.ts";
@@ -36,15 +34,21 @@ export type {
   SessionStatus,
   StoredSession,
 } from "./slots/session-reports.ts";
-export {
-  type ConnectionProvider,
-  type ConnectionProviderOptions,
-  createConnectionProvider,
+export type {
+  ConnectionProvider,
+  ConnectionProviderOptions,
+  StateRunOptions,
+  StateRunResult,
 } from "./provider/connection-provider.ts";
+export { createConnectionProvider } from "./provider/create-connection-provider.ts";
 export type { ConnectionPoolOptions } from "./pool/connection-pool.ts";
 export type { AutoSessionOptions } from "./registry/auto-session.ts";
 export type { NamedSession, NamedSessions } from "./registry/connection-registry.ts";
-export type { ConnectionRegistry, RunOptions } from "./registry/connection-registry.ts";
+export type {
+  ConnectionRegistry,
+  RunOptions,
+  SessionTools,
+} from "./registry/connection-registry.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
 export type { ReadyOptions } from "./registry/wait-until-ready.ts";
 export {

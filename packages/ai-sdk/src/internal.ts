@@ -5,6 +5,7 @@
  */
 
 export { connectionUnavailable } from "./errors/connection-error.ts";
+export { warnWhereNobodyListens } from "./events/tell-observers.ts";
 export { type Execute, isToolError, withCallOptions } from "./tools/connection-tools.ts";
 export { endpointOf, type McpClientConnection } from "./connection/define-connection.ts";
 export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";

@@ -6,7 +6,6 @@ import {
   createConnectionProvider,
   createDurableSessions,
   defineMcpClientConnection,
-  type DurableSessionEvent,
   type McpClientConnection,
   type Principal,
 } from "../src/index.ts";
@@ -31,8 +30,8 @@ export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
   const plain = await startNotebookServer();
   let time = Date.now();
   const now = () => time;
-  const events: (ConnectionEvent | DurableSessionEvent)[] = [];
-  const onEvent = (event: ConnectionEvent | DurableSessionEvent) => void events.push(event);
+  const events: ConnectionEvent[] = [];
+  const onEvent = (event: ConnectionEvent) => void events.push(event);
   const startProvider = () =>
     createConnectionProvider<Record<string, McpClientConnection>>({
       connections: {

@@ -1,31 +1,29 @@
-import type { McpClientConnection } from "../src/index.ts";
 import {
   type ConnectionEvent,
-  createConnectionProvider,
+  type ConnectionProviderOptions,
   createDurableSessions,
   defineMcpClientConnection,
-  type DurableSessionEvent,
-  type DurableSessionsOptions,
+  type McpClientConnection,
   type StatefulSessionOptions,
 } from "../src/index.ts";
 import type { SessionStore } from "@durable-mcp/core";
+import type { StoredSessionsOptions } from "../src/durable/durable-sessions.ts";
 import type { NotebookServer } from "./notebook-server.ts";
 
-export type ProcessOptions = Partial<
-  DurableSessionsOptions<Record<string, McpClientConnection>>
-> & {
-  readonly session?: Omit<StatefulSessionOptions, "mode">;
-  readonly connection?: Partial<Parameters<typeof defineMcpClientConnection>[0]>;
-};
+export type ProcessOptions = Partial<StoredSessionsOptions> &
+  Pick<ConnectionProviderOptions<Record<string, McpClientConnection>>, "pool"> & {
+    readonly session?: Omit<StatefulSessionOptions, "mode">;
+    readonly connection?: Partial<Parameters<typeof defineMcpClientConnection>[0]>;
+  };
 
-/** One of the processes of an application: its own provider and sessions, on a store that all share. */
+/** One of the processes of an application: sessions of its own, on a store that all share. */
 export function startProcess(
   { url }: Pick<NotebookServer, "url">,
   store: SessionStore,
   { session, connection, ...options }: ProcessOptions = {},
 ) {
-  const events: (ConnectionEvent | DurableSessionEvent)[] = [];
-  const provider = createConnectionProvider<Record<string, McpClientConnection>>({
+  const events: ConnectionEvent[] = [];
+  const sessions = createDurableSessions<Record<string, McpClientConnection>>({
     connections: {
       notes: defineMcpClientConnection({
         url,
@@ -34,10 +32,6 @@ export function startProcess(
         ...connection,
       }),
     },
-    onEvent: (event) => events.push(event),
-  });
-  const sessions = createDurableSessions({
-    provider,
     store,
     onEvent: (event) => events.push(event),
     ...options,

@@ -1,3 +1,4 @@
+import { createMemoryStore } from "@durable-mcp/core";
 import {
   type Agent,
   createAgentUIStreamResponse,
@@ -9,7 +10,7 @@ import {
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { createConnectionProvider } from "../provider/connection-provider.ts";
+import { createConnectionProvider } from "../provider/create-connection-provider.ts";
 import type { createDurableSessions } from "../durable/create-durable-sessions.ts";
 import {
   defineMcpClientConnection,
@@ -116,6 +117,30 @@ test("settings have no unknown keys, and tools are named as they are known", () 
   createDurableAgent({ sessions, model, activeTools: ["math__ad"] });
   // @ts-expect-error sessions are missing
   createDurableAgent({ model });
+});
+
+test("connections and a store take the place of sessions", () => {
+  const store = createMemoryStore();
+  const agent = createDurableAgent({ connections: { math }, store, model, tools: { clock } });
+  expectTypeOf<keyof typeof agent.tools>().toEqualTypeOf<"clock" | "math__add">();
+  type Selection = Parameters<typeof agent.sessions.end>[1];
+  expectTypeOf<Selection["connection"]>().toEqualTypeOf<"math" | undefined>();
+  createDurableAgent({ connections: { math }, store, model, activeTools: ["math__add"] });
+  createDurableAgent({
+    connections: { math },
+    store,
+    pool: {},
+    agent: "planner",
+    onEvent: (event) => expectTypeOf(event.connection).toEqualTypeOf<string>(),
+    model,
+    telemetry: { isEnabled: true },
+  });
+  // @ts-expect-error the store is missing
+  createDurableAgent({ connections: { math }, model });
+  // @ts-expect-error both
+  createDurableAgent({ connections: { math }, store, sessions: sessionsOf({ math }), model });
+  // @ts-expect-error the sessions have a store
+  createDurableAgent({ store, sessions: sessionsOf({ math }), model });
 });
 
 describe("a stream of UI messages", () => {

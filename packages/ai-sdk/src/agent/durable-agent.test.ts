@@ -17,6 +17,7 @@ import {
 } from "../../test/notebook-sessions.ts";
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
 import { alice, bob } from "../../test/step.ts";
+import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableAgent } from "./durable-agent.ts";
 import { encryptStore } from "@durable-mcp/core/sealing";
 
@@ -428,6 +429,51 @@ describe("an open durable agent", () => {
     const open = await agent("Done.").open(options);
     await open.dispose();
     await expect(open.stream({ prompt })).rejects.toThrow(TypeError);
+  });
+});
+
+describe("an agent of connections and a store", () => {
+  test("goes on with its session, tells one observer, and ends it", async () => {
+    const server = await startNotebookServer();
+    const types: string[] = [];
+    const start = (...turns: Turn[]) =>
+      createDurableAgent({
+        connections: {
+          notes: defineMcpClientConnection({
+            url: server.url,
+            description: "A notebook.",
+            session: "stateful",
+          }),
+        },
+        store,
+        onEvent: ({ type }) => types.push(type),
+        model: scriptedModel(...turns),
+      });
+    const store = createMemoryStore();
+    await start([add("a")], "Noted.").generate({ prompt, options });
+    const agent = start([add("b")], "Noted.");
+    const result = await agent.stream({ prompt, options });
+    expect(await result.text).toBe("Noted.");
+    expect(server.sessionIds).toHaveLength(1);
+    expect(types).toEqual(["started", "resumed"]);
+
+    const { sessionId, principal } = options;
+    expect(await agent.sessions.end(sessionId, { principal })).toMatchObject([{ ended: true }]);
+    expect(server.liveSessions()).toBe(0);
+    await agent.sessions.shutdown();
+    await expect(agent.generate({ prompt, options })).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+    });
+  });
+
+  test.each([
+    ["connections", { sessions: {}, connections: {} }],
+    ["store", { sessions: {}, store: {} }],
+    ["pool", { sessions: {}, pool: {} }],
+    ["connections", { store: {} }],
+  ])("refuses %s: %j", (field, settings: object) => {
+    const start = () => createDurableAgent({ model: scriptedModel(), ...settings } as never);
+    expect(start).toThrow(expect.objectContaining({ code: "CONNECTION_INVALID", data: { field } }));
   });
 });
 

@@ -1,8 +1,16 @@
+import { invalidOption } from "@durable-mcp/core/internal";
 import type { Principal } from "@durable-mcp/core";
 import type { Agent, FlexibleSchema, OutputInterface, ToolLoopAgentSettings, ToolSet } from "ai";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
-import type { DurableSessions, SessionUse } from "../durable/durable-sessions.ts";
+import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import type {
+  DurableSessions,
+  DurableSessionsOptions,
+  SessionUse,
+  StoredSessionsOptions,
+} from "../durable/durable-sessions.ts";
+import type { ConnectionProviderOptions } from "../provider/connection-provider.ts";
 import { bindTools } from "./bind-tools.ts";
 import { currentScope } from "../registry/run-scope.ts";
 import { OpenDurableAgent } from "./open-durable-agent.ts";
@@ -40,7 +48,24 @@ export type DurableAgentTools<CONNECTIONS extends Connections, TOOLS extends Too
 
 type AsToolSet<TOOLS> = TOOLS extends ToolSet ? TOOLS : never;
 
-/** The settings of `ToolLoopAgent`, and the sessions. */
+/** Sessions that others use too, from `createDurableSessions`. */
+type GivenSessions<CONNECTIONS extends Connections> = { sessions: DurableSessions<CONNECTIONS> } & {
+  [OPTION in keyof OwnSessions<CONNECTIONS>]?: undefined;
+};
+
+/** Options of `createDurableSessions`, of which the agent makes sessions of its own. */
+type OwnSessions<CONNECTIONS extends Connections> = StoredSessionsOptions &
+  Pick<ConnectionProviderOptions<CONNECTIONS>, "connections" | "pool">;
+
+type AgentSessions<CONNECTIONS extends Connections> =
+  | GivenSessions<CONNECTIONS>
+  | (OwnSessions<CONNECTIONS> & { sessions?: undefined });
+
+/**
+ * The settings of `ToolLoopAgent`, and the sessions: either `connections`, `store` and the other
+ * options of `createDurableSessions`, or `sessions`. `telemetry` is the loop's; that of connections
+ * goes to `createDurableSessions`.
+ */
 export type DurableAgentSettings<
   CONNECTIONS extends Connections,
   TOOLS extends ToolSet,
@@ -55,16 +80,15 @@ export type DurableAgentSettings<
     OUTPUT
   >,
   "tools" | "callOptionsSchema" | "runtimeContext" | "output"
-> & {
-  /** From `createDurableSessions`. */
-  sessions: DurableSessions<CONNECTIONS>;
-  /** The agent's own tools. One named like a connection's takes its place. @default none */
-  tools?: TOOLS;
-  /** The schema of the agent's own call options, without `sessionId` and `principal`. */
-  callOptionsSchema?: FlexibleSchema<CALL_OPTIONS>;
-  runtimeContext?: RUNTIME_CONTEXT;
-  output?: OUTPUT;
-};
+> &
+  AgentSessions<CONNECTIONS> & {
+    /** The agent's own tools. One named like a connection's takes its place. @default none */
+    tools?: TOOLS;
+    /** The schema of the agent's own call options, without `sessionId` and `principal`. */
+    callOptionsSchema?: FlexibleSchema<CALL_OPTIONS>;
+    runtimeContext?: RUNTIME_CONTEXT;
+    output?: OUTPUT;
+  };
 
 /** An AI SDK agent whose tools are those of MCP sessions that last from call to call. */
 export interface DurableAgent<
@@ -72,7 +96,10 @@ export interface DurableAgent<
   TOOLS extends ToolSet = ToolSet,
   RUNTIME_CONTEXT extends RuntimeContext = RuntimeContext,
   OUTPUT extends OutputInterface = never,
+  CONNECTIONS extends Connections = Connections,
 > extends Agent<DurableAgentCallOptions<CALL_OPTIONS>, TOOLS, RUNTIME_CONTEXT, OUTPUT> {
+  /** The agent's sessions, to look at and to end; and `shutdown`, for the end of the process. */
+  readonly sessions: DurableSessions<CONNECTIONS>;
   /**
    * The agent's own tools. Those of the connections are known when a session is open: `open`.
    */
@@ -97,8 +124,10 @@ export interface DurableAgent<
  * is read to its end in the background unless it is aborted.
  *
  * @example
- * const agent = createDurableAgent({ sessions, model, instructions: "Keep the user's notes." });
+ * const agent = createDurableAgent({ connections, store, model, instructions: "Be brief." });
  * await agent.generate({ prompt, options: { sessionId: chatId, principal } });
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createDurableAgent<
   CONNECTIONS extends Connections,
@@ -106,17 +135,18 @@ export function createDurableAgent<
   CALL_OPTIONS = never,
   RUNTIME_CONTEXT extends RuntimeContext = RuntimeContext,
   OUTPUT extends OutputInterface = never,
->({
-  sessions,
-  ...settings
-}: DurableAgentSettings<CONNECTIONS, TOOLS, CALL_OPTIONS, RUNTIME_CONTEXT, OUTPUT>): DurableAgent<
+>(
+  given: DurableAgentSettings<CONNECTIONS, TOOLS, CALL_OPTIONS, RUNTIME_CONTEXT, OUTPUT>,
+): DurableAgent<
   CALL_OPTIONS,
   DurableAgentTools<CONNECTIONS, TOOLS>,
   RUNTIME_CONTEXT,
-  OUTPUT
+  OUTPUT,
+  CONNECTIONS
 > {
   type Tools = DurableAgentTools<CONNECTIONS, TOOLS>;
   type CallOptions = DurableAgentCallOptions<CALL_OPTIONS>;
+  const { sessions, settings } = splitSessions<CONNECTIONS, typeof given>(given);
   const { id, tools: ownTools, prepareCall } = settings;
 
   const open = async ({
@@ -165,6 +195,7 @@ export function createDurableAgent<
   return {
     version: "agent-v1",
     id,
+    sessions,
     tools: { ...ownTools } as Tools,
     open,
     async generate(parameters) {
@@ -175,5 +206,33 @@ export function createDurableAgent<
       const { session, call } = split(parameters);
       return await withOpen(session, (agent) => agent.stream(call));
     },
+  };
+}
+
+/** Takes the sessions, or what they are made of, out of an agent's settings. */
+function splitSessions<
+  CONNECTIONS extends Connections,
+  SETTINGS extends AgentSessions<CONNECTIONS>,
+>({
+  sessions,
+  connections,
+  store,
+  pool,
+  agent,
+  share,
+  touchIntervalMs,
+  onEvent,
+  now,
+  ...settings
+}: SETTINGS) {
+  const own = { connections, store, pool, agent, share, touchIntervalMs, onEvent, now };
+  const given = Object.entries(own).find(([, value]) => value !== undefined);
+  if (sessions !== undefined && given !== undefined) {
+    const fix = "cannot be combined with sessions: give it to createDurableSessions";
+    throw invalidOption(given[0], fix);
+  }
+  return {
+    sessions: sessions ?? createDurableSessions(own as DurableSessionsOptions<CONNECTIONS>),
+    settings,
   };
 }

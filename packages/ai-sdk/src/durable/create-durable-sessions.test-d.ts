@@ -60,6 +60,21 @@ test("an attached result keeps its type", async () => {
   expectTypeOf(lease.attach(result)).toEqualTypeOf(result);
 });
 
+test("connections take the place of a provider, and not its side", async () => {
+  const provider = createConnectionProvider({ connections });
+  const own = createDurableSessions({ connections: { notes: otherNotes() }, store, pool: {} });
+  const lease = await own.open("chat", { principal });
+  expectTypeOf(lease.tools.notes__add_note).toExtend<Tool<{ count: number }> | undefined>();
+  const forUsers = () => ({ notes: otherNotes() });
+  expectTypeOf(createDurableSessions({ connections: forUsers, store })).toEqualTypeOf(own);
+  // @ts-expect-error neither
+  void (() => createDurableSessions({ store }));
+  // @ts-expect-error both
+  void (() => createDurableSessions({ connections, provider, store }));
+  // @ts-expect-error the provider has a pool, or not
+  void (() => createDurableSessions({ provider, store, pool: {} }));
+});
+
 test("only declared connections can be named", () => {
   type Selection = Parameters<typeof typed.restart>[1];
   expectTypeOf<Selection["connection"]>().toEqualTypeOf<"notes" | undefined>();

@@ -124,13 +124,6 @@ test.each([
   expect(start).toThrow(expect.objectContaining({ code: "CONNECTION_INVALID", data: { field } }));
 });
 
-test("a provider that is not ours is refused", () => {
-  const provider = {} as never;
-  expect(() => startProcess({ url: "http://a/mcp" }, createMemoryStore(), { provider })).toThrow(
-    /createConnectionProvider/,
-  );
-});
-
 test("a run that throws releases its session, and throws", async () => {
   const server = await startNotebookServer();
   const { sessions } = startProcess(server, createMemoryStore());

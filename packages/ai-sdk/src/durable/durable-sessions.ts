@@ -1,9 +1,11 @@
 import type { Principal, SessionStore } from "@durable-mcp/core";
-import type { ConnectionProvider } from "../provider/connection-provider.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
-import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
-import type { DurableSessionEvent } from "./durable-session-event.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type {
+  ConnectionProvider,
+  ConnectionProviderOptions,
+} from "../provider/connection-provider.ts";
+import type { SessionTools } from "../registry/connection-registry.ts";
 import type { SessionLease } from "./session-lease.ts";
 import type { DurableSessionsAdmin } from "./sessions-admin.ts";
 import type {
@@ -15,9 +17,8 @@ import type {
 
 type Connections = Record<string, McpConnection>;
 
-export interface DurableSessionsOptions<CONNECTIONS extends Connections> {
-  /** The application's connections, from `createConnectionProvider`. */
-  provider: ConnectionProvider<CONNECTIONS>;
+/** How sessions are kept, whatever connections they are of. */
+export interface StoredSessionsOptions {
   /** Where the sessions are kept. */
   store: SessionStore;
   /**
@@ -32,11 +33,33 @@ export interface DurableSessionsOptions<CONNECTIONS extends Connections> {
    * idle has to be at least three times as long. @default 60000
    */
   touchIntervalMs?: number | undefined;
-  /** Told what happens between the sessions and their store. @default warns of store failures on the console */
-  onEvent?: ((event: DurableSessionEvent) => void) | undefined;
+  /**
+   * Told what happens to connections, to their sessions, and between these and the store. With a
+   * `provider` only the last, which is then not told to the provider's `onEvent`.
+   * @default the provider's; without one, warns of store failures on the console
+   */
+  onEvent?: ((event: ConnectionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   now?: (() => number) | undefined;
 }
+
+/** Options of `createConnectionProvider`, of which the sessions make one of their own. */
+type OwnProvider<CONNECTIONS extends Connections> = Pick<
+  ConnectionProviderOptions<CONNECTIONS>,
+  "connections" | "pool" | "telemetry"
+> & { provider?: undefined };
+
+/** A provider that others use too, from `createConnectionProvider`. */
+interface GivenProvider<CONNECTIONS extends Connections> {
+  provider: ConnectionProvider<CONNECTIONS>;
+  connections?: undefined;
+  pool?: undefined;
+  telemetry?: undefined;
+}
+
+/** The connections, or a provider that has them, and how their sessions are kept. */
+export type DurableSessionsOptions<CONNECTIONS extends Connections> = StoredSessionsOptions &
+  (OwnProvider<CONNECTIONS> | GivenProvider<CONNECTIONS>);
 
 /** On whose behalf an agent session is used. */
 export interface SessionUse {
@@ -52,12 +75,6 @@ export interface SessionSelection<CONNECTIONS extends Connections = Connections>
   readonly connection?: (keyof CONNECTIONS & string) | undefined;
   /** The one named session. @default all, and those without a name */
   readonly name?: string | undefined;
-}
-
-/** What a step is given. */
-export interface SessionTools<CONNECTIONS extends Connections> {
-  readonly tools: ConnectionToolSet<CONNECTIONS>;
-  readonly registry: ConnectionRegistry<CONNECTIONS>;
 }
 
 /**
@@ -131,6 +148,14 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    * @returns one entry for each that was there
    */
   endAll(query: { readonly principal: Principal }): Promise<EndedSession[]>;
+  /**
+   * For the end of the process, such as on SIGTERM: closes what is open on these sessions, and saves
+   * it. What still runs fails at its next use of a connection, and no session can be opened any more.
+   * A provider that was handed in goes on; it has a `shutdown` of its own. Never rejects.
+   *
+   * @param options.timeoutMs how long to wait for all of it, in milliseconds. @default 10000
+   */
+  shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
   /** Across principals: for the operator's own programs, never for a user's request. */
   readonly admin: DurableSessionsAdmin;
 }

@@ -2,10 +2,10 @@ import type { Principal, SessionStore, StoredRecord } from "@durable-mcp/core";
 import { inParallel } from "../base/in-parallel.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
 import { describeKept, overdueSession } from "../slots/kept-session.ts";
 import type { ListedSession, NamedSlots, NamedStart, NamedUse } from "../slots/named-slots.ts";
 import type { NamedSlot } from "../slots/slot-name.ts";
-import type { DurableSessionEvent } from "./durable-session-event.ts";
 import { endRecord } from "./end-record.ts";
 import {
   checkIdleMs,
@@ -41,7 +41,7 @@ interface NamedInStoreOptions {
   sessionId: string;
   opened: OpenedSlots;
   touchIntervalMs: number;
-  emit: (event: DurableSessionEvent) => void;
+  emit: (event: ConnectionEvent) => void;
   now: () => number;
 }
 

@@ -6,7 +6,7 @@ import {
   type SessionSnapshot,
   type SessionStore,
 } from "@durable-mcp/core";
-import type { DurableSessionEvent } from "./durable-session-event.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { McpSessionEnd } from "../http/end-mcp-session.ts";
 import type { StepSlot } from "../slots/step-slot.ts";
 import { createRecord, type SlotRecord } from "./slot-record.ts";
@@ -25,7 +25,7 @@ export interface StoredSlot extends StepSlot {
   close(): Promise<void>;
 }
 
-type EventOfSlot = DurableSessionEvent extends infer EVENT
+type EventOfSlot = ConnectionEvent extends infer EVENT
   ? EVENT extends unknown
     ? Omit<EVENT, "connection">
     : never

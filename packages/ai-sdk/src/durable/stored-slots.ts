@@ -5,7 +5,7 @@ import {
   isStateful,
   type McpClientConnection,
 } from "../connection/define-connection.ts";
-import type { DurableSessionEvent } from "./durable-session-event.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { createNamedInStore, type OpenedSlots } from "./named-in-store.ts";
 import type { NamedSlots, NamedStart } from "../slots/named-slots.ts";
@@ -38,7 +38,7 @@ interface StepSlotsOptions {
   declared: Record<string, McpClientConnection>;
   touchIntervalMs: number;
   pool: SessionPool | undefined;
-  emit: (event: DurableSessionEvent) => void;
+  emit: (event: ConnectionEvent) => void;
   now: () => number;
 }
 

@@ -10,10 +10,9 @@ import { startNotebookServer } from "../../test/notebook-server.ts";
 import { startRuns } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import { currentConnections } from "../runs/current-connections.ts";
 import { withConnections } from "../runs/with-connections.ts";
-import type { SessionTools } from "./durable-sessions.ts";
 
 type Model = ReturnType<typeof streamingModel>;
 

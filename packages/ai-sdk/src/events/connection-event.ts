@@ -6,7 +6,8 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  *
  * - `lost` with `exitCode` and `signal`, where there is no `status`: a stdio server's process ended,
  *   and what it held is gone.
- * - `discarded` with reason `"invalid"`: the saved state of the connection did not parse.
+ * - `discarded` with reason `"invalid"`: the state, or the store's record, did not parse. The step
+ *   starts a new session in its place.
  * - `unavailable`: the server could not be reached or refused; the connection's tools are missing.
  *   The error is without its `cause`, which only the thrown one has.
  * - `sse-fallback`: the server only knows the old HTTP+SSE transport, which keeps no session.
@@ -19,6 +20,17 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed, and the run
  *   rejects with an error of its own.
  * - `peer-version`: `@ai-sdk/mcp` is of a version outside the tested range.
+ *
+ * And what happens between durable sessions and their store:
+ *
+ * - `adopted`: another process had saved a session first. This one's was ended, and the step goes
+ *   on in the other's.
+ * - `conflict`: at the end of the step the store held something newer than what the step used, so
+ *   nothing was written. The step's results are its own to keep. `stored` says what is there: the
+ *   `newer-session` of another process, or `nothing` because it was ended or deleted meanwhile.
+ * - `not-ended`: an MCP session that nobody will use could not be ended on its server.
+ * - `store-failed`: the store failed where nobody waits for the outcome: at the end of a step, or
+ *   while keeping a session from being swept. The error is without its `cause`.
  *
  * No event holds a session id, a token or a principal.
  */
@@ -54,5 +66,17 @@ export type ConnectionEvent = {
       readonly package: string;
       readonly version: string;
       readonly tested: string;
+    }
+  | { readonly type: "adopted" }
+  | { readonly type: "conflict"; readonly stored: "newer-session" | "nothing" }
+  | {
+      readonly type: "not-ended";
+      readonly status?: number;
+      readonly reason: "refused" | "timeout" | "unreachable";
+    }
+  | {
+      readonly type: "store-failed";
+      readonly operation: "close" | "touch";
+      readonly error: McpSessionError;
     }
 );

@@ -1,4 +1,3 @@
-import type { ConnectionEvent } from "./connection-event.ts";
 import type {
   ConnectionOperation,
   ConnectionTelemetry,
@@ -36,16 +35,4 @@ export function createOperationTracer(
         if (isOnClient && protocolVersion !== undefined) note({ protocolVersion });
       }
     });
-}
-
-/** An observer that throws must not change what happens to the session. */
-export function tellTelemetry(
-  telemetry: ConnectionTelemetry | undefined,
-  event: ConnectionEvent,
-): void {
-  try {
-    telemetry?.observe?.(event);
-  } catch {
-    // The observer's own affair.
-  }
 }

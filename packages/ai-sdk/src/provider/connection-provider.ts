@@ -1,23 +1,12 @@
-import { guarded } from "@durable-mcp/core/internal";
-import { within } from "@durable-mcp/core/internal";
-import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import type { Principal } from "@durable-mcp/core";
+import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
-import { type ConnectionPoolOptions, createConnectionPool } from "../pool/connection-pool.ts";
-import { createSessionPool } from "../pool/session-pool.ts";
-import { type AutoSessionOptions, startAutoSession } from "../registry/auto-session.ts";
-import { checkConnections } from "./check-connections.ts";
-import { type McpConnection, notDeclared } from "../connection/mcp-connection.ts";
-import { tellTelemetry } from "../events/operation-tracer.ts";
-import { type ProviderInternals, registerInternals } from "./provider-internals.ts";
-import { noNamedSlots } from "../slots/named-slots.ts";
-import { createStepRegistry } from "../registry/step-registry.ts";
-import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
-import { checkSessionName } from "../slots/slot-name.ts";
-import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.ts";
-import { endConnections } from "../state/end-connections.ts";
+import type { ConnectionPoolOptions } from "../pool/connection-pool.ts";
+import type { AutoSessionOptions } from "../registry/auto-session.ts";
+import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
+import type { Streamed } from "../streams/read-to-end.ts";
 
 type Connections = Record<string, McpConnection>;
 
@@ -40,7 +29,10 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
    * have it. @default none
    */
   autoSession?: AutoSessionOptions | undefined;
-  /** Told what happens to connections and their sessions. */
+  /**
+   * Told what happens to connections, to their sessions, and between durable sessions and their
+   * store. @default warns of store failures on the console
+   */
   onEvent?: ((event: ConnectionEvent) => void) | undefined;
   /** Measures what connections do: `openTelemetry()`, for example. @default none */
   telemetry?: ConnectionTelemetry | undefined;
@@ -48,8 +40,54 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   now?: (() => number) | undefined;
 }
 
+/** For whom, and from what, a run on state that the application carries is opened. */
+export interface StateRunOptions<SESSION extends { state?: unknown }> {
+  /** The agent session. Its `state` is data from outside, parsed strictly. */
+  readonly session: SESSION;
+  /** On whose behalf; never taken from the state. Needed as soon as one connection is stateful. */
+  readonly principal?: Principal | undefined;
+  /** Names the agent session to the provider's pool. Not pooled without it. */
+  readonly sessionId?: string | undefined;
+  /** Ends handshakes and listings of the step, and the reading of a stream; closes the clients. */
+  readonly abortSignal?: AbortSignal | undefined;
+  /**
+   * Saves the agent session when it has changed. Called once when the clients are closed, whatever
+   * became of the run, and on `shutdown` too. When it fails, the run rejects with its error, unless
+   * the run has one of its own (event `close-failed`).
+   */
+  readonly onSession?: ((session: SESSION) => void | Promise<void>) | undefined;
+}
+
+/** What a run on state gives: what its function returned, and the agent session to save. */
+export interface StateRunResult<T, SESSION> {
+  readonly result: T;
+  /**
+   * The agent session with what changed in its state; the same object when nothing did. With a
+   * stream a promise, as the values of `streamText` are: it resolves when the stream has ended and
+   * all is closed.
+   */
+  readonly session: T extends Streamed ? Promise<SESSION> : SESSION;
+}
+
 /** Builds a step's registry from state, and writes what changed back into it. */
 export interface ConnectionProvider<CONNECTIONS extends Connections = Connections> {
+  /**
+   * Runs a step on state that the application carries: seeds the sessions, connects their tools,
+   * and closes the clients, whatever happens. A run lasts as long as the stream that `step` returns:
+   * a result of `streamText`, a `Response` or a `ReadableStream`.
+   *
+   * @example
+   * const { result, session } = await provider.run({ session: loaded, principal }, ({ tools }) =>
+   *   generateText({ model, tools, prompt, stopWhen: stepCountIs(10) }));
+   *
+   * @returns what `step` returned and the agent session to save; with a stream at once
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; what `step` throws, and
+   *   then `onSession` alone is told of what changed
+   */
+  run<T, SESSION extends { state?: unknown }>(
+    options: StateRunOptions<SESSION>,
+    step: (session: SessionTools<CONNECTIONS>) => T | PromiseLike<T>,
+  ): Promise<StateRunResult<T, SESSION>>;
   /**
    * Seeds one slot per stateful connection. Sends nothing.
    *
@@ -108,162 +146,4 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * @param options.timeoutMs how long to wait for all of it, in milliseconds. @default 10000
    */
   shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
-}
-
-/**
- * Creates the provider of an application's connections. Call it once, at start.
- *
- * @example
- * const registry = provider.create({ state: session.state, principal });
- * try {
- *   const agent = new ToolLoopAgent({ model, tools: await registry.tools() });
- *   await agent.generate({ prompt });
- * } finally {
- *   await registry.dispose();
- *   session = provider.commit(registry, session);
- * }
- *
- * @throws {McpSessionError} `CONNECTION_INVALID`, naming the connection and the field
- */
-export function createConnectionProvider<CONNECTIONS extends Connections>({
-  connections,
-  pool: poolOptions,
-  autoSession,
-  onEvent,
-  telemetry,
-  now = Date.now,
-}: ConnectionProviderOptions<CONNECTIONS>): ConnectionProvider<CONNECTIONS> {
-  if (typeof connections !== "function") checkConnections(connections);
-  const savedBy = new WeakMap<object, { slots: Map<string, SeededSlot>; named: NamedInState }>();
-  const observe = guarded(onEvent);
-  const emit = (event: ConnectionEvent) => {
-    tellTelemetry(telemetry, event);
-    observe(event);
-  };
-  const declaredFor = (principal: Principal | undefined): CONNECTIONS => {
-    const declared = typeof connections === "function" ? connections(principal) : connections;
-    checkConnections(declared);
-    return declared;
-  };
-
-  const pool = poolOptions && createConnectionPool({ options: poolOptions, emit, now });
-  const poolFor = (scope: readonly unknown[]) =>
-    pool && createSessionPool({ pool, scope, emit, now });
-  let namespaces = 0;
-  const createNamespace = () => (namespaces += 1);
-  const ownNamespace = createNamespace();
-  const open = new Set<() => Promise<void>>();
-  let isShutDown = false;
-  const track = (close: () => Promise<void>) => {
-    // An entry of its own, whatever else is closed by the same function.
-    const entry = () => close();
-    open.add(entry);
-    return () => void open.delete(entry);
-  };
-
-  const createRegistry: ProviderInternals<CONNECTIONS>["createRegistry"] = (options) => {
-    if (isShutDown) {
-      throw new McpSessionError(
-        "CONNECTION_UNAVAILABLE",
-        "The connection provider was shut down. Take no new work in a process that is about to end.",
-      );
-    }
-    return createStepRegistry(
-      { declaredFor, emit, telemetry, now, track },
-      options,
-    ) as ConnectionRegistry<any>;
-  };
-
-  const auto =
-    autoSession &&
-    startAutoSession({
-      options: autoSession,
-      open: (principal) =>
-        createRegistry({
-          declared: declaredFor(principal),
-          principal,
-          abortSignal: undefined,
-          named: noNamedSlots,
-          isLeased: true,
-        }),
-      track,
-    });
-
-  const provider: ConnectionProvider<CONNECTIONS> = {
-    create({ state, principal, sessionId, abortSignal }) {
-      const declared = declaredFor(principal);
-      const sessionPool = sessionId === undefined ? undefined : poolFor([ownNamespace, sessionId]);
-      const slots = new Map<string, SeededSlot>();
-      const seed = (connection: string, user: Principal) => {
-        const key = sessionKey({ connection, principal: user });
-        const definition = declared[connection]!;
-        const seeded = seedSlot(
-          state,
-          key,
-          sessionPool &&
-            ((snapshot) => sessionPool.createSlot({ connection }, user, definition, snapshot)),
-        );
-        if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
-        slots.set(key, seeded);
-        return { slot: seeded.slot };
-      };
-      const named = createNamedInState({ state, pool: sessionPool, emit, now });
-      const registry = createRegistry({
-        declared,
-        principal,
-        abortSignal,
-        slotFor: (connection) => seed(connection, principal as Principal),
-        named,
-        pool: sessionPool,
-      });
-      savedBy.set(registry, { slots, named });
-      return registry;
-    },
-
-    commit(registry, session) {
-      const saved = savedBy.get(registry);
-      if (saved === undefined) {
-        throw new TypeError("commit: the registry was not made by this provider's create()");
-      }
-      return commitSlots(session, saved.slots, saved.named.changes());
-    },
-
-    async end(session, { principal, connection, name: sessionName, timeoutMs }) {
-      // Also when there is nothing to end: a forgotten principal is a mistake in the program.
-      sessionKey({ connection: "any", principal });
-      const declared = Object.entries(declaredFor(principal));
-      const named = declared.filter(([name]) => connection === undefined || name === connection);
-      if (connection !== undefined && named.length === 0) {
-        const names = declared.map(([name]) => name);
-        throw notDeclared(connection, names, "connection");
-      }
-      const definitions = named.flatMap(([name, definition]) =>
-        definition.type === "mcp-client" ? [[name, definition] as const] : [],
-      );
-      if (sessionName !== undefined) checkSessionName(sessionName, "name");
-      return await endConnections({
-        session,
-        definitions,
-        principal,
-        name: sessionName,
-        timeoutMs,
-        emit,
-        now,
-      });
-    },
-
-    async shutdown({ timeoutMs = 10_000 } = {}) {
-      isShutDown = true;
-      auto?.release();
-      const closings = [...open].toReversed().map((close) => close());
-      const closeAll = async () => {
-        // What is idle waits for nobody, whatever hangs; what the runs have is closed as they end.
-        await Promise.allSettled([...closings, pool?.close()]);
-        await pool?.close();
-      };
-      await within(timeoutMs, closeAll());
-    },
-  };
-  registerInternals(provider, { declaredFor, createRegistry, track, poolFor, createNamespace });
-  return provider;
 }

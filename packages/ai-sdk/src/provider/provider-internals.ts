@@ -1,14 +1,15 @@
 import type { Principal } from "@durable-mcp/core";
+import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
 import type { StepRegistryOptions } from "../registry/step-registry.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 
-/** What durable sessions need of a provider beyond its interface. */
+/** What the parts of a provider, and durable sessions on it, have in common. */
 export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnection>> {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => CONNECTIONS;
-  /** A registry on slots that come from elsewhere than an agent session's state. */
+  /** A registry on slots, wherever they come from. */
   readonly createRegistry: (
     options: Pick<
       StepRegistryOptions,
@@ -24,6 +25,10 @@ export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnect
   readonly createNamespace: () => number;
   /** Has something closed by the provider's `shutdown`; returns how to forget it. */
   readonly track: (close: () => Promise<void>) => () => void;
+  readonly emit: (event: ConnectionEvent) => void;
+  /** An `emit` that tells `onEvent` in the place of the provider's own. */
+  readonly emitTo: (onEvent: (event: ConnectionEvent) => void) => (event: ConnectionEvent) => void;
+  readonly now: () => number;
 }
 
 const internals = new WeakMap<object, ProviderInternals<any>>();

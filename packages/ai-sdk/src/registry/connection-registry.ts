@@ -13,6 +13,12 @@ export interface RunOptions {
   readonly onClose?: (() => void | Promise<void>) | undefined;
 }
 
+/** What a step is given: the tools of all connections, and the registry that they come from. */
+export interface SessionTools<CONNECTIONS extends Record<string, McpConnection>> {
+  readonly tools: ConnectionToolSet<CONNECTIONS>;
+  readonly registry: ConnectionRegistry<CONNECTIONS>;
+}
+
 /** A step's live clients, one a connection, built on first use. */
 export interface ConnectionRegistry<
   CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,

@@ -27,7 +27,8 @@ export function createOverlappingRuns({
   reportNotCommitted: () => void;
 }): OverlappingRuns {
   let running: ReturnType<typeof start> | undefined;
-  const closeEarly = () => void closeRegistry?.();
+  // In its turn: first the calls under way are told to be cancelled, which a closed client does not.
+  const closeEarly = () => queueMicrotask(() => void closeRegistry?.());
 
   /** What all runs that overlap have in common. */
   const start = () => {

@@ -61,7 +61,8 @@ export async function runNested<T>(
 ): Promise<T> {
   const { abortSignal } = options;
   const nested = await around.nest(options);
-  const closeEarly = () => void nested.registry.dispose();
+  // In its turn: first the calls under way are told to be cancelled, which a closed client does not.
+  const closeEarly = () => queueMicrotask(() => void nested.registry.dispose());
   const run = async (inRun: () => Promise<void>) => {
     abortSignal?.addEventListener("abort", closeEarly, { once: true });
     try {

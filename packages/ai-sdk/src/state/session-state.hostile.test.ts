@@ -4,7 +4,7 @@ import { aliceKey } from "../../test/saved-session.ts";
 import { alice } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { namedKey } from "./named-entry.ts";
-import { createConnectionProvider } from "../provider/connection-provider.ts";
+import { createConnectionProvider } from "../provider/create-connection-provider.ts";
 
 const connections = {
   notes: defineMcpClientConnection({

@@ -1,7 +1,7 @@
 import { abortable } from "@durable-mcp/core/internal";
 
 /** What a run of AI SDK has, such as the result of `streamText`, that can be read to its end. */
-export interface AttachableResult {
+interface AttachableResult {
   consumeStream(options?: { onError?: (error: unknown) => void }): PromiseLike<void>;
   /** Rejects when the run is aborted. */
   readonly finishReason?: PromiseLike<unknown>;

@@ -9,7 +9,7 @@ import {
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { createConnectionProvider } from "../provider/connection-provider.ts";
+import { createConnectionProvider } from "../provider/create-connection-provider.ts";
 import {
   defineMcpClientConnection,
   type McpClientConnection,

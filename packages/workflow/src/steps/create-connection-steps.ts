@@ -1,11 +1,8 @@
 import { type SealingKeys, type UnsealStateReason } from "@durable-mcp/core/sealing";
-import {
-  type ConnectionEvent,
-  type DurableSessionEvent,
-  McpSessionError,
-  type Principal,
-} from "@durable-mcp/ai-sdk";
+import { type ConnectionEvent, McpSessionError, type Principal } from "@durable-mcp/ai-sdk";
+import { warnWhereNobodyListens } from "@durable-mcp/ai-sdk/internal";
 import type { SessionStore } from "@durable-mcp/core";
+import { guarded } from "@durable-mcp/core/internal";
 import { FatalError, getStepMetadata } from "workflow";
 import type {
   CallRequest,
@@ -30,7 +27,7 @@ export interface SlotRefusedEvent {
 }
 
 /** An event in a step. No event holds a session id, a token or a principal. */
-export type StepEvent = ConnectionEvent | DurableSessionEvent | SlotRefusedEvent;
+export type StepEvent = ConnectionEvent | SlotRefusedEvent;
 
 export interface ConnectionStepsOptions {
   /** The declared servers by name, or a function of the principal that returns them. HTTP only. */
@@ -83,16 +80,10 @@ export function createConnectionSteps({
   onEvent,
   now = Date.now,
 }: ConnectionStepsOptions): ConnectionStepFunctions {
-  const emit = (event: StepEvent) => {
-    try {
-      onEvent?.(event);
-    } catch {
-      // An observer that throws must not change what happens to the session.
-    }
-  };
+  const emit = guarded(onEvent ?? warnOfStore);
   const sessions =
     store !== undefined
-      ? createStoredSessions({ store, agent, emit, emitStored: onEvent && emit, now })
+      ? createStoredSessions({ store, agent, emit, now })
       : createSealedSessions({
           keys: requireKeys(keys),
           expiresInMs,
@@ -212,3 +203,7 @@ const programFaults = new Set<string>([
   "PRINCIPAL_REQUIRED",
   "STATE_INVALID",
 ]);
+
+function warnOfStore(event: StepEvent): void {
+  if (event.type === "store-failed") warnWhereNobodyListens(event);
+}

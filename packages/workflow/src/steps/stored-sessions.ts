@@ -1,8 +1,6 @@
 import {
   type ConnectionEvent,
-  createConnectionProvider,
   createDurableSessions,
-  type DurableSessionEvent,
   type McpClientConnection,
   McpSessionError,
 } from "@durable-mcp/ai-sdk";
@@ -20,13 +18,11 @@ export function createStoredSessions({
   store,
   agent,
   emit,
-  emitStored,
   now,
 }: {
   store: SessionStore;
   agent: string | undefined;
   emit: (event: ConnectionEvent) => void;
-  emitStored: ((event: DurableSessionEvent) => void) | undefined;
   now: () => number;
 }): StepSessions {
   const sessionsOf = (
@@ -36,8 +32,7 @@ export function createStoredSessions({
     inStore = store,
   ) => {
     const connections = { [connection]: definition };
-    const provider = createConnectionProvider({ connections, onEvent, now });
-    return createDurableSessions({ provider, store: inStore, agent, onEvent: emitStored, now });
+    return createDurableSessions({ connections, store: inStore, agent, onEvent, now });
   };
   const run = async <T>(
     { connection, principal, ...step }: StepConnection,

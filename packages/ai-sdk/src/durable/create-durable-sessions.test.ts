@@ -1,0 +1,177 @@
+/** Durable sessions that make a provider of their own, and those that are handed one. */
+import { createMemoryStore } from "@durable-mcp/core";
+import { describe, expect, test, vi } from "vitest";
+import { createHeldStore } from "../../test/held-store.ts";
+import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
+import { alice, callForText } from "../../test/step.ts";
+import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { ConnectionOperation } from "../events/connection-telemetry.ts";
+import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import { createDurableSessions } from "./create-durable-sessions.ts";
+
+const use = { principal: alice };
+const isOver = { code: "CONNECTION_UNAVAILABLE" };
+
+const notebook = ({ url }: Pick<NotebookServer, "url">) => ({
+  notes: defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" }),
+});
+
+/** A store that fails to write what a step leaves. */
+function startFailingStore() {
+  const held = createHeldStore(createMemoryStore());
+  return { store: held.store, fail: () => held.fail("put") };
+}
+
+const typesOf = (events: readonly ConnectionEvent[]) => events.map(({ type }) => type);
+
+describe("sessions of connections", () => {
+  test("go on from process to process", async () => {
+    const server = await startNotebookServer();
+    const store = createMemoryStore();
+    for (const count of [1, 2]) {
+      const sessions = createDurableSessions({ connections: notebook(server), store });
+      const text = await sessions.run("chat", use, ({ tools }) =>
+        callForText(tools, "notes__add_note", { text: "milk" }),
+      );
+      expect(text).toBe(`${count} notes`);
+    }
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
+  test("tell one observer of the connections and of the store", async () => {
+    const server = await startNotebookServer();
+    const { store, fail } = startFailingStore();
+    const events: ConnectionEvent[] = [];
+    const sessions = createDurableSessions({
+      connections: notebook(server),
+      store,
+      onEvent: (event) => events.push(event),
+    });
+    await sessions.run("chat", use, fail);
+    expect(typesOf(events)).toEqual(["started", "store-failed"]);
+  });
+
+  test("hand the pool, the telemetry and the clock on", async () => {
+    const server = await startNotebookServer();
+    const operations: ConnectionOperation["operation"][] = [];
+    const observed: ConnectionEvent[] = [];
+    const events: ConnectionEvent[] = [];
+    const sessions = createDurableSessions({
+      connections: notebook(server),
+      store: createMemoryStore(),
+      pool: {},
+      telemetry: {
+        trace({ operation }, run) {
+          operations.push(operation);
+          return run(() => undefined);
+        },
+        observe: (event) => void observed.push(event),
+      },
+      onEvent: (event) => events.push(event),
+      now: () => 42,
+    });
+    await sessions.run("chat", use, () => undefined);
+    expect(operations).toEqual(["list", "connect"]);
+    expect(typesOf(events)).toContain("pool");
+    expect(observed).toEqual(events);
+    expect(await sessions.info("chat", use)).toMatchObject([{ startedAt: 42 }]);
+    await sessions.shutdown();
+    expect(events.at(-1)).toMatchObject({ type: "pool", action: "closed", reason: "shutdown" });
+  });
+
+  test("shut down with what is open on them, and nothing can be opened any more", async () => {
+    const server = await startNotebookServer();
+    const store = createMemoryStore();
+    const sessions = createDurableSessions({ connections: notebook(server), store });
+    const lease = await sessions.open("chat", use);
+    await Promise.all([sessions.shutdown(), sessions.shutdown()]);
+    await expect(lease.registry.tools()).rejects.toMatchObject(isOver);
+    await expect(sessions.open("chat", use)).rejects.toMatchObject(isOver);
+    expect(await sessions.info("chat", use)).toMatchObject([{ tools: { count: 4 } }]);
+    expect(server.liveSessions()).toBe(1);
+  });
+});
+
+describe("sessions of a provider", () => {
+  test("tell its observer, unless they have one of their own", async () => {
+    const server = await startNotebookServer();
+    const { store, fail } = startFailingStore();
+    const [ofProvider, own]: ConnectionEvent[][] = [[], []];
+    const provider = createConnectionProvider({
+      connections: notebook(server),
+      onEvent: (event) => ofProvider!.push(event),
+    });
+    await createDurableSessions({ provider, store }).run("a", use, fail);
+    expect(typesOf(ofProvider!.splice(0))).toEqual(["started", "store-failed"]);
+
+    const other = startFailingStore();
+    await createDurableSessions({
+      provider,
+      store: other.store,
+      onEvent: (event) => own!.push(event),
+    }).run("b", use, other.fail);
+    expect(typesOf(ofProvider!)).toEqual(["started"]);
+    expect(typesOf(own!)).toEqual(["store-failed"]);
+  });
+
+  test("warn of a store that fails where nobody observes", async () => {
+    const server = await startNotebookServer();
+    const { store, fail } = startFailingStore();
+    const provider = createConnectionProvider({ connections: notebook(server) });
+    const warn = vi.spyOn(console, "warn").mockReturnValue();
+    try {
+      await createDurableSessions({ provider, store }).run("chat", use, fail);
+      expect(warn.mock.calls).toEqual([["Connection notes: The store is down."]]);
+    } finally {
+      warn.mockRestore();
+    }
+  });
+
+  test("shut down without it: what others have open goes on", async () => {
+    const server = await startNotebookServer();
+    const provider = createConnectionProvider({ connections: notebook(server) });
+    const [mine, others] = ["mine", "others"].map((agent) =>
+      createDurableSessions({ provider, store: createMemoryStore(), agent }),
+    );
+    const [own, other] = await Promise.all([mine!.open("a", use), others!.open("b", use)]);
+    await mine!.shutdown();
+    await expect(own.registry.tools()).rejects.toMatchObject(isOver);
+    await expect(mine!.open("a", use)).rejects.toMatchObject(isOver);
+    expect(await callForText(other.tools, "notes__list_notes")).toBe("");
+    await other.dispose();
+    await own.dispose();
+  });
+
+  test("shut down in time when a server hangs", async () => {
+    const server = await startNotebookServer();
+    const provider = createConnectionProvider({ connections: notebook(server) });
+    const sessions = createDurableSessions({ provider, store: createMemoryStore() });
+    const { store } = startFailingStore();
+    const held = createDurableSessions({
+      provider,
+      store: { ...store, get: () => new Promise(() => {}) },
+    });
+    void held.open("chat", use);
+    await sessions.open("chat", use);
+    await expect(held.shutdown({ timeoutMs: 50 })).resolves.toBeUndefined();
+    await expect(provider.shutdown({ timeoutMs: 500 })).resolves.toBeUndefined();
+  });
+
+  test("are refused when the provider is not ours", () => {
+    const provider = {} as never;
+    const start = () => createDurableSessions({ provider, store: createMemoryStore() });
+    expect(start).toThrow(/createConnectionProvider/);
+  });
+});
+
+test.each([
+  ["no connections", {}, "connections"],
+  ["connections that are none", { connections: [] }, "connections"],
+  ["a provider and connections", { provider: {}, connections: {} }, "connections"],
+  ["a provider and a pool", { provider: {}, pool: {} }, "pool"],
+  ["a provider and telemetry", { provider: {}, telemetry: {} }, "telemetry"],
+])("%s are refused, with the option's name", (_, options: object, field) => {
+  const start = () => createDurableSessions({ store: createMemoryStore(), ...options } as never);
+  expect(start).toThrow(expect.objectContaining({ code: "CONNECTION_INVALID", data: { field } }));
+});

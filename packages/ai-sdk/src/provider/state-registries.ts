@@ -1,0 +1,56 @@
+import { type Principal, sessionKey } from "@durable-mcp/core";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
+import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.ts";
+import type { ConnectionProvider } from "./connection-provider.ts";
+import type { ProviderInternals } from "./provider-internals.ts";
+
+/** Registries on an agent session's state, and what they have changed of it. */
+export function createStateRegistries<CONNECTIONS extends Record<string, McpConnection>>({
+  declaredFor,
+  createRegistry,
+  poolFor,
+  createNamespace,
+  emit,
+  now,
+}: ProviderInternals<CONNECTIONS>): Pick<ConnectionProvider<CONNECTIONS>, "create" | "commit"> {
+  const namespace = createNamespace();
+  const savedBy = new WeakMap<object, { slots: Map<string, SeededSlot>; named: NamedInState }>();
+
+  return {
+    create({ state, principal, sessionId, abortSignal }) {
+      const declared = declaredFor(principal);
+      const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
+      const slots = new Map<string, SeededSlot>();
+      const seed = (connection: string, user: Principal) => {
+        const key = sessionKey({ connection, principal: user });
+        const definition = declared[connection]!;
+        const createSlot: Parameters<typeof seedSlot>[2] =
+          pool && ((snapshot) => pool.createSlot({ connection }, user, definition, snapshot));
+        const seeded = seedSlot(state, key, createSlot);
+        if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
+        slots.set(key, seeded);
+        return { slot: seeded.slot };
+      };
+      const named = createNamedInState({ state, pool, emit, now });
+      const registry = createRegistry({
+        declared,
+        principal,
+        abortSignal,
+        slotFor: (connection) => seed(connection, principal as Principal),
+        named,
+        pool,
+      });
+      savedBy.set(registry, { slots, named });
+      return registry;
+    },
+
+    commit(registry, session) {
+      const saved = savedBy.get(registry);
+      if (saved === undefined) {
+        throw new TypeError("commit: the registry was not made by this provider's create()");
+      }
+      return commitSlots(session, saved.slots, saved.named.changes());
+    },
+  };
+}
