@@ -12,11 +12,11 @@ import { createRecordCell } from "./stored-records.ts";
 import { createRecord, parseRecordKey, recordKey, recordOwner } from "./slot-record.ts";
 
 /**
- * Ends the MCP sessions of one record on their server. The record is claimed first: from then on it
- * says that they are being ended, so that no step goes on in them, only one process works on them,
- * and a process that dies leaves them to the next.
+ * Ends the MCP sessions of one record on their server. It claims the record first: the record then
+ * says that the sessions are being ended. So no step goes on in them, only one process works on
+ * them, and if that process dies, the next one finishes.
  *
- * @returns `undefined` when somebody else took care of it meanwhile
+ * @returns `undefined` when another process took care of the record meanwhile
  * @throws {McpSessionError} `STORE_FAILED`
  */
 export async function endRecord({
@@ -29,7 +29,7 @@ export async function endRecord({
 }: {
   store: SessionStore;
   stored: Pick<StoredRecord, "key" | "value" | "revision">;
-  /** The connection's; `undefined` when there is none any more. */
+  /** `undefined` when the connection is no longer declared. */
   definition: McpClientConnection | undefined;
   principal: Principal;
   mode: EndMode;
@@ -37,13 +37,13 @@ export async function endRecord({
 }): Promise<EndedSession | undefined> {
   const name = parseRecordKey(stored.key)!;
   const { agent: _, ...whose } = name;
-  // A key of our own: the store may list something else in the principal's place.
+  // Not the listed key: a store may list something else in the principal's place.
   const key = recordKey(name, principal);
   const cell = createRecordCell({ store, key, owner: recordOwner(principal), stored });
-  /** What an earlier attempt could not end, of a record that had to be looked at again. */
+  /** What an earlier attempt could not end, if another process then wrote the record. */
   let notEnded: EndedSession | undefined;
 
-  /** Has the record say that its session is gone, and which are still to be ended. */
+  /** Writes that the record has no session, and which sessions are still to be ended. */
   const claim = async (ending: readonly ActiveSessionSnapshot[]): Promise<boolean> => {
     const { snapshot, startedAt, idleTimeoutMs } = cell.record!;
     const lost = { snapshot: lostSnapshot(snapshot), startedAt, savedAt: now(), idleTimeoutMs };
@@ -57,7 +57,7 @@ export async function endRecord({
     return ends.find(({ ended }) => !ended);
   };
 
-  /** @returns `undefined` when somebody else wrote the record meanwhile */
+  /** @returns `undefined` when another process wrote the record meanwhile */
   const attempt = async (): Promise<EndedSession | undefined> => {
     const isNamed = name.name !== undefined;
     const { act, sessions, outcome } = planEnd(cell.record, { definition, mode, isNamed });
@@ -77,7 +77,7 @@ export async function endRecord({
     }
     if (failure) notEnded = ended;
     const removed = await cell.delete();
-    // With another session in the meantime: somebody uses it.
+    // The record has another session now: look at it again.
     if (!removed && mode === "delete") return undefined;
     return { ...ended, removed };
   };
@@ -90,7 +90,7 @@ export async function endRecord({
   return notEnded && { ...notEnded, removed: true };
 }
 
-/** What it takes to end a session. */
+/** The part of a session that it takes to end it. */
 function withoutContents(session: ActiveSessionSnapshot): ActiveSessionSnapshot {
   const { toolList: _, replacesLost: __, ...rest } = session;
   const { protocolVersion, serverInfo } = session.initializeResult;

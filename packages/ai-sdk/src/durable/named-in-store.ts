@@ -1,10 +1,9 @@
-import type { Principal, SessionStore, StoredRecord } from "@durable-mcp/core";
+import type { Principal, StoredRecord } from "@durable-mcp/core";
 import { inParallel } from "../base/in-parallel.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 import { describeKept, overdueSession } from "../slots/kept-session.ts";
-import type { ListedSession, NamedSlots, NamedStart, NamedUse } from "../slots/named-slots.ts";
+import type { ListedSession, NamedSlots, NamedUse } from "../slots/named-slots.ts";
 import type { NamedSlot } from "../slots/slot-name.ts";
 import { endRecord } from "./end-record.ts";
 import {
@@ -16,33 +15,14 @@ import {
   recordKey,
   recordOwner,
 } from "./slot-record.ts";
-import type { StoredSlot } from "./stored-slot.ts";
+import type { OpenedSlots, SlotsOptions } from "./opened-slots.ts";
 import { forgetToolList, listAll, storeFailed } from "./stored-records.ts";
 
 /** How many sessions are ended at a time. */
 const endedAtOnce = 10;
 
-/** The slots of named sessions that a step has opened. */
-export interface OpenedSlots {
-  load(slot: NamedSlot, use: NamedStart): Promise<StoredSlot>;
-  find(key: string): StoredSlot | undefined;
-  /** Those of one principal. */
-  of(principal: Principal): readonly { readonly slot: NamedSlot; readonly stored: StoredSlot }[];
-  /** Nothing of it is written any more. */
-  forget(key: string): void;
-  /** Closes what a pool keeps on the session. */
-  closeKept(slot: NamedSlot, principal: Principal): void;
-}
-
-/** Whose the named sessions of a store are, and what the step does with them. */
-interface NamedInStoreOptions {
-  store: SessionStore;
-  agent: string | null;
-  sessionId: string;
+interface NamedInStoreOptions extends SlotsOptions {
   opened: OpenedSlots;
-  touchIntervalMs: number;
-  emit: (event: ConnectionEvent) => void;
-  now: () => number;
 }
 
 /** The named sessions that a store has of an agent session. */
@@ -71,7 +51,7 @@ export function createNamedInStore(options: NamedInStoreOptions): NamedSlots {
         return { ...slot, ...describeKept(parseRecord(record.value), record.lastUsedAt) };
       });
       const keys = new Set(records.map(({ slot }) => keyOf(slot, principal)));
-      // What is no session is written at the end of the step.
+      // A verdict such as "sessionless" is only written at the end of the step.
       const unwritten = opened.of(principal).flatMap(({ slot, stored: { slot: own } }) => {
         const { snapshot } = own;
         if (snapshot === undefined || keys.has(keyOf(slot, principal))) return [];
@@ -95,7 +75,7 @@ export function createNamedInStore(options: NamedInStoreOptions): NamedSlots {
       const key = keyOf(slot, principal);
       await opened.find(key)?.close();
       opened.forget(key);
-      // One that a pool has on the session knows the list.
+      // A pooled client on the session knows the list.
       opened.closeKept(slot, principal);
       const stored = await store.get(key);
       if (stored) await forgetToolList({ store, key, stored, principal, now });
@@ -119,7 +99,7 @@ export function createNamedInStore(options: NamedInStoreOptions): NamedSlots {
 }
 
 async function namedRecords(
-  { store, agent, sessionId }: NamedInStoreOptions,
+  { store, agent, sessionId }: SlotsOptions,
   principal: Principal,
   idleSince?: number,
 ): Promise<{ record: StoredRecord; slot: NamedSlot }[]> {
@@ -145,7 +125,7 @@ interface Overdue extends NamedUse {
  * @returns when each is over, under its key, and when all are
  */
 async function beginEndingIdle(
-  options: NamedInStoreOptions,
+  options: SlotsOptions,
   principal: Principal,
   declared: Readonly<Record<string, McpClientConnection>>,
 ) {
@@ -173,7 +153,7 @@ function storeFailure(cause: unknown) {
 }
 
 async function findOverdue(
-  options: NamedInStoreOptions,
+  options: SlotsOptions,
   principal: Principal,
   declared: Readonly<Record<string, McpClientConnection>>,
 ): Promise<Overdue[]> {
@@ -191,7 +171,7 @@ async function findOverdue(
 }
 
 async function endOverdue(
-  { store, emit, now }: NamedInStoreOptions,
+  { store, emit, now }: SlotsOptions,
   { slot, record, principal, definition }: Overdue,
 ): Promise<void> {
   const use = { store, stored: record, definition, principal, mode: "idle", now } as const;

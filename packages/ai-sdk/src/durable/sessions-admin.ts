@@ -23,7 +23,7 @@ import {
 import { checkSessionName } from "../slots/slot-name.ts";
 import type { EndedSession, SessionPage, StoredSession } from "../slots/session-reports.ts";
 
-/** Whose a stored session is, as the store has it. */
+/** The owner of a stored session, as the store has it. */
 export interface SessionOwner {
   /** The principal; `undefined` if the store keeps only a fingerprint of it. */
   readonly principal: Principal | undefined;
@@ -35,20 +35,18 @@ export interface SessionOwner {
   readonly name?: string | undefined;
 }
 
-/** What a sweep may end a session with. */
+/** Allows a sweep to end a session on its server. */
 export interface SweepAuthorization {
-  /** Whose session it is. Checked against the record. */
+  /** The session's principal. Checked against the record. */
   readonly principal: Principal;
   /**
-   * For the DELETE, over the connection's own headers. With an `authorization` the connection's
-   * `auth` is not asked. @default those of the connection
+   * For the DELETE, in addition to the connection's own headers or in their place. With an
+   * `authorization` header the connection's `auth` is not asked. @default the connection's own
    */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/**
- * Sees the sessions of all principals. Separate, so that code for users is not handed it by accident.
- */
+/** Sees the sessions of all principals. Keep it away from code that serves users. */
 export interface DurableSessionsAdmin {
   /** All stored sessions of this agent. */
   list(query?: {
@@ -59,16 +57,16 @@ export interface DurableSessionsAdmin {
     readonly limit?: number | undefined;
   }): Promise<SessionPage<StoredSession & Pick<SessionOwner, "owner" | "principal">>>;
   /**
-   * Removes sessions that nobody used for `idleForMs`. At most one sweeper works on a session, and
-   * none on one in use. Those that `authorize` gives a principal for are ended on their servers
-   * first; one that could not be is kept for a later sweep, once. Of the others only the record
-   * goes, and the server ends its session when its own time is up.
+   * Removes sessions without use for `idleForMs`. At most one sweeper works on a session, and none
+   * on a session in use. If `authorize` returns a principal, the session is ended on its server
+   * first; if that fails, the record stays for one later sweep. Otherwise only the record goes, and
+   * the server ends its session when its own time is up.
    *
    * @param options.name only named sessions of that name
    * @param options.idleForMs at least three times `touchIntervalMs`
    * @param options.limit how many at most, 1 to 1000. @default 100
-   * @returns one entry for each session it worked on, and whether there may be more
-   * @throws {McpSessionError} `CONNECTION_INVALID`, `STORE_FAILED`; what `authorize` throws
+   * @returns one entry for each session that the sweep worked on, and whether there may be more
+   * @throws {McpSessionError} `CONNECTION_INVALID`, `STORE_FAILED`; the error of `authorize`
    */
   sweep(options: {
     readonly idleForMs: number;
@@ -147,7 +145,7 @@ async function idleRecords(
   return { records: records.slice(0, page.limit), more };
 }
 
-/** @returns `undefined` for a record of something else, or that somebody else took care of */
+/** @returns `undefined` for a record of something else, or if another process took care of it */
 async function sweepRecord(
   { store, declaredFor, now }: AdminOptions,
   stored: StoredRecord,

@@ -26,17 +26,17 @@ export interface RecordName extends SlotName {
   readonly sessionId: string;
 }
 
-/** A JSON array of all parts: no choice of names or ids makes two keys collide. */
+/** A JSON array of all parts, so no choice of names or ids makes two keys collide. */
 export function recordKey({ agent, sessionId, ...slot }: RecordName, principal: Principal) {
   return JSON.stringify([agent, sessionId, slotName(slot), ...principalParts(principal)]);
 }
 
-/** What the keys of these records, and of no others, start with. */
+/** The start of the keys of these records, and of no others. */
 export function recordPrefix(...parts: [agent: string | null, sessionId?: string]): string {
   return `${JSON.stringify(parts).slice(0, -1)},`;
 }
 
-/** What the keys of named sessions, and of no others, start with. */
+/** The start of the keys of named sessions, and of no others. */
 export function namedRecordPrefix(agent: string | null, sessionId: string): string {
   return `${recordPrefix(agent, sessionId)}"${slotNameStart}`;
 }
@@ -97,7 +97,7 @@ export function createRecord({
   };
 }
 
-/** What may be told of a record: everything but the MCP session's id. Nothing for a key of something else. */
+/** Describes a record without its MCP session's id. Empty for a key of something else. */
 export function describeRecord({ key, value, lastUsedAt }: StoredRecord): StoredSession[] {
   const name = parseRecordKey(key);
   if (name === undefined) return [];
@@ -117,7 +117,7 @@ export function checkSessionId(sessionId: unknown): void {
   throw invalidOption("sessionId", "must be a non-empty string");
 }
 
-/** No idle time is shorter: sessions in use are marked as used, but not all the time. */
+/** The shortest idle time that tells apart sessions in use, which are marked as used now and then. */
 export function leastIdleMs(touchIntervalMs: number): number {
   return 3 * touchIntervalMs;
 }

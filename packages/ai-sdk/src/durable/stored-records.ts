@@ -22,9 +22,9 @@ export interface RecordCell {
   delete(): Promise<boolean>;
 }
 
-/** More conflicts in a row than processes can cause: the store does not do what it says. */
+/** More conflicts in a row than processes can cause: the store must be wrong. */
 const maxConflicts = 100;
-/** As many as a store lists at a time. */
+/** The most that a store lists at a time. */
 const pageSize = 1_000;
 
 /**
@@ -79,7 +79,7 @@ export function createRecordCell({
   };
 }
 
-/** Repeats an attempt that met a conflict, with what is stored now. */
+/** Repeats an attempt after each conflict. */
 export async function untilSettled(attempt: () => Promise<boolean>): Promise<void> {
   for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
     if (await attempt()) return;
@@ -90,7 +90,7 @@ export async function untilSettled(attempt: () => Promise<boolean>): Promise<voi
   );
 }
 
-/** Writes a record without the kept tool list, also when others write it at the same time. */
+/** Removes the kept tool list from a record, also when others write the record at the same time. */
 export async function forgetToolList({
   store,
   key,
@@ -112,7 +112,7 @@ export async function forgetToolList({
   });
 }
 
-/** All records that match: names are the application's, and there may be more than a page of them. */
+/** All records that match, also when they are more than a page. */
 export async function listAll(
   store: SessionStore,
   query: Omit<StoreListQuery, "cursor" | "limit">,
@@ -130,6 +130,6 @@ export async function listAll(
 /** A store's failure as an event may carry it. */
 export function storeFailed(operation: string, cause: unknown): McpSessionError {
   if (McpSessionError.isInstance(cause)) return withoutCause(cause);
-  // A store that is not one of ours may throw what it likes.
+  // A store of the application's may throw anything.
   return new McpSessionError("STORE_FAILED", `The store failed at ${operation} of a session.`);
 }

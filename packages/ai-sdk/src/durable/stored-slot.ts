@@ -19,9 +19,9 @@ export interface StoredSlot extends StepSlot {
   readonly saveFailure: unknown;
   /** Marks a stored session as used. */
   touch(): Promise<void>;
-  /** Waits until the sessions that nobody will use are ended; bounded. */
+  /** Waits, for a bounded time, until the sessions without a user are ended. */
   settle(): Promise<void>;
-  /** Writes what changed since it was saved. */
+  /** Writes what changed since the last save. */
   close(): Promise<void>;
 }
 
@@ -31,17 +31,17 @@ type EventOfSlot = ConnectionEvent extends infer EVENT
     : never
   : never;
 
-/** Where a slot's record is, and what is done with its sessions. */
+/** Where the record of a slot is, and how to end its sessions. */
 interface StoredSlotOptions {
   store: SessionStore;
   key: string;
   owner: string;
-  /** The connection's URL: of another one no session is adopted or ended. */
+  /** The connection's URL. Sessions of another URL are neither adopted nor ended. */
   url: string;
   touchIntervalMs: number;
   /** Stored with the session. @default what is stored already */
   idleTimeoutMs?: number | undefined;
-  /** Makes the slot for what is stored, or has one that is on it. */
+  /** Makes the slot for the stored snapshot, or finds a live one. */
   createSlot?: ((snapshot: SessionSnapshot | undefined) => SessionSlot) | undefined;
   /** Ends a session on the server, in bounded time. */
   end: (session: ActiveSessionSnapshot) => Promise<McpSessionEnd>;
@@ -54,9 +54,9 @@ interface SlotInStep extends StoredSlotOptions {
   readonly cell: RecordCell;
   readonly unused: UnusedSessions;
   readonly slot: SessionSlot;
-  /** What the slot's snapshot comes from. */
+  /** The snapshot that the slot started from, or that was saved last. */
   base: SessionSnapshot | undefined;
-  /** Sessions that this step has used: what replaces one of them replaces a lost one. */
+  /** Sessions that this step has used. A session in the place of one of them replaces a lost one. */
   readonly used: Set<string>;
 }
 
@@ -91,8 +91,8 @@ export async function loadStoredSlot(options: StoredSlotOptions): Promise<Stored
         return saved;
       } catch (error) {
         saveFailure = error;
-        // It may have been saved all the same; then the next step finds it ended and starts another,
-        // and this one does not take it for another process's.
+        // The store may have saved it all the same. The next step then finds it ended and starts
+        // another; this step must not take it for another process's.
         used.add(own.sessionId);
         unused.end(own);
         throw error;
@@ -108,7 +108,7 @@ export async function loadStoredSlot(options: StoredSlotOptions): Promise<Stored
   };
 }
 
-/** @returns the session that is stored: this one, or that of a process that was first */
+/** @returns the stored session: the step's own, or that of a process that was first */
 async function saveSession(
   step: SlotInStep,
   own: ActiveSessionSnapshot,
@@ -116,7 +116,7 @@ async function saveSession(
   const { cell, unused, used, url, emit, now } = step;
   let saved = own;
   await untilSettled(async () => {
-    // Of a record that is replaced, its settings and what is still to be ended outlive it.
+    // The new record keeps the settings of the old one, and its sessions that are still to be ended.
     const ending = cell.record?.ending;
     if (await cell.put(recordOf(step, own, { startedAt: now(), ending }))) return true;
     unused.endLeftOvers(cell.record);
@@ -163,7 +163,7 @@ function recordOf(
   return createRecord({ snapshot, ...fields, savedAt: now(), idleTimeoutMs });
 }
 
-/** Writes a session anew that was not written for a while. */
+/** Writes a session anew if its record is older than `touchIntervalMs`. */
 async function markUsed(
   cell: RecordCell,
   { touchIntervalMs, now }: Pick<StoredSlotOptions, "touchIntervalMs" | "now">,
@@ -179,7 +179,7 @@ async function markUsed(
 
 type UnusedSessions = ReturnType<typeof createUnusedSessions>;
 
-/** The sessions that nobody will use: this step's own, and what an earlier process left over. */
+/** Ends the sessions without a user: those that this step gave up, and what earlier steps left over. */
 function createUnusedSessions({ url, end, emit }: Pick<StoredSlotOptions, "url" | "end" | "emit">) {
   /** Sessions of the record that this step has tried to end. */
   const tried = new Set<string>();
@@ -198,7 +198,7 @@ function createUnusedSessions({ url, end, emit }: Pick<StoredSlotOptions, "url" 
 
   return {
     end: endInBackground,
-    /** Tries what an earlier process may not have come to. */
+    /** Tries to end what an earlier process may not have ended. */
     endLeftOvers(record: SlotRecord | undefined) {
       for (const session of record?.ending ?? []) {
         if (tried.has(session.sessionId)) continue;
@@ -208,7 +208,7 @@ function createUnusedSessions({ url, end, emit }: Pick<StoredSlotOptions, "url" 
     },
     hasTried: (record: SlotRecord | undefined) =>
       record?.ending?.some(({ sessionId }) => tried.has(sessionId)) ?? false,
-    /** The sessions of the record that this step knows nothing of. */
+    /** The sessions of the record that this step has not tried to end. */
     stillToEnd: (record: SlotRecord | undefined) =>
       record?.ending?.filter(({ sessionId }) => !tried.has(sessionId)),
     async settle() {

@@ -2,14 +2,14 @@ import { sameJson } from "@durable-mcp/core/internal";
 import type { SessionSnapshot, ActiveSessionSnapshot } from "@durable-mcp/core";
 
 /**
- * What a step that ends has to write. Another process may have written meanwhile: what it wrote
- * stays, unless both can be kept.
+ * Decides what a step writes at its end. Another process may have written meanwhile; its record
+ * stays, unless both changes fit together.
  *
  * @param base what the step's slot started from, or saved
  * @param final what the slot holds now
  * @param stored what the store holds
- * @returns `snapshot: undefined` to delete; `"conflict"` when the step's session is no longer the
- *   one that counts
+ * @returns `snapshot: undefined` to delete; `"conflict"` when another session has taken the place of
+ *   the step's
  */
 export function whatToWrite({
   base,
@@ -27,12 +27,12 @@ export function whatToWrite({
     const snapshot = mergeChanges(base, final, stored);
     return sameJson(snapshot, stored) ? "nothing" : { snapshot };
   }
-  // That a session was lost, or that the server has none, is no news where there is a newer one.
+  // A newer session outdates the news that an older one was lost, or that the server has none.
   const isOutdated = isSession(base) || isSession(stored);
   return isOutdated ? "conflict" : { snapshot: final };
 }
 
-/** Of each part of one session the change that was made here, and otherwise what is stored. */
+/** Merges two versions of one session: what changed here wins, the rest is as stored. */
 function mergeChanges(
   base: ActiveSessionSnapshot,
   own: ActiveSessionSnapshot,

@@ -23,14 +23,14 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  *
  * And what happens between durable sessions and their store:
  *
- * - `adopted`: another process had saved a session first. This one's was ended, and the step goes
- *   on in the other's.
- * - `conflict`: at the end of the step the store held something newer than what the step used, so
- *   nothing was written. The step's results are its own to keep. `stored` says what is there: the
- *   `newer-session` of another process, or `nothing` because it was ended or deleted meanwhile.
- * - `not-ended`: an MCP session that nobody will use could not be ended on its server.
- * - `store-failed`: the store failed where nobody waits for the outcome: at the end of a step, or
- *   while keeping a session from being swept. The error is without its `cause`.
+ * - `adopted`: another process had saved a session first. The step goes on in that session, and its
+ *   own was ended.
+ * - `conflict`: at the end of the step the store held something newer than the step had used, so
+ *   the step wrote nothing. Its results stay valid. `stored` says what the store holds: the
+ *   `newer-session` of another process, or `nothing`, because the session was ended meanwhile.
+ * - `not-ended`: the server did not end an MCP session that has no user any more.
+ * - `store-failed`: the store failed where nobody waits for the result: at the end of a step, or
+ *   while a session was marked as used. The error has no `cause`.
  *
  * No event holds a session id, a token or a principal.
  */

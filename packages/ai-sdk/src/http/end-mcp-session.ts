@@ -3,7 +3,7 @@ import { createConnectionFetch } from "./connection-fetch.ts";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 
-/** How the attempt to end one MCP session on its server went; without what was thrown on the way. */
+/** How the attempt to end one MCP session on its server went, without the error. */
 export type McpSessionEnd =
   | { readonly ended: true; readonly status?: number }
   | {
@@ -14,7 +14,7 @@ export type McpSessionEnd =
 
 /**
  * Ends one MCP session with DELETE, with the connection's own headers and token. Never rejects, and
- * takes `timeoutMs` at most. The snapshot has to be for the connection's URL.
+ * takes `timeoutMs` at most. The snapshot must be of the connection's URL.
  */
 export async function endMcpSession({
   definition,
@@ -42,10 +42,10 @@ export async function endMcpSession({
     });
     const answer = status === undefined ? {} : { status };
     if (ended) return { ended, ...answer };
-    // There is a session: `no-session` cannot be.
+    // The snapshot has a session, so the reason is never `no-session`.
     return { ended, ...answer, reason: reason as "refused" | "timeout" | "unreachable" };
   } finally {
-    // A `getToken` that did not come back in time learns that nobody waits for it.
+    // Tells a `getToken` that is still running that nobody waits for it.
     closing.abort();
   }
 }

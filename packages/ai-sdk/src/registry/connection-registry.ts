@@ -100,8 +100,8 @@ export interface ConnectionRegistry<
   readonly named: NamedSessions<CONNECTIONS>;
   /**
    * Waits for handshakes in flight, for a bounded time, and closes the clients, the last one opened
-   * first. The servers' sessions, and what runs in them, go on; stdio servers end. Never rejects:
-   * what could not be closed is the event `close-failed`.
+   * first. The servers' sessions, and what runs in them, go on; stdio servers end. Never rejects: a
+   * client that cannot be closed is reported with the event `close-failed`.
    */
   dispose(): Promise<void>;
 }
@@ -109,32 +109,32 @@ export interface ConnectionRegistry<
 /** A named session as it is kept. Times are milliseconds since 1970-01-01 UTC. */
 export interface NamedSession {
   readonly name: string;
-  /** When it was last used, on any of its connections. */
+  /** The time of the last use, on any of its connections. */
   readonly lastUsedAt: number;
-  /** After how long without use it is ended, in milliseconds; the shortest, if they differ. */
+  /** The session ends after this time without use, in milliseconds; the shortest, if its connections differ. */
   readonly idleTimeoutMs?: number | undefined;
-  /** What it consists of. */
+  /** Its parts, one for each connection. */
   readonly connections: readonly Omit<StoredSession, "sessionId" | "name">[];
 }
 
 /**
- * The named sessions of the agent session, of the registry's principal: each is an MCP session of
- * its own on one connection or several, which lasts with the agent session and is found again by
- * its name. Where they are kept in a store, everything may reject with `STORE_FAILED`.
+ * The named sessions of the agent session, for the registry's principal. Each has MCP sessions of
+ * its own, on one connection or several. It lasts as long as the agent session, and a later step
+ * finds it by its name. With durable sessions every method may reject with `STORE_FAILED`.
  */
 export interface NamedSessions<
   CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
 > {
   /**
-   * Makes a named session now, with its MCP sessions. (`withConnections` makes one on first use.) Two
-   * processes that make one of the same name at once go on in the same.
+   * Makes a named session now, with its MCP sessions. (`withConnections` makes one on first use.)
+   * Two processes that make the same name at once go on in the same session.
    *
-   * @param options.connections on which. @default all stateful ones
-   * @param options.idleTimeoutMs after how long without use it is ended, in milliseconds; when the
-   *   agent session is used next. With durable sessions at least three times `touchIntervalMs`.
+   * @param options.connections the connections of the session. @default all stateful ones
+   * @param options.idleTimeoutMs the session ends after this time without use, in milliseconds, when
+   *   the agent session is used next. With durable sessions at least three times `touchIntervalMs`.
    *   @default never
-   * @throws {McpSessionError} `CONNECTION_INVALID` when there is one of that name, and for a
-   *   connection that is not stateful; `CONNECTION_UNAVAILABLE`, and then nothing of it is kept
+   * @throws {McpSessionError} `CONNECTION_INVALID` when the name is taken, or a connection is not
+   *   stateful; `CONNECTION_UNAVAILABLE` when a server cannot be reached, and nothing is kept then
    */
   create(
     name: string,
@@ -143,16 +143,16 @@ export interface NamedSessions<
       readonly idleTimeoutMs?: number | undefined;
     },
   ): Promise<NamedSession>;
-  /** What is kept of one; `undefined` when there is none of that name. Sends nothing. */
+  /** Describes a named session; `undefined` for an unknown name. Sends nothing. */
   find(name: string): Promise<NamedSession | undefined>;
-  /** What is kept of all, by name. Sends nothing. */
+  /** Describes all named sessions, sorted by name. Sends nothing. */
   list(): Promise<NamedSession[]>;
   /**
-   * Runs `use` with the named session: `withConnections` for all connections that it has, and the
-   * others inherited. A part that was ended is made anew.
+   * Runs `use` with the connections of the named session; the others are inherited, as with
+   * `withConnections`. Parts that were ended are made anew.
    *
    * @returns what `use` returned
-   * @throws {McpSessionError} `CONNECTION_INVALID` when there is none of that name, or none of its
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, and when none of its
    *   connections is declared any more
    */
   run<T>(
@@ -161,21 +161,21 @@ export interface NamedSessions<
     options?: { readonly abortSignal?: AbortSignal | undefined },
   ): Promise<T>;
   /**
-   * Ends its MCP sessions on their servers, whether or not they can be reached; the next use of each
-   * starts a new one, of which the model is told. What is under way on it fails.
+   * Ends the MCP sessions on their servers. The next use starts new ones, also when a server could
+   * not be reached, and the model is told. Calls under way fail.
    *
-   * @throws {McpSessionError} `CONNECTION_INVALID` when there is none of that name
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name
    */
   restart(name: string): Promise<EndedSession[]>;
   /**
-   * Forgets its kept tool lists, so that the tools are listed anew.
+   * Forgets the kept tool lists, so that the next step lists the tools anew.
    *
-   * @throws {McpSessionError} `CONNECTION_INVALID` when there is none of that name
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name
    */
   clearTools(name: string): Promise<void>;
   /**
-   * Ends its MCP sessions on their servers and forgets it. What could not be ended is kept, to be
-   * tried again. Without one of that name it does nothing.
+   * Ends the MCP sessions on their servers and forgets the name. A part that cannot be ended is
+   * kept, so that you can try again. Does nothing for an unknown name.
    */
   end(name: string): Promise<EndedSession[]>;
 }

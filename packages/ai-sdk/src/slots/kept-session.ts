@@ -3,38 +3,43 @@ import { endpointOf, type McpClientConnection } from "../connection/define-conne
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { SlotName } from "./slot-name.ts";
 
-/** What is kept of one slot between steps, in a state or in a store. */
+/** What a state or a store keeps of one slot between steps. */
 export interface KeptSession {
   readonly snapshot: SessionSnapshot;
   /** When the MCP session was made, in milliseconds since 1970-01-01 UTC. */
   readonly startedAt?: number | undefined;
-  /** After how long without use the session of a name is ended, in milliseconds. */
+  /** A named session is ended after this time without use, in milliseconds. */
   readonly idleTimeoutMs?: number | undefined;
-  /** Sessions that nobody uses any more and that are still to be ended on the server. */
+  /** Sessions without a user, still to be ended on the server. */
   readonly ending?: readonly ActiveSessionSnapshot[] | undefined;
 }
 
 /**
- * What becomes of what is kept when its sessions are ended:
+ * What happens to a kept slot when its sessions are ended:
  *
- * - `restart`: it stays, without the session.
- * - `idle`: as `restart`; and left alone when somebody else writes it meanwhile.
- * - `end`: removed, unless the session could not be ended.
- * - `sweep`: as `end`, but kept only once; and left alone when somebody else writes it meanwhile.
- * - `delete`: removed whatever happens.
+ * - `restart`: the slot stays, without a session.
+ * - `idle`: as `restart`, unless another process writes the slot meanwhile.
+ * - `end`: the slot is removed. If its session cannot be ended, it stays for another attempt.
+ * - `sweep`: as `end`, with one more attempt at most, and unless another process writes the slot
+ *   meanwhile.
+ * - `delete`: the slot is removed whatever happens.
  */
 export type EndMode = "restart" | "idle" | "end" | "sweep" | "delete";
 
-/** What is to be done to end what is kept. */
+/** How to end the sessions of a kept slot. */
 export interface EndPlan {
-  /** `end`: the sessions, on their server. Without any: `leave` what is kept, or `forget` it. */
+  /** `end` the sessions on their server; without sessions, `leave` the slot or `forget` it. */
   readonly act: "end" | "leave" | "forget";
   readonly sessions: readonly ActiveSessionSnapshot[];
-  /** How it went, once the sessions are ended. */
+  /** The result, if the server ends all these sessions. */
   readonly outcome: Pick<EndedSession, "ended" | "reason">;
 }
 
-/** What may be told of what is kept, or does not parse: everything but the session's id. */
+/**
+ * Describes a kept slot without its session's id.
+ *
+ * @param kept `undefined` for what does not parse
+ */
 export function describeKept(
   kept: KeptSession | undefined,
   lastUsedAt: number,
@@ -55,7 +60,10 @@ export function describeKept(
   };
 }
 
-/** The session whose idle time-out is up. A session of another URL than its connection's is left alone. */
+/**
+ * The session of a slot whose idle time-out is up. A session of another URL than its connection's is
+ * left alone.
+ */
 export function overdueSession(
   { snapshot, idleTimeoutMs }: KeptSession,
   lastUsedAt: number,
@@ -68,9 +76,11 @@ export function overdueSession(
 }
 
 /**
+ * Decides how to end the sessions of a kept slot.
+ *
  * @param kept `undefined` for what does not parse
- * @param use.definition the connection's; `undefined` when there is none any more
- * @param use.isNamed whether a restart keeps the slot, with its name, also where there is no session
+ * @param use.definition `undefined` when the connection is no longer declared
+ * @param use.isNamed whether the slot has a name: a restart keeps the name, even without a session
  */
 export function planEnd(
   kept: KeptSession | undefined,
@@ -95,8 +105,8 @@ export function planEnd(
 }
 
 /**
- * What becomes of what is kept after the attempt to end its sessions: it stays without a session
- * (`lost`), or for another attempt (`again`), or goes.
+ * Decides what happens to a slot after the attempt to end its sessions: it stays without a session
+ * (`lost`), stays for another attempt (`again`), or goes (`forget`).
  *
  * @param attempt.wasTried whether there was an attempt before
  */

@@ -9,25 +9,25 @@ export interface StoredSession {
   readonly name?: string | undefined;
   /**
    * - `session`: there is an MCP session.
-   * - `lost`: the server lost it or it was ended; the next use starts another.
+   * - `lost`: the MCP session was lost or ended; the next use starts another.
    * - `sessionless`, `stateless`: the server has no sessions.
-   * - `invalid`: it does not parse; the next use starts another.
+   * - `invalid`: the record does not parse; the next use starts another session.
    */
   readonly kind: "session" | "lost" | "sessionless" | "stateless" | "invalid";
-  /** When it was last used or written, in milliseconds since 1970-01-01 UTC. */
+  /** The time of the last use or write, in milliseconds since 1970-01-01 UTC. */
   readonly lastUsedAt: number;
   /** When the MCP session was saved, in milliseconds since 1970-01-01 UTC. */
   readonly startedAt?: number | undefined;
   readonly protocolVersion?: string | undefined;
   /** What the server calls itself. */
   readonly server?: { readonly name: string; readonly version: string } | undefined;
-  /** The kept tool list: how many, and when they were listed. */
+  /** The kept tool list: the number of tools, and the time of the listing. */
   readonly tools?: { readonly count: number; readonly listedAt: number } | undefined;
-  /** After how long without use a named session is ended, in milliseconds. */
+  /** A named session is ended after this time without use, in milliseconds. */
   readonly idleTimeoutMs?: number | undefined;
 }
 
-/** What a server says of a stored session. */
+/** Whether a server still answers on a stored session. */
 export interface SessionStatus {
   readonly connection: string;
   /** The name of a named session. */
@@ -35,40 +35,41 @@ export interface SessionStatus {
   /** Whether the server answered on the session just now. */
   readonly alive: boolean;
   /**
-   * Why not: nothing is stored that could be asked for (`no-session`), the server no longer knows
-   * it, refused for another reason, did not answer in time or could not be reached.
+   * Why not. `no-session`: no session of it is stored. `lost`: the server no longer knows the
+   * session. `refused`: the server refused for another reason. `timeout`: it did not answer in time.
+   * `unreachable`: it could not be reached.
    */
   readonly reason?: "no-session" | "lost" | "refused" | "timeout" | "unreachable" | undefined;
-  /** The HTTP status, when it says why. */
+  /** The HTTP status, when the server refused. */
   readonly status?: number | undefined;
 }
 
 /**
- * How the attempt to end one MCP session went, whoever asked for it. Holds no id of an MCP session,
- * token or principal.
+ * How the attempt to end one MCP session went. Holds no id of an MCP session, no token and no
+ * principal.
  */
 export interface EndedSession extends Pick<SessionEnd, "status"> {
   readonly connection: string;
   /** The name of a named session. */
   readonly name?: string | undefined;
-  /** The agent session's id, of a session that was kept in a store. */
+  /** The agent session's id, if a store kept the session. */
   readonly sessionId?: string | undefined;
   /**
-   * Whether no MCP session of it is left: ended, 404 (it was over), 405 (the server ends it), or
-   * there was none.
+   * Whether no MCP session is left: the server ended it, no longer knew it (404), ends sessions by
+   * itself (405), or there was none.
    */
   readonly ended: boolean;
   /**
-   * Why it was not ended: the server refused, nothing came in time, or no answer that counts (a
-   * network error, a redirect, or headers or a token that could not be had). `undeclared`: there is
-   * no such connection, or not at that URL, any more.
+   * Why not. `refused`: the server refused. `timeout`: it did not answer in time. `unreachable`:
+   * there was a network error or a redirect, or the headers or the token were not to be had.
+   * `undeclared`: the connection is no longer declared, or has another URL.
    */
   readonly reason?: "refused" | "timeout" | "unreachable" | "undeclared" | undefined;
-  /** Whether the store holds nothing of it any more. */
+  /** Whether the record is gone from the store. */
   readonly removed?: boolean | undefined;
 }
 
-/** A page of a list; `cursor` is for the next one and missing on the last. */
+/** A page of a list. `cursor` leads to the next page; the last page has none. */
 export interface SessionPage<ENTRY> {
   readonly sessions: readonly ENTRY[];
   readonly cursor?: string | undefined;

@@ -1,13 +1,13 @@
-import { McpSessionError } from "@durable-mcp/core";
+import { invalidOption } from "@durable-mcp/core/internal";
 
-/** One of a connection's sessions. */
+/** Names one of a connection's sessions. */
 export interface SlotName {
   readonly connection: string;
-  /** That of a named session; `undefined` for the one that needs no name. */
+  /** The name of a named session; `undefined` for the session without a name. */
   readonly name?: string | undefined;
 }
 
-/** A named one. */
+/** Names a named session. */
 export interface NamedSlot extends SlotName {
   readonly name: string;
 }
@@ -15,18 +15,15 @@ export interface NamedSlot extends SlotName {
 /** The longest name of a session, in UTF-16 code units. */
 const maxNameLength = 256;
 
-/** What the texts that stand for named sessions start with, and no connection's name. */
+/** The first character of each named session's slot name. No connection's name begins with it. */
 export const slotNameStart = "[";
 
-/**
- * What stands for one of a connection's sessions where keys have the connection's name. No
- * connection's name can look like that of a named session: none starts with `[`.
- */
+/** The text that names a session in keys: the connection's name, or a JSON array for a named session. */
 export function slotName({ connection, name }: SlotName): string {
   return name === undefined ? connection : JSON.stringify([connection, name]);
 }
 
-/** What `slotName` made; any other text is the name of a connection. */
+/** Reads what `slotName` made. Any other text is the name of a connection. */
 export function parseSlotName(text: string): SlotName {
   if (!text.startsWith(slotNameStart)) return { connection: text };
   try {
@@ -46,9 +43,5 @@ export function isSessionName(name: unknown): name is string {
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 export function checkSessionName(name: unknown, field: string): asserts name is string {
   if (isSessionName(name)) return;
-  throw new McpSessionError(
-    "CONNECTION_INVALID",
-    `${field} must be a text of 1 to ${maxNameLength} characters.`,
-    { data: { field } },
-  );
+  throw invalidOption(field, `must be a text of 1 to ${maxNameLength} characters`);
 }

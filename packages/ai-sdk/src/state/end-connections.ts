@@ -20,8 +20,8 @@ interface Target {
 type Definitions = readonly (readonly [connection: string, definition: McpClientConnection])[];
 
 /**
- * Ends, all at once, the sessions that a state holds for these connections of one principal. What
- * holds no session that could be ended there is removed, and nothing is sent.
+ * Ends, all at once, the sessions that a state holds for these connections of one principal. Entries
+ * without a session at the connection's URL are removed, and nothing is sent for them.
  *
  * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
  */

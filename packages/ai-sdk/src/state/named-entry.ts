@@ -14,7 +14,7 @@ export interface NamedEntry {
   readonly snapshot: SessionSnapshot;
   /** When the MCP session was made. */
   readonly startedAt?: number | undefined;
-  /** When the last step that used it was over. */
+  /** When the last step with it ended. */
   readonly lastUsedAt: number;
   readonly idleTimeoutMs?: number | undefined;
 }
@@ -51,9 +51,9 @@ export function namedKey(slot: NamedSlot, principal: Principal): string {
   return sessionKey({ connection: slotName(slot), principal });
 }
 
-/** The named session that a key of a state is of; `undefined` for those of others, and all other keys. */
+/** The principal's named session that a key belongs to; `undefined` for all other keys. */
 export function parseNamedKey(key: string, principal: Principal): NamedSlot | undefined {
-  // What no named session starts with need not be looked into.
+  // The keys of named sessions all start like this.
   if (!key.startsWith('["[')) return undefined;
   try {
     const [first] = JSON.parse(key) as unknown[];

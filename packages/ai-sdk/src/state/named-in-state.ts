@@ -90,7 +90,7 @@ export function createNamedInState({
       const end = await endMcpSession({ ...use, snapshot });
       const next = afterEnd(mode, { failed: !end.ended, wasTried: false });
       if (next === "forget") entries.remove(key);
-      // A state has no place for a session beside that of the next step.
+      // A state cannot keep an old session to be ended beside the new one.
       else entries.keep(key, entry, mode === "restart" ? lostSnapshot(snapshot) : snapshot);
       return { ...ended, ...end };
     },
@@ -100,7 +100,7 @@ export function createNamedInState({
       const entry = read(key);
       const cleared = entry && withoutToolList(entry.snapshot);
       if (!cleared) return;
-      // One that a pool has on the session knows the list.
+      // A pooled client on the session knows the list.
       pool?.evict(slot, principal);
       entries.keep(key, entry, cleared);
     },

@@ -10,16 +10,16 @@ import type { NamedEntry } from "./named-entry.ts";
 /** The one key of `session.state` that is ours: a record of snapshots under their session keys. */
 const stateKey = "mcpSessions";
 
-/** What is to be under our keys; `undefined` for nothing. */
+/** New entries under our keys; `undefined` removes one. */
 type StateEntries = readonly (readonly [
   key: string,
   entry: SessionSnapshot | NamedEntry | undefined,
 ])[];
 
-/** A slot of a registry, with what became of the state it was seeded from. */
+/** A slot of a registry, and what the state had for it. */
 export interface SeededSlot {
   readonly slot: SessionSlot;
-  /** What it was seeded with: a slot of a pool may have changed in earlier steps. */
+  /** The snapshot in the state. A pooled slot may have changed in earlier steps. */
   readonly before: SessionSnapshot | undefined;
   /** Whether the state held something for this slot that does not parse. */
   readonly isDiscarded: boolean;
@@ -37,12 +37,12 @@ export function seedSlot(
   return { slot: createSlot(before), before, isDiscarded: before === undefined };
 }
 
-/** What a state has under one of our keys, as it is. */
+/** The value under one of our keys, unparsed. */
 export function stateEntry(state: unknown, key: string): unknown {
   return ownValue(ownValue(state, stateKey), key);
 }
 
-/** All keys that a state has something of ours under. */
+/** All of our keys in a state. */
 export function stateKeys(state: unknown): string[] {
   return Object.keys(asRecord(ownValue(state, stateKey)));
 }
@@ -104,7 +104,7 @@ function replaceEntries<SESSION extends { state?: unknown }>(
   return { ...session, state: { ...otherKeys, ...ownKey } };
 }
 
-/** An own value. What should be a record and is not stands for it, and will not parse. */
+/** An own value. Anything but a record is returned as it is, and will not parse. */
 function ownValue(record: unknown, key: string): unknown {
   if (record === undefined || record === null) return undefined;
   if (!isRecord(record)) return record;

@@ -9,7 +9,7 @@ import type { SessionSnapshot } from "../session/session-snapshot.ts";
 export interface EndSessionOptions {
   /** The server's URL; must be the one in the snapshot. */
   url: string | URL;
-  /** The session to end. One of another kind holds no session and ends at once. */
+  /** The session to end. A snapshot of another kind holds no session, and nothing is sent. */
   snapshot: SessionSnapshot;
   /** Headers for the request: authorization, mostly. */
   headers?: HeadersInit | undefined;
@@ -21,21 +21,25 @@ export interface EndSessionOptions {
 
 /** How the attempt to end a session on its server went. */
 export interface SessionEnd {
-  /** Whether the session is over: 2xx, 404 (it already was) or 405 (the server ends it itself). */
+  /** Whether the session is over: 2xx, 404 (it was over already) or 405 (the server ends sessions itself). */
   readonly ended: boolean;
   /** The HTTP status, when there was an answer. */
   readonly status?: number;
-  /** Why not: there was no session, the server refused, did not answer in time, or not at all. */
+  /**
+   * Why not. `no-session`: the snapshot has no session. `refused`: the server refused. `timeout`: it
+   * did not answer in time. `unreachable`: there was no answer.
+   */
   readonly reason?: "no-session" | "refused" | "timeout" | "unreachable";
   /** What went wrong on the way. */
   readonly cause?: unknown;
 }
 
 /**
- * Ends a session on the server with DELETE. The only thing that does: clients' own DELETEs are
- * answered locally by the session fetch.
+ * Ends a session on the server with DELETE. Nothing else does: the session fetch answers the DELETE
+ * of a client locally. Never throws because of the server or the network.
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` for a URL that is none, `STATE_INVALID` when the snapshot is for another URL
+ * @throws {McpSessionError} `CONNECTION_INVALID` for an invalid URL, `STATE_INVALID` when the
+ *   snapshot is for another URL
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 export async function endSession({
@@ -49,7 +53,7 @@ export async function endSession({
   if (snapshot.url !== endpoint.href) {
     throw new McpSessionError(
       "STATE_INVALID",
-      `The snapshot belongs to another URL than the given one at ${endpoint.origin}; its session id may only go there.`,
+      `The snapshot belongs to another URL than the given one at ${endpoint.origin}. Pass the URL that the session was made with: its id may go nowhere else.`,
       { data: { field: "url", origin: endpoint.origin } },
     );
   }
