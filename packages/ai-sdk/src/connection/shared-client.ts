@@ -1,21 +1,12 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { LiveConnection } from "./live-connection.ts";
 
-/** The one client that all users of a connection share. */
-export interface SharedClient {
-  /** Connects on first use. A failure is not kept. */
-  readonly get: () => Promise<MCPClient>;
-  /** Whether the next use need not connect. */
-  readonly isBegun: () => boolean;
-  /** Has the next use connect another. The one before stays open until the connection is closed. */
-  readonly replace: () => void;
-  readonly openings: LiveConnection["openings"];
-}
-
-/** @param connect is told how to say that its client is gone, and need not be closed */
-export function createSharedClient(
-  connect: (gone: () => void) => Promise<MCPClient>,
-): SharedClient {
+/**
+ * The one client that all users of a connection share.
+ *
+ * @param connect is told how to say that its client is gone, and need not be closed
+ */
+export function createSharedClient(connect: (gone: () => void) => Promise<MCPClient>) {
   const openings: LiveConnection["openings"] = new Set();
   let current: Promise<MCPClient> | undefined;
 
@@ -33,9 +24,14 @@ export function createSharedClient(
   };
 
   return {
+    /** Connects on first use. A failure is not kept. */
     get: () => (current ??= open()),
+    /** Whether the next use need not connect. */
     isBegun: () => current !== undefined,
-    replace: () => (current = undefined),
+    /** Has the next use connect another. The one before stays open until the connection is closed. */
+    replace: () => void (current = undefined),
     openings,
   };
 }
+
+export type SharedClient = ReturnType<typeof createSharedClient>;

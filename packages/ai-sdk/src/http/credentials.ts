@@ -11,25 +11,18 @@ type Definition = McpClientConnection["options"];
 const expiryMarginMs = 10_000;
 
 /** The headers and the token that the application gives one connection, asked for once a step. */
-export interface Credentials {
-  readonly headers: () => Promise<Record<string, string>>;
-  /** A token that still works; `undefined` without `auth`. */
-  readonly token: () => Promise<string | undefined>;
-  /** Forgets a token that was refused, unless another has taken its place. */
-  readonly refused: (token: string) => void;
-}
-
 export function createCredentials(
   { headers = {}, auth }: Definition,
   context: ConnectionContext,
   now: () => number,
-): Credentials {
+) {
   let loading: Promise<ConnectionToken> | undefined;
   let current: ConnectionToken | undefined;
 
   return {
     headers: once(() => resolveHeaders(headers, context)),
-    async token() {
+    /** A token that still works; `undefined` without `auth`. */
+    async token(): Promise<string | undefined> {
       if (auth === undefined) return undefined;
       if (current?.expiresAt != null && Number(current.expiresAt) - expiryMarginMs <= now()) {
         loading = current = undefined;
@@ -43,7 +36,8 @@ export function createCredentials(
         throw error;
       }
     },
-    refused(token) {
+    /** Forgets a token that was refused, unless another has taken its place. */
+    refused(token: string) {
       if (current?.token === token) loading = current = undefined;
     },
   };

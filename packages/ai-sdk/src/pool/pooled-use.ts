@@ -38,7 +38,7 @@ export interface PooledUse extends UseContext {
   entry: PooledConnection;
   /** Whether somebody has its fetch or its client who does not say when it is done. */
   isHandedOut: boolean;
-  /** How many calls are under way, and how many of them may connect. */
+  /** How many calls are under way, and how many other uses, which may connect. */
   calls: number;
   connecting: number;
   /** Settles when it is known whether what was found is still of use. */
@@ -139,17 +139,14 @@ function suspect(used: PooledConnection, error: unknown): void {
 /** Runs what has to be over before the client can be kept. */
 async function during<T>(
   use: PooledUse,
-  what: "call" | "connect",
+  kind: "calls" | "connecting",
   work: () => Promise<T>,
 ): Promise<T> {
-  const connects = what === "connect" ? 1 : 0;
-  use.calls += 1;
-  use.connecting += connects;
+  use[kind] += 1;
   try {
     return await work();
   } finally {
-    use.calls -= 1;
-    use.connecting -= connects;
+    use[kind] -= 1;
   }
 }
 
@@ -159,7 +156,7 @@ export async function openKept<T>(
   open: (kept: LiveConnection) => Promise<T>,
 ): Promise<T> {
   throwIfOver(use);
-  return await during(use, "connect", async () => {
+  return await during(use, "connecting", async () => {
     await use.ready();
     throwIfOver(use);
     const client = await open(use.entry.connection);
@@ -174,7 +171,7 @@ export async function openKept<T>(
 
 /** Runs a request of the client. */
 export async function watchRequest<T>(use: PooledUse, request: () => T | Promise<T>): Promise<T> {
-  return await during(use, "call", async () => {
+  return await during(use, "calls", async () => {
     const used = use.entry;
     try {
       return await request();
@@ -188,7 +185,7 @@ export async function watchRequest<T>(use: PooledUse, request: () => T | Promise
 export async function probeInUse(use: PooledUse, signal: AbortSignal): Promise<void> {
   touch(use);
   const used = use.entry;
-  await during(use, "connect", async () => {
+  await during(use, "connecting", async () => {
     try {
       await used.connection.probe(signal);
     } catch (error) {
@@ -204,7 +201,7 @@ export async function recoverInUse<T>(
   tool: Parameters<LiveConnection["withRecovery"]>[0],
   attempt: () => Promise<T>,
 ): Promise<T> {
-  return await during(use, "call", async () => {
+  return await during(use, "calls", async () => {
     await use.ready();
     const used = use.entry;
     try {
@@ -223,7 +220,7 @@ export async function recoverInUse<T>(
 
 /** Gives it back to the pool, or closes what no later run could use. */
 export async function endUse(use: PooledUse): Promise<void> {
-  const { pool, key, phase, entry, isHandedOut, calls, runSignal, abandon, emit } = use;
+  const { pool, key, phase, entry, isHandedOut, runSignal, abandon, emit } = use;
   use.phase = "over";
   runSignal.removeEventListener("abort", abandon);
   if (phase === "untouched") return pool.give(key, entry, { isUnused: true });
@@ -231,7 +228,8 @@ export async function endUse(use: PooledUse): Promise<void> {
     // It has no client, but may have begun a session or a process.
     return await closePooled(entry, emit);
   }
-  if (calls > 0 || isHandedOut || !entry.time.isActive()) return await pool.evict(entry, "busy");
+  const isBusy = use.calls + use.connecting > 0 || isHandedOut || !entry.time.isActive();
+  if (isBusy) return await pool.evict(entry, "busy");
   if (entry.isSuspect) return await pool.evict(entry, "unhealthy");
   pool.give(key, entry);
 }

@@ -29,19 +29,10 @@ export function createConnectionRegistry(
   parts: RegistryParts,
   { named, nest }: Pick<ConnectionRegistry, "named"> & Pick<RunScope, "nest">,
 ): ConnectionRegistry {
-  const { connections, lifetime, isLeased, emit } = parts;
+  const { connections, lifetime } = parts;
   const { signal, dispose } = lifetime;
   const { find, collect } = createInternals(parts);
-  const runs = createOverlappingRuns({
-    close: isLeased ? undefined : dispose,
-    abortSignal: signal,
-    track: lifetime.track,
-    reportNotCommitted() {
-      for (const { name } of lifetime.inUse) {
-        emit({ type: "close-failed", connection: name, reason: "not-committed" });
-      }
-    },
-  });
+  const runOverlapping = createOverlappingRuns(parts);
 
   const registry: ConnectionRegistry = {
     connections: [...connections.values()].map(({ name, definition, session }) => ({
@@ -74,7 +65,7 @@ export function createConnectionRegistry(
     async run(use, { onClose } = {}) {
       lifetime.throwIfOver();
       const { result } = await runToEndOfStream({
-        run: (inRun) => runs.run(() => enterScope(scope, inRun), onClose),
+        run: (inRun) => runOverlapping(() => enterScope(scope, inRun), onClose),
         step: () => use(registry),
         abortSignal: signal,
       });

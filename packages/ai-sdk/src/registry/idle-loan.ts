@@ -1,26 +1,18 @@
 import { detach } from "@durable-mcp/core/internal";
 
 /**
- * Something that is opened for its first use, and closed when it was idle, or when the process has
- * nothing more to do. The next use opens another.
+ * Lends something that is opened for its first use, and closed when it was idle, or when the
+ * process has nothing more to do. The next use opens another.
+ *
+ * @param options.open returns what is opened, and how to close it
  */
-export interface IdleLoan<T> {
-  /** Calls `use` with what is open. */
-  readonly lend: <RESULT>(use: (value: T) => Promise<RESULT>) => Promise<RESULT>;
-  /** Keeps what is open from being idle. @returns how to let go */
-  readonly hold: () => () => void;
-  readonly whileHeld: <RESULT>(work: () => RESULT | Promise<RESULT>) => Promise<RESULT>;
-  readonly end: () => Promise<void>;
-}
-
-/** @param options.open returns what is opened, and how to close it */
 export function createIdleLoan<T>({
   open,
   idleTimeoutMs,
 }: {
   open: () => { readonly value: T; readonly close: () => Promise<void> };
   idleTimeoutMs: number;
-}): IdleLoan<T> {
+}) {
   let current: ReturnType<typeof open> | undefined;
   let uses = 0;
   /** How often a use has begun or ended. */
@@ -46,7 +38,8 @@ export function createIdleLoan<T>({
       void end();
     }
   };
-  const hold = () => {
+  /** Keeps what is open from being idle. @returns how to let go */
+  const hold = (): (() => void) => {
     clearTimeout(timer);
     uses += 1;
     changes += 1;
@@ -61,7 +54,7 @@ export function createIdleLoan<T>({
       detach(timer);
     };
   };
-  const whileHeld: IdleLoan<T>["whileHeld"] = async (work) => {
+  const whileHeld = async <RESULT>(work: () => RESULT | Promise<RESULT>): Promise<RESULT> => {
     const release = hold();
     try {
       return await work();
@@ -74,7 +67,8 @@ export function createIdleLoan<T>({
     hold,
     whileHeld,
     end,
-    lend: (use) =>
+    /** Calls `use` with what is open. */
+    lend: <RESULT>(use: (value: T) => Promise<RESULT>) =>
       whileHeld(async () => {
         if (current === undefined) {
           current = open();

@@ -1,44 +1,40 @@
-import type { Track } from "./registry-lifetime.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { RegistryLifetime } from "./registry-lifetime.ts";
 
 type OnClose = () => void | Promise<void>;
 
-/** The runs of one registry. Those that overlap end together. */
-export interface OverlappingRuns {
-  /**
-   * @param onClose called once when the last of the runs that overlap is over, and on `shutdown`
-   */
-  run<T>(use: () => Promise<T>, onClose: OnClose | undefined): Promise<T>;
-}
-
 /**
- * @param options.close closes the registry; `undefined` when somebody else does
- * @param options.track has something closed with what the registry belongs to; returns how to forget it
- * @param options.reportNotCommitted told when `onClose` of a run fails that failed itself
+ * Has the runs of one registry that overlap end together.
+ *
+ * @param options.isLeased whether somebody else disposes of the registry
+ * @returns runs `use`; `onClose` is called once when the last of the runs that overlap is over, and
+ *   on `shutdown`
  */
 export function createOverlappingRuns({
-  close: closeRegistry,
-  abortSignal,
-  track,
-  reportNotCommitted,
+  lifetime: { signal, inUse, track, dispose },
+  isLeased,
+  emit,
 }: {
-  close: (() => Promise<void>) | undefined;
-  abortSignal: AbortSignal;
-  track: Track;
-  reportNotCommitted: () => void;
-}): OverlappingRuns {
+  lifetime: RegistryLifetime;
+  isLeased: boolean;
+  emit: (event: ConnectionEvent) => void;
+}): <T>(use: () => Promise<T>, onClose: OnClose | undefined) => Promise<T> {
   let running: ReturnType<typeof start> | undefined;
+  const closeRegistry = async () => {
+    if (!isLeased) await dispose();
+  };
   // In its turn: first the calls under way are told to be cancelled, which a closed client does not.
-  const closeEarly = () => queueMicrotask(() => void closeRegistry?.());
+  const closeEarly = () => queueMicrotask(() => void closeRegistry());
 
   /** What all runs that overlap have in common. */
   const start = () => {
     const onClose: OnClose[] = [];
     const failures: unknown[] = [];
-    abortSignal.addEventListener("abort", closeEarly, { once: true });
+    signal.addEventListener("abort", closeEarly, { once: true });
     const closeNext = async () => {
-      await closeRegistry?.();
+      await closeRegistry();
       for (let call = onClose.shift(); call !== undefined; call = onClose.shift()) {
-        // Of runs that overlap, one that cannot save keeps none of the others from it.
+        // A run that cannot save must not keep the others from it.
         try {
           await call();
         } catch (error) {
@@ -61,29 +57,33 @@ export function createOverlappingRuns({
         this.uses -= 1;
         if (this.uses > 0) return;
         running = undefined;
-        abortSignal.removeEventListener("abort", closeEarly);
+        signal.removeEventListener("abort", closeEarly);
         await close().finally(forget);
       },
     };
   };
 
-  return {
-    async run(use, onClose) {
-      running ??= start();
-      const current = running;
-      current.uses += 1;
-      if (onClose) current.onClose.push(onClose);
-      let result;
-      try {
-        abortSignal.throwIfAborted();
-        result = await use();
-      } catch (error) {
-        // What the run failed with is what its caller has to know.
-        await current.end().catch(reportNotCommitted);
-        throw error;
-      }
-      await current.end();
-      return result;
-    },
+  const reportNotCommitted = () => {
+    for (const { name } of inUse) {
+      emit({ type: "close-failed", connection: name, reason: "not-committed" });
+    }
+  };
+
+  return async (use, onClose) => {
+    running ??= start();
+    const current = running;
+    current.uses += 1;
+    if (onClose) current.onClose.push(onClose);
+    let result;
+    try {
+      signal.throwIfAborted();
+      result = await use();
+    } catch (error) {
+      // The run's own failure is what its caller has to know.
+      await current.end().catch(reportNotCommitted);
+      throw error;
+    }
+    await current.end();
+    return result;
   };
 }

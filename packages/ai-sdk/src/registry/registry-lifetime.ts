@@ -12,34 +12,11 @@ const disposeTimeoutMs = 5_000;
 /** Has something closed; returns how to forget it. */
 export type Track = (close: () => Promise<void>) => () => void;
 
-/** What one registry has open, and how it is closed. */
-export interface RegistryLifetime {
-  /** Aborts when the registry is to end, and when it has. */
-  readonly signal: AbortSignal;
-  /** The connections that were used, here or in a run inside. */
-  readonly inUse: ReadonlySet<LiveConnection>;
-  /** Whether a connection is closed with the registry; others belong to a run around it. */
-  readonly owns: (connection: LiveConnection) => boolean;
-  /** Makes the registry the owner of a connection, which it closes if it was used. */
-  readonly own: (connection: LiveConnection) => void;
-  /** Has a connection that the registry owns closed, used or not. */
-  readonly hold: (connection: LiveConnection) => void;
-  /** Notes that a connection is in use, here or in a run inside. */
-  readonly use: (connection: LiveConnection) => void;
-  /** Owns and uses a connection, also when the registry is being closed. */
-  readonly adopt: (connection: LiveConnection) => void;
-  /** Has a run inside closed with the registry, before its connections. */
-  readonly trackInside: Track;
-  /** Has something closed with what the registry belongs to. */
-  readonly track: Track;
-  /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
-  readonly throwIfOver: (connection?: string) => void;
-  readonly dispose: () => Promise<void>;
-}
-
 /**
+ * What one registry has open, and how it is closed.
+ *
  * @param options.track has the registry closed with what it belongs to
- * @param options.around that of the run around, whose connections a run inside may use
+ * @param options.around told of uses of connections that belong to the run around
  * @param options.onFirstUse told of the first use; may have something closed with the runs inside
  */
 export function createRegistryLifetime({
@@ -52,9 +29,9 @@ export function createRegistryLifetime({
   step: StepTime;
   emit: (event: ConnectionEvent) => void;
   track: Track;
-  around?: RegistryLifetime | undefined;
+  around?: { readonly use: (connection: LiveConnection) => void } | undefined;
   onFirstUse?: ((trackInside: Track) => void) | undefined;
-}): RegistryLifetime {
+}) {
   const owned = new Set<LiveConnection>();
   const inUse = new Set<LiveConnection>();
   /** In the order in which they were used first. */
@@ -75,13 +52,16 @@ export function createRegistryLifetime({
     closables.add(closable);
     return () => void closables.delete(closable);
   };
+  /** Has a run inside closed with the registry, before its connections. */
   const trackInside: Track = (close) => trackIn(inside, close);
+  /** Has a connection that the registry owns closed, used or not. */
   const hold = (connection: LiveConnection) => {
     if (inUse.has(connection)) return;
     inUse.add(connection);
     if (owned.has(connection)) trackIn(opened, () => closeConnection(connection, emit));
     else around?.use(connection);
   };
+  /** Notes that a connection is in use, here or in a run inside. */
   const use = (connection: LiveConnection) => {
     const isFirst = !isUsed;
     isUsed = true;
@@ -107,23 +87,31 @@ export function createRegistryLifetime({
   // A run inside ends with what is around it, even if it has used nothing so far.
   if (around) untrack = track(dispose);
   return {
+    /** Aborts when the registry is to end, and when it has. */
     signal: step.signal,
-    inUse,
-    owns: (connection) => owned.has(connection),
-    own: (connection) => void owned.add(connection),
+    /** The connections that were used, here or in a run inside. */
+    inUse: inUse as ReadonlySet<LiveConnection>,
+    /** Whether a connection is closed with the registry; others belong to a run around it. */
+    owns: (connection: LiveConnection) => owned.has(connection),
+    /** Makes the registry the owner of a connection, which it closes if it was used. */
+    own: (connection: LiveConnection) => void owned.add(connection),
     hold,
     use,
-    adopt(connection) {
+    /** Owns and uses a connection, also when the registry is being closed. */
+    adopt: (connection: LiveConnection) => {
       owned.add(connection);
       use(connection);
-      // One that comes late is closed all the same.
       void disposal?.then(() => closeInTurn({ opened, timeoutMs: disposeTimeoutMs }));
     },
     trackInside,
+    /** Has something closed with what the registry belongs to. */
     track,
-    throwIfOver(connection) {
+    /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
+    throwIfOver: (connection?: string) => {
       if (disposal !== undefined) throw registryDisposed(connection);
     },
     dispose,
   };
 }
+
+export type RegistryLifetime = ReturnType<typeof createRegistryLifetime>;

@@ -30,13 +30,6 @@ export interface ConnectionUse {
 }
 
 /** Makes the connections of a step, and of the runs inside it. Starts nothing yet. */
-export interface StepConnections {
-  /** On the agent session's own session, or without one; from the pool, if there is one. */
-  connect(use: ConnectionUse, slot: StepSlot | undefined): LiveConnection;
-  /** On a session that is ended on its server when the connection is closed. */
-  isolate(use: ConnectionUse): LiveConnection;
-}
-
 export function createStepConnections({
   emit,
   telemetry,
@@ -47,7 +40,7 @@ export function createStepConnections({
   telemetry: ConnectionTelemetry | undefined;
   now: () => number;
   pool: SessionPool | undefined;
-}): StepConnections {
+}) {
   const open = (use: ConnectionUse, slot: StepSlot | undefined): LiveConnection => {
     const { connection, name, definition, principal, step } = use;
     const context: ConnectionContext = { principal, connection, abortSignal: step.signal };
@@ -63,7 +56,8 @@ export function createStepConnections({
   };
 
   return {
-    connect(use, slot) {
+    /** On the agent session's own session, or without one; from the pool, if there is one. */
+    connect(use: ConnectionUse, slot: StepSlot | undefined): LiveConnection {
       const { connection, name, principal, definition, step } = use;
       if (pool === undefined || !mayBeKept(definition)) return open(use, slot);
       return pool.connect({
@@ -77,7 +71,8 @@ export function createStepConnections({
       });
     },
 
-    isolate(use) {
+    /** On a session that is ended on its server when the connection is closed. */
+    isolate(use: ConnectionUse): LiveConnection {
       const { connection, definition, principal } = use;
       if (!hasSession(definition)) return open(use, undefined);
       // A session is always somebody's, also one that nobody finds again.
@@ -105,3 +100,5 @@ export function createStepConnections({
     },
   };
 }
+
+export type StepConnections = ReturnType<typeof createStepConnections>;

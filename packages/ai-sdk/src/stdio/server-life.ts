@@ -13,24 +13,7 @@ type Phase =
   | "lost-again";
 
 /** What becomes of the servers of one connection, of which one runs at a time. */
-export interface ServerLife {
-  readonly isLost: () => boolean;
-  /**
-   * One was started, connected and prepared.
-   *
-   * @returns whether it has another version or other capabilities than the one before
-   */
-  readonly opened: (client: MCPClient) => boolean;
-  readonly answered: () => void;
-  /** It ended, and nobody had asked it to. */
-  readonly ended: () => void;
-  /** Whether the one in the place of a lost one ended before it had answered; says so once. */
-  readonly takeSecondLoss: () => boolean;
-  /** Whether results have to tell of a loss; says so once. */
-  readonly takeLossNotice: () => boolean;
-}
-
-export function createServerLife(): ServerLife {
+export function createServerLife() {
   let phase: Phase = "fresh";
   let negotiated: string | undefined;
   let hasLossNotice = false;
@@ -38,7 +21,12 @@ export function createServerLife(): ServerLife {
 
   return {
     isLost,
-    opened({ initializeResult: { protocolVersion, capabilities } }) {
+    /**
+     * One was started, connected and prepared.
+     *
+     * @returns whether it has another version or other capabilities than the one before
+     */
+    opened({ initializeResult: { protocolVersion, capabilities } }: MCPClient): boolean {
       const isRecovered = isLost();
       phase = isRecovered ? "replaced" : "running";
       hasLossNotice ||= isRecovered;
@@ -50,13 +38,16 @@ export function createServerLife(): ServerLife {
       if (phase === "replaced") phase = "running";
       if (phase === "lost-again") phase = "lost";
     },
-    ended: () => (phase = phase === "replaced" ? "lost-again" : "lost"),
-    takeSecondLoss() {
+    /** It ended, and nobody had asked it to. */
+    ended: () => void (phase = phase === "replaced" ? "lost-again" : "lost"),
+    /** Whether the one in the place of a lost one ended before it had answered; says so once. */
+    takeSecondLoss(): boolean {
       const isAgain = phase === "lost-again";
       if (isAgain) phase = "lost";
       return isAgain;
     },
-    takeLossNotice() {
+    /** Whether results have to tell of a loss; says so once. */
+    takeLossNotice(): boolean {
       const hadNotice = hasLossNotice;
       hasLossNotice = false;
       return hadNotice;

@@ -120,7 +120,7 @@ async function startServer(parts: Parts): Promise<StdioServer> {
   const { connection } = context;
   const server = await startStdioServer({
     ...parts,
-    onAnswer: life.answered,
+    onAnswer: () => life.answered(),
     onNotification(method, params) {
       emit({ type: "notification", connection, method, params });
       if (method !== "notifications/tools/list_changed") return;
