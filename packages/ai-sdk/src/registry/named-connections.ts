@@ -25,24 +25,24 @@ export interface NamedConnections {
   clearTools(slot: NamedSlot, use: Omit<NamedEnd, "mode">): Promise<void>;
 }
 
-/**
- * @param options.connect makes a connection for the rest of the step
- * @param options.lifetime that of the step, which closes it
- */
+interface NamedConnectionsOptions {
+  slots: NamedSlots;
+  /** Makes a connection for the rest of the step. */
+  connect: (slot: NamedSlot, use: NamedUse, stepSlot: StepSlot) => LiveConnection;
+  /** The lifetime of the step, which closes the connections. */
+  lifetime: RegistryLifetime;
+  /** Told of a slot that will not be connected. */
+  release: (stepSlot: StepSlot) => void;
+  emit: (event: ConnectionEvent) => void;
+}
+
 export function createNamedConnections({
   slots,
   connect,
   lifetime,
   release,
   emit,
-}: {
-  slots: NamedSlots;
-  connect: (slot: NamedSlot, use: NamedUse, stepSlot: StepSlot) => LiveConnection;
-  lifetime: RegistryLifetime;
-  /** Told of a slot that will not be connected. */
-  release: (stepSlot: StepSlot) => void;
-  emit: (event: ConnectionEvent) => void;
-}): NamedConnections {
+}: NamedConnectionsOptions): NamedConnections {
   const live = new Map<string, ReplaceableConnection>();
   const inTurn = createTurns();
 
@@ -60,7 +60,7 @@ export function createNamedConnections({
   const openNow = async (slot: NamedSlot, use: NamedStart): Promise<LiveConnection> => {
     const first = await connectTo(slot, use);
     const own = (event: ConnectionEvent) => emit({ ...event, name: slot.name });
-    const why = `its session ${JSON.stringify(slot.name)} is being ended, or was closed.`;
+    const why = `its session ${JSON.stringify(slot.name)} is being ended, or has ended.`;
     const connection = createReplaceableConnection({ first, why, emit: own });
     lifetime.adopt(connection);
     live.set(keyOf(slot, use), connection);

@@ -1,5 +1,6 @@
-import { createSessionSlot } from "@durable-mcp/core";
+import { createSessionSlot, type Principal } from "@durable-mcp/core";
 import { inParallel } from "../base/in-parallel.ts";
+import type { McpClientConnection } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
@@ -12,9 +13,11 @@ import {
   planEnd,
   withoutToolList,
 } from "../slots/kept-session.ts";
-import type { NamedSlots } from "../slots/named-slots.ts";
+import type { NamedEnd, NamedSlots } from "../slots/named-slots.ts";
+import type { EndedSession } from "../slots/session-reports.ts";
+import type { NamedSlot } from "../slots/slot-name.ts";
 import { createHeldEntries, type HeldEntries } from "./held-entries.ts";
-import { namedKey } from "./named-entry.ts";
+import { type NamedEntry, namedKey } from "./named-entry.ts";
 
 /** The named sessions in the state of an agent session. */
 export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {}
@@ -22,31 +25,24 @@ export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {
 /** How many sessions are ended at a time. */
 const endedAtOnce = 10;
 
-export function createNamedInState({
-  state,
-  pool,
-  emit,
-  now,
-}: {
+interface NamedInStateOptions {
   /** Data from outside. */
   state: unknown;
   pool: SessionPool | undefined;
   emit: (event: ConnectionEvent) => void;
   now: () => number;
-}): NamedInState {
+}
+
+export function createNamedInState({ state, pool, emit, now }: NamedInStateOptions): NamedInState {
   const entries = createHeldEntries(state, now);
   const visited = new Set<string>();
   const endings = new Set<Promise<unknown>>();
-  const read = (key: string) => {
-    const entry = entries.read(key);
-    return entry === "invalid" ? undefined : entry;
-  };
 
   return {
     open(slot, { principal, definition, idleTimeoutMs }) {
       const key = namedKey(slot, principal);
       if (entries.read(key) === "invalid") emit({ type: "discarded", ...slot, reason: "invalid" });
-      const entry = read(key);
+      const entry = readValid(entries, key);
       const snapshot = entry?.snapshot;
       const use = {
         slot: pool
@@ -67,37 +63,16 @@ export function createNamedInState({
     async list(principal) {
       return entries.of(principal).flatMap(([key, slot]) => {
         if (entries.read(key) === undefined) return [];
-        const entry = read(key);
+        const entry = readValid(entries, key);
         return [{ ...slot, ...describeKept(entry, entry?.lastUsedAt ?? 0) }];
       });
     },
 
-    async end(slot, { principal, definition, mode }) {
-      const key = namedKey(slot, principal);
-      const entry = read(key);
-      const plan = planEnd(entry, { definition, mode, isNamed: true });
-      const ended = { ...slot, ...plan.outcome };
-      const [snapshot] = plan.sessions;
-      if (entry === undefined || plan.act === "forget") {
-        entries.remove(key);
-        return ended;
-      }
-      if (snapshot === undefined) {
-        entries.keep(key, entry, entry.snapshot);
-        return ended;
-      }
-      const use = { definition: definition!, connection: slot.connection, principal, now };
-      const end = await endMcpSession({ ...use, snapshot });
-      const next = afterEnd(mode, { failed: !end.ended, wasTried: false });
-      if (next === "forget") entries.remove(key);
-      // A state cannot keep an old session to be ended beside the new one.
-      else entries.keep(key, entry, mode === "restart" ? lostSnapshot(snapshot) : snapshot);
-      return { ...ended, ...end };
-    },
+    end: async (slot, use) => await endNamed(entries, slot, { ...use, now }),
 
     async clearTools(slot, principal) {
       const key = namedKey(slot, principal);
-      const entry = read(key);
+      const entry = readValid(entries, key);
       const cleared = entry && withoutToolList(entry.snapshot);
       if (!cleared) return;
       // A pooled client on the session knows the list.
@@ -106,22 +81,10 @@ export function createNamedInState({
     },
 
     endIdle(principal, declared) {
-      const time = now();
-      const idle = entries.of(principal).flatMap(([key, slot]) => {
-        const definition = findDeclared(declared, slot.connection);
-        if (definition === undefined || visited.has(key)) return [];
-        visited.add(key);
-        const entry = entries.has(key) ? undefined : read(key);
-        const snapshot = entry && overdueSession(entry, entry.lastUsedAt, definition, time);
-        if (!snapshot) return [];
-        // At once, so that no run of the step goes on in it.
-        entries.keep(key, entry, lostSnapshot(snapshot));
-        return [
-          { slot, use: { definition, connection: slot.connection, principal, snapshot, now } },
-        ];
-      });
-      const all = inParallel(idle, endedAtOnce, async ({ slot, use }) => {
-        const end = await endMcpSession(use);
+      const idle = claimIdle(entries, { principal, declared, visited, now });
+      const all = inParallel(idle, endedAtOnce, async ({ slot, ...session }) => {
+        const { connection } = slot;
+        const end = await endMcpSession({ ...session, connection, principal, now });
         if (end.ended) return;
         const { ended: _, ...why } = end;
         emit({ type: "close-failed", ...slot, ...why });
@@ -136,4 +99,66 @@ export function createNamedInState({
 
     changes: () => entries.changes(),
   };
+}
+
+/** An entry that does not parse counts as none. */
+function readValid(entries: HeldEntries, key: string): NamedEntry | undefined {
+  const entry = entries.read(key);
+  return entry === "invalid" ? undefined : entry;
+}
+
+async function endNamed(
+  entries: HeldEntries,
+  slot: NamedSlot,
+  { principal, definition, mode, now }: NamedEnd & { now: () => number },
+): Promise<EndedSession> {
+  const key = namedKey(slot, principal);
+  const entry = readValid(entries, key);
+  const plan = planEnd(entry, { definition, mode, isNamed: true });
+  const ended = { ...slot, ...plan.outcome };
+  const [snapshot] = plan.sessions;
+  if (entry === undefined || plan.act === "forget") {
+    entries.remove(key);
+    return ended;
+  }
+  if (snapshot === undefined) {
+    entries.keep(key, entry, entry.snapshot);
+    return ended;
+  }
+  const use = { definition: definition!, connection: slot.connection, principal, now };
+  const end = await endMcpSession({ ...use, snapshot });
+  const next = afterEnd(mode, { failed: !end.ended, wasTried: false });
+  if (next === "forget") entries.remove(key);
+  // A state cannot keep an old session to be ended beside the new one.
+  else entries.keep(key, entry, mode === "restart" ? lostSnapshot(snapshot) : snapshot);
+  return { ...ended, ...end };
+}
+
+/** The sessions to end. Their entries lose them at once, so that no run of the step goes on in one. */
+function claimIdle(
+  entries: HeldEntries,
+  {
+    principal,
+    declared,
+    visited,
+    now,
+  }: {
+    principal: Principal;
+    declared: Readonly<Record<string, McpClientConnection>>;
+    /** The keys that the step has looked at. */
+    visited: Set<string>;
+    now: () => number;
+  },
+) {
+  const time = now();
+  return entries.of(principal).flatMap(([key, slot]) => {
+    const definition = findDeclared(declared, slot.connection);
+    if (definition === undefined || visited.has(key)) return [];
+    visited.add(key);
+    const entry = entries.has(key) ? undefined : readValid(entries, key);
+    const snapshot = entry && overdueSession(entry, entry.lastUsedAt, definition, time);
+    if (!snapshot) return [];
+    entries.keep(key, entry, lostSnapshot(snapshot));
+    return [{ slot, definition, snapshot }];
+  });
 }
