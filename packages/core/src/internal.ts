@@ -1,6 +1,6 @@
 /**
- * What the other packages of this project share with core. Not for applications: it may change with
- * every release, and all packages are released together.
+ * Functions that the other packages of this project share with core. Not for applications: they may
+ * change with every release, and all packages are released together.
  */
 export { abortable, detach, maxTimerMs, wait, within, withTimeLimit } from "./base/bounded-wait.ts";
 export { checkMs, checkWhole, invalid, invalidOption, isTimerMs } from "./base/check-option.ts";

@@ -10,11 +10,11 @@ import type { ToolListOptions } from "./tools/tool-list.ts";
 export interface SessionFetchOptions {
   /** The server's URL. Only requests to exactly this URL take part in the session. */
   url: string | URL;
-  /** The holder of the session, from `createSessionSlot`. */
+  /** Holds the session; from `createSessionSlot`. */
   slot: SessionSlot;
   /**
-   * The fetch that requests go out with. Passing one also vouches for requests to other origins
-   * (see `allowOtherOrigins`). @default globalThis.fetch
+   * Sends the requests. If you pass one, you also vouch for requests to other origins (see
+   * `allowOtherOrigins`). @default globalThis.fetch
    */
   fetch?: typeof globalThis.fetch | undefined;
   /**
@@ -30,37 +30,37 @@ export interface SessionFetchOptions {
    */
   listen?: boolean | undefined;
   /**
-   * Whether an aborted request is cancelled on the client's behalf (`notifications/cancelled`,
-   * best effort). A function is asked at the time. @default false
+   * Whether an aborted request is cancelled on the client's behalf (`notifications/cancelled`, best
+   * effort). A function is called at each abort. @default false
    */
   cancelOnAbort?: boolean | (() => boolean) | undefined;
   /**
-   * Whether a lost session is replaced. Without it a loss is reported (`SESSION_LOST`, or
-   * `OUTCOME_UNKNOWN` when it is only probable), for callers that open the next one elsewhere.
+   * Whether a lost session is replaced. Otherwise the loss is reported (`SESSION_LOST`, or
+   * `OUTCOME_UNKNOWN` if it is only probable), for callers that open the next session elsewhere.
    * @default true
    */
   recover?: boolean | undefined;
   /** Whether a request that met a lost session is sent again on the new one. @default "safe" */
   resend?: ResendPolicy | undefined;
   /**
-   * With `resend: "safe"`: whether a request may run twice, asked for requests other than lists,
-   * reads and pings when it is not certain that the server refused it unprocessed. @default none may
+   * With `resend: "safe"`: whether a request may run twice. Called after a probable loss, for requests
+   * other than lists, reads and pings. @default none may
    */
   isSafeToResend?: ((request: JsonRpcRequest) => boolean) | undefined;
   /**
-   * What an answer that is not 2xx says of the session it was sent on, for servers with a dialect of
-   * their own. `undefined` leaves it to the built-in rule.
+   * Decides whether an answer that is not 2xx means a loss, for servers with a dialect of their own.
+   * `undefined` leaves it to the built-in rule.
    */
   classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
   /**
    * Whether a request that met a lost session is first tried once more with the same id, for load
-   * balancers that sometimes hit the wrong replica. What `resend` would not send again is not sent
-   * again here either; a ping then tells whether the session is lost. @default false
+   * balancers that sometimes pick the wrong replica. If `resend` forbids sending the request again, a
+   * ping is sent instead. @default false
    */
   retrySameId?: boolean | undefined;
   /**
-   * Requests that go to a second session, in the given slot, which the caller does not save and
-   * ends with `endSession`. @default none
+   * Requests for which `matches` is true go to a second session, in `slot`. Do not save that slot, and
+   * end its session with `endSession`. @default none
    */
   except?:
     | { readonly slot: SessionSlot; readonly matches: (request: JsonRpcRequest) => boolean }
@@ -72,33 +72,33 @@ export interface SessionFetchOptions {
         /** For `onStart`, in milliseconds. @default 60000 */
         readonly startMs?: number | undefined;
         /**
-         * How long the server may be silent while a request waits for its answer, in milliseconds.
-         * Then the request is cancelled and fails with `OUTCOME_UNKNOWN`. @default 300000
+         * The longest silence of the server while a request waits for its answer, in milliseconds. After
+         * that the request is cancelled and fails with `OUTCOME_UNKNOWN`. @default 300000
          */
         readonly answerMs?: number | undefined;
       }
     | undefined;
-  /** How long and how large a kept tool list may be. */
+  /** Limits the age and the size of a kept tool list. */
   toolList?: ToolListOptions | undefined;
   /**
-   * How long the verdict that a server has no sessions holds, in milliseconds.
+   * After this time, in milliseconds, a server without sessions is asked for one again.
    * @default 86400000 (1 day)
    */
   statelessMaxAgeMs?: number | undefined;
   /**
-   * Prepares each new session, the first and those in a lost one's place, before it is saved and
-   * before any other request goes on. When it fails, so does the handshake: the session is ended,
-   * and the slot holds none. Not called for servers that name no session.
+   * Prepares each new session, the first one and those after a recovery. Saving and all other requests
+   * wait for it. If it fails, the handshake fails, the session ends, and the slot has none. It is not
+   * called for servers that name no session.
    */
   onStart?: OnStart | undefined;
   /**
-   * The save point: awaited after the server acknowledged `notifications/initialized` and before
-   * any other request goes on. The snapshot it returns wins. What it throws fails the handshake.
+   * The save point. The fetch waits for it after the server acknowledged `notifications/initialized`,
+   * before any other request goes on. The returned snapshot wins. If it throws, the handshake fails.
    */
   onSession?: OnSession | undefined;
   /** Runs around each recovery of a lost session, to measure it. */
   aroundRecovery?: AroundRecovery | undefined;
-  /** Told what happens to the session, and of the server's notifications. */
+  /** Gets the events of the session, and the server's notifications. */
   onEvent?: EmitSessionEvent | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   now?: (() => number) | undefined;

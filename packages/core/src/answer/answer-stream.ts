@@ -9,15 +9,15 @@ export interface AnswerStreamOptions {
   readonly body: ReadableStream<Uint8Array>;
   readonly restorer: AnswerRestorer;
   readonly signal: AbortSignal | undefined;
-  /** Aborts when the answer is not waited for any longer; it then counts as lost on the way. */
+  /** Aborts when nobody waits for the answer any longer. It then counts as lost on the way. */
   readonly giveUp?: AbortSignal;
   /** Called with each chunk that arrives. */
   readonly onChunk?: () => void;
-  /** Whether the request that the stream answers has its answer; `true` for a stream of none. */
+  /** Whether the stream's request has its answer; `true` for a stream without a request. */
   readonly answered: () => boolean;
-  /** The JSON-RPC error, as text, to deliver when the answer will not come. */
+  /** The JSON-RPC error, as text, that is delivered if the answer does not come. */
   readonly failure: (cause: unknown) => string;
-  /** Called once when the stream is over, however it ended. */
+  /** Called once when the stream is over, after success and after failure. */
   readonly onEnd: () => void;
 }
 
@@ -46,14 +46,14 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
 }
 
 /**
- * A `text/event-stream` answer, event by event. When it breaks before the answer it is resumed;
- * when that is not possible, the last event is the error.
+ * A `text/event-stream` answer, event by event. If it breaks before the answer, it is resumed. If that is
+ * not possible, the last event is the error.
  */
 export function createEventAnswerStream(
   options: AnswerStreamOptions & {
-    /** Whether the stream belongs to no request: it lasts as long as `resume` has another. */
+    /** Whether the stream belongs to no request. It lasts as long as `resume` returns another. */
     readonly isOpenEnded?: boolean;
-    /** Continues an interrupted stream; `undefined` when it cannot be continued. */
+    /** Continues an interrupted stream; `undefined` if that is impossible. */
     readonly resume: (
       lastEventId: string,
       retryMs: number | undefined,
@@ -94,7 +94,7 @@ export function createEventAnswerStream(
       }
       const rest = splitter.finish();
       if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
-        // Some servers forget the blank line after the last event: it counts if it is the answer.
+        // Some servers forget the blank line after the last event. It counts if it is the answer.
         const restored = restoreEvent(rest, restorer);
         if (answered()) enqueue(controller, [...restored, utf8("\n\n")]);
       }
@@ -120,10 +120,10 @@ type Controller = ReadableStreamDefaultController<Uint8Array>;
 function createStream(
   { onEnd, signal, giveUp }: AnswerStreamOptions,
   source: { cancel(reason?: unknown): Promise<void> },
-  /** Reads once and passes on what is complete; resolves to whether that was the end. */
+  /** Reads once and passes on complete messages; resolves to whether the stream is over. */
   step: (controller: Controller) => Promise<boolean>,
 ): ReadableStream<Uint8Array> {
-  // Not every body ends when the signal of its request aborts.
+  // Some bodies do not end when the signal of their request aborts.
   onAbort(giveUp, () => void source.cancel(giveUp?.reason).catch(() => undefined));
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
@@ -164,7 +164,7 @@ function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
   if (edit === undefined) return event.parts;
   if (edit === "drop") return [];
   const edited = replaceBytes([bytes], edit);
-  // Not /^/gm: that also matches after U+2028, which is no line end here.
+  // Not /^/gm: that also matches after U+2028, which does not end a line here.
   const dataLines = partsText(edited, 0, partsLength(edited)).split("\n");
   const lines = [...otherLines, ...dataLines.map((line) => `data: ${line}`), "", ""];
   return [utf8(lines.join("\n"))];

@@ -1,19 +1,19 @@
 import { detach, onAbort } from "../base/bounded-wait.ts";
 
-/** Bounds how long the server may be silent while a request waits for its answer. */
+/** Limits the server's silence while a request waits for its answer. */
 export interface AnswerTimeout {
   /** Aborts with the caller's signal, and when the server was silent for too long. */
   readonly signal: AbortSignal;
-  /** How long the server was silent, in milliseconds, once that has aborted it. */
+  /** The length of the silence that aborted the signal, in milliseconds. */
   readonly silentMs: number | undefined;
-  /** Something came from the server: the time starts anew. */
+  /** Restarts the time, because something came from the server. */
   readonly heard: () => void;
   readonly stop: () => void;
 }
 
 /**
- * @param ms how long the server may be silent, in milliseconds
- * @param isOver whether the answer is there; a stream may stay open after it
+ * @param ms the longest silence, in milliseconds
+ * @param isOver whether the answer has come; a stream may stay open after it
  */
 export function createAnswerTimeout(
   ms: number,
@@ -32,10 +32,10 @@ export function createAnswerTimeout(
     expired = true;
     controller.abort(new DOMException(`The server was silent for ${ms} ms.`, "TimeoutError"));
   };
-  /** Not one timer for each chunk: it looks how long ago the last one was. */
+  /** There is no timer for each chunk. One timer looks at the time of the last chunk. */
   const start = (left: number) => {
     timer = setTimeout(check, left);
-    // A stream that nobody reads to its end must not keep a Node process alive.
+    // A stream without a reader must not keep a Node process alive.
     detach(timer);
   };
   start(ms);

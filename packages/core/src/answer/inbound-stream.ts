@@ -12,8 +12,8 @@ import { createListeningStream } from "./listening-stream.ts";
 import { type AnswerContext, createRestorer } from "./message-for-client.ts";
 
 /**
- * A client's GET that resumes a stream (`Last-Event-ID`). It goes out; the stream of a session that
- * is gone cannot be resumed on another.
+ * Sends a client's GET that resumes a stream (`Last-Event-ID`). A lost session's stream cannot be resumed
+ * on another session.
  */
 export async function resumeStream(
   context: AnswerContext,
@@ -34,11 +34,11 @@ export async function resumeStream(
 }
 
 /**
- * A client's GET that would listen for server messages. It waits until the session is acknowledged,
- * and there is never a second one beside it.
+ * Answers a client's GET that listens for server messages. It waits until the session is acknowledged.
+ * There is never a second listening stream.
  *
- * The client's stream lasts until the client ends it. Behind it, the server's is opened again when
- * it breaks, and opened anew for a session that takes a lost one's place.
+ * The client's stream lasts until the client ends it. Behind it, the server's stream is opened again when
+ * it breaks, and the new session's stream is opened after a recovery.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
  */
@@ -67,7 +67,7 @@ async function openStream(context: AnswerContext, request: OutgoingRequest): Pro
       onEnd();
       return isNoStream(first.status) ? emptyAnswer(405) : toResponse(refusal);
     }
-    // A 404 may mean that the session is lost, which the next request will tell.
+    // A 404 may mean that the session is lost. The next request will show it.
     const opened = isEventStream(first) ? first.body : emptyStream();
     if (!isEventStream(first)) await letGo(first);
     const body = streamForClient(context, opened, {
@@ -83,7 +83,7 @@ async function openStream(context: AnswerContext, request: OutgoingRequest): Pro
   }
 }
 
-/** The server's stream as the client may see it. */
+/** The server's stream in a form for the client. */
 function streamForClient(
   context: AnswerContext,
   body: ReadableStream<Uint8Array>,
@@ -103,7 +103,7 @@ function streamForClient(
   });
 }
 
-/** A server's ways to say that there is no such stream, or one already. */
+/** The statuses of servers that have no such stream, or that have one already. */
 function isNoStream(status: number): boolean {
   return status === 405 || status === 409;
 }

@@ -7,21 +7,21 @@ import { type LiveSession, sameSession } from "../session/live-session.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import type { SlotState } from "../session/session-life.ts";
 
-/** How long to wait, in milliseconds, while the stream of the step before still closes. */
+/** Waiting times, in milliseconds, while the stream of the step before still closes. */
 const conflictDelaysMs = [50, 100, 200, 400];
-/** How long requests wait at most for the stream, in milliseconds: some servers answer late. */
+/** Requests wait for the stream at most this long, in milliseconds, because some servers answer late. */
 const maxHoldMs = 1_000;
 const defaultRetryMs = 1_000;
-/** How often the stream of one session is opened again after it broke. */
+/** The stream of one session is opened again at most this often after it broke. */
 const maxReconnects = 5;
 
-/** The server's stream of messages behind a client's, of one session after the other. */
+/** The server's stream of messages behind a client's stream, of one session after the other. */
 export interface ListeningStream {
   /** The session that the stream belongs to now. */
   readonly session: () => LiveSession;
-  /** The answer to the first GET that was not overtaken by another session. */
+  /** The answer to the first GET that another session did not overtake. */
   readonly first: () => Promise<Response>;
-  /** The next stream when one is over; waits for one as long as the client's stream lasts. */
+  /** The next stream after one is over; waits for it as long as the client's stream lasts. */
   readonly next: (
     lastEventId: string,
     retryMs: number | undefined,
@@ -39,7 +39,7 @@ export function createListeningStream(
   /** Aborts when another session takes the place of this one. */
   let replaced = new AbortController();
   let reconnects = 0;
-  /** An event id of the session before means nothing to this one. */
+  /** An event id of the session before. This session does not know it. */
   let foreignEventId = "";
   let newestEventId = "";
 
@@ -76,7 +76,7 @@ export function createListeningStream(
       try {
         const response = await current;
         if (opening === current) opening = undefined;
-        // Only another session can change that.
+        // Only another session can change a 404.
         if (response.status === 404) reconnects = maxReconnects;
         return response;
       } catch (error) {
@@ -87,7 +87,7 @@ export function createListeningStream(
     }
   };
 
-  /** Waits before the stream of the same session is opened again; another session cuts it short. */
+  /** Waits before the same session's stream is opened again. Another session cuts the wait short. */
   const pause = async (retryMs: number) => {
     const both = AbortSignal.any([signal, replaced.signal]);
     reconnects += 1;
@@ -116,7 +116,7 @@ export function createListeningStream(
   };
 }
 
-/** Tries again while the server answers that there is such a stream already. */
+/** Tries again while the server answers that it has such a stream already. */
 async function withoutConflict(
   get: () => Promise<Response>,
   signal: AbortSignal,
@@ -130,7 +130,7 @@ async function withoutConflict(
   return await get();
 }
 
-/** Lets requests wait for the stream, so that the server can ask back from the first call on. */
+/** Makes requests wait for the stream, so that the server can ask back from the first call on. */
 function holdRequests(state: SlotState, opening: Promise<Response>): void {
   const bound = new AbortController();
   const release = () => bound.abort("opened");

@@ -8,22 +8,22 @@ import type { ToolListKeeper } from "../tools/tool-list.ts";
 import { type AnswerRestorer, createAnswerRestorer } from "./restore-answer.ts";
 import type { ServerRequests } from "./server-requests.ts";
 
-/** What reads messages of the server, on its way to the client. */
+/** The session's context and the readers of the server's messages. */
 export interface AnswerContext extends SessionContext {
   readonly tools: ToolListKeeper;
   readonly serverRequests: ServerRequests;
-  /** Whether somebody listens to events: many clients drop notifications. */
+  /** Whether somebody listens to events. Without a listener, notifications need no event. */
   readonly isObserved: boolean;
-  /** How long the server may be silent while a request waits for its answer, in milliseconds. */
+  /** The longest silence of the server while a request waits for its answer, in milliseconds. */
   readonly answerMs: number;
 }
 
 /**
- * Makes the client's messages of those of a session: with the client's request ids, without the
- * session's. What they say of tools, and notifications, is noted on the way.
+ * Turns a session's messages into messages for the client: with the client's request ids, without the
+ * session id. It also notes news about tools, and notifications.
  *
- * @param pending the request that they answer; `undefined` for the stream of no request
- * @param session the session that they are of, at the time
+ * @param pending the request that they answer; `undefined` for a stream without a request
+ * @param session returns their session
  */
 export function createRestorer(
   context: AnswerContext,
@@ -35,7 +35,7 @@ export function createRestorer(
     ids,
     pending,
     observe(message, answered) {
-      // What a lost session's stream says of tools is not about its successor.
+      // A lost session's news about tools does not concern its successor.
       if (isCurrent(state, session())) tools.observe(message, answered);
     },
     reads: ({ request: { method } }) => method === "tools/list",

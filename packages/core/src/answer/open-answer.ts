@@ -19,17 +19,17 @@ import { createStreamResumption } from "./resume-stream.ts";
 /** A request that the server has begun to answer. */
 export interface AnsweredRequest {
   readonly pending: PendingRequest;
-  /** The session that it was sent on. */
+  /** Its session. */
   readonly session: LiveSession;
   readonly request: OutgoingRequest;
   readonly timeout: AnswerTimeout;
-  /** Runs when nothing more of the answer is to come. */
+  /** Runs when the answer is over. */
   readonly settle: () => void;
 }
 
 /**
- * Makes the client's response of the server's, which was 2xx: restores the answer as it comes, and
- * resumes its stream when that breaks. A failure from here on is delivered as the answer.
+ * Turns the server's 2xx response into the client's. It restores the answer while it arrives, and resumes
+ * its stream if that breaks. From here on, a failure is delivered as the answer.
  */
 export function openAnswer(
   context: AnswerContext,
@@ -41,7 +41,7 @@ export function openAnswer(
   const { status } = response;
   const headers = headersForClient(response.headers);
   const isEvents = hasContentType(response, "text/event-stream");
-  // Without a content type it is empty, or JSON of a server that forgot to say so.
+  // Without a content type it is empty, or JSON from a server that forgot the header.
   const isUntyped = !response.headers.has("content-type") || status === 202 || status === 204;
   if (!isEvents && !hasContentType(response, "application/json") && !isUntyped) {
     settle();
@@ -62,18 +62,18 @@ export function openAnswer(
     },
     onEnd() {
       settle();
-      // A reason of our own: the default is an exception with a stack, made for every answer.
+      // The default reason would be an exception with a stack, made for every answer.
       over.abort("over");
     },
   };
-  // Clients compare it letter by letter.
+  // Clients compare the content type letter by letter.
   headers.set("content-type", isEvents ? "text/event-stream" : "application/json");
   if (!isEvents) return new Response(createJsonAnswerStream(options), { status: 200, headers });
   const resume = resumeAnswer(context, answered, over.signal);
   return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
 }
 
-/** How the stream of an answer goes on when it breaks. */
+/** Continues a broken answer stream. */
 function resumeAnswer(
   { send, answerMs }: AnswerContext,
   { session, request, timeout }: AnsweredRequest,
@@ -89,7 +89,7 @@ function resumeAnswer(
   };
   const resumption = createStreamResumption(get, [over, timeout.signal], answerMs);
   return async (lastEventId, retryMs) => {
-    // A break is news from the server too; from here on, so is each attempt.
+    // A break counts as news from the server. From here on, so does each attempt.
     if (timeout.silentMs === undefined) timeout.heard();
     try {
       return await resumption(lastEventId, retryMs);

@@ -8,21 +8,21 @@ import {
 } from "../wire/json-rpc.ts";
 import { type PendingRequest, type RequestIds, restoreProgress } from "../wire/request-ids.ts";
 
-/** What to do with a message from the server: leave it, replace a part of it, or keep it back. */
+/** The edit of a message from the server: none, a replaced part, or withholding it. */
 type MessageEdit =
   | { readonly start: number; readonly end: number; readonly text: string }
   | "drop"
   | undefined;
 
 export interface AnswerRestorer {
-  /** Decides on the message in `parts` from `start` to `end`, settling the request it answers. */
+  /** Decides on the message in `parts` from `start` to `end`, and settles its request. */
   restore(parts: ByteParts, start: number, end: number): MessageEdit;
 }
 
-/** Up to this size, in bytes, a message is parsed; of a larger one only the two ends are read. */
+/** A message up to this size, in bytes, is parsed. Of a larger one only the two ends are read. */
 const parsedUpTo = 16_384;
 const endLength = 256;
-/** JSON's own white space. `\s` is more, and more than one byte each. */
+/** JSON's white space. `\s` has more characters, some of several bytes. */
 const space = "[ \\t\\r\\n]*";
 const idMember = (prefix: string) =>
   `"id"${space}:${space}"(${prefix.replaceAll(".", "\\.")}\\d+)"`;
@@ -31,15 +31,15 @@ const versionMember = `"jsonrpc"${space}:${space}"2\\.0"`;
 /**
  * Puts the client's request ids back into the messages of an answer, as bytes.
  *
- * Servers print the id as the first or the last member of the message (beside `jsonrpc`), so for
- * a large message a look at its two ends is enough and the rest passes as it came: an unescaped
- * `"id":"…"` there can only be the message's own member. Everything else is parsed.
+ * Servers print the id as the first or the last member of the message (beside `jsonrpc`). So for a large
+ * message a look at its two ends is enough, and the rest passes unchanged: an unescaped `"id":"…"` there
+ * can only be the message's own member. All other messages are parsed.
  *
- * @param options.pending the request that the HTTP answer belongs to: what it holds for another is
- *   kept back. `undefined` for a stream of no request
- * @param options.toClient what else a message has to become before the client sees it
- * @param options.observe sees each message that was parsed, and the request it answers
- * @param options.notify told of each notification, as the client sees it
+ * @param options.pending the request of the HTTP answer. An answer to another request is withheld.
+ *   `undefined` for a stream without a request
+ * @param options.toClient makes the other changes to a message for the client
+ * @param options.observe gets each parsed message, and the request that it answers
+ * @param options.notify gets each notification, in its form for the client
  * @param options.reads whether `observe` needs the answer to this request, however large
  */
 export function createAnswerRestorer({
@@ -68,14 +68,14 @@ export function createAnswerRestorer({
     const last = new RegExp(`${id}${space}(?:,${space}${versionMember}${space})?\\}${space}$`);
     const head = partsText(parts, start, start + endLength);
     const tail = partsText(parts, end - endLength, end);
-    // An error is scrubbed; a message that was cut off must not count as an answer.
+    // An error has to be scrubbed. A cut-off message must not count as an answer.
     if (head.includes('"error"') || !tail.trimEnd().endsWith("}")) return undefined;
     const atHead = first.exec(head);
     const match = atHead ?? last.exec(tail);
     const pending = find(match?.[1]);
     if (match === null || pending === undefined || reads(pending)) return undefined;
     ids.settle(pending);
-    // What stands between the id and the near end is ASCII, so characters there count as bytes.
+    // The text between the id and the near end is ASCII, so each character there is one byte.
     const before = match[0].indexOf(`"${pending.wireId}"`);
     const from = atHead ? start + match.index + before : end - (tail.length - match.index - before);
     return {
@@ -85,7 +85,7 @@ export function createAnswerRestorer({
     };
   };
 
-  /** The message for the client; itself when nothing in it is ours, `undefined` to keep it back. */
+  /** The message for the client; the same object if nothing in it is ours, `undefined` to withhold it. */
   const restoreOne = (
     message: JsonRpcMessage,
     answered: Set<PendingRequest>,
@@ -98,10 +98,10 @@ export function createAnswerRestorer({
     }
     const isError = isRecord(message.error);
     const unnamed = message.id === null || message.id === undefined;
-    // A server that could not read the request reports so without its id.
+    // If a server could not read the request, its error has no id.
     const pending = find(unnamed && isError ? owner?.wireId : message.id);
     if (pending === undefined || answered.has(pending)) {
-      // No request went out under an id of the client's own, which another's answer may well have.
+      // No request went out under a client's own id, so an answer with such an id is for nobody here.
       return owner === undefined && unnamed ? message : undefined;
     }
     observe(message, pending);
@@ -118,7 +118,7 @@ export function createAnswerRestorer({
     if (restored.every((message, index) => message === parsed.messages[index])) return undefined;
     const kept = restored.filter((message) => message !== undefined);
     const text = JSON.stringify(parsed.isBatch ? kept : kept[0]);
-    // Not before it is printed: that fails for what is nested deeper than the stack.
+    // Settle only after printing, because printing fails for a message nested deeper than the stack.
     for (const pending of answered) ids.settle(pending);
     return kept.length === 0 ? "drop" : { start, end, text };
   };
@@ -131,7 +131,7 @@ export function createAnswerRestorer({
           restoreParsed(parts, start, end)
         );
       } catch (error) {
-        // Nested deeper than the stack: nobody can use it, and it answers nothing.
+        // A message nested deeper than the stack is of no use, and does not count as an answer.
         if (error instanceof RangeError) return "drop";
         throw error;
       }

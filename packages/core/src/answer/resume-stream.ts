@@ -3,15 +3,15 @@ import { abortable } from "../base/bounded-wait.ts";
 import { isEventStream } from "../wire/read-answer.ts";
 import { wait } from "../base/bounded-wait.ts";
 
-/** How long to wait before the first `retry` field says otherwise, in milliseconds. */
+/** The waiting time before the first `retry` field, in milliseconds. */
 const defaultRetryMs = 1000;
-/** How often in a row a stream may be resumed without any new event. */
+/** A stream may be resumed this often in a row without a new event. */
 const maxAttempts = 10;
 
 /**
- * Continues an interrupted answer stream: GET with `Last-Event-ID`, after `retry` milliseconds.
- * Returns `undefined` when the server does not offer it, asks to wait for longer than `maxRetryMs`
- * (reconnecting earlier is forbidden), or after ten attempts without news.
+ * Continues an interrupted answer stream: GET with `Last-Event-ID`, after `retry` milliseconds. Returns
+ * `undefined` if the server does not offer it, if the server asks to wait for longer than `maxRetryMs`
+ * (reconnecting earlier is forbidden), or after ten attempts without a new event.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
@@ -29,13 +29,14 @@ export function createStreamResumption(
   return async (lastEventId, retryMs = defaultRetryMs) => {
     if (lastEventId !== resumedFrom) attempts = 0;
     resumedFrom = lastEventId;
-    // Made here, not for each answer: few are interrupted, and combining signals is costly.
+    // It is made here and not for each answer, because few are interrupted, and combining signals
+    // is costly.
     const signal = AbortSignal.any([...signals]);
     if (retryMs > maxRetryMs) return undefined;
     while (attempts < maxAttempts) {
       attempts += 1;
       await wait(retryMs, signal);
-      // Not every fetch heeds a signal.
+      // Some fetches ignore the signal.
       const response = await abortable(get(lastEventId, signal), signal).catch(() => undefined);
       signal.throwIfAborted();
       if (response === undefined || response.status >= 500) {

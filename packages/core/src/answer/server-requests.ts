@@ -11,23 +11,23 @@ import { type LiveSession, sameSession } from "../session/live-session.ts";
 
 /**
  * Keeps the client's answers to server requests with the session that asked. Servers number their
- * requests from 0 too: without this, what a user agreed to in a session that was lost meanwhile
- * would answer whatever the next session asks under the same id.
+ * requests from 0 too. Without this, a user's consent in a lost session would answer the next session's
+ * question under the same id.
  */
 export interface ServerRequests {
   /**
-   * A message of a session on its way to the client. A request keeps its id, unless one of another
-   * session waits under the same.
+   * A message of a session in its form for the client. A request keeps its id, unless another session's
+   * request waits under the same id.
    */
   receive(message: JsonRpcMessage, session: LiveSession): JsonRpcMessage;
-  /** The session that asked what the client answers here. */
+  /** The session whose question the client answers here. */
   askedBy(message: JsonRpcResponse): LiveSession | undefined;
-  /** The client's answer as the session in use expects it; `undefined` when another one asked. */
+  /** The client's answer with the current session's id; `undefined` if another session asked. */
   answer(message: JsonRpcResponse, live: LiveSession): JsonRpcResponse | undefined;
 }
 
 export function createServerRequests(ids: Pick<RequestIds, "next">): ServerRequests {
-  /** Under the id that the client knows, as JSON. */
+  /** The key is the client's id, as JSON. */
   const waiting = new Map<string, { readonly session: LiveSession; readonly id: JsonRpcId }>();
 
   const cancelled = (message: JsonRpcMessage, session: LiveSession): JsonRpcMessage => {

@@ -1,18 +1,18 @@
 /** The longest time a timer can be set to, in milliseconds. A longer one ends at once. */
 export const maxTimerMs = 2_147_483_647;
 
-/** Lets a Node process end while the timer runs. Other runtimes have nothing to let go. */
+/** Lets a Node process end while the timer runs. Other runtimes need nothing of the kind. */
 export function detach(timer: ReturnType<typeof setTimeout>): void {
   (timer as { unref?: () => void }).unref?.();
 }
 
-/** Calls `listener` once when the signal aborts. Returns how to stop listening. */
+/** Calls `listener` once when the signal aborts. Returns a function that stops listening. */
 export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
   signal?.addEventListener("abort", listener, { once: true });
   return () => signal?.removeEventListener("abort", listener);
 }
 
-/** Waits for `work`, or rejects with the signal's reason as soon as it aborts. `work` itself goes on. */
+/** Waits for `work`, or rejects with the signal's reason as soon as it aborts. `work` itself continues. */
 export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
   const promise = Promise.resolve(work);
   if (signal === undefined) return promise;
@@ -37,9 +37,9 @@ export async function wait(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Waits for `work`, but not for longer than `ms` milliseconds.
+ * Waits for `work`, but no longer than `ms` milliseconds.
  *
- * @returns whether it was done in time
+ * @returns whether `work` was done in time
  */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -56,8 +56,7 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
 /**
  * A signal that aborts with `signal`, or after `ms` milliseconds.
  *
- * Node 22.11 and older forget a time-out that only `AbortSignal.any` holds, and keep one that
- * somebody listens to.
+ * Node 22.11 and older forget a time-out that only `AbortSignal.any` holds. A listener keeps it.
  */
 export function withTimeLimit(ms: number, signal: AbortSignal | undefined): AbortSignal {
   const timeout = AbortSignal.timeout(ms);

@@ -6,7 +6,7 @@ export function invalidOption(field: string, fix: string): McpSessionError {
   return invalid(field, `${field} ${fix}.`);
 }
 
-/** An argument or an option that cannot be used, with a message of its own. */
+/** The error for an unusable argument or option, with a message of its own. */
 export function invalid(field: string, message: string): McpSessionError {
   return new McpSessionError("CONNECTION_INVALID", message, { data: { field } });
 }
@@ -23,15 +23,14 @@ export function checkWhole(
 }
 
 /**
- * @throws {McpSessionError} `CONNECTION_INVALID` for a time that no timer can be set to;
- *   `undefined` is none
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a time that no timer takes; `undefined` passes
  */
 export function checkMs(value: unknown, field: string): void {
   if (value === undefined || isTimerMs(value)) return;
   throw invalidOption(field, `must be a whole number of milliseconds, 1 to ${maxTimerMs}`);
 }
 
-/** Whether a timer can be set to a value from outside, in milliseconds. */
+/** Whether a timer takes this value from outside, in milliseconds. */
 export function isTimerMs(value: unknown): value is number {
   return isWhole(value, 1, maxTimerMs);
 }

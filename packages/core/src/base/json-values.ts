@@ -2,7 +2,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Whether two values print as the same JSON. What is nested too deep to be printed equals nothing. */
+/** Whether two values print as the same JSON. A value that is too deep to be printed equals nothing. */
 export function sameJson(a: unknown, b: unknown): boolean {
   try {
     return JSON.stringify(a) === JSON.stringify(b);

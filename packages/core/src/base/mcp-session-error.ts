@@ -1,20 +1,20 @@
 const marker = Symbol.for("durable-mcp.McpSessionError");
 
 /**
- * Why a session operation failed. Each code has a page under `docs/errors/`.
+ * The reason why a session operation failed. Each code has a page under `docs/errors/`.
  *
  * - `CONNECTION_INVALID`: a connection, principal or option does not have the documented shape.
  * - `CONNECTION_UNAVAILABLE`: the server of a connection could not be reached or refused the handshake.
- * - `ERA_UNSUPPORTED`: the server has no sessions (2026-07-28 and later) and this client never probes for that.
+ * - `ERA_UNSUPPORTED`: the server has no sessions (2026-07-28 and later); this client needs them.
  * - `FETCH_REQUIRED`: a request to another origin needs a base `fetch` that the application vouches for.
- * - `OUTCOME_UNKNOWN`: the server took the request and its answer was lost.
- * - `PRINCIPAL_REQUIRED`: a stateful connection was used without saying on whose behalf.
+ * - `OUTCOME_UNKNOWN`: the server took the request, and its answer was lost or came too late.
+ * - `PRINCIPAL_REQUIRED`: a stateful connection was used without a principal.
  * - `REDIRECT_REFUSED`: the server answered with a redirect, which could carry the session id elsewhere.
- * - `RUN_REQUIRED`: something that belongs to a run was used outside of one.
+ * - `RUN_REQUIRED`: code that needs a run was called outside of one.
  * - `SESSION_LOST`: the server no longer knows the session and a new one could not take its place.
  * - `STATE_CONFLICT`: another call changed the state of a server's session at the same time.
  * - `STATE_INVALID`: a snapshot or state from outside does not parse.
- * - `STORE_FAILED`: a store could not be reached or did not do what it was asked.
+ * - `STORE_FAILED`: a store could not be reached, or one of its operations failed.
  */
 export type McpSessionErrorCode =
   | "CONNECTION_INVALID"
@@ -30,21 +30,21 @@ export type McpSessionErrorCode =
   | "STATE_INVALID"
   | "STORE_FAILED";
 
-/** What an error may say about the request that failed. Never an id, a token or a principal. */
+/** Facts about the failed request. Never an id, a token or a principal. */
 export interface McpSessionErrorData {
   /** The JSON-RPC method or the HTTP method of the request. */
   readonly method?: string | undefined;
   /** The origin of the server's URL. */
   readonly origin?: string | undefined;
-  /** The HTTP status of the answer, when there was one. */
+  /** The HTTP status of the answer, if there was one. */
   readonly status?: number | undefined;
-  /** The field of the input that is wrong. */
+  /** The wrong field of the input. */
   readonly field?: string | undefined;
-  /** The connection's name, where the error passed through a provider. */
+  /** The connection's name, if the error passed through a provider. */
   readonly connection?: string | undefined;
 }
 
-/** Every error this project raises on its own account. Match on `code`. */
+/** The class of all errors of this project. Match on `code`. */
 export class McpSessionError extends Error {
   static {
     // Not an instance field: it would show up in every printed error.
@@ -65,7 +65,7 @@ export class McpSessionError extends Error {
     this.data = options.data ?? {};
   }
 
-  /** Narrows `value` to an `McpSessionError`, also one from another copy of this package. */
+  /** Narrows `value` to an `McpSessionError`, even one from another copy of this package. */
   static isInstance(value: unknown): value is McpSessionError {
     return typeof value === "object" && value !== null && marker in value;
   }

@@ -1,4 +1,4 @@
-/** An observer that throws must not change what it observes. */
+/** Calls the observer and drops its errors, because an observer must not change the observed. */
 export function guarded<ARGUMENTS extends unknown[]>(
   observe: ((...args: ARGUMENTS) => void) | undefined,
 ): (...args: ARGUMENTS) => void {
@@ -6,7 +6,7 @@ export function guarded<ARGUMENTS extends unknown[]>(
     try {
       observe?.(...args);
     } catch {
-      // The observer's own affair.
+      // The observer has to handle its own errors.
     }
   };
 }

@@ -1,9 +1,9 @@
 import { abortable } from "./bounded-wait.ts";
 
 /**
- * Runs one task for all who ask while it is under way. A caller whose signal aborts leaves
- * without disturbing the others; when the last one leaves, the task itself is aborted, unless it
- * has called `finish`: then it runs to its end, and who asks meanwhile gets its result.
+ * Runs one task for all callers that come while it is under way. A caller whose signal aborts leaves
+ * without disturbing the others. When the last caller leaves, the task itself is aborted, unless it has
+ * called `finish`. Then it runs to its end, and callers that come meanwhile get its result.
  */
 export interface SharedTask<T> {
   (

@@ -7,46 +7,45 @@ import { openText, sealText, type UnreadableReason } from "./sealed-text.ts";
 import { purposeKeys, type SealingKey, type SealingKeys } from "./sealing-keys.ts";
 
 export interface EncryptStoreOptions {
-  /** What values are sealed with. The previous key still opens; a value is sealed anew when it is put. */
+  /** Seal the values. The previous key still opens. The next `put` of a value seals it anew. */
   readonly keys: SealingKeys;
   /**
-   * What principals are fingerprinted with. It cannot be changed: with another one the store's
-   * records are not found again. It may be the same secret as one of `keys`.
+   * Makes the fingerprints of principals. It cannot change: with another key, the store's records are not
+   * found again. It may be the same secret as one of `keys`.
    */
   readonly fingerprintKey: SealingKey;
   /**
-   * Told that a value could not be opened, and why: `malformed`, `unknown-key`, `tampered`, or
-   * `other-key` when it was genuine and stored under another key. It then reads as `null`.
+   * Called when a value could not be opened, with the reason: `malformed`, `unknown-key`, `tampered`, or
+   * `other-key` for a genuine value of another record. The value then reads as `null`.
    */
   readonly onUnreadable?: ((reason: UnreadableValueReason) => void) | undefined;
 }
 
 export type UnreadableValueReason = UnreadableReason | "other-key";
 
-/** The longest value, as JSON, in characters; as every store has it. */
+/** The longest value, as JSON, in characters, like in every store. */
 const maxValueLength = 1_000_000;
-/** A character is 4 bytes at most; what stands around the value is far smaller. */
+/** A character has 4 bytes at most. The rest around the value is far smaller. */
 const maxDecompressedLength = 5_000_000;
-/** Longer keys and owners are left as they are, for the store to refuse. */
+/** Longer keys and owners stay unchanged, and the store refuses them. */
 const maxTextLength = 1_000;
 
 /**
- * A store that keeps its values sealed in another one. Whoever can read that sees the agent, the
- * agent session, the connection and the name of each record, its times and its size; of the
- * principal, in keys and owners, a fingerprint. Values are bound to their key.
+ * A store that keeps its values sealed in another store. A reader of that store sees the agent, the agent
+ * session, the connection and the name of each record, its times and its size. Of the principal, in keys
+ * and owners, the reader only sees a fingerprint. Values are bound to their key.
  *
- * A value that cannot be opened reads as `null` with its revision, so that it can be replaced; to
- * sessions that is state that does not parse, and means a fresh session. Values are compressed
- * before they are sealed; one that is longer than a store holds after that is refused with
- * `STATE_INVALID`.
+ * A value that cannot be opened reads as `null` with its revision, so it can be replaced. For sessions,
+ * `null` is a record that does not parse, and means a fresh session. Values are compressed before they
+ * are sealed. A value that is too long for a store even then is refused with `STATE_INVALID`.
  *
- * @throws {McpSessionError} at the first use: `CONNECTION_INVALID`, naming the key that is wrong
+ * @throws {McpSessionError} at the first use: `CONNECTION_INVALID`, naming the wrong key
  */
 export function encryptStore(store: SessionStore, options: EncryptStoreOptions): SessionStore {
   const { onUnreadable } = options;
   const tellUnreadable = guarded(onUnreadable);
   const fingerprint = createFingerprint(options.fingerprintKey);
-  // The keys and not their promise: some runtimes forbid to wait for what another request began.
+  // The keys and not their promise, because some runtimes forbid to await another request's I/O.
   let derived: Awaited<ReturnType<typeof purposeKeys>> | undefined;
   const loadKeys = async () => (derived ??= await purposeKeys(options.keys, "store value"));
 
@@ -54,7 +53,7 @@ export function encryptStore(store: SessionStore, options: EncryptStoreOptions):
     isText(key) ? await fingerprintKey(key, fingerprint) : key;
   const outerOwner = async (owner: string) => (isText(owner) ? await fingerprint(owner) : owner);
 
-  /** What was sealed, or nothing when it cannot be opened or is of another key. */
+  /** The sealed content; `undefined` if it cannot be opened or belongs to another key. */
   const open = async (outer: string, value: JsonValue): Promise<Sealed | undefined> => {
     const opened =
       typeof value === "string"
@@ -108,21 +107,21 @@ export function encryptStore(store: SessionStore, options: EncryptStoreOptions):
       const records = await Promise.all(
         page.records.map(async (record) => {
           const sealed = await open(record.key, record.value);
-          // What cannot be opened is listed under what the store knows, so that it can be deleted.
+          // An unreadable record is listed under the store's own key, so that it can be deleted.
           const { key, owner: ofWhom } = sealed ?? record;
           return { ...record, key, owner: ofWhom, value: sealed?.value ?? null };
         }),
       );
-      // A prefix that names a part of the principal is compared here; the store cannot.
+      // If the prefix reaches into the principal, it is compared here, because the store cannot do it.
       const isPart = outerPrefix === prefix ? () => true : isInside(prefix!);
       return { ...page, records: records.filter(isPart) };
     },
   };
 }
 
-/** What is encrypted. */
+/** The encrypted content. */
 interface Sealed {
-  /** The key in the store, to which the value is bound. */
+  /** The key in the store. The value is bound to it. */
   readonly outer: string;
   readonly key: string;
   readonly owner: string;

@@ -1,17 +1,19 @@
 import { base64Url, purposeKey, type SealingKey } from "./sealing-keys.ts";
 
-/** Stands for a text without saying it: always the same for one text and one key. */
+/**
+ * Returns a text's fingerprint. It does not reveal the text, and is always the same for one text and key.
+ */
 export type Fingerprint = (text: string) => Promise<string>;
 
-/** What a fingerprint looks like, so that one is not taken for what it stands for. */
+/** The form of a fingerprint, which tells it from other texts. */
 const pattern = /^#[\w-]{43}$/;
 
 /**
- * Fingerprints with a secret (HMAC with SHA-256), so that nobody without it can try names. What is
- * a fingerprint already stays as it is.
+ * Fingerprints need a secret (HMAC with SHA-256), so nobody without it can try names. A text that is a
+ * fingerprint already stays unchanged.
  */
 export function createFingerprint(key: SealingKey): Fingerprint {
-  // The key and not its promise: some runtimes forbid to wait for what another request began.
+  // The key and not its promise, because some runtimes forbid to await another request's I/O.
   let hmac: CryptoKey | undefined;
   const load = async () => {
     const { secret } = await purposeKey(key, "store fingerprint", "fingerprintKey");

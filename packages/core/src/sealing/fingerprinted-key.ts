@@ -1,14 +1,16 @@
 import { type Fingerprint, isFingerprint } from "./fingerprint.ts";
 
-/** How many parts of a key stay readable: the agent (`null` if shared), the agent session and the connection. */
+/**
+ * These parts of a key stay readable: the agent (`null` if shared), the agent session and the connection.
+ */
 const readableParts = 3;
 
 /** The readable parts of a key and the comma after them. */
 const readableStart = /^\[(?:null,|"(?:[^"\\]|\\.)*",)(?:"(?:[^"\\]|\\.)*",){2}/;
 
 /**
- * The key that a store of fingerprints knows: for `[agent, session, connection, ...principal]` as
- * JSON the first three parts and a fingerprint of the others; any other key as it is.
+ * The key in a store of fingerprints. For `[agent, session, connection, ...principal]` as JSON, it has the
+ * first three parts and a fingerprint of the others. Any other key stays unchanged.
  */
 export async function fingerprintKey(key: string, fingerprint: Fingerprint): Promise<string> {
   const parts = parseKey(key);
@@ -20,12 +22,12 @@ export async function fingerprintKey(key: string, fingerprint: Fingerprint): Pro
   return JSON.stringify([...readable, await fingerprint(JSON.stringify(principal))]);
 }
 
-/** A prefix of the fingerprinted keys of all keys that start with `prefix`, as long as can be. */
+/** The longest common prefix of the fingerprinted keys of all keys that start with `prefix`. */
 export function fingerprintedPrefix(prefix: string): string {
   return readableStart.exec(prefix)?.[0] ?? prefix;
 }
 
-/** The parts, when the key is a JSON array of texts, printed as `JSON.stringify` does, that names a principal. */
+/** The parts of a key with a principal: a JSON array of texts, printed by `JSON.stringify`. */
 function parseKey(key: string): readonly unknown[] | undefined {
   if (!readableStart.test(key)) return undefined;
   try {

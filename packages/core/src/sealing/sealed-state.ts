@@ -5,35 +5,35 @@ import { sessionKey } from "../session/session-key.ts";
 import { openText, sealText, type UnreadableReason } from "./sealed-text.ts";
 import { purposeKeys, type SealingKeys } from "./sealing-keys.ts";
 
-/** The keys, and what a sealed state is bound to. `unsealState` takes the same, without the time. */
+/** The keys, and the binding of a sealed state. `unsealState` takes the same, without `expiresInMs`. */
 export interface SealStateOptions {
   readonly keys: SealingKeys;
-  /** The agent session that the state is of. */
+  /** The agent session that owns the state. */
   readonly sessionId: string;
-  /** On whose behalf the agent session goes on; never taken from the sealed state. */
+  /** The principal of the agent session; never taken from the sealed state. */
   readonly principal: Principal;
-  /** How long a sealed state may be, in characters. A cookie holds about 4000. @default 1000000 */
+  /** The longest sealed state, in characters. A cookie holds about 4000. @default 1000000 */
   readonly maxLength?: number | undefined;
-  /** For how long it can be unsealed, in milliseconds. @default 604800000 (7 days) */
+  /** The sealed state expires after this time, in milliseconds. @default 604800000 (7 days) */
   readonly expiresInMs?: number | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
 
-/** A sealed state, or why there is none. */
+/** A sealed state, or the reason why there is none. */
 export type SealStateResult =
   | { readonly sealed: string; readonly reason?: undefined }
   | { readonly sealed: undefined; readonly reason: "too-large" };
 
 /**
- * Why a sealed state was not used.
+ * The reason why a sealed state was not used.
  *
- * - `malformed`: it is not what `sealState` makes.
+ * - `malformed`: `sealState` did not make it.
  * - `too-large`: it is longer than `maxLength`.
  * - `unknown-key`: it was sealed with a key that is neither the current nor the previous one.
  * - `tampered`: it, or the key's name in it, was changed.
- * - `expired`: its time is over.
- * - `other-session`, `other-principal`: it is genuine, and of another agent session or principal.
+ * - `expired`: it was sealed too long ago.
+ * - `other-session`, `other-principal`: it is genuine, but belongs to another agent session or principal.
  */
 export type UnsealStateReason =
   | UnreadableReason
@@ -42,7 +42,7 @@ export type UnsealStateReason =
   | "other-session"
   | "other-principal";
 
-/** The state, or none and why. With neither there was nothing to unseal. */
+/** The state, or the reason why there is none. Without both there was nothing to unseal. */
 export interface UnsealStateResult {
   /** For `provider.create({ state })`; `undefined` starts fresh sessions. */
   readonly state: unknown;
@@ -53,13 +53,13 @@ const defaultMaxLength = 1_000_000;
 const defaultExpiresInMs = 7 * 24 * 3_600_000;
 
 /**
- * Seals a state that somebody else is to hold, such as a browser in a cookie: nobody without the
- * keys can read or change it, and it counts for this agent session and principal alone, until it
- * expires. An older sealed state of the same session stays valid until then.
+ * Seals a state for somebody else to hold, such as a browser in a cookie. Nobody without the keys can
+ * read or change it. It counts for this agent session and principal alone, until it expires. An older
+ * sealed state of the same session stays valid until its own expiry.
  *
  * @returns the sealed text (letters, digits, `-`, `_` and `.`), or that it is longer than `maxLength`
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option; `PRINCIPAL_REQUIRED`;
- *   `STATE_INVALID` when the state is not JSON
+ *   `STATE_INVALID` if the state is not JSON
  */
 export async function sealState(
   state: unknown,
@@ -76,12 +76,10 @@ export async function sealState(
 }
 
 /**
- * The state that `sealState` sealed, if it is genuine, of this agent session and principal, and not
- * expired. Whatever else it is given means a fresh start: `state` is `undefined`, and `reason` says
- * why, for your log.
+ * Opens a state that `sealState` sealed, if it is genuine, belongs to this agent session and principal,
+ * and has not expired. For any other input `state` is `undefined`, and `reason` tells why, for your log.
  *
- * @param sealed what came back: data from outside. `undefined`, `null` and `""` are no state and no
- *   reason
+ * @param sealed data from outside. For `undefined`, `null` and `""` there is neither state nor reason
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option; `PRINCIPAL_REQUIRED`
  */
 export async function unsealState(
@@ -103,7 +101,7 @@ export async function unsealState(
   return { state: claims.state };
 }
 
-/** What is encrypted: the state and all that it is bound to. */
+/** The encrypted content: the state and its binding. */
 interface Claims {
   readonly sessionId: string;
   /** A key with the principal's parts. */

@@ -1,13 +1,13 @@
 import { CompactEncrypt, compactDecrypt, errors } from "jose";
 import type { PurposeKey } from "./sealing-keys.ts";
 
-/** Why a sealed text was not opened. */
+/** The reason why a sealed text was not opened. */
 export type UnreadableReason = "malformed" | "unknown-key" | "tampered";
 
 /**
  * Encrypts and authenticates a text: a compact JWE with a key of our own (`dir`) and AES-256-GCM.
  *
- * @param options.isCompressed its length then says something about what is in it
+ * @param options.isCompressed the length then reveals something about the content
  * @see https://www.rfc-editor.org/rfc/rfc7516
  */
 export async function sealText(
@@ -26,10 +26,9 @@ export async function sealText(
 }
 
 /**
- * The text that was sealed with one of the keys, or why there is none. Whatever it is given, it
- * does not throw.
+ * Opens a text that one of the keys sealed, or returns the reason why it cannot. It never throws.
  *
- * @param options.maxDecompressedLength in bytes; 0 refuses what was compressed
+ * @param options.maxDecompressedLength in bytes; 0 refuses compressed texts
  */
 export async function openText(
   sealed: string,

@@ -3,21 +3,21 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 /** A secret of 32 random bytes, as bytes or as base64 text (`openssl rand -base64 32`). */
 export type SealingKey = Uint8Array | string;
 
-/** The keys that values are sealed with. */
+/** The keys that seal and open. */
 export interface SealingKeys {
-  /** Seals, and opens what it sealed. */
+  /** Seals, and opens its own seals. */
   readonly current: SealingKey;
-  /** Only opens: the key that was current before. @default none */
+  /** The former current key; it only opens. @default none */
   readonly previous?: SealingKey | undefined;
 }
 
-/** A key for one purpose, with the name that sealed texts carry. */
+/** A key for one purpose. Sealed texts carry its `id`. */
 export interface PurposeKey {
   readonly id: string;
   readonly secret: Uint8Array;
 }
 
-/** What a key is for. One secret may serve all of them: each derives its own key. */
+/** The purpose of a key. One secret may serve all purposes, because each derives its own key. */
 export type SealingPurpose = "state" | "store value" | "store fingerprint";
 
 const keyLength = 32;
@@ -39,8 +39,8 @@ export async function purposeKeys(
 }
 
 /**
- * Derives the key of a purpose from a secret (HKDF with SHA-256), and a name that says nothing
- * about it.
+ * Derives the key of a purpose from a secret (HKDF with SHA-256), and an id that reveals nothing about
+ * the key.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field
  */
@@ -71,7 +71,7 @@ export function base64Url(bytes: Uint8Array): string {
 }
 
 function keyBytes(key: unknown, field: string): Uint8Array<ArrayBuffer> {
-  // A copy: the bytes may be a view of shared memory, which WebCrypto does not take.
+  // A copy, because the bytes may be a view of shared memory, and WebCrypto refuses that.
   if (key instanceof Uint8Array && key.length === keyLength) return new Uint8Array(key);
   if (typeof key === "string" && /^[\w+/-]{43}=?$/.test(key)) {
     const text = atob(key.replaceAll("-", "+").replaceAll("_", "/"));

@@ -10,8 +10,8 @@ export interface MemoryStoreOptions {
 }
 
 /**
- * A store in the memory of this process, for tests and for programs of one process. `list` goes
- * through all records, in the order in which they were created.
+ * A store in the memory of this process, for tests and for programs of one process. `list` reads all
+ * records, in the order of their creation.
  */
 export function createMemoryStore({
   maxRecords = 100_000,
@@ -43,7 +43,8 @@ export function createMemoryStore({
           records.delete(key);
           if (putsUntilPurge <= 0 || records.size >= maxRecords) purge(time);
           if (records.size >= maxRecords) {
-            throw new McpSessionError("STORE_FAILED", `The memory store is full (${maxRecords}).`);
+            const message = `The memory store is full (${maxRecords} records). Raise maxRecords, or use another store.`;
+            throw new McpSessionError("STORE_FAILED", message);
           }
           created += 1;
         }

@@ -7,10 +7,10 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
-/** What a store holds under a key, and the revision to name when it is replaced. */
+/** The value of a key, and its revision. */
 export interface StoredValue {
   readonly value: JsonValue;
-  /** Opaque; another after every `put`, and never one that the key had before. `touch` keeps it. */
+  /** Opaque. Every `put` changes it, and a key never has the same revision twice. `touch` keeps it. */
   readonly revision: string;
 }
 
@@ -23,13 +23,13 @@ export interface StoredRecord extends StoredValue {
   readonly expiresAt?: number | undefined;
 }
 
-/** `current` is what is stored instead; `undefined` when nothing is. */
+/** `current` is the stored value; `undefined` if there is none. */
 export type StoreConflict = { readonly ok: false; readonly current: StoredValue | undefined };
 
 export interface StorePutOptions {
-  /** Whose the value is, for `list`; opaque to the store. */
+  /** The value's owner, for `list`; opaque to the store. */
   readonly owner: string;
-  /** From when on the value counts as absent, in milliseconds since 1970-01-01 UTC. @default never */
+  /** From this time on the value counts as absent, in milliseconds since 1970-01-01 UTC. @default never */
   readonly expiresAt?: number | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface StoreListQuery {
   readonly owner?: string | undefined;
   /** Only values last used at this time or before, in milliseconds since 1970-01-01 UTC. */
   readonly idleSince?: number | undefined;
-  /** Where the page before ended, as it said. @default from the start */
+  /** The `cursor` of the page before. @default from the start */
   readonly cursor?: string | undefined;
   /** How many at most, 1 to 1000. */
   readonly limit: number;
@@ -48,18 +48,18 @@ export interface StoreListQuery {
 
 export interface StorePage {
   readonly records: readonly StoredRecord[];
-  /** For the next page; `undefined` on the last. */
+  /** For the next page; `undefined` on the last page. */
   readonly cursor?: string | undefined;
 }
 
 /**
- * Where sessions are kept: compare-and-set on one record. A conflict is an answer, not an
- * exception. Every method settles in bounded time, and rejects with `STORE_FAILED` when the store cannot be reached or did not
- * do what it was asked; it then may or may not have been done. Values that have expired are absent.
+ * Keeps sessions, with compare-and-set on one record. A conflict is an answer, not an exception. Every
+ * method settles in bounded time. It rejects with `STORE_FAILED` if the store cannot be reached or the
+ * operation failed; the operation may then have been carried out or not. Expired values are absent.
  *
- * Keys, owners and prefixes are well-formed text of at most 1,000 characters, the empty one included;
- * times and limits are whole numbers: everything else is refused with `CONNECTION_INVALID`. A value
- * whose JSON has more than 1,000,000 characters is refused with `STATE_INVALID`.
+ * Keys, owners and prefixes are well-formed text of at most 1,000 characters and may be empty. Times and
+ * limits are whole numbers. All other arguments are refused with `CONNECTION_INVALID`. A value whose JSON
+ * has more than 1,000,000 characters is refused with `STATE_INVALID`.
  *
  * `testSessionStore` of `@durable-mcp/core/testing` is the suite that every store passes.
  */
@@ -72,13 +72,13 @@ export interface SessionStore {
     ifRevision: string | null,
     options: StorePutOptions,
   ): Promise<{ readonly ok: true; readonly revision: string } | StoreConflict>;
-  /** Sets when a value was last used, unless that is later already. Does nothing without a value. */
+  /** Sets the time of last use, unless the stored time is later. Does nothing without a value. */
   touch(key: string, at: number): Promise<void>;
-  /** Without `ifRevision` whatever is stored; what is not there counts as deleted then. */
+  /** Deletes a value. Without `ifRevision` any revision goes, and an absent value counts as deleted. */
   delete(key: string, ifRevision?: string): Promise<{ readonly ok: true } | StoreConflict>;
   /**
-   * The records that match, each exactly once over all pages if it was there throughout, in an
-   * order of the store's own. With `idleSince`, one that is used meanwhile and still matches may
+   * Lists the matching records, in an order of the store's own. A record that exists throughout comes
+   * exactly once over all pages. With `idleSince`, a record that is used meanwhile and still matches may
    * come a second time.
    */
   list(query: StoreListQuery): Promise<StorePage>;

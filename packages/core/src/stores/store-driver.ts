@@ -3,14 +3,14 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
 import type { JsonValue, SessionStore } from "./session-store.ts";
 
-/** What a driver keeps of a value. */
+/** A value in the form that a driver keeps. */
 export interface StoredText {
-  /** The value as JSON, 1,000,000 characters at most. It is ASCII only where the value is. */
+  /** The value as JSON, 1,000,000 characters at most, perhaps with characters outside of ASCII. */
   readonly text: string;
   readonly revision: string;
 }
 
-/** A record as a driver lists it. Times are milliseconds since 1970-01-01 UTC. */
+/** A record in a driver's list. Times are milliseconds since 1970-01-01 UTC. */
 export interface StoredTextRecord extends StoredText {
   readonly key: string;
   readonly owner: string;
@@ -18,7 +18,7 @@ export interface StoredTextRecord extends StoredText {
   readonly expiresAt: number | undefined;
 }
 
-/** One `put`: `text` and `revision` are stored if `ifRevision` is, or nothing if that is `null`. */
+/** One `put`. It succeeds if the stored revision is `ifRevision`; `null` means that nothing is stored. */
 export interface StoreWrite extends StoredText {
   readonly key: string;
   readonly ifRevision: string | null;
@@ -26,7 +26,7 @@ export interface StoreWrite extends StoredText {
   readonly expiresAt: number | undefined;
 }
 
-/** Where a page ended: two values that mean something to the driver alone. */
+/** The end of a page: two values that only the driver understands. */
 export type StorePosition = readonly [number: number, text: string];
 
 /** One `list`, checked. */
@@ -39,24 +39,24 @@ export interface StoreSelection {
 }
 
 /**
- * The part of a store that its database decides. It gets checked arguments (texts of at most 1,000
- * characters without lone surrogates, whole times) and treats what has expired at `now` as absent.
- * Whatever it throws becomes `STORE_FAILED`.
+ * The part of a store that depends on its database. It gets checked arguments (texts of at most 1,000
+ * characters without lone surrogates, whole times). Records that have expired at `now` are absent. All
+ * its errors become `STORE_FAILED`.
  */
 export interface StoreDriver {
   /** For messages: `"SQLite"`. */
   readonly name: string;
   get(key: string, now: number): StoredText | undefined | Promise<StoredText | undefined>;
-  /** Whether it was stored. Atomic; `lastUsedAt` becomes `now`, unless that is later already. */
+  /** Whether it was stored. Atomic; `lastUsedAt` becomes `now`, unless it is later already. */
   put(write: StoreWrite, now: number): boolean | Promise<boolean>;
   touch(key: string, at: number, now: number): void | Promise<void>;
-  /** Whether a value with this revision was there; without one, `true`. Atomic. */
+  /** Whether a value with this revision was stored; without `ifRevision`, `true`. Atomic. */
   delete(key: string, ifRevision: string | undefined, now: number): boolean | Promise<boolean>;
   /** `end` is there only if there is more. */
   list(selection: StoreSelection, now: number): StoreSelected | Promise<StoreSelected>;
 }
 
-/** A page as a driver lists it. */
+/** A page of a driver's list. */
 export interface StoreSelected {
   readonly records: readonly StoredTextRecord[];
   readonly end?: StorePosition | undefined;
@@ -67,11 +67,11 @@ const maxValueLength = 1_000_000;
 const maxLimit = 1_000;
 
 /**
- * A store on a driver: checks the arguments, prints and parses the JSON, makes the revisions, and
- * turns what the driver throws into `STORE_FAILED`.
+ * Creates a store on a driver. It checks the arguments, prints and parses the JSON, makes the revisions,
+ * and turns the driver's errors into `STORE_FAILED`.
  *
- * Its methods reject with `CONNECTION_INVALID` for an argument that does not have the documented
- * shape, with `STATE_INVALID` for a value that is not JSON or longer than 1,000,000 characters.
+ * Its methods reject with `CONNECTION_INVALID` for an argument of another shape, and with `STATE_INVALID`
+ * for a value that is not JSON or longer than 1,000,000 characters.
  *
  * @param now the clock, in milliseconds since 1970-01-01 UTC
  */
@@ -139,7 +139,7 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
 /**
  * Runs one operation of a store.
  *
- * @throws {McpSessionError} `STORE_FAILED` with what `run` threw as its cause, unless that is an
+ * @throws {McpSessionError} `STORE_FAILED` with the error of `run` as its cause, unless that error is an
  *   `McpSessionError` already
  */
 export async function attemptInStore<T>(
@@ -185,9 +185,9 @@ function parsePosition(cursor: string): StorePosition {
     checkText("cursor", text);
     if (others.length === 0) return [number, text];
   } catch {
-    // It may come from outside, by way of a link. What is wrong with it is nobody's to know.
+    // It may come from outside, by way of a link, so the error does not tell what is wrong with it.
   }
-  throw invalidOption("cursor", "must be what the page before ended with");
+  throw invalidOption("cursor", "must be the cursor of the page before");
 }
 
 function checkText(field: string, text: unknown): void {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { expectAllToFail, put } from "./expectations.ts";
 import type { StoreTest } from "./store-test.ts";
 
-/** A store that cannot be used says so. */
+/** An unusable store reports so. */
 export const closedConnectionTests: readonly StoreTest[] = [
   {
     title: "fails with STORE_FAILED when its connection was closed",

@@ -86,7 +86,7 @@ export const compareAndSetTests: readonly StoreTest[] = [
   {
     title: "never gives a revision of a key a second time",
     async run({ store, unique }) {
-      // Or a late writer that knows the record before would hit the one after.
+      // Otherwise a late writer with the old revision would hit the new record.
       const seen = new Set<string>();
       for (let round = 0; round < 20; round += 1) {
         const first = await put(store, unique, "same");
@@ -136,7 +136,7 @@ export const compareAndSetTests: readonly StoreTest[] = [
   },
 ];
 
-/** Eight puts on one revision, of which one has to succeed. Gives the new revision. */
+/** Makes eight puts on one revision. Exactly one has to succeed. Returns the new revision. */
 async function putAtOnce(
   store: SessionStore,
   key: string,

@@ -9,7 +9,7 @@ import type {
   StorePutOptions,
 } from "../stores/session-store.ts";
 
-/** Puts a value, which has to succeed. Gives its revision. */
+/** Puts a value, and expects success. Returns its revision. */
 export async function put(
   store: SessionStore,
   key: string,
@@ -40,7 +40,7 @@ export function expectConflict(
   assert.deepEqual("current" in answer && answer.current, current);
 }
 
-/** All records over all pages. `between` runs after each page but the last. */
+/** The records of all pages. `between` runs after each page but the last. */
 export async function listAll(
   store: SessionStore,
   query: StoreListQuery,
@@ -86,7 +86,7 @@ export async function expectRejection(
   return error;
 }
 
-/** Runs `get`, `put`, `touch`, `delete` and `list`, each of which has to fail with `STORE_FAILED`. */
+/** Runs `get`, `put`, `touch`, `delete` and `list`, and expects each to fail with `STORE_FAILED`. */
 export async function expectAllToFail(store: SessionStore): Promise<void> {
   const key = "secret key";
   const owner = "secret owner";

@@ -5,7 +5,7 @@ import type { StoreTest } from "./store-test.ts";
 
 const hour = 3_600_000;
 
-/** What has expired is absent from everything. */
+/** Expired records are absent from everything. */
 export const expiryTests: readonly StoreTest[] = [
   {
     title: "keeps a value that expires later, and says when",
@@ -76,7 +76,7 @@ export const expiryTests: readonly StoreTest[] = [
   },
 ];
 
-/** `${unique}stays` is there, `unique` has expired. */
+/** Puts `${unique}stays`, which stays, and `unique`, which has expired. */
 async function expectAbsent(
   store: Parameters<StoreTest["run"]>[0]["store"],
   unique: string,

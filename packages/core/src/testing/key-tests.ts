@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { expectKeys, expectRejection, listAll, put } from "./expectations.ts";
 import type { StoreTest } from "./store-test.ts";
 
-/** What has a meaning in some database, pattern or encoding, and must have none here. */
+/** Texts with a meaning in some database, pattern or encoding. They must have none here. */
 const hostile = [
   " ",
   "a",
@@ -71,7 +71,7 @@ const hostile = [
   "\u202e",
 ];
 
-/** Every text is a key and an owner, and is only itself. */
+/** Every text can be a key and an owner, and equals only itself. */
 export const keyTests: readonly StoreTest[] = [
   {
     title: "tells hostile keys apart",

@@ -7,9 +7,9 @@ import type { StoreTest } from "./store-test.ts";
 
 /** A server that the tests may stop and start. No other tests may run on it meanwhile. */
 export interface StoreServer {
-  /** Ends it as a crash would: `kill -9`. */
+  /** Ends it like a crash: `kill -9`. */
   kill(): Promise<void>;
-  /** Starts it again, where it was and with the data that it had. */
+  /** Starts it again at the same address with the same data. */
   start(): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ export function killedServerTests(server: StoreServer): readonly StoreTest[] {
         for (const [n, { confirmed, tried }] of saved.entries()) {
           assert.ok(confirmed >= 0, "there is to be something to lose");
           const stored = await untilItWorks(() => store.get(keys[n]!));
-          // The last one may have been done without an answer.
+          // The last save may have been done without an answer.
           assert.ok(
             stored?.value === confirmed || stored?.value === tried,
             "nothing is to be lost",
@@ -70,7 +70,7 @@ async function saveUntilItFails(store: SessionStore, key: string) {
   }
 }
 
-/** A client may need a moment to find its server again; until then it fails. */
+/** Tries again for a while, because a client may need a moment to find its server again. */
 async function untilItWorks<T>(run: () => Promise<T>): Promise<T> {
   for (const deadline = Date.now() + 30_000; ;) {
     try {

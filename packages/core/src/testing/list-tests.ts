@@ -5,7 +5,7 @@ import type { StoreTest } from "./store-test.ts";
 
 const hour = 3_600_000;
 
-/** Listing: what matches, page by page, also while others write. */
+/** Listing returns the matching records, page by page, even while others write. */
 export const listTests: readonly StoreTest[] = [
   {
     title: "lists what a record is",
@@ -132,7 +132,7 @@ export const listTests: readonly StoreTest[] = [
     async run({ store, unique }) {
       const keys = Array.from({ length: 60 }, (_, n) => `${unique}${n}`);
       for (const key of keys) await put(store, key, 1, null, { owner: unique });
-      // Later than any put of this test, so that what is put meanwhile is not idle.
+      // Later than any put of this test, so that records put meanwhile are not idle.
       const now = (await store.list({ prefix: unique, limit: 1_000 })).records;
       const idleSince = Math.max(...now.map(({ lastUsedAt }) => lastUsedAt));
       const seen = new Set<string>();
@@ -240,7 +240,7 @@ export const listTests: readonly StoreTest[] = [
   },
 ];
 
-/** Records `${unique}0` and so on, of three owners in turn. */
+/** Puts records `${unique}0` and so on, of three owners in turn. */
 async function fill(store: SessionStore, unique: string, count: number): Promise<string[]> {
   const keys = Array.from({ length: count }, (_, n) => unique + n);
   for (const [n, key] of keys.entries()) {
@@ -254,8 +254,8 @@ function queriesForAll(unique: string) {
 }
 
 /**
- * Between the pages, records that stay are put and touched, and others come and go on both sides of
- * the place where the listing is.
+ * Between the pages, lasting records are put and touched, and others come and go on both sides of the
+ * listing's position.
  */
 async function listWhileWriting(
   store: SessionStore,

@@ -6,9 +6,9 @@ import type { StoreTest } from "./store-test.ts";
 
 /** How other processes open the store. */
 export interface StoreProcesses {
-  /** A module whose default export takes `data` and gives an `OpenedStore`, or a promise of it. */
+  /** A module whose default export takes `data` and returns an `OpenedStore`, or a promise of it. */
   readonly module: URL;
-  /** What the processes need to know, such as a path or a port. @default null */
+  /** Data for the processes, such as a path or a port. @default null */
   readonly data?: (() => JsonValue) | undefined;
   /** Options for Node, such as `["--import", "tsx"]`. @default [] */
   readonly execArgv?: readonly string[] | undefined;

@@ -1,9 +1,12 @@
 import type { SessionStore } from "../stores/session-store.ts";
 
-/** A store and how to let go of it. */
+/** A store and its connection. */
 export interface OpenedStore {
   readonly store: SessionStore;
-  /** Closes the connection: from then on every call has to fail. Only a store without one has none. */
+  /**
+   * Closes the connection. After that every call has to fail. Only a store without a connection has no
+   * `close`.
+   */
   readonly close?: (() => Promise<void>) | undefined;
 }
 
@@ -17,6 +20,6 @@ interface StoreTestContext {
   readonly store: SessionStore;
   /** Opens the store once more; it is closed after the test. */
   readonly open: () => Promise<OpenedStore>;
-  /** For keys and owners of this test alone: what they start with, or all of them. */
+  /** A text for this test alone. Its keys and owners equal it or start with it. */
   readonly unique: string;
 }

@@ -2,18 +2,18 @@ import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { JsonValue } from "../stores/session-store.ts";
 
-/** What a worker process can be asked to do. It answers with a number. */
+/** A task for a worker process. It answers with a number. */
 export type StoreTask =
-  /** 0. */
+  /** Opens the store. Answers 0. */
   | { readonly task: "open" }
-  /** Adds 1 to the value `times` times. How many conflicts there were. */
+  /** Adds 1 to the value `times` times. Answers the number of conflicts. */
   | { readonly task: "count"; readonly key: string; readonly times: number }
-  /** Puts where nothing is. 1 if it did. */
+  /** Puts a value if there is none. Answers 1 if it did. */
   | { readonly task: "create"; readonly key: string; readonly value: JsonValue }
-  /** Deletes a revision. 1 if it did. */
+  /** Deletes a revision. Answers 1 if it did. */
   | { readonly task: "delete"; readonly key: string; readonly revision: string };
 
-/** What a worker process sends: `ready` once, then an answer for each task. */
+/** A message of a worker process: `ready` once, then an answer for each task. */
 export type StoreWorkerMessage =
   | { readonly ready: true }
   | { readonly result: number }
@@ -26,7 +26,7 @@ export interface StoreWorker {
   kill(): void;
 }
 
-/** Starts a process that opens the store for itself when it is asked to. */
+/** Starts a process that opens the store when it gets that task. */
 export function startStoreWorker({
   module,
   data,

@@ -11,19 +11,19 @@ import { valueTests } from "./value-tests.ts";
 export interface TestSessionStoreOptions {
   /** `test` of Vitest, of Jest or of `node:test`. */
   readonly test: (title: string, run: () => Promise<void>, timeoutMs?: number) => unknown;
-  /** Opens the store, each time on the same data, with tables made; what is in it may stay. */
+  /** Opens the store, always on the same data, with existing tables. It need not be empty. */
   readonly open: () => OpenedStore | Promise<OpenedStore>;
-  /** How other processes open it; without, the tests with six processes are left out. */
+  /** How other processes open the store. Without it, the tests with six processes are left out. */
   readonly processes?: StoreProcesses | undefined;
   /** Whether the store has a connection that `close` closes. @default true */
   readonly hasConnection?: boolean | undefined;
-  /** The server behind it; without, the tests in which that is killed are left out. */
+  /** The server behind the store. Without it, the tests that kill a server are left out. */
   readonly server?: StoreServer | undefined;
 }
 
 /**
- * Declares the tests that every `SessionStore` passes. Each of them works with keys and owners of its
- * own and leaves nothing behind but those, so they can run on a database that is in use.
+ * Declares the tests that every `SessionStore` passes. Each test uses keys and owners of its own and
+ * leaves nothing else behind, so they can run on a database that is in use.
  *
  * Runs under Node. The tests with processes take seconds.
  *

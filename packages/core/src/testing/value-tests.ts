@@ -24,7 +24,7 @@ const values: readonly JsonValue[] = [
   "😀".repeat(1_000),
 ];
 
-/** What comes back is what went in. */
+/** A store returns values unchanged. */
 export const valueTests: readonly StoreTest[] = [
   {
     title: "gives every kind of JSON value back as it was",

@@ -13,9 +13,9 @@ const maxPages = 100;
 const timeoutMs = 10_000;
 
 /**
- * Lists the tools of a session that took the place of a lost one, if that one had a kept list:
- * clients that were given the old list do not ask again, and the next step should not have to.
- * Best effort: without it, the next `tools/list` goes to the server.
+ * Lists the tools of a replacement session, if the lost session had a kept list. Clients with the old
+ * list do not ask again, and the next step should not have to. Best effort: if it fails, the next
+ * `tools/list` goes to the server.
  */
 export async function relistTools(
   context: SessionContext & { readonly tools: ToolListKeeper },
@@ -42,7 +42,7 @@ export async function relistTools(
           return undefined;
         },
       );
-      // Not every fetch heeds a signal, and the requests of the step wait for this.
+      // Some fetches ignore the signal, and the requests of the step wait for this.
       const answer = await abortable(listing, bounded);
       if (answer?.result === undefined) return;
       tools.observe(answer, { wireId: id, request: message, progressToken: undefined });

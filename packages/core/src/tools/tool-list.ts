@@ -6,22 +6,22 @@ import { liveSession, saveSnapshot } from "../session/session-life.ts";
 import { type LiveSession, sameSession } from "../session/live-session.ts";
 import { isKeepable, type ToolDefinition, type ToolList } from "../session/session-snapshot.ts";
 
-/** How long and how large a kept tool list may be. */
+/** Limits of a kept tool list. */
 export interface ToolListOptions {
   /** A list older than this, in milliseconds, is asked for again. @default 3600000 (1 hour) */
   readonly maxAgeMs?: number;
-  /** A list whose JSON is longer than this, in characters, is kept for the step only. @default 200000 */
+  /** A list whose JSON is longer than this, in characters, is only kept for the step. @default 200000 */
   readonly maxLength?: number;
 }
 
 /**
- * Keeps the tools of a complete `tools/list` and answers the next ones from it, in this step and,
- * through the snapshot, in later ones.
+ * Keeps the tools of a complete `tools/list` and answers later `tools/list` requests from them, in this
+ * step and, through the snapshot, in later steps.
  */
 export interface ToolListKeeper {
   /** The kept list, if it can answer this request. */
   answer(request: JsonRpcRequest): { tools: ToolDefinition[] } | undefined;
-  /** Looks at a message from the server: pages of a list, news about the list, an unknown tool. */
+  /** Reads a message of the server: pages of a list, news about the list, an unknown tool. */
   readonly observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
 }
 
@@ -30,7 +30,7 @@ export function createToolListKeeper(
   options: ToolListOptions = {},
 ): ToolListKeeper {
   const { maxAgeMs = 3_600_000, maxLength = 200_000 } = options;
-  /** Pages that have arrived, under the cursor of the page that follows. */
+  /** The pages so far, under the cursor of the next page. */
   const partialLists = new Map<unknown, { session: LiveSession; tools: ToolDefinition[] }>();
 
   const kept = (): ToolList | undefined => {
@@ -111,7 +111,7 @@ function asksForFirstPage({ method, params = {} }: JsonRpcRequest): boolean {
   return method === "tools/list" && Object.keys(params).every((key) => key === "_meta");
 }
 
-/** Servers say so as an error or, as the official SDK does now, as a result with `isError`. */
+/** Servers report it as an error or, like the official SDK now, as a result with `isError`. */
 function reportsUnknownTool(message: JsonRpcMessage, name: unknown): boolean {
   if ("method" in message || typeof name !== "string") return false;
   let text: unknown;

@@ -1,5 +1,6 @@
 import { utf8 } from "./read-text.ts";
-/** Bytes in the pieces they arrived in. Offsets count from the first byte of the first piece. */
+
+/** Bytes in the pieces in which they arrived. Offsets count from the first byte of the first piece. */
 export type ByteParts = readonly Uint8Array[];
 
 export function partsLength(parts: ByteParts): number {
@@ -25,7 +26,7 @@ export function partsText(parts: ByteParts, start: number, end: number): string 
   return decoder.decode(views.length > 1 ? joined(views) : views[0]);
 }
 
-// Decodes whole texts only. One that decodes piece by piece (`stream`) takes many times as long.
+// It decodes whole texts only, because decoding piece by piece (`stream`) takes many times as long.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 function joined(parts: ByteParts): Uint8Array {

@@ -1,4 +1,4 @@
-/** Why a request never left: the connection could not be made. As Node, Deno and Bun name it. */
+/** The error codes of Node, Deno and Bun for a connection that could not be made: nothing was sent. */
 const neverSent = new Set<unknown>([
   "ECONNREFUSED",
   "ConnectionRefused",
@@ -11,12 +11,12 @@ const neverSent = new Set<unknown>([
   "ERR_INVALID_URL",
 ]);
 
-/** Further down there is no cause worth naming, or the chain is a circle. */
+/** A longer chain of causes has nothing useful, or is a circle. */
 const maxCauses = 10;
 
 /**
  * Whether the server may have received a request that failed with this error of `fetch`. A network
- * error is a `TypeError`, and most runtimes say in its cause when no connection could be made.
+ * error is a `TypeError`. In most runtimes its cause tells whether no connection could be made.
  */
 export function mayHaveArrived(error: unknown): boolean {
   if (!(error instanceof TypeError)) return false;

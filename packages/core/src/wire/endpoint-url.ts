@@ -3,8 +3,8 @@ import { invalidOption } from "../base/check-option.ts";
 /**
  * The URL of a server's endpoint.
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` when it is no http(s) URL, or has credentials in
- *   it: `fetch` refuses those with a message that repeats them
+ * @throws {McpSessionError} `CONNECTION_INVALID` if it is not an http(s) URL, or has credentials in it:
+ *   `fetch` would refuse them with a message that repeats them
  */
 export function parseEndpointUrl(value: string | URL): URL {
   const url = URL.canParse(String(value)) ? new URL(String(value)) : undefined;
@@ -12,6 +12,6 @@ export function parseEndpointUrl(value: string | URL): URL {
   if (isHttp && url.username === "" && url.password === "") return url;
   throw invalidOption(
     "url",
-    "must be an absolute http(s) URL without credentials; those belong into headers",
+    "must be an absolute http(s) URL without credentials. Put credentials into headers",
   );
 }

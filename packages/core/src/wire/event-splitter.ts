@@ -1,14 +1,14 @@
 import { type ByteParts, partsLength, partsText } from "./byte-parts.ts";
 import { indexOfByte } from "./index-of-byte.ts";
 
-/** One event of an SSE stream as the bytes it came in, its final blank line included. */
+/** One event of an SSE stream as it arrived, in bytes, including its final blank line. */
 export interface EventBytes {
   readonly parts: Uint8Array[];
-  /** The value of its `event` field; "" when it has none, which means "message". */
+  /** The value of its `event` field; "" without the field, which means "message". */
   readonly type: string;
-  /** Where the value of its `data` field is; `undefined` when it has none. */
+  /** The place of its `data` field's value; `undefined` without the field. */
   readonly data: { readonly start: number; readonly end: number } | undefined;
-  /** Set instead of `data` when the field is spread over several lines. */
+  /** Set instead of `data` if the field is spread over several lines. */
   readonly multiline: { readonly data: string; readonly otherLines: string[] } | undefined;
 }
 
@@ -18,21 +18,20 @@ export function eventText({ parts, data, multiline }: EventBytes): string {
 }
 
 /**
- * Cuts an SSE stream into events without decoding them: the bulk of an answer is one `data` line
- * that is passed on as it came. (Parsing and printing each event with a library costs several
- * times as much; see docs/decisions.) Lines end with LF, CRLF or CR;
- * an event that ends with a CR goes on with CRLF.
+ * Cuts an SSE stream into events without decoding them. The bulk of an answer is one `data` line, and it
+ * is passed on unchanged. (Parsing and printing each event with a library costs several times as much;
+ * see docs/decisions.) Lines end with LF, CRLF or CR. An event that ends with a CR is passed on with CRLF.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
  */
 export interface EventSplitter {
   /** The events that `chunk` completes. */
   push(chunk: Uint8Array): EventBytes[];
-  /** What came after the last complete event, as if it were complete. Starts anew. */
+  /** The rest after the last complete event, as if it were complete. Starts anew. */
   finish(): EventBytes | undefined;
-  /** The `id` of the last complete event that had one: where the stream can be resumed. */
+  /** The `id` of the last complete event that had one. The stream can be resumed from it. */
   readonly lastEventId: string | undefined;
-  /** How much of an event that is not complete is held, in bytes. */
+  /** The held bytes of an incomplete event. */
   readonly pendingBytes: number;
   /** The last `retry` seen, in milliseconds. */
   readonly retryMs: number | undefined;
@@ -40,21 +39,21 @@ export interface EventSplitter {
 
 const lineFeed = 10;
 const carriageReturn = 13;
-/** Field lines other than `data` are short; a longer one is passed on unread. */
+/** Field lines other than `data` are short. A longer one is passed on unread. */
 const maxFieldLength = 4096;
 
 export function createEventSplitter(): EventSplitter {
   let lastEventId: string | undefined;
   let retryMs: number | undefined;
 
-  // The event being collected: whole chunks, and where its current line starts in them.
+  // The event under way: its chunks, and the start of its current line in them.
   let parts: Uint8Array[] = [];
   let length = 0;
   let lineStart = 0;
   let type = "";
   let eventId: string | undefined;
   let dataLines: { start: number; end: number }[] = [];
-  /** Whether the last byte so far is a CR, which ended a line: an LF would belong to it. */
+  /** Whether the last byte so far is a CR that ended a line. A following LF belongs to it. */
   let isAfterReturn = false;
   let isFirstLine = true;
 
@@ -73,7 +72,7 @@ export function createEventSplitter(): EventSplitter {
       return;
     }
     if (end - lineStart > maxFieldLength) {
-      // Whatever type that is, it is no message.
+      // A type of that length is not "message".
       if (head === "event:") type = "other";
       return;
     }
@@ -125,7 +124,7 @@ export function createEventSplitter(): EventSplitter {
       let searchFrom = 0;
       if (isAfterReturn && chunk[0] === lineFeed) {
         searchFrom = 1;
-        // When the CR ended an event, that went on with an LF already.
+        // If the CR ended an event, the event was passed on with an LF already.
         if (length === 0) eventStart = 1;
         else lineStart = length + 1;
       }
@@ -133,7 +132,7 @@ export function createEventSplitter(): EventSplitter {
       let newline = -2;
       let carriage = -2;
       for (;;) {
-        // The search is what costs: one that found nothing, or something further on, still holds.
+        // The search is expensive, so its last result is used until the search passes it.
         if (newline !== -1 && newline < searchFrom) {
           newline = indexOfByte(chunk, lineFeed, searchFrom);
         }
@@ -147,15 +146,15 @@ export function createEventSplitter(): EventSplitter {
         const lineEnd = length + end - eventStart;
         if (lineEnd > lineStart) {
           const rest = chunk.subarray(eventStart);
-          // Only the line that came in several chunks needs those before: there may be very many.
+          // Only a line in several chunks needs the earlier chunks, of which there may be very many.
           if (lineStart < length) readLine([...parts, rest], 0, lineEnd);
           else readLine([rest], length, lineEnd);
           lineStart = length + searchFrom - eventStart;
         } else {
-          // An event that is cut off must come again, so its id counts only now.
+          // A cut-off event must come again, so an id only counts with its complete event.
           lastEventId = eventId ?? lastEventId;
           const event = take(chunk.subarray(eventStart, searchFrom));
-          // Many clients wait for what follows a CR before they take it for a line end.
+          // Many clients wait for the next byte before they accept a CR as a line end.
           if (chunk[searchFrom - 1] === carriageReturn) event.parts.push(Uint8Array.of(lineFeed));
           events.push(event);
           eventStart = searchFrom;

@@ -1,6 +1,6 @@
 /**
- * `bytes.indexOf(byte, from)`. V8's own looks at one byte after the other, which was half of what
- * passing a large SSE answer on cost; Node's, where there is one, is twenty times as fast (see
+ * `bytes.indexOf(byte, from)`. V8's own function looks at one byte after the other. That was half of the
+ * cost of a large SSE answer. Node's function, where it exists, is twenty times as fast (see
  * docs/benchmarks.md).
  */
 export function indexOfByte(bytes: Uint8Array, byte: number, from: number): number {

@@ -1,6 +1,6 @@
 import { isRecord } from "../base/json-values.ts";
 
-/** A JSON-RPC id, as clients and servers of MCP use them. */
+/** A JSON-RPC id of MCP's clients and servers. */
 export type JsonRpcId = string | number;
 
 export interface JsonRpcRequest {
@@ -16,7 +16,7 @@ export interface JsonRpcNotification {
   readonly params?: Record<string, unknown>;
 }
 
-/** A result or an error; the fetch only looks at what it has to. */
+/** A result or an error. The fetch reads only a part of it. */
 export interface JsonRpcResponse {
   readonly jsonrpc: "2.0";
   readonly id?: JsonRpcId | null;
@@ -33,7 +33,7 @@ export function parseMessage(text: string): JsonRpcMessage | undefined {
 }
 
 /**
- * The JSON-RPC messages in `text`: one, or a batch as revision 2025-03-26 knows it.
+ * The JSON-RPC messages in `text`: one, or a batch of revision 2025-03-26.
  * @see https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
  */
 export function parseMessages(

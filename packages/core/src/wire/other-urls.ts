@@ -3,11 +3,11 @@ import { requestUrl } from "./outgoing-request.ts";
 import { isRedirect, redirectRefused } from "./server-endpoint.ts";
 
 /**
- * Requests that are not for the connection's URL: OAuth discovery, registration and tokens. They
+ * Sends requests that are not for the connection's URL: OAuth discovery, registration and tokens. They
  * never carry a session id.
  *
- * `@ai-sdk/mcp` takes any custom fetch for one that guards against foreign hosts and lifts its own
- * check, so without the application's own base fetch requests to other origins are refused.
+ * `@ai-sdk/mcp` assumes that any custom fetch guards against foreign hosts, and drops its own check. So
+ * requests to other origins are refused, unless the application passed a base fetch of its own.
  *
  * @throws {McpSessionError} `FETCH_REQUIRED`, `REDIRECT_REFUSED`
  */

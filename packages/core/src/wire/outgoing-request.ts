@@ -1,10 +1,10 @@
-/** A call of the session fetch, with what `Request` and `init` say brought together. */
+/** A call of the session fetch, with `Request` and `init` merged. */
 export interface OutgoingRequest {
   readonly method: string;
   readonly headers: Headers;
   readonly body: BodyInit | null | undefined;
   readonly signal: AbortSignal | undefined;
-  /** The other fields of `init`, passed on as they are (`credentials`, undici's `dispatcher`). */
+  /** The other fields of `init`, passed on unchanged (`credentials`, undici's `dispatcher`). */
   readonly init: RequestInit;
 }
 
@@ -28,7 +28,7 @@ export async function readOutgoingRequest(
   };
 }
 
-/** The body as text, if it is one that can be read more than once. */
+/** The body as text, if it can be read more than once. */
 export function bodyText({ body }: OutgoingRequest): string | undefined {
   if (typeof body === "string") return body;
   if (body instanceof Uint8Array || body instanceof ArrayBuffer) {

@@ -2,13 +2,13 @@ import { createEventSplitter, eventText } from "./event-splitter.ts";
 import { MAX_MESSAGE_BYTES, readText } from "./read-text.ts";
 import { type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 
-/** Whether the answer's content type is `type`, parameters aside. */
+/** Whether the answer's content type is `type`. Parameters do not matter. */
 export function hasContentType(response: Response, type: string): boolean {
   const value = response.headers.get("content-type") ?? "";
   return value.split(";")[0]?.trim().toLowerCase() === type;
 }
 
-/** Whether an answer is a stream of events that can be read. */
+/** Whether an answer is a readable stream of events. */
 export function isEventStream(
   response: Response | undefined,
 ): response is Response & { readonly body: ReadableStream<Uint8Array> } {
@@ -16,7 +16,7 @@ export function isEventStream(
   return hasContentType(response, "text/event-stream");
 }
 
-/** The response to a request of the fetch's own, from a JSON or an SSE answer. */
+/** The response to a request that the fetch itself sent, from a JSON or an SSE answer. */
 export async function readAnswer(
   response: Response,
   id: string,

@@ -1,7 +1,7 @@
-/** More than any message of a server that means well, in bytes (64 MiB). What is larger is not held. */
+/** The largest message that is held, in bytes (64 MiB). No well-meaning server sends a larger one. */
 export const MAX_MESSAGE_BYTES = 67_108_864;
 
-/** The text of a body; of a larger one the first `maxBytes` bytes, and the rest is not read. */
+/** The text of a body, up to `maxBytes` bytes. The rest is not read. */
 export async function readText({ body }: Response, maxBytes: number): Promise<string> {
   if (body === null) return "";
   const decoder = new TextDecoder();
@@ -25,7 +25,7 @@ export function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }
 
-/** Reads nothing more of an answer, so that its connection is free. */
+/** Stops reading an answer, which frees its connection. */
 export async function letGo(response: Response | undefined): Promise<void> {
   await response?.body?.cancel();
 }

@@ -8,9 +8,9 @@ import {
   paramsOf,
 } from "./json-rpc.ts";
 
-/** A client's request that has gone out under an id of ours and has no answer yet. */
+/** A client's request that went out under an id of ours and has no answer yet. */
 export interface PendingRequest {
-  /** The id it has on the wire. */
+  /** Its id on the wire. */
   readonly wireId: string;
   /** The client's request, under its own id. */
   readonly request: JsonRpcRequest;
@@ -18,32 +18,32 @@ export interface PendingRequest {
 }
 
 /**
- * Gives the requests of one session fetch ids that no other process on the session uses, and
- * gives answers their client's ids back.
+ * Gives the requests of one session fetch ids that no other process on the session uses, and restores
+ * the client's ids in answers.
  *
- * Every client numbers its requests from 0, and servers route answers by id, so that two
- * processes on one session get each other's results or hang. The ids of the client's requests
- * and its progress tokens are replaced; those of the server's own requests are left alone.
+ * Every client numbers its requests from 0, and servers route answers by id. So two processes on one
+ * session would get each other's results or hang. The ids of the client's requests and its progress
+ * tokens are replaced. The ids of the server's own requests stay.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic#requests (ids MUST NOT repeat within a session)
  */
 export interface RequestIds {
-  /** What all ids of this fetch start with; empty until the first request. */
+  /** All ids of this fetch start with it; empty until the first request. */
   readonly prefix: string;
-  /** Registers a client's request and returns it as it goes on the wire. */
+  /** Registers a client's request and returns its form on the wire. */
   send(request: JsonRpcRequest): { pending: PendingRequest; message: JsonRpcRequest };
   /** The request with this id on the wire, if it waits for its answer. */
   find(wireId: unknown): PendingRequest | undefined;
-  /** The one request that waits under this id of a client; `undefined` when two clients use it. */
+  /** The one waiting request with this id of a client; `undefined` if two clients use it. */
   findByClientId(id: unknown): PendingRequest | undefined;
-  /** The request was answered, or will never be. */
+  /** Notes that the request was answered, or never will be. */
   settle(pending: PendingRequest): void;
-  /** A fresh id for a request of the fetch's own. */
+  /** A fresh id for a request that the fetch itself sends. */
   next(): string;
 }
 
 export function createRequestIds(): RequestIds {
-  // Made with the first request: some edge runtimes have no randomness before that.
+  // It is made with the first request, because some edge runtimes have no randomness before that.
   let prefix = "";
   let count = 0;
   const pendingByWireId = new Map<string, PendingRequest>();
@@ -91,9 +91,9 @@ export function createRequestIds(): RequestIds {
 }
 
 /**
- * Puts the client's token back into a progress notification of the server.
+ * Restores the client's token in a progress notification of the server.
  *
- * @returns the message for the client, or `undefined` when nothing in it is ours
+ * @returns the message for the client, or `undefined` if it has no token of ours
  */
 export function restoreProgress(
   message: JsonRpcMessage,

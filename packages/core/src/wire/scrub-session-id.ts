@@ -1,8 +1,8 @@
 import { isRecord } from "../base/json-values.ts";
 
 /**
- * Takes a session id out of the body of a server's error, which clients put into error messages.
- * In JSON only strings are touched, and of a JSON-RPC error only what the server says, so that a
+ * Removes a session id from the body of a server's error, because clients put that body into error
+ * messages. In JSON it only changes strings. In a JSON-RPC error it only changes the server's texts. So a
  * short id garbles neither numbers nor the protocol.
  */
 export function scrubSessionId(body: string, sessionId: string): string {
@@ -20,7 +20,7 @@ export function scrubSessionId(body: string, sessionId: string): string {
   }
 }
 
-/** The same for the `error` of a JSON-RPC message, of whatever shape it is. */
+/** The same for the `error` of a JSON-RPC message, in any shape. */
 export function scrubError<ERROR>(error: ERROR, sessionId: string): ERROR {
   return scrubStrings(error, sessionId, ["code", "message", "data"]) as ERROR;
 }
@@ -38,7 +38,7 @@ export function scrubHeaders(headers: Headers, sessionId: string): Headers {
 export function scrubStrings(
   value: unknown,
   sessionId: string,
-  /** Names of members, at the top, that stay as they are. */
+  /** Names of top-level members that stay unchanged. */
   names: readonly string[] = [],
 ): unknown {
   if (typeof value === "string") return scrubText(value, sessionId);
@@ -51,7 +51,7 @@ export function scrubStrings(
   return Object.fromEntries(entries);
 }
 
-/** The id may stand in a text as it is, or as it looks inside a JSON string. */
+/** A text may have the id itself, or its form inside a JSON string. */
 function scrubText(text: string, sessionId: string): string {
   return text
     .replaceAll(JSON.stringify(sessionId).slice(1, -1), "[session id]")

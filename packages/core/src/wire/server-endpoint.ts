@@ -16,11 +16,11 @@ export type SendToEndpoint = (request: EndpointRequest) => Promise<Response>;
 const maxRedirects = 5;
 
 /**
- * Sends to `url` and refuses redirects: `fetch` would take `Mcp-Session-Id` along to another
- * origin. (`redirect: "error"` throws on some edge runtimes before it sends anything.)
+ * Sends to `url` and refuses redirects, because `fetch` would send `Mcp-Session-Id` to another origin.
+ * (`redirect: "error"` throws on some edge runtimes before it sends anything.)
  *
- * @param options.redirect whether redirects within the origin are followed; only 307 and 308,
- *   which keep method and body, unless the request is a GET
+ * @param options.redirect whether redirects within the origin are followed. Unless the request is a GET,
+ *   only 307 and 308, because they keep method and body
  * @throws {McpSessionError} `REDIRECT_REFUSED`
  */
 export function createSendToEndpoint({
@@ -60,7 +60,7 @@ export function createSendToEndpoint({
   };
 }
 
-/** The answer, or the signal's reason. An answer that comes after that is thrown away. */
+/** The answer, or the signal's reason. A later answer is thrown away. */
 export async function answerOrReason(
   sending: Promise<Response>,
   signal: AbortSignal,
@@ -68,7 +68,7 @@ export async function answerOrReason(
   try {
     return await abortable(sending, signal);
   } catch (error) {
-    // With a base fetch that does not heed the signal an answer comes all the same.
+    // Some base fetches ignore the signal, so an answer may still come.
     sending.then((late) => late.body?.cancel(error)).catch(() => undefined);
     throw error;
   }
@@ -86,7 +86,7 @@ function redirectTarget(response: Response, base: URL): URL | undefined {
 export function redirectRefused(method: string, url: URL, status: number): McpSessionError {
   return new McpSessionError(
     "REDIRECT_REFUSED",
-    `${method} ${url.origin} was answered with a redirect. It is not followed, for it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
+    `${method} ${url.origin} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
     { data: { method, origin: url.origin, status } },
   );
 }
