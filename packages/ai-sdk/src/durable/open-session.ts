@@ -72,7 +72,7 @@ async function loadRegistry<CONNECTIONS extends Connections>(
       throw error;
     }
   } finally {
-    pool?.release();
+    pool?.giveBack();
   }
 }
 

@@ -76,7 +76,7 @@ export function createOpenedSlots(options: SlotsOptions) {
     async load(slot: NamedSlot, use: NamedStart): Promise<StoredSlot> {
       const stored = await loadSlot(options, slot, use);
       if (isClosed) {
-        pool?.release(stored.slot);
+        pool?.giveBack(stored.slot);
         throw registryDisposed(slot.connection);
       }
       opened.hold(slot, use.principal, stored);
@@ -95,7 +95,7 @@ export function createOpenedSlots(options: SlotsOptions) {
     /** Nothing of it is written any more. */
     forget: (key: string) => void slots.delete(key),
     /** Closes what a pool keeps on the session. */
-    closeKept: (slot: NamedSlot, principal: Principal) => pool?.evict(slot, principal),
+    closeKept: (slot: NamedSlot, principal: Principal) => pool?.close(slot, principal),
     throwIfNotSaved() {
       for (const { stored } of slots.values())
         if (stored.saveFailure !== undefined) throw stored.saveFailure;

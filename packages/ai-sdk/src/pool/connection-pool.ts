@@ -38,6 +38,13 @@ export interface PooledConnection {
 
 type ClosedReason = Extract<ConnectionEvent, { type: "pool"; action: "closed" }>["reason"];
 
+/** A run as the pool sees it. */
+interface PoolRun {
+  readonly definition: McpConnection;
+  /** What is stored of the session. */
+  readonly snapshot?: SessionSnapshot | undefined;
+}
+
 /** Keeps live clients between the runs of one agent session and principal. */
 export interface ConnectionPool {
   readonly checkAfterMs: number;
@@ -45,20 +52,17 @@ export interface ConnectionPool {
    * Takes what is kept under a key, unless the run goes on in another session, or with another
    * declaration.
    */
-  take(
-    key: string,
-    run: { readonly definition: McpConnection; readonly snapshot?: SessionSnapshot | undefined },
-  ): PooledConnection | undefined;
+  take(key: string, run: PoolRun): PooledConnection | undefined;
   /** Waits until what was kept under a key is closed: it may hold a port, or a lock. */
   settle(key: string): Promise<void>;
   /** @param options.isUnused whether it was only held, which says nothing about the server. @default false */
   give(key: string, pooled: PooledConnection, options?: { isUnused?: boolean }): void;
-  /** Closes what is kept under a key. */
-  drop(key: string): void;
+  /** Closes what is kept under a key, because it changed elsewhere. */
+  closeKept(key: string): void;
   /** Closes one that a run has. */
-  evict(pooled: PooledConnection, reason: ClosedReason): Promise<void>;
+  close(pooled: PooledConnection, reason: ClosedReason): Promise<void>;
   /** Closes all that is kept, and from now on whatever is given. */
-  close(): Promise<void>;
+  closeAll(): Promise<void>;
 }
 
 export function createConnectionPool({
@@ -73,11 +77,9 @@ export function createConnectionPool({
   for (const [name, value] of Object.entries({ keepAliveMs, max, checkAfterMs })) {
     checkWhole(value, `pool.${name}`, 0, maxTimerMs);
   }
+  type Idle = { pooled: PooledConnection; timer: ReturnType<typeof setTimeout> };
   /** Those that no run has, the one used longest ago first. */
-  const idle = new Map<
-    string,
-    { pooled: PooledConnection; timer: ReturnType<typeof setTimeout> }
-  >();
+  const idle = new Map<string, Idle>();
   const closings = new Set<Promise<void>>();
   /** Those that nobody waits for, by the key that they were kept under. */
   const closingOf = new Map<string, Promise<void>>();
@@ -85,13 +87,11 @@ export function createConnectionPool({
 
   const remove = (key: string): PooledConnection | undefined => {
     const entry = idle.get(key);
-    if (entry === undefined) return undefined;
     idle.delete(key);
-    clearTimeout(entry.timer);
-    return entry.pooled;
+    clearTimeout(entry?.timer);
+    return entry?.pooled;
   };
-
-  const evict = async (pooled: PooledConnection, reason: ClosedReason): Promise<void> => {
+  const close = async (pooled: PooledConnection, reason: ClosedReason): Promise<void> => {
     const closing = (async () => {
       await closePooled(pooled, emit);
       emit({ type: "pool", ...pooled.slot, action: "closed", reason });
@@ -100,11 +100,10 @@ export function createConnectionPool({
     await closing;
     closings.delete(closing);
   };
-
-  const evictKept = (key: string, reason: ClosedReason) => {
+  const closeKept = (key: string, reason: ClosedReason) => {
     const pooled = remove(key);
     if (pooled === undefined) return;
-    const closing = evict(pooled, reason).finally(() => {
+    const closing = close(pooled, reason).finally(() => {
       if (closingOf.get(key) === closing) closingOf.delete(key);
     });
     closingOf.set(key, closing);
@@ -112,46 +111,49 @@ export function createConnectionPool({
 
   return {
     checkAfterMs,
-    evict,
-    drop: (key) => evictKept(key, "stale"),
+    close,
+    closeKept: (key) => closeKept(key, "stale"),
     settle: async (key) => await closingOf.get(key),
-    take(key, { definition, snapshot }) {
+    take(key, run) {
       const pooled = remove(key);
-      if (pooled === undefined) return undefined;
-      const isSame =
-        sameSession(pooled.session?.snapshot, snapshot) &&
-        // What changed here since then is news; what is stored and was not given back is, too.
-        sameDetails(pooled.kept, snapshot) &&
-        sameDefinition(pooled.definition.options, definition.options);
-      if (isSame) return pooled;
-      void evict(pooled, "stale");
+      if (pooled === undefined || fits(pooled, run)) return pooled;
+      void close(pooled, "stale");
       return undefined;
     },
     give(key, pooled, { isUnused = false } = {}) {
       if (isClosed) {
-        void evict(pooled, "shutdown");
+        void close(pooled, "shutdown");
         return;
       }
       // Of two runs at once that had one each, the later one's is kept.
-      evictKept(key, "max");
+      closeKept(key, "max");
       pooled.onSession = undefined;
       if (!isUnused) {
         pooled.idleSince = now();
         pooled.kept = pooled.session?.snapshot;
       }
-      const timer = setTimeout(() => evictKept(key, "idle"), keepAliveMs);
-      // In Node a client that is kept is not to keep the process; elsewhere it is a number.
+      const timer = setTimeout(() => closeKept(key, "idle"), keepAliveMs);
       detach(timer);
       idle.set(key, { pooled, timer });
       const [oldest] = idle.keys();
-      if (idle.size > max && oldest !== undefined) evictKept(oldest, "max");
+      if (idle.size > max && oldest !== undefined) closeKept(oldest, "max");
     },
-    async close() {
+    async closeAll() {
       isClosed = true;
-      for (const key of [...idle.keys()].toReversed()) evictKept(key, "shutdown");
+      for (const key of [...idle.keys()].toReversed()) closeKept(key, "shutdown");
       await Promise.all(closings);
     },
   };
+}
+
+/** Whether a run can go on with a connection. */
+function fits({ session, kept, definition }: PooledConnection, run: PoolRun): boolean {
+  return (
+    sameSession(session?.snapshot, run.snapshot) &&
+    // Whatever differs from what its last run had stored, another process has changed.
+    sameDetails(kept, run.snapshot) &&
+    sameDefinition(definition.options, run.definition.options)
+  );
 }
 
 /** Closes a connection that the pool does not keep. Never rejects. */
@@ -164,14 +166,14 @@ export async function closePooled(
   time.end("closed");
 }
 
-/** Whether a live client on the one is a live client on the other. */
+/** Whether a client of the one session is a client of the other. */
 function sameSession(a: SessionSnapshot | undefined, b: SessionSnapshot | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   if (a.kind !== b.kind || a.url !== b.url || a.kind === "lost") return false;
   return a.kind !== "session" || a.sessionId === (b as typeof a).sessionId;
 }
 
-/** Whether nobody else has changed what is stored with a session: its tool list, what is to be told. */
+/** Whether nobody else has changed what is stored with a session: its tool list, its loss notice. */
 function sameDetails(a: SessionSnapshot | undefined, b: SessionSnapshot | undefined): boolean {
   if (a?.kind !== "session" || b?.kind !== "session") return true;
   return sameJson(a.toolList, b.toolList) && a.replacesLost === b.replacesLost;

@@ -116,7 +116,7 @@ function replaceFound(use: PooledUse): Promise<void> {
     use.entry = use.make();
     use.phase = "made";
     // It may hold a port, or a lock, that the other one needs.
-    await use.pool.evict(dead, "unhealthy");
+    await use.pool.close(dead, "unhealthy");
     tell(use, "miss");
   };
   return (use.replacing ??= replace());
@@ -229,8 +229,8 @@ export async function endUse(use: PooledUse): Promise<void> {
     return await closePooled(entry, emit);
   }
   const isBusy = use.calls + use.connecting > 0 || isHandedOut || !entry.time.isActive();
-  if (isBusy) return await pool.evict(entry, "busy");
-  if (entry.isSuspect) return await pool.evict(entry, "unhealthy");
+  if (isBusy) return await pool.close(entry, "busy");
+  if (entry.isSuspect) return await pool.close(entry, "unhealthy");
   pool.give(key, entry);
 }
 

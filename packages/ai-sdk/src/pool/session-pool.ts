@@ -48,9 +48,9 @@ export interface SessionPool {
     readonly make: (time: StepTime, onSession: OnSession) => LiveConnection;
   }): LiveConnection;
   /** Closes what is kept for a slot, if no run has it. */
-  evict(slot: SlotName, principal: Principal): void;
+  close(slot: SlotName, principal: Principal): void;
   /** Gives back what was taken for slots, or one, that were never connected. */
-  release(session?: SessionSlot): void;
+  giveBack(session?: SessionSlot): void;
 }
 
 /** @param options.scope the parts that name the agent session */
@@ -101,9 +101,9 @@ export function createSessionPool({
       return connectionInUse(beginUse({ pool, key, found, make, runSignal, emit, now }));
     },
 
-    evict: (slot, principal) => pool.drop(keyOf(slot, principal)),
+    close: (slot, principal) => pool.closeKept(keyOf(slot, principal)),
 
-    release(only) {
+    giveBack(only) {
       for (const [session, { key, pooled }] of reserved) {
         if (only !== undefined && only !== session) continue;
         reserved.delete(session);

@@ -46,8 +46,8 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
       const closings = work.shutDown();
       const closeAll = async () => {
         // What is idle waits for nobody, whatever hangs; what the runs have is closed as they end.
-        await Promise.allSettled([closings, pool?.close()]);
-        await pool?.close();
+        await Promise.allSettled([closings, pool?.closeAll()]);
+        await pool?.closeAll();
       };
       await within(timeoutMs, closeAll());
     },

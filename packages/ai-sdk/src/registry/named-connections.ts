@@ -32,7 +32,7 @@ interface NamedConnectionsOptions {
   /** The lifetime of the step, which closes the connections. */
   lifetime: RegistryLifetime;
   /** Told of a slot that will not be connected. */
-  release: (stepSlot: StepSlot) => void;
+  giveBack: (stepSlot: StepSlot) => void;
   emit: (event: ConnectionEvent) => void;
 }
 
@@ -40,7 +40,7 @@ export function createNamedConnections({
   slots,
   connect,
   lifetime,
-  release,
+  giveBack,
   emit,
 }: NamedConnectionsOptions): NamedConnections {
   const live = new Map<string, ReplaceableConnection>();
@@ -51,7 +51,7 @@ export function createNamedConnections({
     try {
       lifetime.throwIfOver();
     } catch (error) {
-      release(stepSlot);
+      giveBack(stepSlot);
       throw error;
     }
     return connect(slot, use, stepSlot);

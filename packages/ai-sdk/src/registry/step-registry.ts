@@ -72,7 +72,7 @@ export function createStepRegistry(
     slots: named,
     connect: (slot, use, stepSlot) => make.connect({ ...slot, ...use, step }, stepSlot),
     lifetime,
-    release: ({ slot }) => pool?.release(slot),
+    giveBack: ({ slot }) => pool?.giveBack(slot),
     emit,
   });
   const byName = new Map(connections.map((connection) => [connection.name, connection]));

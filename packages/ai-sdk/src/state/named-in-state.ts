@@ -76,7 +76,7 @@ export function createNamedInState({ state, pool, emit, now }: NamedInStateOptio
       const cleared = entry && withoutToolList(entry.snapshot);
       if (!cleared) return;
       // A pooled client on the session knows the list.
-      pool?.evict(slot, principal);
+      pool?.close(slot, principal);
       entries.keep(key, entry, cleared);
     },
 
