@@ -45,12 +45,12 @@ import { type Route, routeMessage } from "./route-message.ts";
 import type { SessionFetchOptions } from "./session-fetch-options.ts";
 
 /**
- * Creates a `fetch` that keeps one MCP session across clients and processes. Any MCP client that
- * accepts a `fetch` can use it, and several may share one.
+ * Creates a `fetch` that keeps one MCP session across clients and processes. Any MCP client that accepts
+ * a `fetch` can use it, and several clients may share one.
  *
- * With a snapshot in the slot the client's handshake is answered from it, so that the first
- * request on the network is the client's first call. Without one the handshake goes out and its
- * result is captured into the slot. A session that the server no longer knows is replaced once.
+ * With a snapshot in the slot, the fetch answers the client's handshake from it. The first request on the
+ * network is then the client's first call. Without a snapshot, the handshake goes out, and the slot keeps
+ * its result. If the server no longer knows the session, the fetch replaces it once.
  *
  * @example
  * const slot = createSessionSlot(saved && parseSessionSnapshot(saved));
@@ -58,7 +58,7 @@ import type { SessionFetchOptions } from "./session-fetch-options.ts";
  *   transport: { type: "http", url, fetch: createSessionFetch({ url, slot }) },
  * });
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` when `url` is not an http(s) URL. The fetch
+ * @throws {McpSessionError} `CONNECTION_INVALID` if `url` is not an http(s) URL. The fetch
  *   itself rejects with `FETCH_REQUIRED`, `REDIRECT_REFUSED`, `SESSION_LOST`, `ERA_UNSUPPORTED`
  *   or `CONNECTION_UNAVAILABLE`; failures after the response headers arrive as a JSON-RPC error
  *   whose `data.code` is `OUTCOME_UNKNOWN`.
@@ -78,7 +78,7 @@ interface Pipeline {
 
 type Handler = (request: OutgoingRequest, message: JsonRpcRequest) => Response | Promise<Response>;
 
-/** @param questions what the pipeline shares with another one that serves the same clients */
+/** @param questions the server requests of another pipeline for the same clients, which share them */
 function createPipeline(options: SessionFetchOptions, questions?: ServerRequests): Pipeline {
   const context = createContext(options, questions);
   const { url, state } = context;
@@ -116,11 +116,11 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
   const answer: Pipeline["answer"] = async (request, message) => {
     const method = message && methodOf(message);
     hasProbed ||= method === "server/discover";
-    // A client that does not probe is told what is wrong: by a new attempt, which may also succeed.
+    // For a client that does not probe, `initialize` goes out again: it succeeds, or its error explains.
     const neverProbed = method === "initialize" && !hasProbed;
     const isStateless = !neverProbed && isKnownStateless(context, statelessMaxAgeMs);
     const route = routeMessage(request, message, { isStateless, isExcepted });
-    // Handlers that look at a request's fields only get requests.
+    // Handlers that read a request's fields only get requests.
     return await handlers[route](request, message as JsonRpcRequest);
   };
   const fetch: typeof globalThis.fetch = async (input, init) => {
@@ -133,7 +133,7 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
   return { fetch, answer, owns: (message) => owns(context, message) };
 }
 
-/** What all parts of the pipeline work on, with the defaults of the options filled in. */
+/** The context of all parts of the pipeline, with the defaults of the options. */
 function createContext(
   options: SessionFetchOptions,
   questions: ServerRequests | undefined,
@@ -175,7 +175,7 @@ function createContext(
   return { ...context, handshake: createHandshake(context, options.aroundRecovery) };
 }
 
-/** Lets a request through as it is, on a session or on none. */
+/** Lets a request through unchanged, on a session or on none. */
 async function pass(
   { send }: SessionContext,
   request: OutgoingRequest,
@@ -197,7 +197,7 @@ async function listTools(
   return kept ? resultAnswer(message.id, kept) : await exchange(context, message, request);
 }
 
-/** Whether the server said, not too long ago, that it has no sessions. */
+/** Whether the server reported recently that it has no sessions. */
 function isKnownStateless({ state: { phase }, now }: SessionContext, maxAgeMs: number): boolean {
   if (phase.name !== "stateless") return false;
   const age = now() - phase.decidedAt;
@@ -228,13 +228,13 @@ function createExcept(
   return { matches, owns: pipeline.owns, answer };
 }
 
-/** For the client of `onStart`: nothing makes a session, and nothing is reported twice. */
+/** Options for the client of `onStart`: its fetch makes no session, and reports nothing twice. */
 function forStartHook(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
   const none = { onStart: undefined, onSession: undefined, onEvent: undefined, except: undefined };
   return { ...options, ...none, slot, recover: false, listen: false };
 }
 
-/** The session of the excepted requests is not saved; only what goes wrong with it is reported. */
+/** Options for the excepted requests: their session is not saved, and only its trouble is reported. */
 function forExcept(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
   const { onEvent } = options;
   const reported = new Set(["lost", "recovered", "start-failed", "notification"]);
@@ -245,7 +245,7 @@ function forExcept(options: SessionFetchOptions, slot: SessionSlot): SessionFetc
   return { ...options, ...none, slot, listen: false, onEvent: onEvent && emit };
 }
 
-/** Timers end at once for a longer time, `Infinity` included. */
+/** Limits a time to the longest that a timer takes, because timers end at once for a longer time. */
 function timerMs(ms: number | undefined, otherwise: number): number {
   return Math.min(ms ?? otherwise, maxTimerMs);
 }
@@ -254,7 +254,7 @@ function isSameEndpoint(a: URL, b: URL): boolean {
   return a.origin === b.origin && a.pathname === b.pathname && a.search === b.search;
 }
 
-/** A slot and its snapshot belong to one URL. A snapshot for another URL is not used. */
+/** Binds the slot to this URL. A snapshot for another URL is not used. */
 function bindToUrl({ state, url, emit }: SessionContext): void {
   if (state.url !== undefined && state.url !== url.href) {
     throw invalid(

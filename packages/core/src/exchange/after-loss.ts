@@ -9,22 +9,22 @@ import { answerOrReason } from "../wire/server-endpoint.ts";
 import type { ExchangeContext } from "./exchange-context.ts";
 import { maySendAgain } from "./resend-policy.ts";
 
-/** What became of a request so far. */
+/** The history of a request. */
 export interface Attempts {
-  /** Whether it met a lost session, and this attempt is on the one that took its place. */
+  /** Whether it met a lost session, and this attempt is on the replacement. */
   readonly isRecovered: boolean;
-  /** Whether it was refused on this session before, and this attempt is the second there. */
+  /** Whether this session refused it before, and this attempt is the second on it. */
   readonly isRetried: boolean;
-  /** Whether an attempt before may have been processed. */
+  /** Whether the server may have processed an earlier attempt. */
   readonly isUncertain: boolean;
 }
 
 export const firstAttempt: Attempts = { isRecovered: false, isRetried: false, isUncertain: false };
 
 /**
- * Decides on a request that was refused because the server does not know the session.
+ * Decides on a request that the server refused because it does not know the session.
  *
- * @returns the attempt to make next: on the same session, if it is still in use, or on its successor
+ * @returns the next attempt: on the same session, if it is still in use, or on its successor
  * @throws {McpSessionError} `SESSION_LOST`, `OUTCOME_UNKNOWN` for a request that is not sent again
  */
 export async function decideAfterLoss(
@@ -37,7 +37,7 @@ export async function decideAfterLoss(
   }: {
     readonly message: JsonRpcRequest;
     readonly request: OutgoingRequest;
-    /** The session that it was refused on. */
+    /** The session of the refused request. */
     readonly session: LiveSession;
     readonly attempts: Attempts;
   },
@@ -47,17 +47,17 @@ export async function decideAfterLoss(
   const { method } = message;
   const { status } = refusal;
   const maySend = maySendAgain(message, refusal.loss, resend, isSafeToResend);
-  // One attempt that may have been processed makes the outcome unknown, whatever the others were.
+  // If one attempt may have been processed, the outcome is unknown, whatever the others were.
   const isUncertain = attempts.isUncertain || refusal.loss === "probable";
   const loss = isUncertain ? "probable" : "definite";
   const isFirst = !attempts.isRetried && !attempts.isRecovered;
   if (retrySameId && isFirst && isCurrent(state, session)) {
-    // Another replica, perhaps, which does not know it.
+    // Perhaps another replica refused it, which does not know the session.
     if (maySend) return { ...attempts, isUncertain, isRetried: true };
     if (await isKnown(context, session, request)) {
       throw refusedOnLiveSession(method, url, status);
     }
-    // A caller that left while it was asked proves nothing about the session.
+    // If the caller left during the ping, the ping proves nothing about the session.
     request.signal?.throwIfAborted();
   }
   lose(context, session, method, status);
@@ -68,7 +68,7 @@ export async function decideAfterLoss(
   throw notSentAgain(method, url, loss, status);
 }
 
-/** Gives up a session that the server does not know, unless another has taken its place. */
+/** Gives up a session that the server does not know, unless another has already taken its place. */
 export function lose(
   { state, emit }: ExchangeContext,
   session: LiveSession,
@@ -80,7 +80,7 @@ export function lose(
 
 const pingTimeoutMs = 5_000;
 
-/** Whether the server, or the replica that is hit this time, knows the session. */
+/** Whether the server, or the replica that answers this time, knows the session. */
 async function isKnown(
   { ids, sendOwn, classifyLoss }: ExchangeContext,
   session: LiveSession,
@@ -90,7 +90,7 @@ async function isKnown(
   try {
     const ping = { method: "ping", id: ids.next() };
     const response = await answerOrReason(sendOwn(ping, { template, session, signal }), signal);
-    // An outage of the server says nothing of the session.
+    // An outage of the server proves nothing about the session.
     const { loss } = await bufferAnswer(response, session, classifyLoss);
     return loss === "none";
   } catch {

@@ -6,10 +6,10 @@ import type { ExchangeContext } from "./exchange-context.ts";
 const cancelTimeoutMs = 5_000;
 
 /**
- * Tells the server that nobody waits any more, for clients that only drop the connection, and for
- * a server that was silent for too long. Best effort.
+ * Tells the server that nobody waits for the answer any more: some clients only drop the connection when
+ * they abort, and a silent server has to stop too. Best effort.
  *
- * @returns stops it
+ * @returns a function that stops it
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation
  */
 export function cancelWhenAborted(

@@ -4,7 +4,7 @@ import type { RefusedAnswer, SessionLoss } from "../session/lost-session.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { ResendPolicy } from "./resend-policy.ts";
 
-/** What sends a client's messages on the session, and the application's say in it. */
+/** The context for sending a client's messages on the session, with the application's rules. */
 export interface ExchangeContext extends AnswerContext {
   readonly handshake: Handshake;
   readonly cancelOnAbort: boolean | (() => boolean);
@@ -12,6 +12,6 @@ export interface ExchangeContext extends AnswerContext {
   readonly isSafeToResend: ((request: JsonRpcRequest) => boolean) | undefined;
   readonly classifyLoss: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
   readonly retrySameId: boolean;
-  /** Whether a session may be made in a lost one's place. */
+  /** Whether a lost session may be replaced. */
   readonly recover: boolean;
 }

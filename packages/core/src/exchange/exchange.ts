@@ -29,7 +29,7 @@ import { cancelWhenAborted } from "./cancel-when-aborted.ts";
 import type { ExchangeContext } from "./exchange-context.ts";
 import { isSafeMethod } from "./resend-policy.ts";
 
-/** Sends a client's message on the session, made if need be. */
+/** Sends a client's message on the session, and makes a session if there is none. */
 export async function exchange(
   context: ExchangeContext,
   message: JsonRpcMessage,
@@ -42,9 +42,9 @@ export async function exchange(
 }
 
 /**
- * Sends a client's request on the session and restores its answer. A request that meets a lost
- * session is refused; what becomes of it is decided; the session is replaced and its tools are
- * listed again (`handshake.ensure`); then the request is sent again, once.
+ * Sends a client's request on the session and restores its answer. If the server has lost the session, it
+ * refuses the request. Then `decideAfterLoss` decides. If the request goes on, the session is replaced and
+ * its tools are listed again (`handshake.ensure`), and the request is sent again, once.
  */
 async function exchangeRequest(
   context: ExchangeContext,
@@ -61,7 +61,7 @@ async function exchangeRequest(
   }
 }
 
-/** The session to send on, made if need be; or the refusal that the client is to see. */
+/** The session to send on, made if there is none, or a refusal for the client. */
 async function sessionFor(
   { state, url, handshake, recover }: ExchangeContext,
   { id, method }: JsonRpcRequest,
@@ -79,8 +79,8 @@ async function sessionFor(
     if (state.stream.opening) await abortable(state.stream.opening, request.signal);
     return ensured.live;
   }
-  // Anything else a client would take for the answer of an old server. But after a 401 it
-  // would send again what may have been carried out.
+  // A client would mistake any other refusal for an old server's answer. And after a 401 it would send
+  // the request again, although it may have been carried out.
   if (isAuthOrOutage(ensured.refused) && !mayHaveRun) return toResponseFor(id, ensured.refused);
   const { status } = ensured.refused;
   throw isUncertain
@@ -126,7 +126,7 @@ async function sendOnce(
   }
 }
 
-/** A client's answer to the server, or a notification: nobody waits for what comes back. */
+/** Sends a client's answer to the server, or a notification. Nobody waits for the server's answer. */
 async function exchangeOneWay(
   context: ExchangeContext,
   message: JsonRpcMessage,
@@ -145,7 +145,7 @@ async function exchangeOneWay(
   if (response.ok) return responseForClient(response);
   const answer = await bufferAnswer(response, session, context.classifyLoss);
   if (answer.loss === "none") return toResponse(answer);
-  // It was about the lost session; the next request makes a new one, or tries this one again.
+  // The message concerned the lost session. The next request makes a new session, or tries this one again.
   if (!context.retrySameId) {
     lose(context, session, methodOf(message) ?? "response", answer.status);
   }
@@ -153,8 +153,8 @@ async function exchangeOneWay(
 }
 
 /**
- * A client's `notifications/cancelled` names a request by the client's id. Unknown or ambiguous
- * ones are kept back: cancelling another client's request would be worse than not cancelling.
+ * A client's `notifications/cancelled` names a request by the client's id. An unknown or ambiguous id is
+ * withheld, because cancelling another client's request would be worse than not cancelling.
  */
 function withWireIds({ ids }: ExchangeContext, message: JsonRpcMessage & { method: string }) {
   if (message.method !== "notifications/cancelled") return message;

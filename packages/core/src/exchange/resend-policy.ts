@@ -2,12 +2,12 @@ import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { SessionLoss } from "../session/lost-session.ts";
 
 /**
- * Whether a request that met a lost session is sent again on the one that takes its place.
+ * Whether a request that met a lost session is sent again on the replacement.
  *
- * - `"safe"`: after a definite loss always, for the server refused it unprocessed; after a
- *   probable one only what `isSafeToResend` allows.
+ * - `"safe"`: after a definite loss always, because the server refused it unprocessed; after a probable
+ *   loss only lists, reads and pings, and requests that `isSafeToResend` allows.
  * - `"always"`: after any loss.
- * - `"never"`: not at all; the session is replaced, and the request fails.
+ * - `"never"`: after no loss; the session is replaced, and the request fails.
  */
 export type ResendPolicy = "safe" | "always" | "never";
 

@@ -16,11 +16,11 @@ import { paramsOfInitialize, paramsOfProbe } from "./client-params.ts";
 import type { Handshake } from "./handshake.ts";
 
 /**
- * Answers a client's handshake. With a session at hand nothing of it reaches the network. Without
- * one the fetch makes the session, prompted by whichever message comes first.
+ * Answers a client's handshake. If there is a session, nothing reaches the network. Otherwise the first
+ * message of the client makes the fetch open a session.
  */
 interface ClientHandshake {
-  /** Answers as an old server would; `undefined` when the server should see the probe itself. */
+  /** Answers like a server of the session era; `undefined` if the server itself should see the probe. */
   probe(message: JsonRpcRequest, request: OutgoingRequest): Promise<Response | undefined>;
   /** Answers from the session's `initialize`. */
   initialize(message: JsonRpcRequest, request: OutgoingRequest): Promise<Response>;
@@ -39,7 +39,7 @@ export function createClientHandshake(
       if (liveSession(state) ?? openedSession(state)) return methodNotFoundAnswer(id);
       const opening = await handshake.open(request, request.signal);
       if ("opened" in opening) return methodNotFoundAnswer(id);
-      // A refused login or an outage says nothing about the server's revisions; anything else may.
+      // A refused login or an outage tells nothing about the server's revisions. Other refusals may.
       return isAuthOrOutage(opening.refused) ? toResponseFor(id, opening.refused) : undefined;
     },
 
@@ -55,7 +55,7 @@ export function createClientHandshake(
       const opening = await handshake.open(request, request.signal);
       if ("opened" in opening) return resultAnswer(id, opening.opened.initializeResult);
       if (opening.stateless) throw eraUnsupported(url);
-      // A client would take this for an old server and fall back to HTTP+SSE.
+      // After this answer, a client would fall back to HTTP+SSE.
       if (lostSession(state) !== undefined && !isAuthOrOutage(opening.refused)) {
         throw sessionLost("initialize", url, opening.refused.status);
       }
@@ -73,8 +73,8 @@ export function createClientHandshake(
 }
 
 /**
- * A client that is older than the saved session could not speak its revision; it would refuse
- * the result for good, so the session is given up, unless another client is using it.
+ * Gives the saved session up for an older client, which could not speak its revision and would always
+ * refuse the result. If another client uses the session, it stays.
  */
 function discardNewerSnapshot({ state, emit }: SessionContext): void {
   const { snapshot, clientParams } = state;

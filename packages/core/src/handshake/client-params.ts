@@ -2,7 +2,7 @@ import { isRecord } from "../base/json-values.ts";
 import type { ClientParams } from "../session/session-life.ts";
 import { type ActiveSessionSnapshot, LATEST_SESSION_VERSION } from "../session/session-snapshot.ts";
 
-/** What a client says of itself in `initialize`. */
+/** A client's own description in `initialize`. */
 export function paramsOfInitialize(params: Record<string, unknown> = {}): ClientParams {
   const { protocolVersion, capabilities, clientInfo } = params;
   return {
@@ -12,7 +12,7 @@ export function paramsOfInitialize(params: Record<string, unknown> = {}): Client
   };
 }
 
-/** The probe's `_meta` carries what `initialize` carries in its params. */
+/** The same description in the `_meta` of a probe. */
 export function paramsOfProbe(meta: unknown): ClientParams {
   const fields = isRecord(meta) ? meta : {};
   return paramsOfInitialize({
@@ -21,7 +21,7 @@ export function paramsOfProbe(meta: unknown): ClientParams {
   });
 }
 
-/** Who we say we are when no client has said who it is, as with clients that resume by themselves. */
+/** The description if no client has given one, because clients that resume by themselves do not. */
 export function paramsOfLost(lost: ActiveSessionSnapshot | undefined): ClientParams {
   return paramsOfInitialize({
     protocolVersion: lost?.initializeResult.protocolVersion,

@@ -24,11 +24,11 @@ type NamedSession = LiveSession & { readonly kind: "session" };
 const method = "notifications/initialized";
 
 /**
- * Finishes the handshake of the opened session: acknowledged, started, saved, in use. In a lost
- * one's place its tools are listed again, before the requests that wait for it go on.
+ * Finishes the handshake of the opened session: acknowledges, starts and saves it, and puts it into use.
+ * In a recovery it lists the tools again, before the waiting requests go on.
  *
- * @param finish called when the server has acknowledged the session: from then on it is saved,
- *   once, whoever still waits
+ * @param finish called when the server has acknowledged the session. From then on it is saved, once, even
+ *   if nobody waits any more
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, `STATE_INVALID`
  */
 export async function confirmSession(
@@ -76,7 +76,7 @@ async function acknowledge(
       { template, session: opened, signal: bounded },
     );
     const refused = response.ok ? undefined : await bufferAnswer(response, opened);
-    // Not every fetch heeds a signal: by now another attempt may have made or replaced it.
+    // Some fetches ignore the signal, so another attempt may have made or replaced the session by now.
     bounded.throwIfAborted();
     if (refused !== undefined) return refused;
     finish();
@@ -85,7 +85,7 @@ async function acknowledge(
   });
 }
 
-/** What is in use from now on: the session, or the one that another process saved before. */
+/** The session in use from now on: this one, or the one that another process saved before. */
 async function startAndSave(
   context: HandshakeContext,
   opened: NamedSession,

@@ -9,9 +9,9 @@ import type { SessionSnapshot } from "../session/session-snapshot.ts";
 export interface EndSessionOptions {
   /** The server's URL; must be the one in the snapshot. */
   url: string | URL;
-  /** The session to end. A snapshot of another kind holds no session, and nothing is sent. */
+  /** The session to end. For a snapshot of another kind, nothing is sent. */
   snapshot: SessionSnapshot;
-  /** Headers for the request: authorization, mostly. */
+  /** Headers for the request, authorization mostly. */
   headers?: HeadersInit | undefined;
   /** @default globalThis.fetch */
   fetch?: typeof globalThis.fetch | undefined;
@@ -19,27 +19,29 @@ export interface EndSessionOptions {
   timeoutMs?: number | undefined;
 }
 
-/** How the attempt to end a session on its server went. */
+/** The outcome of ending a session on its server. */
 export interface SessionEnd {
-  /** Whether the session is over: 2xx, 404 (it was over already) or 405 (the server ends sessions itself). */
+  /**
+   * Whether the session is over: 2xx, 404 (it was over already) or 405 (the server ends sessions itself).
+   */
   readonly ended: boolean;
-  /** The HTTP status, when there was an answer. */
+  /** The HTTP status, if there was an answer. */
   readonly status?: number;
   /**
-   * Why not. `no-session`: the snapshot has no session. `refused`: the server refused. `timeout`: it
-   * did not answer in time. `unreachable`: there was no answer.
+   * Why it did not end. `no-session`: the snapshot has no session. `refused`: the server refused.
+   * `timeout`: the server did not answer in time. `unreachable`: there was no answer.
    */
   readonly reason?: "no-session" | "refused" | "timeout" | "unreachable";
-  /** What went wrong on the way. */
+  /** The error of the request. */
   readonly cause?: unknown;
 }
 
 /**
- * Ends a session on the server with DELETE. Nothing else does: the session fetch answers the DELETE
- * of a client locally. Never throws because of the server or the network.
+ * Ends a session on the server with DELETE. (The session fetch answers a client's DELETE locally.) It
+ * never throws because of the server or the network.
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` for an invalid URL, `STATE_INVALID` when the
- *   snapshot is for another URL
+ * @throws {McpSessionError} `CONNECTION_INVALID` for an invalid URL, `STATE_INVALID` if the snapshot is
+ *   for another URL
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 export async function endSession({
@@ -53,7 +55,7 @@ export async function endSession({
   if (snapshot.url !== endpoint.href) {
     throw new McpSessionError(
       "STATE_INVALID",
-      `The snapshot belongs to another URL than the given one at ${endpoint.origin}. Pass the URL that the session was made with: its id may go nowhere else.`,
+      `The snapshot belongs to another URL than the given one at ${endpoint.origin}. Pass the session's own URL, because its id may go nowhere else.`,
       { data: { field: "url", origin: endpoint.origin } },
     );
   }
@@ -66,7 +68,7 @@ export async function endSession({
       headers: headersForSession(new Headers(headers), snapshot),
       signal,
     });
-    // Not every fetch heeds a signal.
+    // Some fetches ignore the signal.
     const response = await abortable(sent, signal);
     await letGo(response);
     const { status } = response;

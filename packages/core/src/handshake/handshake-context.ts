@@ -5,22 +5,22 @@ import type { SessionSlot } from "../session/session-slot.ts";
 import type { ToolListKeeper } from "../tools/tool-list.ts";
 import type { OnSession, OnStart } from "./session-hooks.ts";
 
-/** What it takes to make a session. */
+/** The context for making a session. */
 export interface HandshakeContext extends SessionContext {
   readonly tools: ToolListKeeper;
   readonly onSession: OnSession | undefined;
   readonly onStart: OnStart | undefined;
   /** For the client of `onStart`: a session fetch that makes no session of its own. */
   readonly createStartFetch: (slot: SessionSlot) => typeof globalThis.fetch;
-  /** Whether a session may be made in a lost one's place. */
+  /** Whether a lost session may be replaced. */
   readonly recover: boolean;
-  /** How long each request of the handshake may take, in milliseconds. */
+  /** The time limit of each request of the handshake, in milliseconds. */
   readonly initializeMs: number;
-  /** How long `onStart` may take, in milliseconds. */
+  /** The time limit of `onStart`, in milliseconds. */
   readonly startMs: number;
 }
 
-/** A request of the handshake, bounded in time also when no caller has a signal. */
+/** Makes a request of the handshake with a time limit, even if no caller has a signal. */
 export async function inTime<T>(
   { url, initializeMs }: HandshakeContext,
   method: string,
@@ -29,7 +29,7 @@ export async function inTime<T>(
 ): Promise<T> {
   const timeout = AbortSignal.timeout(initializeMs);
   try {
-    // Not every fetch heeds a signal.
+    // Some fetches ignore the signal.
     return await abortable(exchange(AbortSignal.any([signal, timeout])), timeout);
   } catch (cause) {
     if (!timeout.aborted || signal.aborted) throw cause;

@@ -12,14 +12,14 @@ import type { HandshakeContext } from "./handshake-context.ts";
 import { openSession } from "./open-session.ts";
 
 /**
- * Makes sessions, one at a time per slot, however many requests and clients wait for it.
+ * Makes sessions, one at a time for each slot, however many requests and clients wait.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
  */
 export interface Handshake {
   /** Sends `initialize`, without an id. */
   open(template: RequestTemplate, signal: AbortSignal | undefined): Promise<Opening>;
-  /** The session in use; makes one when there is none. */
+  /** The session in use; makes one if there is none. */
   ensure(template: RequestTemplate, signal: AbortSignal | undefined): Promise<Confirmation>;
 }
 
@@ -34,7 +34,7 @@ export function createHandshake(
   const open: Handshake["open"] = (template, callerSignal) =>
     tasks.opening((signal) => openSession(context, template, signal), callerSignal);
 
-  /** What is missing of a handshake, to its end. */
+  /** Completes the handshake, from its current stage to its end. */
   const make = async (
     template: RequestTemplate,
     signal: AbortSignal,
@@ -58,7 +58,7 @@ export function createHandshake(
       if (aroundRecovery === undefined || !recover || !isLost) return await makeSession();
       return await runAroundRecovery(aroundRecovery, makeSession);
     }, callerSignal);
-    // It may have been lost again while others waited for it.
+    // The session may have been lost again while others waited for it.
     const isLostAgain =
       "live" in ensured && liveSession(state) === undefined && lostSession(state) !== undefined;
     return isLostAgain ? await ensure(template, callerSignal) : ensured;

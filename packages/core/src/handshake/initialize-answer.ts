@@ -14,7 +14,7 @@ import {
 /**
  * The session that a successful answer to `initialize` opens.
  *
- * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` when it cannot be kept
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if it cannot be kept
  */
 export function toLiveSession(
   url: URL,
@@ -38,7 +38,7 @@ export function toLiveSession(
 const unsupportedProtocolVersion = -32022;
 
 /**
- * Whether a refusal of `initialize` says that the server has no revision with sessions.
+ * Whether a refusal of `initialize` means that the server has no revision with sessions.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
  */
 export function speaksOnlyStatelessVersions(message: object | undefined): boolean {

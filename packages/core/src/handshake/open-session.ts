@@ -10,9 +10,9 @@ import { type HandshakeContext, inTime } from "./handshake-context.ts";
 import { speaksOnlyStatelessVersions, toLiveSession } from "./initialize-answer.ts";
 
 /**
- * Sends `initialize`, without an id, with what the client says of itself.
+ * Sends `initialize`, without an id, with the client's own description.
  *
- * @throws {McpSessionError} `SESSION_LOST` when a lost session is not to be replaced,
+ * @throws {McpSessionError} `SESSION_LOST` if a lost session must not be replaced,
  *   `CONNECTION_UNAVAILABLE` without an answer in time, and for a session that cannot be kept
  */
 export async function openSession(
@@ -44,7 +44,7 @@ export async function openSession(
   if (initializeResult === undefined) {
     return { refused: unusable(answer, id), stateless: recordVerdict(context, answer) };
   }
-  // Not every fetch heeds a signal: a late answer must not replace what was opened since.
+  // Some fetches ignore the signal, and a late answer must not replace a newer session.
   signal.throwIfAborted();
   const session = toLiveSession(url, response, initializeResult, params);
   enterOpened(state, session);
@@ -62,7 +62,7 @@ function recordVerdict(
   return true;
 }
 
-/** An answer that is no result of `initialize`, or none at all, as the client may see it. */
+/** The client's answer if the server sent none, or one that is not a result of `initialize`. */
 function unusable(answer: JsonRpcResponse | undefined, id: string): BufferedAnswer {
   const headers = new Headers({ "content-type": "application/json" });
   const error = { code: -32000, message: "The server sent no usable answer to initialize." };

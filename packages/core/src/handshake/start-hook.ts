@@ -8,7 +8,7 @@ import type { HandshakeContext } from "./handshake-context.ts";
 import type { SessionStart } from "./session-hooks.ts";
 
 /**
- * Runs `onStart`, if there is one, on a session that is acknowledged and not yet saved.
+ * Runs `onStart`, if there is one, on a session that is acknowledged but not yet saved.
  *
  * @returns the tools, if the hook listed them
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` with the hook's failure as cause
@@ -21,7 +21,7 @@ export async function runStartHook(
   if (onStart === undefined) return undefined;
   const slot = createSessionSlot({ version: 1, url: url.href, ...session });
   const state = slotState(slot);
-  // Whoever connects, the session is not given up for an older client.
+  // The session must stay, even if the hook's client is older.
   noteClientTold(state);
   const over = new AbortController();
   const timeout = AbortSignal.timeout(startMs);
@@ -40,7 +40,7 @@ export async function runStartHook(
     const why = timeout.aborted ? ` did not end within ${startMs} ms` : " failed";
     throw new McpSessionError(
       "CONNECTION_UNAVAILABLE",
-      `onStart at ${url.origin}${why}; the cause says why. The session was ended, and the next request starts another.`,
+      `onStart at ${url.origin}${why}; see the cause. The session was ended, and the next request starts another.`,
       { data: { field: "onStart", origin: url.origin }, cause },
     );
   } finally {

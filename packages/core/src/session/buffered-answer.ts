@@ -7,19 +7,19 @@ import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./live-session.ts";
 
-/** More than any refusal says. */
+/** Refusals are shorter than this. */
 const maxRefusalBytes = 1_048_576;
 
-/** An answer that was read whole, so that each waiting client can be given a copy. */
+/** An answer that was read completely, so that each waiting client can get a copy. */
 export interface BufferedAnswer extends RefusedAnswer {
-  /** What it says of the session that the request was sent on. */
+  /** Whether it means that the request's session is lost. */
   readonly loss: SessionLoss;
 }
 
 export async function bufferAnswer(
   response: Response,
   session?: LiveSession,
-  /** The application's own judgement, where it has one. */
+  /** The application's own rule, if there is one. */
   classify?: (answer: RefusedAnswer) => SessionLoss | undefined,
 ): Promise<BufferedAnswer> {
   const { status } = response;
@@ -34,7 +34,7 @@ export async function bufferAnswer(
   return { status, headers, body, loss };
 }
 
-/** What the application says; its own errors must not be taken for those of the network. */
+/** The application's verdict. Its errors must not look like errors of the network. */
 function ownLoss(
   classify: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined,
   answer: RefusedAnswer,
@@ -44,7 +44,7 @@ function ownLoss(
   } catch (cause) {
     throw new McpSessionError(
       "CONNECTION_INVALID",
-      `classifyLoss threw on an answer with HTTP ${answer.status}; the cause says why. It must return "definite", "probable", "none" or undefined.`,
+      `classifyLoss threw on an answer with HTTP ${answer.status}; see the cause. It must return "definite", "probable", "none" or undefined.`,
       { data: { field: "classifyLoss", status: answer.status }, cause },
     );
   }
@@ -54,19 +54,22 @@ export function toResponse({ status, headers, body }: BufferedAnswer): Response 
   return new Response(body === "" ? null : body, { status, headers });
 }
 
-/** A copy under the id that the client waits for, where the body is a message with an id. */
+/** A copy with the client's id, if the body is a message with an id. */
 export function toResponseFor(id: JsonRpcId, answer: BufferedAnswer): Response {
   let body = answer.body;
   try {
     const message: unknown = JSON.parse(body);
     if (isRecord(message) && message["id"] != null) body = JSON.stringify({ ...message, id });
   } catch {
-    // Not JSON: it goes to the client as it is.
+    // A body that is not JSON goes to the client unchanged.
   }
   return toResponse({ ...answer, body });
 }
 
-/** 401, 403, 429 and 5xx: the client's or the application's to handle, never a lost session. */
+/**
+ * Whether it is a 401, 403, 429 or 5xx. The client or the application handles those; they never mean a
+ * loss.
+ */
 export function isAuthOrOutage({ status }: BufferedAnswer): boolean {
   return status === 401 || status === 403 || status === 429 || status >= 500;
 }

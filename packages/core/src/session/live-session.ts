@@ -1,6 +1,6 @@
 import type { InitializeResult, ActiveSessionSnapshot } from "./session-snapshot.ts";
 
-/** What requests of this process go out on. */
+/** A session that requests of this process go out on. */
 export type LiveSession =
   | Pick<ActiveSessionSnapshot, "kind" | "sessionId" | "initializeResult" | "clientCapabilities">
   | { readonly kind: "sessionless"; readonly initializeResult: InitializeResult };

@@ -2,11 +2,11 @@ import { isRecord } from "../base/json-values.ts";
 import { parseMessages } from "../wire/json-rpc.ts";
 
 /**
- * What an answer says of the session that the request was sent on.
+ * Whether an answer means that the request's session is lost.
  *
- * - `definite`: the server does not know it and did not process the request.
- * - `probable`: a refusal that speaks of the session; whether the request was processed is open.
- * - `none`: anything else.
+ * - `definite`: the server does not know the session and did not process the request.
+ * - `probable`: the refusal speaks of the session, and the server may have processed the request.
+ * - `none`: any other answer.
  */
 export type SessionLoss = "definite" | "probable" | "none";
 
@@ -19,9 +19,9 @@ export interface RefusedAnswer {
 }
 
 /**
- * Refusals of session routers with HTTP 400, each as the server named beside it says it. The router stands
- * before the tools, so that the request never reached one. Only for requests that carried an id:
- * that makes "is required" and "not initialized" untrue of the request, and true of the session.
+ * Refusals of session routers with HTTP 400, each with a server that sends it. The router stands before
+ * the tools, so the request never reached a tool. The list is only for requests with an id: for those,
+ * "is required" and "not initialized" can only concern the session.
  */
 const definiteRefusals: readonly RegExp[] = [
   // @modelcontextprotocol/server-everything 2026.8.31
@@ -38,7 +38,7 @@ const definiteRefusals: readonly RegExp[] = [
  */
 const otherMeanings = new Set<unknown>([-32601, -32602, -32020, -32021, -32022]);
 
-/** A session, and what is wrong with it, close together and in this order or the other. */
+/** The word "session" and a word for its trouble, close together and in either order. */
 const wrong =
   "(?:not found|unknown|expired|invalid|missing|terminated|closed|no longer|no such|does(?:n't| not) exist|not (?:exist|valid|recogni[sz]ed|active)|no (?:valid|active))";
 const lostInWords = new RegExp(
@@ -46,12 +46,12 @@ const lostInWords = new RegExp(
   "is",
 );
 
-/** More of a body than any refusal says. */
+/** Refusals are shorter than this. */
 const readUpTo = 4_096;
 
 /**
- * Classifies the raw answer to a request that carried a session id. 401, 403, 408, 429 and 5xx are
- * about something else, whatever they say, as is a refusal of the protocol version.
+ * Classifies the raw answer to a request with a session id. 401, 403, 408, 429 and 5xx never mean a loss,
+ * whatever their text. Neither does a refusal of the protocol version.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */

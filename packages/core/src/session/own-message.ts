@@ -3,10 +3,10 @@ import type { SendToEndpoint } from "../wire/server-endpoint.ts";
 import { headersForMessage } from "./session-headers.ts";
 import type { LiveSession } from "./live-session.ts";
 
-/** What a message of the fetch's own takes over from the client's request that prompted it. */
+/** The parts of a client's request that the fetch uses for a message of its own. */
 export type RequestTemplate = Pick<OutgoingRequest, "headers" | "init">;
 
-/** Sends a message of the fetch's own, on a session or, for `initialize`, on none. */
+/** Sends a message of the fetch itself, on a session or, for `initialize`, on no session. */
 export type SendOwnMessage = (
   message: { readonly method: string; readonly id?: string; readonly params?: object },
   options: {

@@ -2,11 +2,11 @@ import { checkText, invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 
 /**
- * On whose behalf a connection is used.
+ * The identity that a connection acts for.
  *
  * - `user`: one user of one identity provider; `id` is unique within `issuer`.
- * - `app`: the application itself; its sessions are shared by all of its users on purpose.
- * - `anonymous`: nobody in particular, said explicitly.
+ * - `app`: the application itself; all of its users share its sessions on purpose.
+ * - `anonymous`: no identity; you must opt in to it explicitly.
  */
 export type Principal =
   | { readonly type: "user"; readonly issuer: string; readonly id: string }
@@ -14,10 +14,10 @@ export type Principal =
   | { readonly type: "anonymous" };
 
 /**
- * The parts that name a principal, for use in a structural key.
+ * The parts that name a principal, for a structural key.
  *
- * @throws {McpSessionError} `PRINCIPAL_REQUIRED` when there is none,
- *   `CONNECTION_INVALID` when it does not have one of the three shapes.
+ * @throws {McpSessionError} `PRINCIPAL_REQUIRED` without a principal,
+ *   `CONNECTION_INVALID` for one of another shape.
  */
 export function principalParts(principal: Principal | undefined): string[] {
   if (principal === undefined || principal === null) {

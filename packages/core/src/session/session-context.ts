@@ -4,7 +4,7 @@ import type { SendOwnMessage } from "./own-message.ts";
 import type { EmitSessionEvent } from "./session-event.ts";
 import { type SlotState, takeResumed } from "./session-life.ts";
 
-/** What all parts of one session fetch work on. The rooms above add their own to it. */
+/** The context of all parts of one session fetch. The rooms above extend it. */
 export interface SessionContext {
   /** The connection's one URL. */
   readonly url: URL;
@@ -19,7 +19,7 @@ export interface SessionContext {
   readonly now: () => number;
 }
 
-/** Says once a slot that the session of an earlier step is in use again. */
+/** Reports once for each slot that the session of an earlier step is in use again. */
 export function announceResumption({ state, emit }: SessionContext): void {
   const resumed = takeResumed(state);
   if (resumed === undefined) return;

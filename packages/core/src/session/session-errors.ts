@@ -1,7 +1,7 @@
 import { McpSessionError, type McpSessionErrorCode } from "../base/mcp-session-error.ts";
 import { lostSession, type SlotState } from "./session-life.ts";
 
-/** @param why what happened, whether it was carried out, and what to do next */
+/** @param why the failure, whether the request was carried out, and the next step to take */
 function failed(
   code: McpSessionErrorCode,
   method: string,
@@ -20,13 +20,13 @@ const gone = "the server no longer knows the session, and its contents are gone.
 const checkFirst =
   "Whether the request was carried out is unknown; check before you send it again.";
 
-/** The server no longer knows the session, and there is no other. */
+/** The server no longer knows the session, and no other could take its place. */
 export function sessionLost(method: string, url: URL, status?: number): McpSessionError {
   const why = `${gone} No new one could take its place. The next request tries again.`;
   return failed("SESSION_LOST", method, url, why, status);
 }
 
-/** The server refused a new session, be it the first or one in a lost one's place. */
+/** The server refused a new session: the first one, or one in a recovery. */
 export function sessionRefused(
   state: SlotState,
   method: string,
@@ -61,7 +61,7 @@ export function eraUnsupported(url: URL): McpSessionError {
   return failed("ERA_UNSUPPORTED", "initialize", url, why);
 }
 
-/** The application's save point gave back something other than a session of this connection. */
+/** The application's save point returned a value that is not a session of this connection. */
 export function savedInvalid(url: URL): McpSessionError {
   return new McpSessionError(
     "STATE_INVALID",

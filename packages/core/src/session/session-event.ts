@@ -1,20 +1,20 @@
 /**
- * What happened to a slot's session. No event holds an id, a token or a principal.
+ * An event of a slot's session. No event holds an id, a token or a principal.
  *
- * - `started`: the first session of the slot is initialized, acknowledged and saved. `changed` says
- *   whether what was saved, by another process, has another version or other capabilities than
- *   clients of this one were told.
- * - `resumed`: a session saved by an earlier step is in use again.
+ * - `started`: the first session of the slot is initialized, acknowledged and saved. `changed` is `true`
+ *   if the saved session is another process's, and has another version or other capabilities than the
+ *   clients of this process know.
+ * - `resumed`: a session of an earlier step is in use again.
  * - `lost`: the server answered that it no longer knows the session.
- * - `recovered`: a new session took the place of a lost one; what the server held for it is gone.
- *   `changed` says whether it negotiated another version or other capabilities.
+ * - `recovered`: a new session took the place of a lost one. The lost session's contents are gone.
+ *   `changed` is `true` if it negotiated another version or other capabilities.
  * - `start-failed`: `onStart` threw or took too long; the new session was ended.
  * - `sessionless`: the server initialized without naming a session.
  * - `stateless`: the server only speaks revisions without sessions; traffic passes through.
- * - `discarded`: a snapshot was not used, and why.
- * - `tools-changed`: the kept tool list is no longer valid, and how that was seen.
- * - `notification`: the server sent a notification, which many clients drop. `params` are the
- *   server's own words, scrubbed of the session id.
+ * - `discarded`: a snapshot was not used, with the reason.
+ * - `tools-changed`: the kept tool list is no longer valid, with the reason.
+ * - `notification`: the server sent a notification, which many clients drop. `params` are the server's,
+ *   scrubbed of the session id.
  */
 export type SessionEvent =
   | { readonly type: "started"; readonly protocolVersion: string; readonly changed: boolean }

@@ -4,10 +4,10 @@ import type { McpSessionError } from "../base/mcp-session-error.ts";
 import type { SlotState } from "./session-life.ts";
 import { type SessionSlot, slotState } from "./session-slot.ts";
 
-/** More failures than a step can have open; the oldest is let go. */
+/** A step has fewer open failures than this. The oldest one is dropped. */
 const maxKept = 1_000;
 
-/** Keeps a failure that is delivered as a JSON-RPC error, and gives the receipt to put into it. */
+/** Keeps a failure that is delivered as a JSON-RPC error, and returns the receipt for that error. */
 export function keepFailure({ failures }: SlotState, error: McpSessionError): string {
   const receipt = randomToken();
   if (failures.size >= maxKept) failures.delete(failures.keys().next().value ?? "");
@@ -16,10 +16,10 @@ export function keepFailure({ failures }: SlotState, error: McpSessionError): st
 }
 
 /**
- * The `McpSessionError` behind a client's error: a failure after the response headers reaches a
- * client as a JSON-RPC error whose `data` carries a receipt. A server cannot make one up.
+ * The `McpSessionError` behind a client's error. A failure after the response headers reaches a client as
+ * a JSON-RPC error whose `data` carries a receipt. A server cannot invent a receipt.
  *
- * @returns `undefined` when the error is not one that a session fetch on this slot delivered
+ * @returns `undefined` if no session fetch on this slot delivered the error
  */
 export function sessionFailure(slot: SessionSlot, error: unknown): McpSessionError | undefined {
   const data = (error as { data?: unknown } | null | undefined)?.data;

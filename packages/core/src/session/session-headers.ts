@@ -3,7 +3,7 @@ import type { LiveSession } from "./live-session.ts";
 const sessionIdHeader = "mcp-session-id";
 const versionHeader = "mcp-protocol-version";
 
-/** The id that an answer carries. */
+/** The session id in an answer. */
 export function receivedSessionId(response: Response): string | undefined {
   return response.headers.get(sessionIdHeader) ?? undefined;
 }
@@ -22,7 +22,7 @@ export function headersForSession(headers: Headers, session: LiveSession | undef
   return result;
 }
 
-/** A client's headers for a message of the fetch's own, of which only the client's own remain. */
+/** A client's headers for a message of the fetch itself, without the fields of the client's message. */
 export function headersForMessage(headers: Headers, session: LiveSession | undefined): Headers {
   const result = headersForSession(headers, session);
   for (const name of ["last-event-id", "mcp-method", "mcp-name", "content-length"]) {
@@ -34,14 +34,17 @@ export function headersForMessage(headers: Headers, session: LiveSession | undef
   return result;
 }
 
-/** An answer's headers for the client: never an id, and no statement about the original bytes. */
+/**
+ * An answer's headers for the client: without the session id, and without the length of the original
+ * body.
+ */
 export function headersForClient(headers: Headers): Headers {
   const result = new Headers(headers);
   for (const name of [sessionIdHeader, "content-length", "content-encoding"]) result.delete(name);
   return result;
 }
 
-/** A server's answer as it is, with the headers for the client. */
+/** A server's unchanged answer, with the headers for the client. */
 export function responseForClient(response: Response): Response {
   const { body, status, statusText } = response;
   return new Response(body, { status, statusText, headers: headersForClient(response.headers) });

@@ -2,8 +2,8 @@ import { checkText } from "../base/check-option.ts";
 import { type Principal, principalParts } from "./principal.ts";
 
 /**
- * The key of one connection × principal, for state and stores: a JSON array of its parts,
- * so that no choice of names or ids can make two keys collide.
+ * The key of one connection and principal, for state and stores. It is a JSON array of its parts, so no
+ * choice of names or ids can make two keys collide.
  *
  * @example
  * sessionKey({ connection: "browser", principal: { type: "user", issuer: "https://idp", id: "42" } })

@@ -6,22 +6,20 @@ import { type LiveSession, sameSession } from "./live-session.ts";
 import type { ActiveSessionSnapshot, SessionSnapshot, ToolList } from "./session-snapshot.ts";
 
 /**
- * Where a slot's session is in its life. Each arrow is a function of this file; nothing else
- * changes the phase.
+ * The phase of a slot's session. Each arrow is a function of this file. No other code changes the phase.
  *
  * ```
  * none ──enterOpened──▶ opened ──enterLive──▶ live ──compareAndClear──▶ lost ──enterOpened──▶ …
  *             before ◀──leaveOpened──┘          none, lost ──enterStateless──▶ stateless
  * ```
  *
- * A live session that took a lost one's place is *replaced*: `isLossUntold` says so until somebody
- * has been told.
+ * A live session that took the place of a lost one has `isLossUntold` until somebody has been told.
  */
 export type SessionPhase =
   | { readonly name: "none" }
   /** `initialize` was answered, and `notifications/initialized` is still to come. */
   | { readonly name: "opened"; readonly session: LiveSession; readonly before: SessionPhase }
-  /** In use: initialized, acknowledged and saved; `isResumed` until it is said that it goes on. */
+  /** In use: initialized, acknowledged and saved; `isResumed` until the event `resumed`. */
   | { readonly name: "live"; readonly session: LiveSession; readonly isResumed?: true }
   /** Lost in this step, and no other has taken its place. */
   | { readonly name: "lost"; readonly lost: ActiveSessionSnapshot }
@@ -32,54 +30,54 @@ export type SessionPhase =
       readonly lost: ActiveSessionSnapshot | undefined;
     };
 
-/** What a client said of itself in `initialize`. */
+/** A client's own description in `initialize`. */
 export interface ClientParams {
   readonly protocolVersion: string;
   readonly capabilities: Record<string, unknown>;
   readonly clientInfo: Record<string, unknown>;
 }
 
-/** A slot as the session fetch sees it. Shared by all fetches on the slot in this process. */
+/** The inside of a slot. All fetches on the slot in this process share it. */
 export interface SlotState {
   readonly phase: SessionPhase;
-  /** The one URL that the slot's session may be used for; set by the first fetch on the slot. */
+  /** The one URL of the slot's session; the first fetch on the slot sets it. */
   readonly url: string | undefined;
-  /** What is saved. */
+  /** The saved snapshot. */
   readonly snapshot: SessionSnapshot | undefined;
   readonly changed: boolean;
   /** Whether a client of this process has been told of a session. */
   readonly isClientTold: boolean;
   /** Whether a session was lost, another took its place, and nobody has been told. */
   readonly isLossUntold: boolean;
-  /** Who the client says it is, for an `initialize` of our own. */
+  /** The client's own description, for an `initialize` of ours. */
   readonly clientParams: ClientParams | undefined;
   /** Called once, when the next session comes into use. */
   readonly liveListeners: Set<(live: LiveSession) => void>;
-  /** A tool list for this process only: of a server without sessions, or too large to save. */
+  /** A tool list for this process only: from a server without sessions, or too large to save. */
   readonly tools: {
     local?: { readonly session: LiveSession; readonly list: ToolList } | undefined;
   };
   /** The stream of server messages. There is never a second one. */
   readonly stream: {
     isOpen: boolean;
-    /** Settles when the stream that is being opened is open, or refused. */
+    /** Settles when the stream under way is open or refused. */
     opening: Promise<void> | undefined;
   };
   /** Failures that were delivered as JSON-RPC errors, under the receipt in their `data`. */
   readonly failures: Map<string, McpSessionError>;
-  /** What is under way, shared by all requests that wait for it. */
+  /** The tasks under way, shared by all requests that wait for them. */
   readonly tasks: {
     readonly opening: SharedTask<Opening>;
     readonly ensuring: SharedTask<Confirmation>;
   };
 }
 
-/** How an `initialize` ended: a session to be confirmed, or the server's refusal. */
+/** The outcome of an `initialize`: a session that has to be confirmed, or the server's refusal. */
 export type Opening =
   | { readonly opened: LiveSession }
   | { readonly refused: BufferedAnswer; readonly stateless: boolean };
 
-/** How `notifications/initialized` ended. */
+/** The outcome of `notifications/initialized`. */
 export type Confirmation = { readonly live: LiveSession } | { readonly refused: BufferedAnswer };
 
 /** Only the functions below may write. */
@@ -104,7 +102,7 @@ export function openedSession({ phase }: SlotState): LiveSession | undefined {
   return phase.name === "opened" ? phase.session : undefined;
 }
 
-/** The session that was lost in this step, until another takes its place. */
+/** The lost session of this step, until another takes its place. */
 export function lostSession({ phase }: SlotState): ActiveSessionSnapshot | undefined {
   const last = phase.name === "opened" ? phase.before : phase;
   return "lost" in last ? last.lost : undefined;
@@ -115,7 +113,7 @@ export function isToReplace(state: SlotState): boolean {
   return lostSession(state) !== undefined || state.snapshot?.kind === "lost";
 }
 
-/** Whether a session is still the one that requests go out on. */
+/** Whether requests still go out on this session. */
 export function isCurrent(state: SlotState, session: LiveSession): boolean {
   const live = liveSession(state);
   return live !== undefined && sameSession(live, session);
@@ -126,7 +124,7 @@ export function enterOpened(state: Writable, session: LiveSession): void {
   state.phase = { name: "opened", session, before: state.phase };
 }
 
-/** The opened session cannot be used: it was not acknowledged, or it could not be started or saved. */
+/** The opened session is unusable: it was not acknowledged, or it could not be started or saved. */
 export function leaveOpened(state: Writable): void {
   if (state.phase.name === "opened") state.phase = state.phase.before;
 }
@@ -158,35 +156,35 @@ export function compareAndClear(state: Writable, session: LiveSession): boolean 
   return true;
 }
 
-/** The server only speaks revisions without sessions: a lost session gets no successor. */
+/** The server only speaks revisions without sessions. A lost session gets no successor. */
 export function enterStateless(state: Writable, url: URL, decidedAt: number): void {
   state.isLossUntold ||= isToReplace(state);
   state.phase = { name: "stateless", decidedAt, lost: lostSession(state) };
   saveSnapshot(state, { version: 1, kind: "stateless", url: url.href, decidedAt });
 }
 
-/** Gives up the snapshot of an earlier step, which this one cannot use. */
+/** Drops the snapshot of an earlier step, because this step cannot use it. */
 export function discardSnapshot(state: Writable): void {
   state.phase = none;
   saveSnapshot(state, undefined);
 }
 
-/** Binds the slot to the one URL that its session may be used for. */
+/** Binds the slot to the one URL of its session. */
 export function bindUrl(state: Writable, url: URL): void {
   state.url = url.href;
 }
 
-/** Keeps what a client says of itself. */
+/** Keeps a client's own description. */
 export function setClientParams(state: Writable, params: ClientParams | undefined): void {
   state.clientParams = params;
 }
 
-/** A client has been told of the session, which is not given up for an older client any more. */
+/** A client has been told of the session. From now on it stays, even if an older client comes. */
 export function noteClientTold(state: Writable): void {
   state.isClientTold = true;
 }
 
-/** The session of an earlier step that is in use again. Says so once. */
+/** Returns, once, the session of an earlier step that is in use again. */
 export function takeResumed(state: Writable): LiveSession | undefined {
   if (state.phase.name !== "live" || !state.phase.isResumed) return undefined;
   const { name, session } = state.phase;
@@ -194,7 +192,7 @@ export function takeResumed(state: Writable): LiveSession | undefined {
   return session;
 }
 
-/** Whether a session took a lost one's place and nobody has asked this yet. */
+/** Returns `true` once after a session took the place of a lost one. */
 export function takeLossNotice(state: Writable): boolean {
   const hadNotice = state.isLossUntold;
   state.isLossUntold = false;
@@ -211,7 +209,7 @@ export function saveSnapshot(state: Writable, snapshot: SessionSnapshot | undefi
   state.changed = true;
 }
 
-/** The session in use, as soon as there is one. Makes none. */
+/** Waits for a session in use. Makes none. */
 export async function waitForLive(
   state: SlotState,
   signal: AbortSignal | undefined,

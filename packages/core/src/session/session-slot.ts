@@ -2,32 +2,32 @@ import { createSharedTask } from "../base/shared-task.ts";
 import { openedSession, phaseOf, type SlotState, takeLossNotice } from "./session-life.ts";
 import type { ActiveSessionSnapshot, SessionSnapshot } from "./session-snapshot.ts";
 
-/** The per-step holder of one connection × principal's MCP session. */
+/** Holds, for one step, the MCP session of one connection and principal. */
 export interface SessionSlot {
-  /** What to save for the next step; `undefined` while there is nothing to save. */
+  /** The snapshot to save for the next step; `undefined` while there is nothing to save. */
   readonly snapshot: SessionSnapshot | undefined;
   /** Whether `snapshot` differs from the one the slot was created with. */
   readonly changed: boolean;
   /**
-   * A session that the server made and that was not saved, because the handshake was not finished.
-   * Whoever gives the slot up ends it with `endSession`: nobody else knows it.
+   * A session that the server made but the fetch did not save, because the handshake did not finish. End
+   * it with `endSession` when you give the slot up, because nobody else knows it.
    */
   readonly unfinished: ActiveSessionSnapshot | undefined;
   /**
-   * Whether the session took the place of a lost one, in this step or an earlier one, and nobody
-   * has asked this yet. The server no longer has the contents of the lost session.
+   * Returns `true` once after the session took the place of a lost one, in this step or an earlier one.
+   * The server no longer has the contents of the lost session.
    */
   takeLossNotice(): boolean;
-  /** Waits until no handshake is under way, so that a session being made is not left behind. */
+  /** Waits until no handshake is under way, so that no half-made session is left behind. */
   settle(): Promise<void>;
 }
 
 const states = new WeakMap<SessionSlot, SlotState>();
 
 /**
- * Creates the holder of one connection × principal's MCP session for one step.
+ * Creates the slot of one connection and principal for one step.
  *
- * @param snapshot what an earlier step saved, as `parseSessionSnapshot` returned it
+ * @param snapshot the snapshot of an earlier step, from `parseSessionSnapshot`
  */
 export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
   const state: SlotState = {
@@ -74,7 +74,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
 export function slotState(slot: SessionSlot): SlotState {
   const state = states.get(slot);
   if (state === undefined) {
-    throw new TypeError("slot was not made by createSessionSlot of this copy of @durable-mcp/core");
+    throw new TypeError("slot must come from createSessionSlot of this copy of @durable-mcp/core.");
   }
   return state;
 }

@@ -1,14 +1,14 @@
 import * as z from "zod/mini";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 
-/** The first protocol revision without sessions. A result of it or a later one is never saved. */
+/** The first protocol revision without sessions. Results of this and later revisions are never saved. */
 export const FIRST_STATELESS_VERSION = "2026-07-28";
 /** The newest protocol revision that has sessions; offered when the fetch initializes by itself. */
 export const LATEST_SESSION_VERSION = "2025-11-25";
 
 /** Larger snapshots are refused, as are deeper ones. Counted in UTF-16 units of the JSON text. */
 const MAX_SNAPSHOT_LENGTH = 1_000_000;
-/** What is kept is smaller: a store holds as much as a snapshot may have, and keeps more beside it. */
+/** A kept snapshot is smaller, because a store's record has the same limit and other fields too. */
 const MAX_KEPT_LENGTH = 900_000;
 const MAX_DEPTH = 64;
 
@@ -70,7 +70,7 @@ export type ToolDefinition = {
 /** A complete tool list: all pages, raw. */
 export interface ToolList {
   readonly tools: ToolDefinition[];
-  /** When the last page arrived, in milliseconds since 1970-01-01 UTC. */
+  /** The arrival of the last page, in milliseconds since 1970-01-01 UTC. */
   readonly listedAt: number;
 }
 
@@ -82,37 +82,37 @@ export interface ActiveSessionSnapshot {
   readonly url: string;
   readonly sessionId: string;
   readonly initializeResult: InitializeResult;
-  /** The client capabilities that the session was made with. */
+  /** The client's capabilities in the handshake of the session. */
   readonly clientCapabilities: Record<string, unknown>;
   readonly toolList?: ToolList | undefined;
-  /** It took the place of a lost session, and nobody has been told so yet. */
+  /** The session took the place of a lost one, and nobody has been told yet. */
   readonly replacesLost?: true | undefined;
 }
 
-/** The session was lost and none has taken its place yet: the next one does. */
+/** The session was lost, and no other has taken its place yet. */
 export interface LostSessionSnapshot {
   readonly version: 1;
   readonly kind: "lost";
   readonly url: string;
 }
 
-/** `initialize` succeeded and named no session: each step makes the handshake anew. */
+/** `initialize` succeeded and named no session. Each step makes the handshake anew. */
 export interface SessionlessSnapshot {
   readonly version: 1;
   readonly kind: "sessionless";
   readonly url: string;
 }
 
-/** The server refused `initialize`: it only speaks revisions without sessions. */
+/** The server refused `initialize`, because it only speaks revisions without sessions. */
 export interface StatelessSnapshot {
   readonly version: 1;
   readonly kind: "stateless";
   readonly url: string;
-  /** When the server said so, in milliseconds since 1970-01-01 UTC. */
+  /** The time of the refusal, in milliseconds since 1970-01-01 UTC. */
   readonly decidedAt: number;
 }
 
-/** What a slot saves between steps: plain JSON. */
+/** The saved form of a slot between steps: plain JSON. */
 export type SessionSnapshot =
   | ActiveSessionSnapshot
   | LostSessionSnapshot
@@ -124,28 +124,28 @@ export function isSessionId(value: string): boolean {
   return sessionIdPattern.test(value);
 }
 
-/** The result of an `initialize` if it is one of a revision that has sessions. */
+/** The result of an `initialize`, if its revision has sessions. */
 export function asInitializeResult(value: unknown): InitializeResult | undefined {
   return z.safeParse(initializeResult, value).success ? (value as InitializeResult) : undefined;
 }
 
 /**
- * Validates a snapshot that comes from outside. Unknown keys, inherited keys, `__proto__`,
- * more than 1,000,000 characters of JSON and more than 64 levels are refused.
+ * Validates a snapshot from outside. Unknown keys, inherited keys, `__proto__`, more than 1,000,000
+ * characters of JSON and more than 64 levels are refused.
  *
- * @throws {McpSessionError} `STATE_INVALID`, naming the first field that is wrong and no value.
+ * @throws {McpSessionError} `STATE_INVALID`, naming the first wrong field and no value.
  */
 export function parseSessionSnapshot(value: unknown): SessionSnapshot {
   const copy = ownJson(value);
   const parsed = z.safeParse(snapshotSchema, copy);
-  // Not the parser's own copy: it has the keys in another order, and lists are compared as text.
+  // The parser's own copy has the keys in another order, and lists are compared as text.
   if (parsed.success) return copy as SessionSnapshot;
   throw stateInvalid(parsed.error.issues[0]?.path.join(".") || "the snapshot");
 }
 
 /**
- * Whether a snapshot can be kept: fits the record of a store, and can be loaded by a later step. One
- * that cannot would cost it the session.
+ * Whether a snapshot can be kept: it fits into the record of a store, and a later step can load it.
+ * Otherwise the later step would lose the session.
  */
 export function isKeepable(snapshot: SessionSnapshot): boolean {
   try {
@@ -155,7 +155,7 @@ export function isKeepable(snapshot: SessionSnapshot): boolean {
   }
 }
 
-/** A deep copy of `value` made of own, JSON-representable properties only. */
+/** A deep copy of `value` with its own, JSON-representable properties only. */
 function ownJson(value: unknown): unknown {
   let text: string | undefined;
   try {
