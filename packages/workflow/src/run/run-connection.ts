@@ -22,23 +22,61 @@ export interface RunConnection {
 /** How often a call that may run twice is tried if each step is interrupted. */
 const maxAttempts = 4;
 
-/**
- * Keeps a connection's slot and makes calls on it. All calls of a turn share one session. If it is
- * lost, the first call to return opens another session, and the other calls wait for it.
- */
-export function createRunConnection({
-  connection,
-  principal,
-  sessionId,
-  steps,
-  opened,
-}: {
+interface RunConnectionOptions {
   connection: string;
   principal: Principal;
   sessionId: string | undefined;
   steps: ConnectionStepFunctions;
   opened: OpenedConnection;
-}): RunConnection {
+}
+
+/**
+ * Keeps a connection's slot and makes calls on it. All calls of a turn share one session. If it is
+ * lost, the first call to return opens another session, and the other calls wait for it.
+ */
+export function createRunConnection(options: RunConnectionOptions): RunConnection {
+  const { connection, principal, sessionId, steps } = options;
+  const session = createRunSession(options);
+  return {
+    get kept() {
+      return session.kept;
+    },
+    forget: () => session.forget(),
+    async call({ tool, mayRunTwice }, input) {
+      let hasMetLoss = false;
+      for (let attempt = 1; ; attempt += 1) {
+        await session.ensureOpen();
+        const use = session.use();
+        const { slot, hasSession, tellLoss } = use;
+        const call = { connection, tool, input, principal, sessionId, slot, mayRunTwice, tellLoss };
+        let result: CallResult;
+        try {
+          result = await steps.call({ ...call, ...(hasSession === true && { hasSession }) });
+        } catch (cause) {
+          use.takeBackNotice();
+          if (mayRunTwice && attempt < maxAttempts) continue;
+          throw failure("OUTCOME_UNKNOWN", interrupted(connection, tool), connection, cause);
+        }
+        if (result.ok) return result.output;
+        use.takeBackNotice();
+        const { code, message } = result;
+        if (!result.isLost) throw failure(code, message, connection);
+        use.lose(result.slot);
+        if (!result.maySendAgain || hasMetLoss) throw failure(code, message, connection);
+        hasMetLoss = true;
+      }
+    },
+  };
+}
+
+/** The session of a connection in a run, and the sessions that take its place. */
+function createRunSession({
+  connection,
+  principal,
+  sessionId,
+  steps,
+  opened,
+}: RunConnectionOptions) {
   let { slot, isReplacement, hasSession } = opened;
   /** Counts the sessions of this run. The loss of an older session is no news. */
   let generation = 1;
@@ -73,20 +111,6 @@ export function createRunConnection({
     isLost = false;
   };
 
-  const ensureOpen = async () => {
-    if (!isLost) return;
-    opening ??= openAgain().finally(() => {
-      opening = undefined;
-    });
-    await opening;
-  };
-
-  const lose = (lostGeneration: number, lostSlot: string | undefined) => {
-    if (lostGeneration !== generation || isLost) return;
-    isLost = true;
-    slot = lostSlot ?? slot;
-  };
-
   return {
     get kept() {
       return slot === undefined ? undefined : { slot, isReplacement };
@@ -97,40 +121,31 @@ export function createRunConnection({
       isLost = true;
       isEnded = true;
     },
-    async call({ tool, mayRunTwice }, input) {
-      let hasMetLoss = false;
-      for (let attempt = 1; ; attempt += 1) {
-        await ensureOpen();
-        const usedGeneration = generation;
-        const tellLoss = isReplacement;
-        // The first result tells the model. If this call has no result, the next one tells it.
-        isReplacement = false;
-        let result: CallResult;
-        try {
-          result = await steps.call({
-            connection,
-            tool,
-            input,
-            principal,
-            sessionId,
-            slot,
-            ...(hasSession === true && { hasSession }),
-            mayRunTwice,
-            tellLoss,
-          });
-        } catch (cause) {
+    async ensureOpen() {
+      if (!isLost) return;
+      opening ??= openAgain().finally(() => {
+        opening = undefined;
+      });
+      await opening;
+    },
+    /** For one call. The first result tells the model of a loss; a call without a result takes that back. */
+    use() {
+      const usedGeneration = generation;
+      const tellLoss = isReplacement;
+      isReplacement = false;
+      return {
+        slot,
+        hasSession,
+        tellLoss,
+        takeBackNotice() {
           isReplacement ||= tellLoss;
-          if (mayRunTwice && attempt < maxAttempts) continue;
-          throw failure("OUTCOME_UNKNOWN", interrupted(connection, tool), connection, cause);
-        }
-        if (result.ok) return result.output;
-        isReplacement ||= tellLoss;
-        const { code, message } = result;
-        if (!result.isLost) throw failure(code, message, connection);
-        lose(usedGeneration, result.slot);
-        if (!result.maySendAgain || hasMetLoss) throw failure(code, message, connection);
-        hasMetLoss = true;
-      }
+        },
+        lose(lostSlot: string | undefined) {
+          if (usedGeneration !== generation || isLost) return;
+          isLost = true;
+          slot = lostSlot ?? slot;
+        },
+      };
     },
   };
 }

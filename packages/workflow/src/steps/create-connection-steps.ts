@@ -16,7 +16,7 @@ import { callInStep, notSent } from "./call-step.ts";
 import { type DeclaredConnections, findConnection } from "./declared-connections.ts";
 import { openInStep } from "./open-step.ts";
 import { createSealedSessions } from "./sealed-sessions.ts";
-import type { StepConnection } from "./step-sessions.ts";
+import type { StepConnection, StepSessions } from "./step-sessions.ts";
 import { createStoredSessions } from "./stored-sessions.ts";
 
 /** A slot from the event log was not used, and a fresh session takes its place. */
@@ -112,43 +112,13 @@ export function createConnectionSteps({
         }
       });
       if (kind === "end") {
-        const endings = steps.map(async (step) => {
-          try {
-            await sessions.end(step);
-          } catch (error) {
-            throw plainError(error);
-          }
-        });
-        await Promise.all(endings);
+        await Promise.all(steps.map(async (step) => await plainly(() => sessions.end(step))));
         return {};
       }
-      const openings = steps.map(async (step) => {
-        try {
-          return [{ step, ...(await openInStep(sessions, step)) }];
-        } catch (error) {
-          const plain = plainError(error);
-          if (onUnavailable === "throw" || !isUnavailable(plain)) throw plain;
-          emit({ type: "unavailable", connection: step.connection, error: plain });
-          return [];
-        }
+      return await openAll(sessions, steps, (step, error) => {
+        if (onUnavailable === "throw" || !isUnavailable(error)) throw error;
+        emit({ type: "unavailable", connection: step.connection, error });
       });
-      await Promise.allSettled(openings);
-      try {
-        const all = (await Promise.all(openings)).flat();
-        const byName = all.map(({ step, opened }) => [step.connection, opened] as const);
-        return Object.fromEntries<OpenedConnection>(byName);
-      } catch (error) {
-        // A failing step keeps nothing, and its next attempt makes sessions of its own. So end these.
-        const done = (await Promise.allSettled(openings)).flatMap((opening) =>
-          opening.status === "fulfilled" ? opening.value : [],
-        );
-        const unkept = done.filter(({ opened, isNew }) => isNew && opened.slot !== undefined);
-        const endings = unkept.map(({ step, opened }) =>
-          sessions.end({ ...step, slot: opened.slot }),
-        );
-        await Promise.allSettled(endings);
-        throw error;
-      }
     },
 
     async call(request: CallRequest): Promise<CallResult> {
@@ -164,13 +134,50 @@ export function createConnectionSteps({
       } catch (error) {
         return notSent(error);
       }
-      try {
-        return await callInStep(sessions, step, request);
-      } catch (error) {
-        throw plainError(error);
-      }
+      return await plainly(() => callInStep(sessions, step, request));
     },
   };
+}
+
+/**
+ * Opens the connections of a step, all at once.
+ *
+ * @param onFailure told of a connection that could not be opened; throws to fail the step
+ */
+async function openAll(
+  sessions: StepSessions,
+  steps: readonly StepConnection[],
+  onFailure: (step: StepConnection, error: unknown) => void,
+): Promise<SessionsResult> {
+  const openings = steps.map(async (step) => {
+    try {
+      return [{ step, ...(await openInStep(sessions, step)) }];
+    } catch (error) {
+      onFailure(step, plainError(error));
+      return [];
+    }
+  });
+  const settled = await Promise.allSettled(openings);
+  const done = settled.flatMap((opening) => (opening.status === "fulfilled" ? opening.value : []));
+  const failure = settled.find((opening) => opening.status === "rejected");
+  if (failure === undefined) {
+    const byName = done.map(({ step, opened }) => [step.connection, opened] as const);
+    return Object.fromEntries<OpenedConnection>(byName);
+  }
+  // A failing step keeps nothing, and its next attempt makes sessions of its own. So end these.
+  const unkept = done.filter(({ opened, isNew }) => isNew && opened.slot !== undefined);
+  const endings = unkept.map(({ step, opened }) => sessions.end({ ...step, slot: opened.slot }));
+  await Promise.allSettled(endings);
+  throw failure.reason;
+}
+
+/** Has what `work` throws in a form for the event log. */
+async function plainly<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw plainError(error);
+  }
 }
 
 function requireKeys(keys: SealingKeys | undefined): SealingKeys {

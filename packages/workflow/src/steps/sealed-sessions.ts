@@ -32,109 +32,54 @@ interface Unsealed {
 /** The content of a slot: `null` if the connection is open and its server has nothing to keep. */
 type Kept = SessionSnapshot | null;
 
-/**
- * Keeps sessions in the run's event log, sealed. Each connection has a slot of its own, without the tool
- * list, because each call's step gets the slot.
- */
-export function createSealedSessions({
-  keys,
-  expiresInMs,
-  emit,
-  emitRefused,
-  now,
-}: {
+interface SealedSessionsOptions {
   keys: SealingKeys;
   expiresInMs: number;
   emit: (event: ConnectionEvent) => void;
   emitRefused: (connection: string, reason: UnsealStateReason) => void;
   now: () => number;
-}): StepSessions {
-  const binding = ({ principal, sessionId = anySession }: StepConnection) => ({
-    keys,
-    principal,
-    sessionId,
-    now,
-  });
+}
 
-  const unseal = async (step: StepConnection): Promise<Unsealed> => {
-    const { connection, principal, slot } = step;
-    const { state, reason } = await unsealState(slot, binding(step));
-    if (reason !== undefined) emitRefused(connection, reason);
-    const entry = (state as { slots?: Record<string, unknown> } | undefined)?.slots?.[
-      sessionKey({ connection, principal })
-    ];
-    // Only `seal` can have written it, perhaps the one of an older release.
-    const kept = entry === undefined || entry === null ? entry : parseSessionSnapshot(entry);
-    return { kept, reason };
-  };
-
-  const seal = async (step: StepConnection, kept: Kept): Promise<string> => {
-    const slots = { [sessionKey(step)]: kept };
-    const { sealed } = await sealState({ slots }, { ...binding(step), expiresInMs });
-    if (sealed !== undefined) return sealed;
-    throw new McpSessionError(
-      "STATE_INVALID",
-      `Connection ${step.connection}: the server's answer to initialize is too large for the event log. Pass a store.`,
-      { data: { connection: step.connection } },
-    );
-  };
-
-  const run = async <T>(
-    step: StepConnection,
-    definition: McpClientConnection,
-    snapshot: SessionSnapshot | undefined,
-    use: UseRegistry<T>,
-  ) => {
-    const { connection, principal } = step;
-    const { seen, onEvent } = watchEvents(emit);
-    const connections = { [connection]: definition };
-    const provider = createConnectionProvider({ connections, onEvent, now });
-    const session = stateOf(step, snapshot);
-    const registry = provider.create({ ...session, principal });
-    let result: T;
-    try {
-      result = await use(registry, seen);
-    } finally {
-      await registry.dispose();
-    }
-    return { result, snapshot: snapshotIn(provider.commit(registry, session), step) };
-  };
+/**
+ * Keeps sessions in the run's event log, sealed. Each connection has a slot of its own, without the tool
+ * list, because each call's step gets the slot.
+ */
+export function createSealedSessions(options: SealedSessionsOptions): StepSessions {
+  const { emit, now } = options;
+  const seals = createSeals(options);
+  const run = createRunOnState(options);
 
   return {
     async open(step, use) {
       const { definition } = step;
-      const { kept: keptBefore, reason } = await unseal(step);
+      const { kept: keptBefore, reason } = await seals.unseal(step);
       const before = keptBefore ?? undefined;
       const { result, snapshot } = await run(step, definition, before, use);
       if (sessionOptionsOf(definition) === undefined) return { result, isReplacement: false };
       if (snapshot?.kind !== "session") {
-        return { result, slot: await seal(step, snapshot ?? null), isReplacement: false };
+        return { result, slot: await seals.seal(step, snapshot ?? null), isReplacement: false };
       }
       const { toolList: _, replacesLost = false, ...kept } = snapshot;
       const isReplacement = replacesLost || isOutOfReach(before, reason, definition);
-      return { result, slot: await seal(step, kept), isReplacement };
+      return { result, slot: await seals.seal(step, kept), isReplacement };
     },
 
     async call(step, use, { tool, tellLoss }) {
       const { definition } = step;
       const isStateful = sessionOptionsOf(definition) !== undefined;
-      const { kept } = isStateful ? await unseal(step) : { kept: null };
+      const { kept } = isStateful ? await seals.unseal(step) : { kept: null };
       if (kept === undefined || (kept && !isUsable(kept, definition))) return undefined;
       const before = kept?.kind === "session" ? forCall(kept, { tool, tellLoss, now }) : kept;
-      const { result, snapshot } = await run(
-        step,
-        withoutRecovery(definition),
-        before ?? undefined,
-        use,
-      );
+      const calling = withoutRecovery(definition);
+      const { result, snapshot } = await run(step, calling, before ?? undefined, use);
       // Of all changes by a call, only a loss matters to later steps.
       if (snapshot?.kind !== "lost") return { result, isReplacement: false };
-      return { result, slot: await seal(step, snapshot), isReplacement: false };
+      return { result, slot: await seals.seal(step, snapshot), isReplacement: false };
     },
 
     async end(step) {
       const { connection, definition, principal } = step;
-      const { kept } = await unseal(step);
+      const { kept } = await seals.unseal(step);
       if (!kept) return;
       const connections = { [connection]: definition };
       const provider = createConnectionProvider({ connections, onEvent: emit, now });
@@ -145,6 +90,63 @@ export function createSealedSessions({
         emit({ type: "close-failed", connection, reason, ...answer });
       }
     },
+  };
+}
+
+/** Seals and unseals the slots of steps. */
+function createSeals({ keys, expiresInMs, emitRefused, now }: SealedSessionsOptions) {
+  const binding = ({ principal, sessionId = anySession }: StepConnection) => ({
+    keys,
+    principal,
+    sessionId,
+    now,
+  });
+  return {
+    async unseal(step: StepConnection): Promise<Unsealed> {
+      const { connection, slot } = step;
+      const { state, reason } = await unsealState(slot, binding(step));
+      if (reason !== undefined) emitRefused(connection, reason);
+      const { slots } = (state ?? {}) as { slots?: Record<string, unknown> };
+      const entry = slots?.[sessionKey(step)];
+      // Only `seal` can have written it, perhaps the one of an older release.
+      const kept = entry === undefined || entry === null ? entry : parseSessionSnapshot(entry);
+      return { kept, reason };
+    },
+
+    async seal(step: StepConnection, kept: Kept): Promise<string> {
+      const slots = { [sessionKey(step)]: kept };
+      const { sealed } = await sealState({ slots }, { ...binding(step), expiresInMs });
+      if (sealed !== undefined) return sealed;
+      throw new McpSessionError(
+        "STATE_INVALID",
+        `Connection ${step.connection}: the server's answer to initialize is too large for the event log. Pass a store.`,
+        { data: { connection: step.connection } },
+      );
+    },
+  };
+}
+
+/** Uses a connection on a snapshot, and returns the snapshot that its registry committed. */
+function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "now">) {
+  return async <T>(
+    step: StepConnection,
+    definition: McpClientConnection,
+    before: SessionSnapshot | undefined,
+    use: UseRegistry<T>,
+  ) => {
+    const { connection, principal } = step;
+    const { seen, onEvent } = watchEvents(emit);
+    const connections = { [connection]: definition };
+    const provider = createConnectionProvider({ connections, onEvent, now });
+    const session = stateOf(step, before);
+    const registry = provider.create({ ...session, principal });
+    let result: T;
+    try {
+      result = await use(registry, seen);
+    } finally {
+      await registry.dispose();
+    }
+    return { result, snapshot: snapshotIn(provider.commit(registry, session), step) };
   };
 }
 
