@@ -51,11 +51,7 @@ export type {
 } from "./registry/connection-registry.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
 export type { ReadyOptions } from "./registry/wait-until-ready.ts";
-export {
-  connectionTools,
-  currentConnections,
-  type CurrentConnectionsOptions,
-} from "./runs/current-connections.ts";
+export { currentConnections, type CurrentConnectionsOptions } from "./runs/current-connections.ts";
 export type { ConnectionMode } from "./registry/run-scope.ts";
 export { withConnections, type WithConnectionsOptions } from "./runs/with-connections.ts";
 export type { ConnectionToolSet } from "./tools/connection-tool-set.ts";

@@ -30,14 +30,10 @@ export interface SessionToolsOptions extends Omit<
  * closes their clients.
  *
  * @example
- * const registry = provider.create({ state: session.state, principal });
- * try {
- *   const agent = createAgent({ model, tools: await loadSessionTools(registry) });
- *   await agent.invoke({ messages });
- * } finally {
- *   await registry.dispose();
- *   session = provider.commit(registry, session);
- * }
+ * await sessions.run(chatId, { principal }, async () => {
+ *   const agent = createAgent({ model, tools: await loadSessionTools() });
+ *   return await agent.invoke({ messages });
+ * });
  *
  * @param registry by default the registry of the run around the calling code
  * @throws {McpSessionError} `RUN_REQUIRED` without a registry outside of a run;

@@ -22,11 +22,10 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
    */
   pool?: ConnectionPoolOptions | undefined;
   /**
-   * For scripts that open nothing by hand: outside of any run `currentConnections()`,
-   * `connectionTools()` and `withConnections` then use one implicit registry of the process. Its
-   * sessions are made on first use and ended when the process has nothing more to do, or was idle
-   * for `idleTimeoutMs`; then they are made again on the next use. One provider of a process may
-   * have it. @default none
+   * For scripts that open nothing by hand: outside of any run `currentConnections()` and
+   * `withConnections` then use one implicit registry of the process. Its sessions are made on first
+   * use and ended when the process has nothing more to do, or was idle for `idleTimeoutMs`; then
+   * they are made again on the next use. One provider of a process may have it. @default none
    */
   autoSession?: AutoSessionOptions | undefined;
   /**

@@ -12,7 +12,6 @@ import { notebook } from "../../test/saved-session.ts";
 import { bob, callForText, callTool } from "../../test/step.ts";
 import {
   type AutoSessionOptions,
-  connectionTools,
   type ConnectionProvider,
   createConnectionProvider,
   currentConnections,
@@ -62,7 +61,7 @@ describe("the implicit session", () => {
       { name: "notes", description: "A notebook.", session: "stateful" },
     ]);
     expect(server.log).toEqual([]);
-    const tools = await connectionTools();
+    const tools = await currentConnections().tools();
     expect(await callForText(tools, "notes__add_note", { text: "a" })).toBe("1 notes");
     const log = server.log.filter((line) => line === "POST tools/list");
     expect(await callForText(tools, "notes__list_notes")).toBe("a");
@@ -73,7 +72,7 @@ describe("the implicit session", () => {
   test("is ended when it was not used for long enough, and made again", async () => {
     const { server } = await startScript({ idleTimeoutMs: 40 });
     const registry = currentConnections();
-    const tools = await connectionTools();
+    const tools = await currentConnections().tools();
     const fetch = registry.fetch("notes");
     await addNote("a");
     await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
@@ -153,17 +152,20 @@ describe("the implicit session", () => {
         return answer("learned");
       });
     });
-    const tools = await connectionTools();
+    const tools = await currentConnections().tools();
     expect(Object.keys(tools)).toEqual(["notes__learn"]);
     expect(await callForText(tools, "notes__learn")).toBe("learned");
-    expect(Object.keys(await connectionTools())).toEqual(["notes__learn", "notes__dance"]);
+    expect(Object.keys(await currentConnections().tools())).toEqual([
+      "notes__learn",
+      "notes__dance",
+    ]);
     await currentConnections().dispose();
     expect(server.liveSessions()).toBe(0);
     await expect(callTool(tools, "notes__learn")).rejects.toMatchObject({
       code: "CONNECTION_UNAVAILABLE",
       message: expect.stringContaining("notes__learn"),
     });
-    expect(Object.keys(await connectionTools())).toEqual(["notes__rest"]);
+    expect(Object.keys(await currentConnections().tools())).toEqual(["notes__rest"]);
   });
 
   test("is no one's in a run", async () => {
@@ -228,12 +230,12 @@ describe("the implicit session", () => {
   test("reports what is down like any other registry", async () => {
     const { server } = await startScript();
     server.intercept(on("initialize", (_, response) => void response.writeHead(500).end()));
-    expect(await connectionTools()).toEqual({});
-    await expect(connectionTools({ onUnavailable: "throw" })).rejects.toMatchObject({
+    expect(await currentConnections().tools()).toEqual({});
+    await expect(currentConnections().tools({ onUnavailable: "throw" })).rejects.toMatchObject({
       code: "CONNECTION_UNAVAILABLE",
     });
     server.intercept(() => "next");
-    expect(Object.keys(await connectionTools())).toContain("notes__add_note");
+    expect(Object.keys(await currentConnections().tools())).toContain("notes__add_note");
   });
 
   test("listens to no process where there is none, and ends after its idle time", async () => {

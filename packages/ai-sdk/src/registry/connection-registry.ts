@@ -148,8 +148,9 @@ export interface NamedSessions<
   /** Describes all named sessions, sorted by name. Sends nothing. */
   list(): Promise<NamedSession[]>;
   /**
-   * Runs `use` with the connections of the named session; the others are inherited, as with
-   * `withConnections`. Parts that were ended are made anew.
+   * Runs `use` with the connections of the named session; the others are inherited. It is
+   * `withConnections` for a registry in hand, where the runtime has no `AsyncLocalStorage`. Parts
+   * that were ended are made anew.
    *
    * @returns what `use` returned
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, and when none of its

@@ -5,7 +5,6 @@ import { z } from "zod";
 import {
   type ConnectionMode,
   type ConnectionRegistry,
-  connectionTools,
   createConnectionProvider,
   currentConnections,
   defineMcpClientConnection,
@@ -58,10 +57,10 @@ test("currentConnections is of any connections, or of those that it is told", ()
   void (() => currentConnections({ ephemeral: true }));
 });
 
-test("connectionTools are a ToolSet, typed where the connections are told", () => {
-  expectTypeOf(() => connectionTools()).returns.resolves.toExtend<ToolSet>();
+test("the tools of currentConnections are a ToolSet, typed where the connections are told", () => {
+  expectTypeOf(() => currentConnections().tools()).returns.resolves.toExtend<ToolSet>();
   expectTypeOf(
-    async () => (await connectionTools<Connections>()).cart__add,
+    async () => (await currentConnections<Connections>().tools()).cart__add,
   ).returns.resolves.toExtend<Tool<{ item: string }> | undefined>();
 });
 

@@ -9,7 +9,7 @@ import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
 import { alice } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
-import { connectionTools, currentConnections } from "../runs/current-connections.ts";
+import { currentConnections } from "../runs/current-connections.ts";
 import { currentScope } from "./run-scope.ts";
 import { withConnections } from "../runs/with-connections.ts";
 
@@ -258,9 +258,8 @@ describe("a durable agent's own tools find the session's registry", () => {
 describe("outside of a run", () => {
   const required = { code: "RUN_REQUIRED" };
 
-  test("currentConnections, connectionTools and withConnections say so", async () => {
+  test("currentConnections and withConnections say so", async () => {
     expect(() => currentConnections()).toThrow(expect.objectContaining(required));
-    await expect(connectionTools()).rejects.toMatchObject(required);
     await expect(withConnections({}, () => 1)).rejects.toMatchObject(required);
   });
 
@@ -314,9 +313,9 @@ test("without AsyncLocalStorage runs run, and what looks for one is told why", a
   }
 });
 
-test("connectionTools are those of the run around", async () => {
+test("the tools of currentConnections are those of the run around", async () => {
   const { create } = await startRuns();
-  const names = await create().run(async () => Object.keys(await connectionTools()));
+  const names = await create().run(async () => Object.keys(await currentConnections().tools()));
   expect(names).toContain("cart__add_note");
   expect(names).toContain("plain__add_note");
 });

@@ -1,9 +1,7 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
-import type { ToolSet } from "ai";
 import { currentAutoSession } from "../registry/auto-session.ts";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
-import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import { createEphemeralRegistry } from "./ephemeral-registry.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import { currentScope, hasScopes } from "../registry/run-scope.ts";
@@ -45,20 +43,6 @@ export function currentConnections<CONNECTIONS extends Connections = Connections
   const auto = currentAutoSession();
   if (auto !== undefined) return auto;
   throw runRequired("currentConnections");
-}
-
-/**
- * The tools of the run that the calling code belongs to: `tools()` of `currentConnections()`.
- *
- * @throws {McpSessionError} as `currentConnections` does; what `tools()` throws
- */
-export async function connectionTools<CONNECTIONS extends Connections = Connections>(
-  options: CurrentConnectionsOptions<CONNECTIONS> & { onUnavailable?: "omit" | "throw" } = {},
-): Promise<ConnectionToolSet<CONNECTIONS> & ToolSet> {
-  const { onUnavailable, ...current } = options;
-  const registry = currentConnections<CONNECTIONS>(current);
-  return (await registry.tools({ ...(onUnavailable && { onUnavailable }) })) as ToolSet &
-    ConnectionToolSet<CONNECTIONS>;
 }
 
 export function runRequired(caller: string): McpSessionError {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, callTool } from "../../test/step.ts";
-import { connectionTools, currentConnections } from "./current-connections.ts";
+import { currentConnections } from "./current-connections.ts";
 import { withConnections } from "./with-connections.ts";
 
 async function startEphemeral() {
@@ -35,7 +35,7 @@ describe("an ephemeral registry", () => {
 
   test("has tools whose calls have a session each", async () => {
     const { options, servers } = await startEphemeral();
-    const tools = await connectionTools(options);
+    const tools = await currentConnections(options).tools();
     expect(Object.keys(tools)).toContain("browser__add_note");
     for (const server of Object.values(servers)) expect(server.liveSessions()).toBe(0);
     const results = await Promise.all([

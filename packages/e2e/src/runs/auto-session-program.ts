@@ -13,7 +13,6 @@
  * - `listen`: declares a capability for which a stream is kept open.
  */
 import {
-  connectionTools,
   createConnectionProvider,
   currentConnections,
   defineMcpClientConnection,
@@ -65,7 +64,7 @@ async function use(): Promise<void> {
     first.call("notes", "add_note", { text: "a" }),
     first.call("plain", "add_note", { text: "b" }),
   ]);
-  const tools = await connectionTools();
+  const tools = await currentConnections().tools();
   const options = { toolCallId: "call-1", messages: [], context: {} };
   const list = async (name: string) => {
     const { content } = await (tools as any)[name].execute({}, options);

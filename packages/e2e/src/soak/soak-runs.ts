@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import {
-  connectionTools,
   createConnectionProvider,
   createDurableSessions,
   currentConnections,
@@ -81,7 +80,7 @@ export function createSoakRuns(
   };
 
   const useTool = async () => {
-    const { cart__echo } = await connectionTools();
+    const { cart__echo } = await currentConnections().tools();
     await cart__echo!.execute!({ text: "tool" }, { toolCallId: "1", messages: [], context: {} });
     await Promise.all([echo("cart", "a"), echo("plain", "b")]);
   };

@@ -5,8 +5,6 @@
  *     node step.ts <step> <URL of cart> <URL of browser> <URL of pages> <store> <chat>
  */
 import {
-  connectionTools,
-  createConnectionProvider,
   createDurableSessions,
   currentConnections,
   defineMcpClientConnection,
@@ -39,7 +37,8 @@ const sessionsOf: AgentsReport["sessions"] = {
   browser: { made: 0, kept: 0 },
   cart: { made: 0, kept: 0 },
 };
-const provider = createConnectionProvider({
+const { store, close } = await openStore(place);
+const sessions = createDurableSessions({
   connections: {
     browser: defineMcpClientConnection({
       url: browserUrl,
@@ -52,6 +51,7 @@ const provider = createConnectionProvider({
       session: "stateful",
     }),
   },
+  store,
   onEvent({ type, connection }) {
     if (type === "close-failed") {
       console.error(`The ${connection} of a helper was not ended.`);
@@ -61,8 +61,6 @@ const provider = createConnectionProvider({
     if (type === "resumed") sessionsOf[connection]!.kept += 1;
   },
 });
-const { store, close } = await openStore(place);
-const sessions = createDurableSessions({ provider, store });
 
 const helpers: AgentsReport["helpers"] = [];
 const sendHelper = tool({
@@ -71,7 +69,7 @@ const sendHelper = tool({
   // Nothing is handed in: the helper's code finds the run that it is part of.
   execute: (errand) =>
     withConnections({ browser: "isolate", cart: "inherit" }, async () => {
-      const tools = await connectionTools();
+      const tools = await currentConnections().tools();
       const { text } = await takeTurn(helperTurn(pagesUrl, errand), { messages: [], tools });
       helpers.push({ item: errand.item, shows: text });
       return text;

@@ -8,7 +8,7 @@ import { loadSession, saveSession } from "../steps/agent-session.ts";
 import { browserTurns } from "./browser-turns.ts";
 import { countRequests } from "../steps/count-requests.ts";
 import { printReport } from "../steps/step-report.ts";
-import { takeTurn, type TurnTaken } from "../steps/take-turn.ts";
+import { takeTurn } from "../steps/take-turn.ts";
 
 const [step, url = "", pageUrl = "", sessionFile = ""] = process.argv.slice(2);
 const turn = browserTurns(pageUrl)[Number(step) - 1];
@@ -27,19 +27,14 @@ const provider = createConnectionProvider({
   onEvent: ({ type }) => events.add(type),
 });
 
-let session = loadSession(sessionFile);
-const registry = provider.create({ state: session.state, principal: { type: "app" } });
-let taken: TurnTaken;
-try {
-  taken = await takeTurn(turn, { messages: session.messages, tools: await registry.tools() });
-  session = { ...session, messages: taken.messages };
-} finally {
-  await registry.dispose();
-  session = provider.commit(registry, session);
-  saveSession(sessionFile, session);
-}
+const loaded = loadSession(sessionFile);
+const { result, session } = await provider.run(
+  { session: loaded, principal: { type: "app" } },
+  ({ tools }) => takeTurn(turn, { messages: loaded.messages, tools }),
+);
+const { calls, text, messages } = result;
+saveSession(sessionFile, { ...session, messages });
 
-const { calls, text } = taken;
 const recovered = events.has("recovered");
 const resumed = events.has("resumed") && !recovered;
 printReport({ pid: process.pid, resumed, recovered, calls, requests: requestCount(), text });

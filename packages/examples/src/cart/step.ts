@@ -4,11 +4,7 @@
  *
  *     node step.ts <step> <URL of the MCP server> <store> <chat> <file of the conversation>
  */
-import {
-  createConnectionProvider,
-  createDurableSessions,
-  defineMcpClientConnection,
-} from "@durable-mcp/ai-sdk";
+import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { loadSession, saveSession } from "../steps/agent-session.ts";
 import { cartTurns } from "../steps/cart-turns.ts";
 import { countRequests } from "../steps/count-requests.ts";
@@ -22,7 +18,8 @@ if (!turn) throw new RangeError(`There is no step ${step}.`);
 
 const requestCount = countRequests(url);
 const events = new Set<string>();
-const provider = createConnectionProvider({
+const { store, close } = await openStore(place);
+const sessions = createDurableSessions({
   connections: {
     cart: defineMcpClientConnection({
       url,
@@ -30,10 +27,9 @@ const provider = createConnectionProvider({
       session: "stateful",
     }),
   },
+  store,
   onEvent: ({ type }) => events.add(type),
 });
-const { store, close } = await openStore(place);
-const sessions = createDurableSessions({ provider, store });
 
 const principal = { type: "user", issuer: "https://shop.example", id: "42" } as const;
 const session = loadSession(file);

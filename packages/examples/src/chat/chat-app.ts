@@ -1,7 +1,6 @@
 import {
   createDurableAgentUIStreamResponse,
   type DurableAgent,
-  type DurableSessions,
   McpSessionError,
   type Principal,
 } from "@durable-mcp/ai-sdk";
@@ -10,7 +9,6 @@ import { getSignedCookie, setSignedCookie } from "hono/cookie";
 
 interface ChatAppOptions {
   agent: DurableAgent;
-  sessions: DurableSessions;
   /** Signs the cookie that says who is signed in; the same in all processes. */
   secret: string;
   /** Which process this is, for the page to show. */
@@ -18,7 +16,8 @@ interface ChatAppOptions {
 }
 
 /** The chat's routes. Whose a chat's sessions are comes from the cookie, never from the request. */
-export function createChatApp({ agent, sessions, secret, server }: ChatAppOptions): Hono {
+export function createChatApp({ agent, secret, server }: ChatAppOptions): Hono {
+  const { sessions } = agent;
   const signedIn = async (context: Context): Promise<Principal | undefined> => {
     const name = await getSignedCookie(context, secret, "name");
     return name ? { type: "user", issuer: "durable-mcp-chat", id: name } : undefined;

@@ -4,12 +4,7 @@
  *     CHAT_SECRET=… node chat-server.ts <name> <port> <url of the cart> <place of the store>
  */
 import { readFile } from "node:fs/promises";
-import {
-  createConnectionProvider,
-  createDurableAgent,
-  createDurableSessions,
-  defineMcpClientConnection,
-} from "@durable-mcp/ai-sdk";
+import { createDurableAgent, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { serve } from "@hono/node-server";
 import { openStore } from "../programs/open-store.ts";
 import { createCartModel } from "./cart-model.ts";
@@ -18,7 +13,7 @@ import { createChatApp } from "./chat-app.ts";
 const [name = "", port = "", cartUrl = "", place = ""] = process.argv.slice(2);
 
 const { store } = await openStore(place);
-const provider = createConnectionProvider({
+const agent = createDurableAgent({
   connections: {
     shop: defineMcpClientConnection({
       url: cartUrl,
@@ -26,21 +21,14 @@ const provider = createConnectionProvider({
       session: "stateful",
     }),
   },
-});
-const sessions = createDurableSessions({
-  provider,
   store,
   agent: "chat",
-});
-const agent = createDurableAgent({
-  sessions,
   model: process.env["DURABLE_MCP_MODEL"] || createCartModel(),
   instructions: "Do what the user asks with the tools you have, then answer in one sentence.",
 });
 
 const app = createChatApp({
   agent,
-  sessions,
   secret: process.env["CHAT_SECRET"] ?? "",
   server: name,
 });

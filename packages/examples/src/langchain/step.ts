@@ -5,11 +5,7 @@
  *     node step.ts <step> <URL of the MCP server> <store> <chat> <file of the conversation>
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import {
-  createConnectionProvider,
-  createDurableSessions,
-  defineMcpClientConnection,
-} from "@durable-mcp/ai-sdk";
+import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { sessionToolsMiddleware } from "@durable-mcp/langchain/middleware";
 import {
   AIMessage,
@@ -33,7 +29,8 @@ if (!turn) throw new RangeError(`There is no step ${step}.`);
 
 const requestCount = countRequests(url);
 const events = new Set<string>();
-const provider = createConnectionProvider({
+const { store, close } = await openStore(place);
+const sessions = createDurableSessions({
   connections: {
     cart: defineMcpClientConnection({
       url,
@@ -41,10 +38,9 @@ const provider = createConnectionProvider({
       session: "stateful",
     }),
   },
+  store,
   onEvent: ({ type }) => events.add(type),
 });
-const { store, close } = await openStore(place);
-const sessions = createDurableSessions({ provider, store });
 
 // A server makes it once, at start; each run of it finds its own session.
 const agent = createAgent({
