@@ -1,4 +1,4 @@
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { type ClientName, clientNames } from "../clients/index.ts";
 import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import type { StatefulServer } from "../stateful/stateful-servers.ts";
@@ -12,7 +12,9 @@ export async function expectOneSessionOverProcesses(
   url: string,
   client: ClientName,
 ): Promise<void> {
-  await using proxy = await startCountingProxy(url);
+  // Not `await using`: the check of the imports cannot parse it.
+  const proxy = await startCountingProxy(url);
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
   const tag = `tag-${clientNames.indexOf(client)}`;
   const step = { client, url: proxy.url, list: true };
 
