@@ -32,8 +32,8 @@ export interface McpClientConnectionOptions<
     | { readonly getToken: (context: ConnectionContext) => Awaitable<ConnectionToken> }
     | undefined;
   /**
-   * OAuth as `@ai-sdk/mcp` does it; a function, called once a step, when each principal has tokens
-   * of its own.
+   * OAuth, which `@ai-sdk/mcp` carries out. A function, when each principal has tokens of its own,
+   * is called once a step.
    */
   readonly authProvider?:
     | OAuthClientProvider
@@ -45,8 +45,8 @@ export interface McpClientConnectionOptions<
   /** Whether a stateful connection follows redirects within the server's origin. @default "refuse" */
   readonly redirect?: "refuse" | "same-origin" | undefined;
   /**
-   * The fetch that requests go out with. Passing one also vouches for where OAuth requests may go:
-   * use one that checks hosts. @default globalThis.fetch, with other origins refused
+   * Sends the requests. With a fetch of your own you also vouch for the hosts that OAuth requests go
+   * to: use one that checks them. @default globalThis.fetch, with other origins refused
    */
   readonly fetch?: typeof globalThis.fetch | undefined;
 }

@@ -29,7 +29,7 @@ const sessionSchema = z.union(
   'must be "stateless", "stateful" or { mode: "stateful", … } with known options',
 );
 
-/** What `McpClientConnectionOptions` have to be. */
+/** Checks `McpClientConnectionOptions`. */
 export const clientConnectionSchema = z
   .strictObject({
     url: z.custom(

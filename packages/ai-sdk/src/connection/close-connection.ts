@@ -6,8 +6,8 @@ import type { LiveConnection } from "./live-connection.ts";
 const closeTimeoutMs = 5_000;
 
 /**
- * Closes the clients of a connection and ends what is not to outlive it, in bounded time. Never
- * rejects: what could not be closed is an event.
+ * Closes a connection's clients and ends the sessions that must not outlive it, in bounded time.
+ * Never rejects: a failure is the event `close-failed`.
  */
 export async function closeConnection(
   connection: LiveConnection,
@@ -19,7 +19,7 @@ export async function closeConnection(
     await client?.close();
   });
   const ending = async () => {
-    // A session whose start was aborted is being ended.
+    // An aborted start is still ending its session.
     await connection.settle();
     await connection.endLooseSessions();
   };

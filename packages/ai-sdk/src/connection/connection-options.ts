@@ -6,7 +6,7 @@ import type {
 } from "@ai-sdk/mcp";
 import type { Principal } from "@durable-mcp/core";
 
-/** What a function in a definition is told about the use it is called for. */
+/** The use for which a function of a definition is called. */
 export interface ConnectionContext {
   /** On whose behalf the connection is used. */
   readonly principal: Principal | undefined;
@@ -22,12 +22,12 @@ export type ConnectionToolSchemas = Exclude<
   "automatic"
 >;
 
-/** What may be promised instead. */
+/** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
 
 /** The options of every connection, whatever its transport. */
 export interface ConnectionOptions<SCHEMAS extends ConnectionToolSchemas | undefined> {
-  /** What the connection is for, for people and for prompts. */
+  /** Says for people, and in prompts, what to use the connection for. */
   readonly description: string;
   /** Which of the server's tools are offered, by the server's names. @default all */
   readonly tools?:

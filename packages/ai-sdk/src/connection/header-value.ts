@@ -1,6 +1,6 @@
 /**
- * Whether `fetch` takes the value as a header's. It refuses others with an error that repeats
- * them, and they may be secret.
+ * Whether `fetch` accepts the value in a header. Its error for other values repeats them, and they
+ * may be secret.
  */
 export function isHeaderValue(value: unknown): value is string {
   if (typeof value !== "string") return false;

@@ -1,7 +1,7 @@
 import type { SessionSlot } from "@durable-mcp/core";
 import type { Tool } from "ai";
 
-/** What the model is told, if the definition does not say otherwise. */
+/** The text for the model, unless the definition has another. */
 const defaultText =
   "Note: the server had lost the session, and a new one was started. What the server kept before (open pages, files, logins, selections) is gone; set up again what you still need.";
 
@@ -12,19 +12,19 @@ type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
 type ModelOutput = Awaited<ReturnType<ToModelOutput>>;
 
 export interface LossNotice {
-  /** What the model is told, if anything. */
+  /** For the model. */
   readonly text: string | undefined;
-  /** The mark for code, as `_meta` of an MCP result has it. */
+  /** For code: the `_meta` of an MCP result. */
   readonly meta: Readonly<Record<string, true>>;
 }
 
 /** Tells the model, in the next tool result, that what the server held before is gone. */
 export interface LossNotices {
-  /** For results of other forms: what this one has to tell, the model and code. */
+  /** The notice for a result of another form, if one is due. */
   take(): LossNotice | undefined;
-  /** The result as code sees it: with a mark in its metadata, if it has to tell. */
+  /** The result for code: with a mark in its metadata, if a notice is due. */
   mark(result: unknown, toolCallId: string): unknown;
-  /** The result as the model sees it. */
+  /** The result for the model. */
   tell(
     toModelOutput: ToModelOutput | undefined,
     result: Parameters<ToModelOutput>[0],
@@ -32,14 +32,14 @@ export interface LossNotices {
 }
 
 /**
- * @param slots those of the connection; the first result after one of them lost its session tells
- * @param text what the model is told; `false` leaves the mark for code alone
+ * @param slots the slots of the connection; a notice is due after one of them has lost its session
+ * @param text for the model; with `false` results are only marked, for code
  */
 export function createLossNotices(
   slots: readonly Pick<SessionSlot, "takeLossNotice">[],
   text: string | false = defaultText,
 ): LossNotices {
-  /** Calls whose result has no metadata to mark, such as one of a typed tool. */
+  /** Calls with results that have no metadata to mark, such as those of typed tools. */
   const marked = new Set<string>();
   const take = () => slots.filter((slot) => slot.takeLossNotice()).length > 0;
 

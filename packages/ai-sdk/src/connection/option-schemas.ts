@@ -1,7 +1,7 @@
 import { isRecord, maxTimerMs } from "@durable-mcp/core/internal";
 import * as z from "zod/mini";
 
-// What the schemas of the definitions are made of.
+// The parts of the definitions' schemas.
 
 export const isFunction = (value: unknown): boolean => typeof value === "function";
 export const positive = z.number().check(z.positive("must be a positive number of milliseconds"));

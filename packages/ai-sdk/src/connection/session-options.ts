@@ -2,9 +2,9 @@ import type { MCPClient } from "@ai-sdk/mcp";
 import type { RefusedAnswer, ResendPolicy, SessionLoss, ToolListOptions } from "@durable-mcp/core";
 import type { Awaitable, ConnectionContext } from "./connection-options.ts";
 
-/** What `session.onStart` is given. */
+/** The argument of `session.onStart`. */
 export interface ConnectionStart extends ConnectionContext {
-  /** `"started"`: the first session. `"recovered"`: one in the place of a lost one. */
+  /** `"started"`: the first session. `"recovered"`: a session in the place of a lost one. */
   readonly reason: "started" | "recovered";
   /** Talks to the new session; closed when the hook is over. */
   readonly client: MCPClient;
@@ -12,19 +12,19 @@ export interface ConnectionStart extends ConnectionContext {
   readonly abortSignal: AbortSignal;
 }
 
-/** How a session, or the process behind it, is prepared and replaced, and what is said of it. */
+/** How a session, or a stdio server's process, is prepared, replaced, and reported as lost. */
 export interface SessionReplacementOptions {
   /**
-   * What is sent again when the server has lost the session. `"safe"`: everything that the server
-   * refused unprocessed; where that is not certain, only lists, reads, pings, `safeTools` and, with
-   * `trustAnnotations`, tools that the server marks read-only or idempotent. `"always"`, `"never"`:
-   * whatever it is. What is not sent again fails with `SESSION_LOST` or `OUTCOME_UNKNOWN`.
+   * Which requests are sent again when the server has lost the session. `"safe"`: those that the
+   * server certainly refused unprocessed. Of others only lists, reads, pings, `safeTools` and, with
+   * `trustAnnotations`, tools that the server marks as read-only or idempotent. `"always"`: all.
+   * `"never"`: none. A request that is not sent again fails with `SESSION_LOST` or `OUTCOME_UNKNOWN`.
    * @default "safe"
    */
   readonly resend?: ResendPolicy | undefined;
   /** Tools, by the server's names, that may run twice. @default none */
   readonly safeTools?: readonly string[] | undefined;
-  /** Whether the server's word counts for which tools may run twice. @default false */
+  /** Whether to trust the server's annotations on which tools may run twice. @default false */
   readonly trustAnnotations?: boolean | undefined;
   /**
    * Whether a lost session is replaced. Otherwise the loss is reported, for callers that open the
@@ -32,14 +32,14 @@ export interface SessionReplacementOptions {
    */
   readonly recover?: boolean | undefined;
   /**
-   * Prepares each new session, the first and those in a lost one's place: selects a workspace, logs
-   * in. Runs before the session is saved and before any waiting call goes on. When it fails, the
-   * session is ended and the calls fail with `CONNECTION_UNAVAILABLE`; the next one tries again.
+   * Prepares each new session, the first one and each that replaces a lost one: selects a workspace,
+   * logs in. Runs before the session is saved and before any waiting call goes on. When it fails,
+   * the session is ended and the calls fail with `CONNECTION_UNAVAILABLE`. The next call tries again.
    */
   readonly onStart?: ((start: ConnectionStart) => Awaitable<void>) | undefined;
   /**
-   * What the model is told in the first tool result after a lost session was replaced; `false` for
-   * nothing. @default a sentence that says that what the server held before is gone
+   * Told to the model in the first tool result after a lost session was replaced; `false` for
+   * nothing. @default a sentence that says that the server no longer has what it held before
    */
   readonly lossNotice?: string | false | undefined;
 }
@@ -50,8 +50,8 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
   /** How long and how large a tool list may be to be kept in the state. */
   readonly toolList?: ToolListOptions | undefined;
   /**
-   * What an answer that is not 2xx says of the session, for servers with a dialect of their own:
-   * `"definite"`, `"probable"` or `"none"`; `undefined` leaves it to the built-in rule.
+   * Judges an answer other than 2xx, for servers with a dialect of their own: whether its loss of
+   * the session is `"definite"`, `"probable"` or `"none"`. `undefined` leaves that to the built-in rule.
    */
   readonly classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
   /**

@@ -8,7 +8,7 @@ import type {
 import type { openConnection, OpenConnection } from "./open-connection.ts";
 import type { SessionReplacementOptions } from "./session-options.ts";
 
-/** How a server's process is replaced and what is said of it; each means what it does elsewhere. */
+/** How a server's process is prepared, replaced, and reported as lost, as sessions are elsewhere. */
 export type StdioSessionOptions = SessionReplacementOptions;
 
 /** The options of a connection to a program on this machine. */
@@ -29,7 +29,7 @@ export interface McpStdioConnectionOptions<
     | undefined;
   /** The server's working directory. @default that of this process */
   readonly cwd?: string | undefined;
-  /** What becomes of calls, and of the model's picture, when the process is replaced. */
+  /** How the process is prepared and replaced, and what calls and the model notice of it. */
   readonly session?: StdioSessionOptions | undefined;
   readonly timeouts?: StdioConnectionTimeouts | undefined;
 }

@@ -14,7 +14,7 @@ export function restoreSessionError(
   return own === undefined ? error : withConnection(own, connection);
 }
 
-/** Why a connection's tools are missing. */
+/** The error of a connection that cannot be used. */
 export function connectionUnavailable(
   error: unknown,
   connection: string,
@@ -33,14 +33,14 @@ export function connectionUnavailable(
 }
 
 /**
- * The error as an event may carry it: without its cause, which can be anything that an application
- * or a server threw, tokens included.
+ * The error for an event: without its cause. The cause can be anything that an application or a
+ * server threw, tokens included.
  */
 export function withoutCause({ code, message, data }: McpSessionError): McpSessionError {
   return new McpSessionError(code, message, { data });
 }
 
-/** A tool call that `timeouts.callMs` ended. */
+/** The error of a tool call that took longer than `timeouts.callMs`. */
 export function callTimedOut(
   error: unknown,
   { connection, origin, callMs }: { connection: string; origin: string; callMs: number },
@@ -67,12 +67,12 @@ function withConnection(error: McpSessionError, connection: string): McpSessionE
   });
 }
 
-/** Something was asked of a registry, or of a run, that is over. */
+/** The error of a use of a registry, or of a run, that is over. */
 export function registryDisposed(connection?: string): McpSessionError {
   const start = connection === undefined ? "The" : `Connection ${connection}: the`;
   return new McpSessionError(
     "CONNECTION_UNAVAILABLE",
-    `${start} registry was disposed of, or its run is over. Create one for each step. Wait in a run for all that it starts, or return a stream, which the run then lasts as long as.`,
+    `${start} registry was disposed of, or its run is over. Create one for each step. In a run, wait for all that it starts, or return a stream: the run lasts as long as the stream.`,
     { data: { connection } },
   );
 }

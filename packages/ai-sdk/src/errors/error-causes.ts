@@ -1,4 +1,4 @@
-/** Further down there is no cause worth naming, or the chain is a circle. */
+/** How deep to look. The chain may be a circle. */
 const maxCauses = 10;
 
 /** An error and its causes, those that are objects, outermost first. */

@@ -1,9 +1,9 @@
-/** Shorter values are no secrets, and taking them out would tear other words apart. */
+/** Shorter values are no secrets, and without them other words would be torn apart. */
 const minLength = 8;
 
 /**
- * Takes the values of request headers out of a server's error text, which clients put into error
- * messages. Of `Bearer …` and its like, the scheme may stay.
+ * Takes the values of request headers out of a server's error text, because clients quote that text
+ * in their messages. A scheme such as `Bearer` may stay.
  */
 export function scrubSecrets(text: string, headerValues: readonly string[]): string {
   return headerValues

@@ -1,6 +1,6 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 
-/** The client, with errors that come from the session fetch as `McpSessionError`. */
+/** The client, whose errors from the session fetch are each an `McpSessionError` again. */
 export function withSessionErrors(
   client: MCPClient,
   restoreError: (error: unknown) => unknown,

@@ -20,7 +20,7 @@ export interface ConnectionOperation {
   readonly tool?: string | undefined;
 }
 
-/** What is known of an operation only when it is under way. */
+/** Details of an operation that become known while it is under way. */
 export interface ConnectionOperationDetails {
   /** The MCP revision that is spoken, such as `2025-11-25`. */
   readonly protocolVersion?: string | undefined;
@@ -32,7 +32,7 @@ export interface ConnectionOperationDetails {
 
 export type NoteDetails = (details: ConnectionOperationDetails) => void;
 
-/** What measures a provider's connections; `openTelemetry` makes one. */
+/** Measures a provider's connections. `openTelemetry` makes one. */
 export interface ConnectionTelemetry {
   /**
    * Runs an operation, once and at once, and hands on its outcome. Operations that are started in
@@ -43,6 +43,6 @@ export interface ConnectionTelemetry {
   trace<T>(operation: ConnectionOperation, run: (note: NoteDetails) => Promise<T>): Promise<T>;
   /** Told what happens to connections, in the asynchronous context where it happens. */
   observe?(event: ConnectionEvent): void;
-  /** What goes into `params._meta` of each request to a server. @default nothing */
+  /** Fields for `params._meta` of each request to a server. @default none */
   traceContext?(): Readonly<Record<string, string>> | undefined;
 }

@@ -20,7 +20,7 @@ export function createOperationTracer(
   connection: Omit<ConnectionOperation, "operation" | "tool">,
 ): TraceOperation {
   if (telemetry === undefined) return traceNothing;
-  /** What the last client that was connected speaks. */
+  /** The version that the last connected client speaks. */
   let protocolVersion: string | undefined;
   return (operation, run) =>
     telemetry.trace({ ...connection, ...operation }, async (note) => {

@@ -1,6 +1,6 @@
 import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 
-/** A fetch for a client, whose JSON-RPC requests carry the trace context, if there is any to carry. */
+/** A fetch that adds the trace context, if there is any, to a client's JSON-RPC requests. */
 export function withTraceContext(
   fetch: typeof globalThis.fetch,
   telemetry: ConnectionTelemetry | undefined,

@@ -30,8 +30,8 @@ export interface ConnectionFetch {
 }
 
 /**
- * Resolves the connection's headers and token once for the step. A 401 evicts the token, and the
- * request is sent once more with another.
+ * Resolves the connection's headers and token once for the step. After a 401 the request is sent once
+ * more, with another token.
  */
 export function createConnectionFetch({
   definition: { options },

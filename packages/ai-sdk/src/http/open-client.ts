@@ -59,7 +59,7 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
     return await connect("http", transport.fetch);
   } catch (error) {
     if (context.abortSignal.aborted || !isOldServer(error)) throw error;
-    // What the first attempt said is what the user has to know when the second fails too.
+    // When the second attempt fails too, the first one's error says more.
     const client = await connect("sse", transport.sseFetch).catch(() => {
       throw error;
     });

@@ -4,8 +4,8 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 const tested = ">=2.0.99 <3";
 
 /**
- * The fetch for a connection's own client; says so once when that client is of a version that was
- * not tested, as its user agent tells. It stands before the session fetch, which answers a resumed
+ * The fetch for a connection's own client. Emits `peer-version` once, if the client's user agent says
+ * that its version was not tested. It stands before the session fetch, which answers a resumed
  * client's handshake itself.
  */
 export function watchClientVersion(

@@ -16,7 +16,7 @@ import {
 import { fetchOnce } from "./end-mcp-session.ts";
 import type { SessionStatus } from "../slots/session-reports.ts";
 
-/** Asks the server for a stored session, and makes none. Never rejects; takes `timeoutMs` at most. */
+/** Asks the server whether it has a stored session. Never rejects; takes `timeoutMs` at most. */
 export async function pingSession({
   definition,
   connection,

@@ -2,17 +2,17 @@ import type { MCPClient } from "@ai-sdk/mcp";
 import type { ToolSet } from "ai";
 import type { Execute } from "../tools/connection-tools.ts";
 
-/** Those of a client's methods after which it is another one than a run expects. */
+/** Methods after which a client is not what a later run expects. */
 const leavesSomething: ReadonlySet<string | symbol> = new Set(["close", "onElicitationRequest"]);
 
-/** Those of a client's methods that do not return a promise. */
+/** Methods that do not return a promise. */
 const syncMethods: ReadonlySet<string | symbol> = new Set([
   "onElicitationRequest",
   "toolsFromDefinitions",
 ]);
 
 /**
- * A kept client as one run has it: what goes on is known, and after the run it is of no use.
+ * A kept client for one run: its requests are watched, and after the run it refuses them.
  *
  * @returns the same for the same client
  */

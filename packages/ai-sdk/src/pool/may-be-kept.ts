@@ -1,7 +1,7 @@
 import { isStateful, sessionOptions } from "../connection/define-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 
-/** Whether a connection's client may outlive a run: not where some of what it has is a run's own. */
+/** Whether a connection's client may outlive a run: not if part of it belongs to the run. */
 export function mayBeKept(definition: McpConnection): boolean {
   if (definition.type !== "mcp-client") return true;
   const { headers = {}, authProvider, fetch } = definition.options;

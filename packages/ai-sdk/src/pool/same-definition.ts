@@ -1,7 +1,6 @@
 /**
- * Whether two declarations of a connection say the same, as far as can be told: functions, and
- * instances of classes, are taken for those that they stand for, since a `connections` function
- * makes them anew each time.
+ * Whether two declarations of a connection say the same, as far as can be told. Functions, and
+ * instances of classes, count as the same, since a `connections` function makes them anew each time.
  */
 export function sameDefinition(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;

@@ -9,15 +9,15 @@ import type { Track } from "./registry-lifetime.ts";
 export interface AutoSessionOptions {
   /** On whose behalf the script uses its connections. */
   readonly principal: Principal;
-  /** After how long without use its sessions are ended, in milliseconds. @default 300000 (5 minutes) */
+  /** How long its sessions may be unused before they are ended, in milliseconds. @default 300000 (5 minutes) */
   readonly idleTimeoutMs?: number | undefined;
 }
 
 /** The implicit registry of a script that opens nothing by hand. */
 export interface AutoSession {
-  /** Lasts as long as the process; what it uses is made on first use, and again after its end. */
+  /** Lasts as long as the process. Its sessions are made on first use, and again after their end. */
   readonly registry: ConnectionRegistry<any>;
-  /** There is none any more, and another provider may have one. */
+  /** Lets another provider have the implicit registry. */
   readonly release: () => void;
 }
 
@@ -102,8 +102,8 @@ export function startAutoSession({
 }
 
 /**
- * The response, with `release` called once its body was read to the end, failed or was cancelled; at
- * once for one without a body, and for a refusal.
+ * The response. Calls `release` when its body was read to the end, failed or was cancelled; at once
+ * when there is no body, and for a refusal.
  */
 function heldResponse(response: Response, release: () => void): Response {
   if (response.body === null || !response.ok) {

@@ -9,8 +9,8 @@ export interface Closable {
 const turnMs = 1_000;
 
 /**
- * Closes what was opened in the reverse order, one after another; one that takes long does not keep
- * the next from beginning. What is opened meanwhile is closed too.
+ * Closes what was opened, the last one first, one after another. One that takes long does not keep
+ * the next from beginning. Whatever is opened meanwhile is closed too.
  *
  * @param options.opened in the order in which it was opened; emptied
  * @param options.timeoutMs for all together, in milliseconds

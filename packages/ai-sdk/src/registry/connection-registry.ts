@@ -8,7 +8,8 @@ import type { ReadyOptions } from "./wait-until-ready.ts";
 export interface RunOptions {
   /**
    * Called once when the clients are closed, whatever became of the run, and on `shutdown` of the
-   * provider too: the place to commit and to save.
+   * provider too: the place to commit and to save. If it throws, the run rejects with that error,
+   * unless the run has already failed.
    */
   readonly onClose?: (() => void | Promise<void>) | undefined;
 }
@@ -19,11 +20,11 @@ export interface SessionTools<CONNECTIONS extends Record<string, McpConnection>>
   readonly registry: ConnectionRegistry<CONNECTIONS>;
 }
 
-/** A step's live clients, one a connection, built on first use. */
+/** A step's live clients: one for each connection, built on first use. */
 export interface ConnectionRegistry<
   CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
 > extends AsyncDisposable {
-  /** What is declared, for prompts and menus. */
+  /** The declared connections, for prompts and menus. */
   readonly connections: readonly {
     readonly name: string;
     readonly description: string;
@@ -34,12 +35,12 @@ export interface ConnectionRegistry<
    * The tools of all connections as an AI SDK `ToolSet`, named `<connection>__<tool>`. With a kept
    * tool list nothing is sent.
    *
-   * @param options.connections those of these connections alone. @default all
+   * @param options.connections only the tools of these. @default all
    * @param options.onUnavailable `"omit"` leaves out the tools of a connection that is down and
    *   reports it in an event; `"throw"` throws. @default "omit"
    * @throws {McpSessionError} with `"throw"`: `CONNECTION_UNAVAILABLE`, or the code that says why.
-   *   `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is aborted or
-   *   disposed of meanwhile
+   *   `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is aborted, or the
+   *   registry disposed of, meanwhile
    */
   tools(options?: {
     connections?: readonly (keyof CONNECTIONS & string)[] | undefined;
@@ -52,22 +53,24 @@ export interface ConnectionRegistry<
    */
   client(name: keyof CONNECTIONS & string): Promise<MCPClient>;
   /**
-   * A fetch for any other MCP client, one each, with the connection's headers and token and, for a stateful
-   * connection, its session. The tokens of an `authProvider` are added to requests without an
-   * `Authorization` of their own; they are not renewed, and nobody is asked to log in.
+   * A fetch for another MCP client; each client needs one of its own. It adds the connection's
+   * headers and token and, for a stateful connection, its session. The tokens of an `authProvider`
+   * are added to requests without an `Authorization` header. They are not renewed, and nobody is
+   * asked to log in.
    *
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, and for a stdio connection
    */
   fetch(name: keyof CONNECTIONS & string): typeof globalThis.fetch;
-  /** What the servers say about how to use them, by connection; those that are down are left out. */
+  /** The servers' instructions, by connection. Servers that are down are left out. */
   instructions(): Promise<Record<string, string>>;
   /**
    * Runs `use` so that all code below it (tools, sub-agents, libraries, whatever they wait for)
    * finds this registry with `currentConnections()`. When the outermost run of a registry is over,
-   * the registry is disposed of; that of a lease or of a nested run is left to its owner.
+   * the registry is disposed of; the registry of a lease or of a nested run is left to its owner.
    *
    * A run lasts as long as the stream that `use` returns: a result of `streamText`, a `Response` or a
-   * `ReadableStream`, which is returned at once and read to its end in the background. An abort of the step's signal closes the clients at once.
+   * `ReadableStream`, which is returned at once and read to its end in the background. An abort of the
+   * step's signal closes the clients at once.
    *
    * @returns what `use` returned, after everything was closed; a stream at once
    */
@@ -79,7 +82,7 @@ export interface ConnectionRegistry<
    * Calls a tool without a model, by the server's name for it, whether or not it is offered to models.
    *
    * @param input the tool's arguments. @default {}
-   * @returns the server's result, also when it is one of an error (`isError`)
+   * @returns the server's result, also when the tool failed (`isError`)
    * @throws {McpSessionError} as the tools do
    */
   call(
@@ -89,11 +92,12 @@ export interface ConnectionRegistry<
     options?: CallOptions,
   ): Promise<CallToolResult>;
   /**
-   * Waits until the server of a connection answers: one that is still starting is asked again, in
-   * growing intervals.
+   * Waits until the server of a connection answers. A server that is still starting is asked again,
+   * in growing intervals.
    *
-   * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` when it did not answer in time; at once what
-   *   waiting does not change, such as a refused token. The signal's reason when it is aborted
+   * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` when it did not answer in time. Errors that
+   *   waiting cannot fix, such as a refused token, are thrown immediately. The signal's reason when it
+   *   is aborted
    */
   ready(connection: keyof CONNECTIONS & string, options?: ReadyOptions): Promise<void>;
   /** The named sessions of the agent session: made, found, listed, used, restarted and ended by name. */
@@ -106,7 +110,7 @@ export interface ConnectionRegistry<
   dispose(): Promise<void>;
 }
 
-/** A named session as it is kept. Times are milliseconds since 1970-01-01 UTC. */
+/** What is kept of a named session. Times are milliseconds since 1970-01-01 UTC. */
 export interface NamedSession {
   readonly name: string;
   /** The time of the last use, on any of its connections. */

@@ -4,8 +4,8 @@ import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { Execute } from "../tools/connection-tools.ts";
 
 /**
- * A registry that does everything in other ones, which it is lent for each use: their tools can be
- * called when the one that listed them is gone.
+ * A registry that is lent another one for each use. Its tools can be called when the registry that
+ * listed them is gone.
  *
  * @param options.lend calls `use` with the registry of the moment
  */
@@ -15,7 +15,7 @@ export function createRegistryFacade({
   ...own
 }: {
   lend: <T>(use: (registry: ConnectionRegistry) => Promise<T>) => Promise<T>;
-  /** One that is only looked at. */
+  /** A registry that is only looked at. */
   example: () => ConnectionRegistry;
 } & Pick<ConnectionRegistry, "client" | "fetch" | "dispose">): ConnectionRegistry {
   /** What each registry listed, by connection. */
@@ -29,7 +29,7 @@ export function createRegistryFacade({
     const known = listed.get(registry) ?? new Map<string, Promise<ToolSet>>();
     listed.set(registry, known);
     const only = { connections: [connection] };
-    // What is listed may have changed; a call only needs the tool.
+    // The list may have changed since; a call only needs the tool.
     const found = use === "call" ? known.get(connection) : undefined;
     const listing = found ?? registry.tools({ onUnavailable: "throw", ...only });
     known.set(connection, listing);
@@ -38,7 +38,7 @@ export function createRegistryFacade({
     } catch (error) {
       if (known.get(connection) === listing) known.delete(connection);
       if (onUnavailable === "throw") throw error;
-      // Tells of it, and says whether it was the step that was over.
+      // Emits the event; throws if the step was over.
       return await registry.tools({ onUnavailable, ...only });
     }
   };

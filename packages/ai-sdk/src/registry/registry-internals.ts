@@ -11,8 +11,8 @@ export interface RegistryInternals {
    */
   readonly find: (name: string) => LiveConnection;
   /**
-   * Runs `use` on connections all at once, for their results. One that is down has none with
-   * `"omit"`, which the event `unavailable` reports; `"throw"` throws.
+   * Runs `use` on connections all at once, for their results. With `"omit"` a connection that is
+   * down has none, and is the event `unavailable`; `"throw"` throws.
    *
    * @throws {McpSessionError} as `find`
    */
@@ -34,6 +34,6 @@ export function registryInternalsOf(registry: ConnectionRegistry<any>): Registry
   const found = internals.get(registry);
   if (found !== undefined) return found;
   throw new TypeError(
-    "The registry is ephemeral or implicit, or was not made by this copy of @durable-mcp/ai-sdk. Use that of a run or of provider.create().",
+    "The registry is ephemeral or implicit, or was not made by this copy of @durable-mcp/ai-sdk. Use the registry of a run or of provider.create().",
   );
 }

@@ -12,18 +12,18 @@ import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
  */
 export type ConnectionMode = "inherit" | "isolate" | { readonly named: string };
 
-/** What a nested run has. */
+/** How a nested run differs from the run around it. */
 export interface NestOptions {
   readonly modes: Readonly<Record<string, ConnectionMode | undefined>>;
-  /** @default that of the run around it */
+  /** @default the principal of the run around it */
   readonly principal?: Principal | undefined;
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-/** A run as code below it finds it. */
+/** A run, for the code below it. */
 export interface RunScope {
   readonly registry: ConnectionRegistry<any>;
-  /** Makes the registry of a run inside this one. Whoever asks for it disposes of it. */
+  /** Makes the registry of a run inside this one. The caller disposes of it. */
   readonly nest: (options: NestOptions) => Promise<RunScope>;
 }
 
@@ -42,13 +42,13 @@ export function currentScope(): RunScope | undefined {
   return storage()?.getStore();
 }
 
-/** Calls `use` so that it, and all it starts, finds `scope`. Where the runtime cannot, just calls it. */
+/** Calls `use` so that it, and all it starts, finds `scope`; without `AsyncLocalStorage` just calls it. */
 export function enterScope<T>(scope: RunScope, use: () => T): T {
   const scopes = storage();
   return scopes === undefined ? use() : scopes.run(scope, use);
 }
 
-/** Whether the runtime can tell which run code belongs to. */
+/** Whether the runtime can tell to which run code belongs. */
 export function hasScopes(): boolean {
   return storage() !== undefined;
 }
@@ -85,7 +85,7 @@ function storage(): ScopeStorage | undefined {
   return holder[storageKey];
 }
 
-/** Without an import of Node's module, which would keep this one out of other runtimes. */
+/** Not imported: other runtimes do not have Node's module. */
 function storageClass(): StorageClass | undefined {
   const runtime = globalThis as {
     process?: { getBuiltinModule?: (id: string) => unknown };

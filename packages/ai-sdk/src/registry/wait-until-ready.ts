@@ -47,7 +47,7 @@ export async function waitUntilReady(
   }
 }
 
-/** What a server that is still starting, or what stands in front of it, may answer. */
+/** Whether a server that is still starting, or a proxy in front of it, may fail like this. */
 function isPassing(error: unknown): boolean {
   if (!McpSessionError.isInstance(error) || error.code !== "CONNECTION_UNAVAILABLE") return false;
   const { status, field } = error.data;

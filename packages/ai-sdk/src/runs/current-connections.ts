@@ -8,11 +8,11 @@ import { currentScope, hasScopes } from "../registry/run-scope.ts";
 
 type Connections = Record<string, McpConnection>;
 
-/** What code does that may be called outside of any run. */
+/** For code that may be called outside of any run. */
 export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connections> =
   | { readonly ephemeral?: false | undefined }
   | {
-      /** Outside of a run: a registry that opens all it needs for each single call, and ends it. */
+      /** Outside of a run: a registry that opens what it needs for each call, and ends it afterwards. */
       readonly ephemeral: true;
       readonly provider: ConnectionProvider<CONNECTIONS>;
       /** Needed as soon as one connection is stateful. */
@@ -30,8 +30,8 @@ export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connecti
  * });
  *
  * @param options.ephemeral outside of a run, a registry without a session that lasts: each `call`, each
- *   tool call and each `run` has its own, which is ended on the server afterwards. `client` and
- *   `fetch`, which would outlive a call, are refused
+ *   tool call and each `run` has a session of its own, which is ended on the server afterwards.
+ *   `client` and `fetch` would outlive a call, and throw
  * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider has `autoSession`
  */
 export function currentConnections<CONNECTIONS extends Connections = Connections>(
@@ -47,7 +47,7 @@ export function currentConnections<CONNECTIONS extends Connections = Connections
 
 export function runRequired(caller: string): McpSessionError {
   const fix = hasScopes()
-    ? "Call it in what registry.run, sessions.run or a durable agent runs, ask for an ephemeral registry, or give the provider autoSession."
+    ? "Call it inside registry.run, sessions.run or a durable agent, ask for an ephemeral registry, or give the provider autoSession."
     : "This runtime has no AsyncLocalStorage: pass the registry on by hand.";
   return new McpSessionError("RUN_REQUIRED", `${caller} was called outside of a run. ${fix}`);
 }

@@ -6,7 +6,7 @@ import { noNamedSlots } from "../slots/named-slots.ts";
 import { internalsOf } from "../provider/provider-internals.ts";
 import { createRegistryFacade } from "../registry/registry-facade.ts";
 
-/** A registry that has one of its own for each use, with sessions that are ended afterwards. */
+/** A registry that opens another for each use, and ends its sessions afterwards. */
 export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpConnection>>({
   provider,
   principal,
@@ -30,7 +30,7 @@ export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpCo
       await registry.dispose();
     }
   };
-  // At once: what is wrong with the connections or the principal is the caller's to know.
+  // At once, so that the caller learns what is wrong with the connections or the principal.
   const example = open();
   return createRegistryFacade({
     lend,

@@ -6,9 +6,9 @@ import { currentAutoSession } from "../registry/auto-session.ts";
 import { type ConnectionMode, currentScope, hasScopes, runNested } from "../registry/run-scope.ts";
 
 export interface WithConnectionsOptions {
-  /** On whose behalf, if not that of the run around; nothing can be inherited then. */
+  /** On whose behalf. Nothing can be inherited under another. @default the principal of the run around */
   readonly principal?: Principal | undefined;
-  /** Ends the nested run's own handshakes and listings, and closes what is isolated. */
+  /** Ends the nested run's own handshakes and listings, and closes its isolated connections. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
@@ -22,11 +22,11 @@ export interface WithConnectionsOptions {
  *   withConnections({ browser: "isolate" }, () => buyer.generate({ prompt })),
  * ]);
  *
- * @param modes by connection; those that are not named are inherited
+ * @param modes by connection; all others are inherited
  * @returns what `use` returned, after the isolated sessions were ended
- * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider has `autoSession`; `CONNECTION_INVALID` for an unknown
- *   connection or mode, and for what would be inherited under another principal;
- *   `CONNECTION_UNAVAILABLE` when the run around is over
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider has `autoSession`.
+ *   `CONNECTION_INVALID` for an unknown connection or mode, and for one inherited under another
+ *   principal. `CONNECTION_UNAVAILABLE` when the run around is over
  */
 export async function withConnections<
   T,

@@ -6,7 +6,7 @@ const keptLength = 16_000;
 const quotedLength = 2_000;
 const quotedLines = 20;
 
-/** The last that a server printed. */
+/** The end of what a server has printed. */
 export interface OutputTail {
   append(text: string): void;
   /** The last lines, without secrets and terminal codes; empty when nothing was printed. */

@@ -20,7 +20,7 @@ function readProc(): ProcessEntry[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     const stat = readIfThere(`/proc/${name}/stat`);
-    // The command, in parentheses, may hold anything; what follows it are the fields from the third.
+    // The command, in parentheses, may hold anything. The fields from the third follow it.
     const [state, parent, , session, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (state === undefined || state === "" || state === "Z" || state === "X") return [];
     return [

@@ -11,10 +11,10 @@ export interface ProcessTree {
 }
 
 /**
- * The tree below a supervisor, itself not included. A process belongs to it that
+ * The tree below a supervisor, itself not included. A process belongs to it if it
  *
  * - descends from the supervisor or from another that belongs, or
- * - is in the supervisor's session, where it was born and stays when its parent ends, or
+ * - is in the supervisor's session, where it was born and stays after its parent's end, or
  * - was started with the mark in its environment, which a daemon takes along into its own session, or
  * - belonged when last looked at: its parents may have ended since. So look now and then.
  *

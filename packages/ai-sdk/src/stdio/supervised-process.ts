@@ -13,7 +13,7 @@ const supervisorUrl = new URL(
   import.meta.url,
 );
 
-/** In the environment of a server and of what it starts; the value is different for each server. */
+/** In the environment of a server and of all that it starts; each server has another value. */
 const markName = "DURABLE_MCP_STDIO";
 
 /** How a server ended, or why there never was one. */
@@ -75,10 +75,10 @@ export function startSupervisedProcess(server: ServerCommand): SupervisedProcess
   const streams = [stdin, stdout, stderr] as unknown as { ref(): void; unref(): void }[];
 
   const tell = (order: SupervisorOrder) => {
-    // One that is gone cannot be told, which its end says better.
+    // A supervisor that is gone cannot be told; its end says why.
     if (supervisor.connected) supervisor.send(order, () => undefined);
   };
-  // What is written to a server that has ended goes nowhere; `ended` says why.
+  // A server that has ended reads nothing more; `ended` says why.
   stdin.on("error", () => undefined);
 
   let isEnding = false;
@@ -102,7 +102,7 @@ export function startSupervisedProcess(server: ServerCommand): SupervisedProcess
     });
     supervisor.once("exit", (_code, signal) => {
       if (report !== undefined || supervisor.pid === undefined) return;
-      // Nobody else would end what it leaves behind; and that holds the pipes open.
+      // Nobody else would end the processes that it leaves behind, and they hold the pipes open.
       createProcessTree(supervisor.pid, `${markName}=${mark}`).signal("SIGKILL");
       resolve({ type: "supervisor-ended", signal });
     });

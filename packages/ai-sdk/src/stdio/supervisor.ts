@@ -51,7 +51,7 @@ async function run({
     stdio: ["pipe", "inherit", "inherit"],
     windowsHide: true,
   });
-  // Either end may be gone at any time, which others say better.
+  // Either end may be gone at any time; others report it.
   process.stdin.on("error", () => undefined);
   child.stdin?.on("error", () => undefined);
   if (child.stdin) process.stdin.pipe(child.stdin, { end: false });

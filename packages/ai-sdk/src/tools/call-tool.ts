@@ -10,7 +10,7 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** Calls a tool of a connection without a model. A loss notice is left for the model. */
+/** Calls a tool of a connection without a model. A loss notice waits for the model's next result. */
 export async function callTool(
   connection: LiveConnection,
   tool: string,

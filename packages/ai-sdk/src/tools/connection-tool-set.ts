@@ -3,16 +3,16 @@ import type { FlexibleSchema, Tool, ToolSet } from "ai";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 
 /**
- * The tools of connections with `schemas`, by name and type: `<connection>__<tool>`. Each may be
- * missing, because its connection is down. Those of other connections are there at run time only;
- * where no connection has schemas it is a `ToolSet` of any names.
+ * The tools of connections with `schemas`, by name and type: `<connection>__<tool>`. Each is
+ * optional, because its connection may be down. The tools of other connections are there at run time
+ * only. If no connection has schemas, it is a `ToolSet`.
  */
 export type ConnectionToolSet<CONNECTIONS extends Record<string, McpConnection>> = Listed<
   string extends keyof CONNECTIONS ? ToolSet : NamedTools<KnownTools<CONNECTIONS>>
 >;
 
-// Over the members of a mapped type TypeScript compares what two registries have, and not just what
-// they were declared with: one with known connections can be used where any will do.
+// TypeScript compares the members of mapped types. A registry with known connections can thus be used
+// where any registry will do.
 type Listed<TOOLS> = { [NAME in keyof TOOLS]: TOOLS[NAME] };
 
 // An index signature beside the names would take their types away: `Tool<any>` & `Tool<INPUT>`.

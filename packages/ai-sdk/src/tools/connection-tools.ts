@@ -117,7 +117,7 @@ export function withCallOptions(
   };
 }
 
-/** Whether a tool call ended in a result that says the tool failed. */
+/** Whether a tool's result says that the tool failed. */
 export function isToolError(result: unknown): boolean {
   // A tool with an output schema may have an `isError` of its own.
   const { isError, content } = (result ?? {}) as { isError?: unknown; content?: unknown };
