@@ -1,7 +1,7 @@
 import { maxTimerMs } from "./base/bounded-wait.ts";
 import { invalid } from "./base/check-option.ts";
 import { guarded } from "./base/observe.ts";
-import { parseEndpointUrl } from "./wire/endpoint-url.ts";
+import { parseEndpointUrl } from "./wire/server-endpoint.ts";
 import {
   isRequest,
   type JsonRpcMessage,
@@ -22,7 +22,6 @@ import { createRequestIds } from "./wire/request-ids.ts";
 import { createSendToEndpoint } from "./wire/server-endpoint.ts";
 import { bufferAnswer, toResponse } from "./session/buffered-answer.ts";
 import type { LiveSession } from "./session/live-session.ts";
-import { createSendOwnMessage } from "./session/own-message.ts";
 import { announceResumption, type SessionContext } from "./session/session-context.ts";
 import type { EmitSessionEvent } from "./session/session-event.ts";
 import { headersForSession, responseForClient } from "./session/session-headers.ts";
@@ -150,7 +149,6 @@ function createContext(
     ids,
     fetch,
     send,
-    sendOwn: createSendOwnMessage(send),
     emit: guarded(options.onEvent),
     now: options.now ?? Date.now,
   };

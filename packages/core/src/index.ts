@@ -1,4 +1,4 @@
-export type { AroundRecovery, RecoveryOutcome } from "./handshake/around-recovery.ts";
+export type { AroundRecovery, RecoveryOutcome } from "./handshake/handshake.ts";
 export { createSessionFetch } from "./create-session-fetch.ts";
 export type { RefusedAnswer, SessionLoss } from "./session/lost-session.ts";
 export {
@@ -13,9 +13,9 @@ export type { ResendPolicy } from "./exchange/resend-policy.ts";
 export type { SessionEvent } from "./session/session-event.ts";
 export type { SessionFetchOptions } from "./session-fetch-options.ts";
 export { sessionFailure } from "./session/session-failure.ts";
-export { sessionKey } from "./session/session-key.ts";
+export { sessionKey } from "./session/principal.ts";
 export { createSessionSlot, type SessionSlot } from "./session/session-slot.ts";
-export type { OnSession, OnStart, SessionStart } from "./handshake/session-hooks.ts";
+export type { OnSession, OnStart, SessionStart } from "./handshake/handshake-context.ts";
 export {
   type InitializeResult,
   parseSessionSnapshot,

@@ -1,10 +1,10 @@
-import type { AroundRecovery } from "./handshake/around-recovery.ts";
+import type { AroundRecovery } from "./handshake/handshake.ts";
 import type { JsonRpcRequest } from "./wire/json-rpc.ts";
 import type { RefusedAnswer, SessionLoss } from "./session/lost-session.ts";
 import type { ResendPolicy } from "./exchange/resend-policy.ts";
 import type { EmitSessionEvent } from "./session/session-event.ts";
 import type { SessionSlot } from "./session/session-slot.ts";
-import type { OnSession, OnStart } from "./handshake/session-hooks.ts";
+import type { OnSession, OnStart } from "./handshake/handshake-context.ts";
 import type { ToolListOptions } from "./tools/tool-list.ts";
 
 export interface SessionFetchOptions {

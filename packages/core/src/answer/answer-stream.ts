@@ -1,8 +1,8 @@
 import { onAbort } from "../base/bounded-wait.ts";
-import { type ByteParts, partsLength, partsText, replaceBytes } from "../wire/byte-parts.ts";
+import { type ByteParts, partsLength, partsText, replaceBytes, utf8 } from "../wire/byte-parts.ts";
 import { createEventSplitter, type EventBytes, eventText } from "../wire/event-splitter.ts";
 import { parseMessages } from "../wire/json-rpc.ts";
-import { MAX_MESSAGE_BYTES, utf8 } from "../wire/read-text.ts";
+import { MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
 import type { AnswerRestorer } from "./restore-answer.ts";
 
 export interface AnswerStreamOptions {

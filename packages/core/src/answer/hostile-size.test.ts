@@ -7,7 +7,7 @@ import {
   startMcpServer,
 } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { MAX_MESSAGE_BYTES } from "../wire/read-text.ts";
+import { MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
 
 const block = Buffer.alloc(1_048_576, "a");
 

@@ -1,4 +1,4 @@
-import { emptyStream, letGo } from "../wire/read-text.ts";
+import { emptyStream, letGo } from "../wire/read-answer.ts";
 import { abortable } from "../base/bounded-wait.ts";
 import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
 import type { LiveSession } from "../session/live-session.ts";

@@ -1,4 +1,4 @@
-import { letGo } from "../wire/read-text.ts";
+import { letGo } from "../wire/read-answer.ts";
 import { abortable, wait } from "../base/bounded-wait.ts";
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";
 import { isEventStream } from "../wire/read-answer.ts";

@@ -4,7 +4,7 @@ import { headersForClient, headersForMessage } from "../session/session-headers.
 import type { LiveSession } from "../session/live-session.ts";
 import { errorMessageText } from "../wire/local-answer.ts";
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";
-import { emptyStream } from "../wire/read-text.ts";
+import { emptyStream } from "../wire/read-answer.ts";
 import { hasContentType } from "../wire/read-answer.ts";
 import type { PendingRequest } from "../wire/request-ids.ts";
 import {

@@ -1,3 +1,4 @@
+import { sendOwn } from "../session/session-context.ts";
 import { withTimeLimit } from "../base/bounded-wait.ts";
 import { bufferAnswer, type BufferedAnswer } from "../session/buffered-answer.ts";
 import type { LiveSession } from "../session/live-session.ts";
@@ -82,16 +83,19 @@ const pingTimeoutMs = 5_000;
 
 /** Whether the server, or the replica that answers this time, knows the session. */
 async function isKnown(
-  { ids, sendOwn, classifyLoss }: ExchangeContext,
+  context: ExchangeContext,
   session: LiveSession,
   template: OutgoingRequest,
 ): Promise<boolean> {
   const signal = withTimeLimit(pingTimeoutMs, template.signal);
   try {
-    const ping = { method: "ping", id: ids.next() };
-    const response = await answerOrReason(sendOwn(ping, { template, session, signal }), signal);
+    const ping = { method: "ping", id: context.ids.next() };
+    const response = await answerOrReason(
+      sendOwn(context, ping, session, template, signal),
+      signal,
+    );
     // An outage of the server proves nothing about the session.
-    const { loss } = await bufferAnswer(response, session, classifyLoss);
+    const { loss } = await bufferAnswer(response, session, context.classifyLoss);
     return loss === "none";
   } catch {
     return false;

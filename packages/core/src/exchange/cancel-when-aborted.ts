@@ -1,5 +1,6 @@
+import { sendOwn } from "../session/session-context.ts";
 import { onAbort } from "../base/bounded-wait.ts";
-import { letGo } from "../wire/read-text.ts";
+import { letGo } from "../wire/read-answer.ts";
 import type { AnsweredRequest } from "../answer/open-answer.ts";
 import type { ExchangeContext } from "./exchange-context.ts";
 
@@ -13,9 +14,10 @@ const cancelTimeoutMs = 5_000;
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation
  */
 export function cancelWhenAborted(
-  { ids, sendOwn, cancelOnAbort }: ExchangeContext,
+  context: ExchangeContext,
   { pending: { wireId }, session, request, timeout }: Omit<AnsweredRequest, "settle">,
 ): () => void {
+  const { ids, cancelOnAbort } = context;
   const { signal } = timeout;
   const cancel = () => {
     // A stream may stay open after its answer.
@@ -27,7 +29,7 @@ export function cancelWhenAborted(
     const params = { requestId: wireId, reason };
     const cancelled = { method: "notifications/cancelled", params };
     const limit = AbortSignal.timeout(cancelTimeoutMs);
-    void sendOwn(cancelled, { template: request, session, signal: limit })
+    void sendOwn(context, cancelled, session, request, limit)
       .then(letGo)
       .catch(() => undefined);
   };

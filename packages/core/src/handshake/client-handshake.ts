@@ -12,7 +12,7 @@ import { announceResumption, type SessionContext } from "../session/session-cont
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import { emptyAnswer, methodNotFoundAnswer, resultAnswer } from "../wire/local-answer.ts";
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";
-import { paramsOfInitialize, paramsOfProbe } from "./client-params.ts";
+import { paramsOfInitialize, paramsOfProbe } from "./initialize-answer.ts";
 import type { Handshake } from "./handshake.ts";
 
 /**

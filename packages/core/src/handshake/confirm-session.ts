@@ -1,8 +1,8 @@
-import { letGo } from "../wire/read-text.ts";
+import { letGo } from "../wire/read-answer.ts";
 import { sameJson } from "../base/json-values.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import type { LiveSession } from "../session/live-session.ts";
-import type { RequestTemplate } from "../session/own-message.ts";
+import { type RequestTemplate, sendOwn } from "../session/session-context.ts";
 import { savedInvalid } from "../session/session-errors.ts";
 import {
   type Confirmation,
@@ -14,7 +14,7 @@ import {
   saveSnapshot,
 } from "../session/session-life.ts";
 import type { ActiveSessionSnapshot } from "../session/session-snapshot.ts";
-import { relistTools } from "../tools/relist-tools.ts";
+import { relistTools } from "../tools/tool-list.ts";
 import { endSession } from "./end-session.ts";
 import { type HandshakeContext, inTime } from "./handshake-context.ts";
 import { runStartHook } from "./start-hook.ts";
@@ -71,10 +71,7 @@ async function acknowledge(
   finish: () => void,
 ) {
   return await inTime(context, method, signal, async (bounded) => {
-    const response = await context.sendOwn(
-      { method },
-      { template, session: opened, signal: bounded },
-    );
+    const response = await sendOwn(context, { method }, opened, template, bounded);
     const refused = response.ok ? undefined : await bufferAnswer(response, opened);
     // Some fetches ignore the signal, so another attempt may have made or replaced the session by now.
     bounded.throwIfAborted();

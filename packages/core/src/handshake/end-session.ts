@@ -1,6 +1,6 @@
-import { letGo } from "../wire/read-text.ts";
+import { letGo } from "../wire/read-answer.ts";
 import { abortable } from "../base/bounded-wait.ts";
-import { parseEndpointUrl } from "../wire/endpoint-url.ts";
+import { parseEndpointUrl } from "../wire/server-endpoint.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { createSendToEndpoint } from "../wire/server-endpoint.ts";
 import { headersForSession } from "../session/session-headers.ts";

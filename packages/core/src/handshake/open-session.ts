@@ -1,11 +1,11 @@
 import { bufferAnswer, type BufferedAnswer } from "../session/buffered-answer.ts";
-import type { RequestTemplate } from "../session/own-message.ts";
+import { type RequestTemplate, sendOwn } from "../session/session-context.ts";
 import { sessionLost } from "../session/session-errors.ts";
 import { enterOpened, enterStateless, lostSession, type Opening } from "../session/session-life.ts";
 import { asInitializeResult } from "../session/session-snapshot.ts";
 import { type JsonRpcResponse, parseMessage } from "../wire/json-rpc.ts";
 import { readAnswer } from "../wire/read-answer.ts";
-import { paramsOfLost } from "./client-params.ts";
+import { paramsOfLost } from "./initialize-answer.ts";
 import { type HandshakeContext, inTime } from "./handshake-context.ts";
 import { speaksOnlyStatelessVersions, toLiveSession } from "./initialize-answer.ts";
 
@@ -20,7 +20,7 @@ export async function openSession(
   template: RequestTemplate,
   signal: AbortSignal,
 ): Promise<Opening> {
-  const { state, url, ids, sendOwn } = context;
+  const { state, url, ids } = context;
   const lost = lostSession(state);
   if (!context.recover && lost !== undefined) throw sessionLost("initialize", url);
   const id = ids.next();
@@ -31,7 +31,7 @@ export async function openSession(
     message.method,
     signal,
     async (bounded) => {
-      const sent = await sendOwn(message, { template, session: undefined, signal: bounded });
+      const sent = await sendOwn(context, message, undefined, template, bounded);
       return sent.ok
         ? { response: sent, answer: await readAnswer(sent, id) }
         : { response: sent, refused: await bufferAnswer(sent) };

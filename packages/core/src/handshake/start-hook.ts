@@ -5,7 +5,7 @@ import { liveSession, noteClientTold } from "../session/session-life.ts";
 import { createSessionSlot, slotState } from "../session/session-slot.ts";
 import type { ToolList } from "../session/session-snapshot.ts";
 import type { HandshakeContext } from "./handshake-context.ts";
-import type { SessionStart } from "./session-hooks.ts";
+import type { SessionStart } from "./handshake-context.ts";
 
 /**
  * Runs `onStart`, if there is one, on a session that is acknowledged but not yet saved.

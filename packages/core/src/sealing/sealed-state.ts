@@ -1,7 +1,7 @@
 import { invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import type { Principal } from "../session/principal.ts";
-import { sessionKey } from "../session/session-key.ts";
+import { sessionKey } from "../session/principal.ts";
 import { openText, sealText, type UnreadableReason } from "./sealed-text.ts";
 import { purposeKeys, type SealingKeys } from "./sealing-keys.ts";
 

@@ -2,7 +2,7 @@ import { isRecord } from "../base/json-values.ts";
 import { type JsonRpcId } from "../wire/json-rpc.ts";
 import { classifyLoss, type RefusedAnswer, type SessionLoss } from "./lost-session.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-import { readText } from "../wire/read-text.ts";
+import { readText } from "../wire/read-answer.ts";
 import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./live-session.ts";

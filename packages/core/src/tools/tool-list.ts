@@ -1,10 +1,17 @@
-import { isRecord } from "../base/json-values.ts";
-import { type JsonRpcMessage, type JsonRpcRequest } from "../wire/json-rpc.ts";
-import type { PendingRequest } from "../wire/request-ids.ts";
-import type { SessionContext } from "../session/session-context.ts";
-import { liveSession, saveSnapshot } from "../session/session-life.ts";
+import { abortable, withTimeLimit } from "../base/bounded-wait.ts";
+import { isRecord, sameJson } from "../base/json-values.ts";
 import { type LiveSession, sameSession } from "../session/live-session.ts";
-import { isKeepable, type ToolDefinition, type ToolList } from "../session/session-snapshot.ts";
+import { type RequestTemplate, type SessionContext, sendOwn } from "../session/session-context.ts";
+import { liveSession, saveSnapshot } from "../session/session-life.ts";
+import {
+  type ActiveSessionSnapshot,
+  isKeepable,
+  type ToolDefinition,
+  type ToolList,
+} from "../session/session-snapshot.ts";
+import type { JsonRpcMessage, JsonRpcRequest } from "../wire/json-rpc.ts";
+import { letGo, readAnswer } from "../wire/read-answer.ts";
+import type { PendingRequest } from "../wire/request-ids.ts";
 
 /** Limits of a kept tool list. */
 export interface ToolListOptions {
@@ -124,4 +131,53 @@ function reportsUnknownTool(message: JsonRpcMessage, name: unknown): boolean {
   return /unknown tool|no such tool|tool\b.{0,200}\b(not found|does not exist|unknown)/is.test(
     text,
   );
+}
+
+const maxPages = 100;
+const timeoutMs = 10_000;
+
+/**
+ * Lists the tools of a replacement session, if the lost session had a kept list. Clients with the old
+ * list do not ask again, and the next step should not have to. Best effort: if it fails, the next
+ * `tools/list` goes to the server.
+ */
+export async function relistTools(
+  context: SessionContext & { readonly tools: ToolListKeeper },
+  lost: ActiveSessionSnapshot,
+  template: RequestTemplate,
+  signal: AbortSignal,
+): Promise<void> {
+  const { state, ids, tools, emit } = context;
+  const request: JsonRpcRequest = { jsonrpc: "2.0", id: "", method: "tools/list" };
+  const before = lost.toolList ?? state.tools.local?.list;
+  if (before === undefined || tools.answer(request) !== undefined) return;
+  const session = liveSession(state);
+  const bounded = withTimeLimit(timeoutMs, signal);
+  try {
+    let cursor: unknown;
+    for (let page = 0; page < maxPages; page += 1) {
+      const id = ids.next();
+      const message =
+        cursor === undefined ? { ...request, id } : { ...request, id, params: { cursor } };
+      const listing = sendOwn(context, message, session, template, bounded).then(
+        async (response) => {
+          if (response.ok) return await readAnswer(response, id);
+          await letGo(response);
+          return undefined;
+        },
+      );
+      // Some fetches ignore the signal, and the requests of the step wait for this.
+      const answer = await abortable(listing, bounded);
+      if (answer?.result === undefined) return;
+      tools.observe(answer, { wireId: id, request: message, progressToken: undefined });
+      cursor = answer.result["nextCursor"];
+      if (cursor == null) break;
+    }
+  } catch {
+    return;
+  }
+  const listed = tools.answer(request)?.tools;
+  if (listed && !sameJson(listed, before.tools)) {
+    emit({ type: "tools-changed", reason: "new-session" });
+  }
 }

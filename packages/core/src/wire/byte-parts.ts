@@ -1,5 +1,3 @@
-import { utf8 } from "./read-text.ts";
-
 /** Bytes in the pieces in which they arrived. Offsets count from the first byte of the first piece. */
 export type ByteParts = readonly Uint8Array[];
 
@@ -45,4 +43,8 @@ export function replaceBytes(
   { start, end, text }: { start: number; end: number; text: string },
 ): Uint8Array[] {
   return [...partsBetween(parts, 0, start), utf8(text), ...partsBetween(parts, end, Infinity)];
+}
+
+export function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
 }

@@ -1,5 +1,4 @@
 import { createEventSplitter, eventText } from "./event-splitter.ts";
-import { MAX_MESSAGE_BYTES, readText } from "./read-text.ts";
 import { type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 
 /** Whether the answer's content type is `type`. Parameters do not matter. */
@@ -49,4 +48,32 @@ function asAnswer(text: string, id: string): JsonRpcResponse | undefined {
   return message.id === id || (message.error !== undefined && message.id == null)
     ? message
     : undefined;
+}
+
+/** The largest message that is held, in bytes (64 MiB). No well-meaning server sends a larger one. */
+export const MAX_MESSAGE_BYTES = 67_108_864;
+
+/** The text of a body, up to `maxBytes` bytes. The rest is not read. */
+export async function readText({ body }: Response, maxBytes: number): Promise<string> {
+  if (body === null) return "";
+  const decoder = new TextDecoder();
+  const reader = body.getReader();
+  let text = "";
+  for (let length = 0; length < maxBytes;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    text += decoder.decode(value.subarray(0, maxBytes - length), { stream: true });
+    length += value.length;
+  }
+  await reader.cancel().catch(() => undefined);
+  return text;
+}
+
+export function emptyStream(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ start: (controller) => controller.close() });
+}
+
+/** Stops reading an answer, which frees its connection. */
+export async function letGo(response: Response | undefined): Promise<void> {
+  await response?.body?.cancel();
 }

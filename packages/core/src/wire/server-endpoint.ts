@@ -1,6 +1,7 @@
-import { letGo } from "./read-text.ts";
 import { abortable } from "../base/bounded-wait.ts";
+import { invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
+import { letGo } from "./read-answer.ts";
 
 interface EndpointRequest {
   readonly method: "GET" | "POST" | "DELETE" | (string & {});
@@ -88,5 +89,21 @@ export function redirectRefused(method: string, url: URL, status: number): McpSe
     "REDIRECT_REFUSED",
     `${method} ${url.origin} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
     { data: { method, origin: url.origin, status } },
+  );
+}
+
+/**
+ * The URL of a server's endpoint.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` if it is not an http(s) URL, or has credentials in it:
+ *   `fetch` would refuse them with a message that repeats them
+ */
+export function parseEndpointUrl(value: string | URL): URL {
+  const url = URL.canParse(String(value)) ? new URL(String(value)) : undefined;
+  const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
+  if (isHttp && url.username === "" && url.password === "") return url;
+  throw invalidOption(
+    "url",
+    "must be an absolute http(s) URL without credentials. Put credentials into headers",
   );
 }

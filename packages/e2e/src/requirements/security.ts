@@ -91,7 +91,7 @@ export const securityRequirements: readonly Requirement[] = [
     spec: bestPractices("session-hijacking"),
     statement: "Bind ids to the user.",
     tests: {
-      "core/src/session/session-key.test.ts": [
+      "core/src/session/principal.session-key.test.ts": [
         "is the same for equal parts and different for all others",
       ],
       "ai-sdk/src/provider/connection-provider.test.ts": [

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
-import { indexOfByte } from "./index-of-byte.ts";
+import { indexOfByte } from "./event-splitter.ts";
 
 afterEach(() => {
   vi.unstubAllGlobals();
