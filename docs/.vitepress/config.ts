@@ -29,6 +29,7 @@ export default defineConfig({
         items: [
           { text: "Getting started", link: "/getting-started" },
           { text: "Concepts", link: "/concepts" },
+          { text: "Architecture", link: "/architecture" },
         ],
       },
       group("Guides", "guides"),
