@@ -1,9 +1,12 @@
 import { McpSessionError } from "@durable-mcp/core";
 
+/** Has something closed with what it belongs to; returns how to forget it. */
+export type Track = (close: () => Promise<void>) => () => void;
+
 /** What is open in this process, and is closed when the process is about to end. */
 export interface OpenWork {
-  /** Has something closed by `shutDown`; returns how to forget it. */
-  readonly track: (close: () => Promise<void>) => () => void;
+  /** Has something closed by `shutDown`. */
+  readonly track: Track;
   /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` after `shutDown` */
   readonly throwIfShutDown: () => void;
   /** Closes all that is open, the last one opened first. Nothing can be opened any more. */

@@ -12,6 +12,7 @@ import type { McpConnection } from "../connection/mcp-connection.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { slotName, type SlotName } from "../slots/slot-name.ts";
+import type { ConnectionUse, StepSlot } from "../slots/step-slot.ts";
 import { createClientOfRun } from "./client-of-run.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
 import {
@@ -35,18 +36,17 @@ export interface SessionPool {
     definition: McpConnection,
     snapshot?: SessionSnapshot,
   ): SessionSlot;
-  /** A connection as the run uses it; closing it gives its client back. */
-  connect(use: {
-    readonly slot: SlotName;
-    readonly principal: Principal | undefined;
-    readonly definition: McpConnection;
-    /** Made by `createSlot`; `undefined` without a session. */
-    readonly session: SessionSlot | undefined;
-    readonly onSession: OnSession | undefined;
-    readonly runSignal: AbortSignal;
-    /** Makes the connection for as long as the pool keeps it. */
-    readonly make: (time: StepTime, onSession: OnSession) => LiveConnection;
-  }): LiveConnection;
+  /**
+   * A connection as the run uses it; closing it gives its client back.
+   *
+   * @param stepSlot with a slot made by `createSlot`; `undefined` without a session
+   * @param make makes the connection for as long as the pool keeps it
+   */
+  connect(
+    use: ConnectionUse,
+    stepSlot: StepSlot | undefined,
+    make: (time: StepTime, onSession: OnSession) => LiveConnection,
+  ): LiveConnection;
   /** Closes what is kept for a slot, if no run has it. */
   close(slot: SlotName, principal: Principal): void;
   /** Gives back what was taken for slots, or one, that were never connected. */
@@ -78,7 +78,8 @@ export function createSessionPool({
       return pooled.session;
     },
 
-    connect({ slot, principal, definition, session, onSession, runSignal, make: makeFor }) {
+    connect({ slot, principal, definition, step }, stepSlot, makeFor) {
+      const { slot: session, onSession } = stepSlot ?? {};
       const key = keyOf(slot, principal);
       const found = session ? reserved.get(session)?.pooled : pool.take(key, { definition });
       if (session) reserved.delete(session);
@@ -98,6 +99,7 @@ export function createSessionPool({
         };
         return own;
       };
+      const runSignal = step.signal;
       return connectionInUse(beginUse({ pool, key, found, make, runSignal, emit, now }));
     },
 

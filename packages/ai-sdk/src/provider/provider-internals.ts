@@ -1,4 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
+import type { Track } from "../base/open-work.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
 import type { StepRegistryOptions } from "../registry/step-registry.ts";
@@ -23,8 +24,8 @@ export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnect
   readonly poolFor: (scope: readonly unknown[]) => SessionPool | undefined;
   /** A part of a scope that keeps what is stored apart from what is stored elsewhere. */
   readonly createNamespace: () => number;
-  /** Has something closed by the provider's `shutdown`; returns how to forget it. */
-  readonly track: (close: () => Promise<void>) => () => void;
+  /** Has something closed by the provider's `shutdown`. */
+  readonly track: Track;
   readonly emit: (event: ConnectionEvent) => void;
   /** An `emit` that tells `onEvent` in the place of the provider's own. */
   readonly emitTo: (onEvent: (event: ConnectionEvent) => void) => (event: ConnectionEvent) => void;

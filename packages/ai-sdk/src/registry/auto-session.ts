@@ -1,10 +1,10 @@
 import { checkMs, invalid } from "@durable-mcp/core/internal";
 import { type Principal, sessionKey } from "@durable-mcp/core";
+import type { Track } from "../base/open-work.ts";
 import { createClientOfRun } from "../pool/client-of-run.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { createIdleLoan } from "./idle-loan.ts";
 import { createRegistryFacade } from "./registry-facade.ts";
-import type { Track } from "./registry-lifetime.ts";
 
 export interface AutoSessionOptions {
   /** On whose behalf the script uses its connections. */
@@ -34,7 +34,7 @@ export function currentAutoSession(): ConnectionRegistry<any> | undefined {
  * Makes the implicit registry of the process. Opens nothing yet.
  *
  * @param options.open makes a registry with sessions that are ended when it is disposed of
- * @param options.track has something closed when the provider is shut down; returns how to forget it
+ * @param options.track has something closed when the provider is shut down
  * @throws {McpSessionError} `PRINCIPAL_REQUIRED`; `CONNECTION_INVALID`, also when the process has one
  */
 export function startAutoSession({

@@ -17,8 +17,8 @@ import { waitUntilReady } from "./wait-until-ready.ts";
 
 /** What a registry offers, and for how long. */
 export interface RegistryParts {
-  /** By name, those of a run around included. */
-  readonly connections: ReadonlyMap<string, LiveConnection>;
+  /** Those of a run around included. */
+  readonly connections: readonly LiveConnection[];
   readonly lifetime: RegistryLifetime;
   /** Whether somebody else disposes of the registry, and a run of it does not. */
   readonly isLeased: boolean;
@@ -30,17 +30,18 @@ export function createConnectionRegistry(
   { named, nest }: Pick<ConnectionRegistry, "named"> & Pick<RunScope, "nest">,
 ): ConnectionRegistry {
   const { connections, lifetime } = parts;
+  const allNames = connections.map(({ name }) => name);
   const { signal, dispose } = lifetime;
   const { find, collect } = createInternals(parts);
   const runOverlapping = createOverlappingRuns(parts);
 
   const registry: ConnectionRegistry = {
-    connections: [...connections.values()].map(({ name, definition, session }) => ({
+    connections: connections.map(({ name, definition, session }) => ({
       name,
       description: definition.options.description,
       session,
     })),
-    async tools({ connections: names = [...connections.keys()], onUnavailable = "omit" } = {}) {
+    async tools({ connections: names = allNames, onUnavailable = "omit" } = {}) {
       const sets = await collect(names, (connection) => connectionTools(connection), onUnavailable);
       return Object.assign({}, ...sets) as ToolSet;
     },
@@ -53,7 +54,7 @@ export function createConnectionRegistry(
     },
     fetch: (name) => find(name).createFetch(),
     async instructions() {
-      const entries = await collect([...connections.keys()], instructionsOf, "omit");
+      const entries = await collect(allNames, instructionsOf, "omit");
       return Object.fromEntries(entries.flat());
     },
     async call(name, tool, input, options) {
@@ -84,12 +85,13 @@ function createInternals({ connections, lifetime, emit }: RegistryParts): Regist
   const { signal } = lifetime;
   const find = (name: string): LiveConnection => {
     lifetime.throwIfOver(name);
-    const connection = connections.get(name);
-    if (connection !== undefined) {
-      lifetime.use(connection);
-      return connection;
+    const connection = connections.find((each) => each.name === name);
+    if (connection === undefined) {
+      const names = connections.map((each) => each.name);
+      throw notDeclared(name, names, "name");
     }
-    throw notDeclared(name, [...connections.keys()], "name");
+    lifetime.use(connection);
+    return connection;
   };
   return {
     find,

@@ -1,5 +1,5 @@
 import { type Principal, principalParts } from "@durable-mcp/core";
-import { invalidOption } from "@durable-mcp/core/internal";
+import { invalidOption, sameJson } from "@durable-mcp/core/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import {
   clientConnections,
@@ -10,6 +10,7 @@ import {
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { checkSessionName } from "../slots/slot-name.ts";
+import type { ConnectionUse } from "../slots/step-slot.ts";
 import { createConnectionRegistry, type RegistryParts } from "./create-connection-registry.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import { createNamedSessions } from "./named-sessions.ts";
@@ -64,7 +65,7 @@ async function createNestedRun(
 
   const owned: LiveConnection[] = [];
   const connecting = Object.entries(declared).map(async ([connection, definition]) => {
-    const use = { connection, definition, principal, step };
+    const use = { slot: { connection }, definition, principal, step };
     const mode = (Object.hasOwn(modes, connection) && modes[connection]) || "inherit";
     if (mode === "isolate") {
       const isolated = parts.make.isolate(use);
@@ -72,7 +73,7 @@ async function createNestedRun(
       return isolated;
     }
     if (mode !== "inherit") return await openNamed(parts, use, mode.named, declared);
-    if (isSame) return around.connections.get(connection)!;
+    if (isSame) return around.connections.find(({ name }) => name === connection)!;
     throw invalidOption(
       `connections.${connection}`,
       `cannot be inherited under another principal. Use "isolate" or { named }.`,
@@ -84,26 +85,23 @@ async function createNestedRun(
   const outer = around.lifetime;
   const lifetime = createRegistryLifetime({ step, emit, track: outer.trackInside, around: outer });
   owned.forEach(lifetime.own);
-  const byName = new Map(connections.map((connection) => [connection.name, connection]));
-  return { declared, principal, step, connections: byName, lifetime, isLeased: true, emit };
+  return { declared, principal, step, connections, lifetime, isLeased: true, emit };
 }
 
 async function openNamed(
   { namedSlots, namedConnections }: StepParts,
-  use: { connection: string; definition: McpConnection; principal: Principal | undefined },
+  { slot: { connection }, definition, principal }: Omit<ConnectionUse, "step">,
   name: string,
   declared: Connections,
 ): Promise<LiveConnection> {
-  const { connection, definition } = use;
   if (!hasSession(definition)) {
     throw invalidOption(
       `connections.${connection}`,
       `is not stateful, so no session of it lasts under a name. Use "isolate" or "inherit".`,
     );
   }
-  const principal = use.principal!;
-  namedSlots.endIdle(principal, clientConnections(declared));
-  return await namedConnections.open({ connection, name }, { principal, definition });
+  namedSlots.endIdle(principal!, clientConnections(declared));
+  return await namedConnections.open({ connection, name }, { principal: principal!, definition });
 }
 
 function checkModes(
@@ -125,6 +123,5 @@ function checkModes(
 }
 
 function samePrincipal(a: Principal | undefined, b: Principal | undefined): boolean {
-  if (a === undefined || b === undefined) return a === b;
-  return JSON.stringify(principalParts(a)) === JSON.stringify(principalParts(b));
+  return sameJson(a && principalParts(a), b && principalParts(b));
 }

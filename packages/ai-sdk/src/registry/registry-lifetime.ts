@@ -1,4 +1,5 @@
 import { within } from "@durable-mcp/core/internal";
+import type { Track } from "../base/open-work.ts";
 import { closeConnection } from "../connection/close-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
@@ -8,9 +9,6 @@ import { type Closable, closeInTurn } from "./close-in-turn.ts";
 
 /** How long `dispose` waits for handshakes, and then for the clients to close, in milliseconds. */
 const disposeTimeoutMs = 5_000;
-
-/** Has something closed; returns how to forget it. */
-export type Track = (close: () => Promise<void>) => () => void;
 
 /**
  * What one registry has open, and how it is closed.

@@ -1,4 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
+import type { Track } from "../base/open-work.ts";
 import { clientConnections, hasSession, type McpConnection } from "../connection/mcp-connection.ts";
 import { createStepTime } from "../connection/step-time.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
@@ -9,7 +10,7 @@ import type { StepSlot } from "../slots/step-slot.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
-import { createRegistryLifetime, type Track } from "./registry-lifetime.ts";
+import { createRegistryLifetime } from "./registry-lifetime.ts";
 import { createStepConnections } from "./step-connections.ts";
 
 type Connections = Readonly<Record<string, McpConnection>>;
@@ -60,7 +61,7 @@ export function createStepRegistry(
   const make = createStepConnections({ emit, telemetry, now, pool });
 
   const connections = Object.entries(declared).map(([connection, definition]) => {
-    const use = { connection, definition, principal, step };
+    const use = { slot: { connection }, definition, principal, step };
     if (!hasSession(definition)) return make.connect(use, undefined);
     return slotFor ? make.connect(use, slotFor(connection)) : make.isolate(use);
   });
@@ -70,15 +71,15 @@ export function createStepRegistry(
 
   const namedConnections = createNamedConnections({
     slots: named,
-    connect: (slot, use, stepSlot) => make.connect({ ...slot, ...use, step }, stepSlot),
+    connect: ({ connection, name }, use, stepSlot) =>
+      make.connect({ slot: { connection, name }, ...use, step }, stepSlot),
     lifetime,
     giveBack: ({ slot }) => pool?.giveBack(slot),
     emit,
   });
-  const byName = new Map(connections.map((connection) => [connection.name, connection]));
   const { registry } = createRunScope(
     { declaredFor, make, namedSlots: named, namedConnections },
-    { declared, principal, step, connections: byName, lifetime, isLeased, emit },
+    { declared, principal, step, connections, lifetime, isLeased, emit },
   );
   return registry;
 }
