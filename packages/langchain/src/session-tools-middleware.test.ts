@@ -65,6 +65,24 @@ describe("an agent that is made once", () => {
     expect(server.sessionIds).toHaveLength(2);
   });
 
+  test("has its tools until its stream has ended, which a run gives back", async () => {
+    const server = await startNotebookServer();
+    const application = startApplication({ notes: notebook(server) });
+    const agent = createAgent({
+      model: saying([add("a")], [list]),
+      middleware: [sessionToolsMiddleware()],
+    });
+    const { result, session } = await application.provider.run(
+      { session: {}, principal: alice },
+      () => agent.stream(input, { streamMode: "values" }),
+    );
+    let last: Answer = { messages: [] };
+    for await (const state of result) last = state;
+    expect(results(last)).toEqual(["1 notes", "a"]);
+    expect(await session).toHaveProperty("state");
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
   test("goes on in one session over steps, with one request for one call", async () => {
     const { server, application, session } = await startSaved();
     const agent = createAgent({

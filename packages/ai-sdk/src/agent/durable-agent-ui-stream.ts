@@ -1,10 +1,10 @@
-import {
+import type {
   createAgentUIStreamResponse,
-  type InferUITools,
-  type OutputInterface,
-  type ToolSet,
-  type UIDataTypes,
-  type UIMessage,
+  InferUITools,
+  OutputInterface,
+  ToolSet,
+  UIDataTypes,
+  UIMessage,
 } from "ai";
 import type { DurableAgent, DurableAgentCallOptions } from "./durable-agent.ts";
 
@@ -70,7 +70,8 @@ export async function createDurableAgentUIStreamResponse<
   const { abortSignal } = response;
   const open = await agent.open({ sessionId, principal, abortSignal });
   try {
-    return await createAgentUIStreamResponse({
+    const ai = await import("ai");
+    return await ai.createAgentUIStreamResponse({
       ...response,
       agent: open,
       // Also when there are none: the agent's schema may ask for some.

@@ -13,7 +13,7 @@ import type {
 import type { ConnectionProviderOptions } from "../provider/connection-provider.ts";
 import { bindTools } from "./bind-tools.ts";
 import { currentScope } from "../registry/run-scope.ts";
-import { OpenDurableAgent } from "./open-durable-agent.ts";
+import type { OpenDurableAgent } from "./open-durable-agent.ts";
 
 type Connections = Record<string, McpConnection>;
 type RuntimeContext = Record<string, unknown>;
@@ -154,10 +154,12 @@ export function createDurableAgent<
     principal,
     abortSignal,
   }: DurableAgentSession & Pick<SessionUse, "abortSignal">) => {
+    // AI SDK is a third of what this package loads: only where an agent runs.
+    const loop = await import("./open-durable-agent.ts");
     const lease = await sessions.open(sessionId, { principal, abortSignal });
     const session: DurableAgentSession = { sessionId, principal };
     const scope = await lease.registry.run(() => currentScope());
-    return new OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(lease, {
+    return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(lease, {
       ...settings,
       tools: { ...lease.tools, ...(ownTools && bindTools(scope, ownTools)) },
       // The loop agent knows the agent's own options; the application is told all of them.

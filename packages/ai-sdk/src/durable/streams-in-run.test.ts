@@ -6,6 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { startProcess } from "../../test/durable-process.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
+import { startHttpServer } from "../../test/http-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { startRuns } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
@@ -195,6 +196,28 @@ describe("a stream that a run gives back", () => {
     const response = await run(() => new Response(broken));
     await expectClosed();
     await expect(response.text()).rejects.toThrow("It broke.");
+  });
+
+  test("is read to its end when it is piped into a response that its client leaves", async () => {
+    const { run, server, isOpen, expectClosed } = await startSessions();
+    const model = streamingModel({ tool: "notes__wait" });
+    const { origin } = await startHttpServer(async (_, response) => {
+      await run(({ tools }) => {
+        const result = stream(tools, model);
+        void result.pipeUIMessageStreamToResponse(response);
+        return result;
+      });
+    });
+    const client = startAbort();
+    const { body } = await fetch(origin, { signal: client.signal });
+    await body!.getReader().read();
+    await vi.waitFor(() => expect(server.waits).toEqual(["started"]));
+    client.abort();
+    await wait(50);
+    expect(await isOpen()).toBe(true);
+    server.release();
+    await expectClosed();
+    expect(server.waits).toEqual(["started", "finished"]);
   });
 
   test("finds the run in the application's own tools, wherever it is read", async () => {

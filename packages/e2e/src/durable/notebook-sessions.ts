@@ -1,5 +1,4 @@
 import {
-  createConnectionProvider,
   createDurableSessions,
   defineMcpClientConnection,
   type DurableSessions,
@@ -20,8 +19,7 @@ export function createNotebookSessions({
   fetch?: typeof globalThis.fetch;
 }): { sessions: DurableSessions; events: string[] } {
   const events: string[] = [];
-  const onEvent = ({ type }: { type: string }) => void events.push(type);
-  const provider = createConnectionProvider({
+  const sessions = createDurableSessions({
     connections: {
       notes: defineMcpClientConnection({
         url,
@@ -30,12 +28,10 @@ export function createNotebookSessions({
         ...(fetch && { fetch }),
       }),
     },
-    onEvent,
+    store,
+    onEvent: ({ type }) => events.push(type),
   });
-  return {
-    sessions: createDurableSessions({ provider, store, onEvent }),
-    events,
-  };
+  return { sessions, events };
 }
 
 /** Calls a tool as the agent loop does, and gives the text of its result. */

@@ -3,24 +3,14 @@
  *
  *     node named-sessions-program.ts <url of a notebook> <path of the database> <create | use | end>
  */
-import {
-  createConnectionProvider,
-  createDurableSessions,
-  defineMcpClientConnection,
-} from "@durable-mcp/ai-sdk";
+import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 
 const [url = "", path = "", action] = process.argv.slice(2);
 const sessions = createDurableSessions({
-  provider: createConnectionProvider({
-    connections: {
-      notes: defineMcpClientConnection({
-        url,
-        description: "A notebook.",
-        session: "stateful",
-      }),
-    },
-  }),
+  connections: {
+    notes: defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" }),
+  },
   store: createSqliteStore({ path }),
 });
 

@@ -4,11 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import {
-  createConnectionProvider,
-  createDurableSessions,
-  defineMcpClientConnection,
-} from "@durable-mcp/ai-sdk";
+import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { processesWith } from "../processes/marked-processes.ts";
@@ -63,12 +59,12 @@ const untilNothingIsLeft = (marker: string) =>
 async function cartOf(storePath: string): Promise<string> {
   const { url } = server;
   const store = createSqliteStore({ path: storePath });
-  const provider = createConnectionProvider({
+  const sessions = createDurableSessions({
     connections: {
       cart: defineMcpClientConnection({ url, description: "The cart.", session: "stateful" }),
     },
+    store,
   });
-  const sessions = createDurableSessions({ provider, store });
   try {
     const result = await sessions.run("agent-session", { principal }, ({ registry }) =>
       registry.call("cart", "list_notes"),
