@@ -1,6 +1,6 @@
 /**
- * What other packages of this project need of a registry to put its connections behind clients of
- * their own. Not for applications: it may change with every release, and all packages are released
+ * Functions that other packages of this project need to put a registry's connections behind clients of
+ * their own. Not for applications: they may change with every release, and all packages are released
  * together.
  */
 

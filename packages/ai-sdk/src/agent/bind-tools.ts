@@ -4,7 +4,7 @@ import { enterScope, type RunScope } from "../registry/run-scope.ts";
 type Execute = (...args: unknown[]) => unknown;
 
 /**
- * Tools whose code finds the run, from wherever the agent loop calls it: what reads a stream need
+ * Tools whose code finds the run, wherever the agent loop calls it, because the reader of a stream need
  * not have begun in the run.
  */
 export function bindTools<TOOLS extends ToolSet>(scope: RunScope | undefined, tools: TOOLS): TOOLS {
@@ -21,7 +21,7 @@ export function bindTools<TOOLS extends ToolSet>(scope: RunScope | undefined, to
   return Object.fromEntries(entries) as TOOLS;
 }
 
-/** A generator runs where it is read. */
+/** A generator runs in the context of its reader. */
 async function* bindResults(scope: RunScope, results: AsyncIterable<unknown>): AsyncGenerator {
   const iterator = enterScope(scope, () => results[Symbol.asyncIterator]());
   let isOpen = false;
@@ -34,7 +34,7 @@ async function* bindResults(scope: RunScope, results: AsyncIterable<unknown>): A
       isOpen = false;
     }
   } finally {
-    // As `for await` does: only whoever stops reading early says so.
+    // Like `for await`: only a reader that stops early calls `return`.
     if (isOpen) await enterScope(scope, async () => await iterator.return?.());
   }
 }

@@ -30,11 +30,11 @@ type ResponseOptions<
 
 /**
  * Runs a durable agent and answers with a stream of UI messages, like AI SDK's
- * `createAgentUIStreamResponse`, whose other options it takes too. It opens the session before it
- * reads the messages: the results of the connections' tools are then validated and shown to the
- * model as in the run that they come from, and approvals that were given are carried out.
+ * `createAgentUIStreamResponse`. It takes the same other options. It opens the session before it reads
+ * the messages. Earlier results of the connections' tools are thus validated and reach the model in their
+ * original form, and given approvals are carried out.
  *
- * The session is released when the stream has ended, whether or not somebody reads it; pass
+ * The session closes when the stream has ended, even if nobody reads it. Pass
  * `abortSignal: request.signal` to stop when the client is gone.
  *
  * @example
@@ -74,7 +74,7 @@ export async function createDurableAgentUIStreamResponse<
     return await ai.createAgentUIStreamResponse({
       ...response,
       agent: open,
-      // Also when there are none: the agent's schema may ask for some.
+      // Even if there are none, because the agent's schema may require some.
       options: own as CALL_OPTIONS,
     });
   } finally {

@@ -18,23 +18,20 @@ import type { OpenDurableAgent } from "./open-durable-agent.ts";
 type Connections = Record<string, McpConnection>;
 type RuntimeContext = Record<string, unknown>;
 
-/** Which agent session a call goes on with, and on whose behalf. */
+/** The agent session of a call, and the principal that the call acts for. */
 export interface DurableAgentSession {
   /** The agent session, such as a chat or a run. */
   readonly sessionId: string;
-  /** From your sign-in; never from what a client sent. */
+  /** From your sign-in, never from a client's request. */
   readonly principal: Principal;
 }
 
-/** The call options of a durable agent: which session, beside the agent's own options. */
+/** The call options of a durable agent: its session, and the agent's own options. */
 export type DurableAgentCallOptions<CALL_OPTIONS = never> = [CALL_OPTIONS] extends [never]
   ? DurableAgentSession
   : DurableAgentSession & CALL_OPTIONS;
 
-/**
- * The tools of a durable agent, as far as their types are known: those of connections with
- * `schemas`, and its own.
- */
+/** The tools of a durable agent with a known type: its own, and the tools of connections with `schemas`. */
 export type DurableAgentTools<CONNECTIONS extends Connections, TOOLS extends ToolSet> = AsToolSet<
   // An index signature beside names would take their types away.
   string extends keyof ConnectionToolSet<CONNECTIONS>
@@ -48,12 +45,12 @@ export type DurableAgentTools<CONNECTIONS extends Connections, TOOLS extends Too
 
 type AsToolSet<TOOLS> = TOOLS extends ToolSet ? TOOLS : never;
 
-/** Sessions that others use too, from `createDurableSessions`. */
+/** Sessions that other code uses too, from `createDurableSessions`. */
 type GivenSessions<CONNECTIONS extends Connections> = { sessions: DurableSessions<CONNECTIONS> } & {
   [OPTION in keyof OwnSessions<CONNECTIONS>]?: undefined;
 };
 
-/** Options of `createDurableSessions`, of which the agent makes sessions of its own. */
+/** Options of `createDurableSessions`, for sessions of the agent's own. */
 type OwnSessions<CONNECTIONS extends Connections> = StoredSessionsOptions &
   Pick<ConnectionProviderOptions<CONNECTIONS>, "connections" | "pool">;
 
@@ -63,8 +60,8 @@ type AgentSessions<CONNECTIONS extends Connections> =
 
 /**
  * The settings of `ToolLoopAgent`, and the sessions: either `connections`, `store` and the other
- * options of `createDurableSessions`, or `sessions`. `telemetry` is the loop's; that of connections
- * goes to `createDurableSessions`.
+ * options of `createDurableSessions`, or `sessions`. `telemetry` is the loop's. The connections'
+ * telemetry is an option of `createDurableSessions`.
  */
 export type DurableAgentSettings<
   CONNECTIONS extends Connections,
@@ -82,7 +79,7 @@ export type DurableAgentSettings<
   "tools" | "callOptionsSchema" | "runtimeContext" | "output"
 > &
   AgentSessions<CONNECTIONS> & {
-    /** The agent's own tools. One named like a connection's takes its place. @default none */
+    /** The agent's own tools. They replace a connection's tools of the same name. @default none */
     tools?: TOOLS;
     /** The schema of the agent's own call options, without `sessionId` and `principal`. */
     callOptionsSchema?: FlexibleSchema<CALL_OPTIONS>;
@@ -90,7 +87,7 @@ export type DurableAgentSettings<
     output?: OUTPUT;
   };
 
-/** An AI SDK agent whose tools are those of MCP sessions that last from call to call. */
+/** An AI SDK agent with the tools of MCP sessions that last from call to call. */
 export interface DurableAgent<
   CALL_OPTIONS = never,
   TOOLS extends ToolSet = ToolSet,
@@ -98,19 +95,16 @@ export interface DurableAgent<
   OUTPUT extends OutputInterface = never,
   CONNECTIONS extends Connections = Connections,
 > extends Agent<DurableAgentCallOptions<CALL_OPTIONS>, TOOLS, RUNTIME_CONTEXT, OUTPUT> {
-  /** The agent's sessions, to look at and to end; and `shutdown`, for the end of the process. */
+  /** The agent's sessions: look at them, end them, and call `shutdown` at the end of the process. */
   readonly sessions: DurableSessions<CONNECTIONS>;
-  /**
-   * The agent's own tools. Those of the connections are known when a session is open: `open`.
-   */
+  /** The agent's own tools. The connections' tools are only known in an open session: `open`. */
   readonly tools: TOOLS;
   /**
-   * Opens an agent session: gives an agent that has its tools, for several calls or for helpers
-   * that look at `agent.tools`. Dispose of it; a stream that goes on keeps the session until it has
-   * ended.
+   * Opens an agent session and returns an agent with its tools, for several calls or for helpers that
+   * read `agent.tools`. Dispose of it. A running stream keeps the session until the stream has ended.
    *
-   * @param session.abortSignal ends handshakes, listings, and what streams hold
-   * @throws {McpSessionError} as `open` of the sessions does
+   * @param session.abortSignal ends handshakes and listings, and the hold of streams
+   * @throws {McpSessionError} like `open` of the sessions
    */
   open(
     session: DurableAgentSession & Pick<SessionUse, "abortSignal">,
@@ -120,8 +114,8 @@ export interface DurableAgent<
 /**
  * Creates an AI SDK agent on durable sessions. Each `generate` and `stream` takes
  * `options: { sessionId, principal }`, opens that agent session, runs a `ToolLoopAgent` with its
- * tools, and releases it once, however the run ends. Pass `abortSignal`: a stream that nobody reads
- * is read to its end in the background unless it is aborted.
+ * tools, and closes it once, after success and after failure. Pass `abortSignal`: without an abort, a
+ * stream that nobody reads is read to its end in the background.
  *
  * @example
  * const agent = createDurableAgent({ connections, store, model, instructions: "Be brief." });
@@ -162,14 +156,14 @@ export function createDurableAgent<
     return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(lease, {
       ...settings,
       tools: { ...lease.tools, ...(ownTools && bindTools(scope, ownTools)) },
-      // The loop agent knows the agent's own options; the application is told all of them.
+      // The loop agent only knows the agent's own options, but the application gets all of them.
       ...(prepareCall && {
         prepareCall: ({ options, ...call }: { options?: CALL_OPTIONS }) =>
           prepareCall({ ...call, options: { ...options, ...session } } as never),
       }),
     } as unknown as ToolLoopAgentSettings<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>);
   };
-  /** Not `await using`: the oldest Node that runs the source as it is does not know it. */
+  /** Not `await using`, because the oldest supported Node does not know it. */
   const withOpen = async <T>(
     session: Parameters<typeof open>[0],
     run: (agent: Awaited<ReturnType<typeof open>>) => Promise<T>,
@@ -181,7 +175,7 @@ export function createDurableAgent<
       await agent.dispose();
     }
   };
-  /** The call as the loop agent takes it, and what `open` needs of it. */
+  /** The call in the loop agent's form, and the part for `open`. */
   const split = (parameters: object) => {
     const { options, ...others } = parameters as {
       options: CallOptions;
@@ -211,7 +205,7 @@ export function createDurableAgent<
   };
 }
 
-/** Takes the sessions, or what they are made of, out of an agent's settings. */
+/** Takes the sessions, or their options, out of an agent's settings. */
 function splitSessions<
   CONNECTIONS extends Connections,
   SETTINGS extends AgentSessions<CONNECTIONS>,

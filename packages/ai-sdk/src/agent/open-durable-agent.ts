@@ -11,8 +11,8 @@ import type { SessionLease } from "../durable/session-lease.ts";
 type RuntimeContext = Record<string, unknown>;
 
 /**
- * An agent whose agent session is open, so that `tools` has the tools of its connections: for AI
- * SDK helpers that need them before they call the agent, such as `createAgentUIStream`.
+ * An agent with an open agent session, so `tools` has the tools of its connections. It is for AI SDK
+ * helpers that need them before they call the agent, such as `createAgentUIStream`.
  *
  * It holds the session until it is disposed of and all of its calls and streams have ended.
  */
@@ -22,7 +22,7 @@ export class OpenDurableAgent<
   RUNTIME_CONTEXT extends RuntimeContext = RuntimeContext,
   OUTPUT extends OutputInterface = never,
 >
-  // AI SDK offers steering to instances of its class alone.
+  // AI SDK only offers steering to instances of its own class.
   extends ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>
   implements AsyncDisposable
 {
@@ -37,7 +37,7 @@ export class OpenDurableAgent<
     this.#lease = lease;
   }
 
-  /** As `generate` of `ToolLoopAgent`; the call holds the session until it is done. */
+  /** Like `generate` of `ToolLoopAgent`. The call holds the session until it is done. */
   override async generate(
     parameters: Parameters<
       ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>["generate"]
@@ -46,7 +46,7 @@ export class OpenDurableAgent<
     return await this.#holding(() => super.generate(parameters));
   }
 
-  /** As `stream` of `ToolLoopAgent`; the stream holds the session until it has ended. */
+  /** Like `stream` of `ToolLoopAgent`. The stream holds the session until it has ended. */
   override async stream(
     parameters: Parameters<
       ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>["stream"]
@@ -55,7 +55,7 @@ export class OpenDurableAgent<
     return await this.#holding(async () => this.#lease.attach(await super.stream(parameters)));
   }
 
-  /** Who returns a call without waiting for it disposes of the agent while the call begins. */
+  /** Holds the session from the start, because code may return a call and dispose of the agent at once. */
   async #holding<T>(run: () => Promise<T>): Promise<T> {
     const over = Promise.withResolvers<void>();
     this.#lease.attach({ consumeStream: () => over.promise });
@@ -67,14 +67,14 @@ export class OpenDurableAgent<
   }
 
   /**
-   * Lets go of the session. When no call and no stream is left, waits until all is written; else returns at
-   * once. Never rejects.
+   * Lets go of the session. If no call and no stream is left, it waits until all is written. Otherwise it
+   * returns at once. Never rejects.
    */
   async dispose(): Promise<void> {
     await this.#lease.dispose();
   }
 
-  /** Resolves when the session is released and all is written, for a platform's `waitUntil`. */
+  /** Resolves when the session is closed and all is written, for a platform's `waitUntil`. */
   get closed(): Promise<void> {
     return this.#lease.closed;
   }

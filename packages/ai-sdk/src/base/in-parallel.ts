@@ -1,6 +1,6 @@
 /**
- * Works on all items, at most `limit` at a time; the results are in the items' order. When one
- * fails, no further one is begun, and the failure is thrown when those under way have ended.
+ * Works on all items, at most `limit` at a time. The results are in the items' order. After a failure it
+ * begins no further item, waits for the items under way, and throws the failure.
  */
 export async function inParallel<ITEM, RESULT>(
   items: readonly ITEM[],

@@ -9,17 +9,17 @@ export interface OpenWork {
   readonly track: Track;
   /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` after `shutDown` */
   readonly throwIfShutDown: () => void;
-  /** Closes all that is open, the last one opened first. Nothing can be opened any more. */
+  /** Closes everything, in reverse order of opening. Nothing can be opened any more. */
   readonly shutDown: () => Promise<unknown>;
 }
 
-/** @param owner what was shut down, in the error's words: `"The connection provider was"` */
+/** @param owner the start of the error's sentence: `"The connection provider was"` */
 export function createOpenWork(owner: string): OpenWork {
   const open = new Set<() => Promise<void>>();
   let isShutDown = false;
   return {
     track(close) {
-      // An entry of its own, whatever else is closed by the same function.
+      // A new function for each entry, because several entries may share one `close`.
       const entry = () => close();
       open.add(entry);
       return () => void open.delete(entry);

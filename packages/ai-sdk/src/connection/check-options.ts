@@ -13,7 +13,7 @@ export function checkOptions(schema: z.ZodMiniType, options: unknown): void {
   const unknownKey = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
   const path = [...(issue?.path ?? []), ...(unknownKey === undefined ? [] : [unknownKey])];
   const field = path.join(".") || "options";
-  // The issue of a key says that it is invalid, the one inside says why.
+  // The issue of a key only tells that it is invalid. The inner issue tells why.
   const reason = issue?.code === "invalid_key" ? issue.issues[0]?.message : issue?.message;
   const fix = unknownKey === undefined ? (reason ?? "is invalid") : "is not a known option";
   throw new McpSessionError("CONNECTION_INVALID", `Connection option ${field} ${fix}.`, {

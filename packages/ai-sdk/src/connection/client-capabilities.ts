@@ -2,7 +2,7 @@ import { ElicitationRequestSchema, type MCPClient } from "@ai-sdk/mcp";
 import type { ConnectionContext } from "./connection-options.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 
-/** What a client declares of itself to the server. */
+/** The capabilities that a client declares to the server. */
 export function clientCapabilities({
   options,
 }: {
@@ -14,7 +14,7 @@ export function clientCapabilities({
   };
 }
 
-/** Has a client answer elicitations as its definition says. */
+/** Makes a client answer elicitations with its definition's function. */
 export function answerElicitations(
   client: MCPClient,
   { onElicitation }: Pick<McpClientConnection["options"], "onElicitation">,
@@ -26,7 +26,7 @@ export function answerElicitations(
   );
 }
 
-/** Whether the server may send requests of its own, for which a stream has to be open. */
+/** Whether the server may send requests of its own. They need an open stream. */
 export function needsListening(definition: McpClientConnection): boolean {
   const capabilities = clientCapabilities(definition);
   return ["sampling", "elicitation", "roots"].some((name) => name in capabilities);

@@ -8,7 +8,7 @@ import type {
 } from "./connection-options.ts";
 import type { StatefulSessionOptions } from "./session-options.ts";
 
-/** A bearer token and when it stops working, in milliseconds since 1970-01-01 UTC or as a `Date`. */
+/** A bearer token and its expiry, in milliseconds since 1970-01-01 UTC or as a `Date`. */
 export interface ConnectionToken {
   readonly token: string;
   readonly expiresAt?: number | Date | undefined;
@@ -27,7 +27,9 @@ export interface McpClientConnectionOptions<
    * @default "stateless"
    */
   readonly session?: "stateless" | "stateful" | StatefulSessionOptions | undefined;
-  /** A bearer token, asked for once a step and again after a 401. Not together with `authProvider`. */
+  /**
+   * A bearer token. It is asked for once a step, and again after a 401. Not together with `authProvider`.
+   */
   readonly auth?:
     | { readonly getToken: (context: ConnectionContext) => Awaitable<ConnectionToken> }
     | undefined;
@@ -53,13 +55,13 @@ export interface McpClientConnectionOptions<
 
 interface ClientConnectionTimeouts extends ConnectionTimeouts {
   /**
-   * For the handshake and for listing tools, in milliseconds. A server that does not answer
-   * delays `tools()`, of all connections, by that much. @default 10000
+   * For the handshake and for listing tools, in milliseconds. A server that does not answer delays
+   * `tools()`, for all connections, by that time. @default 10000
    */
   readonly connectMs?: number | undefined;
   /**
-   * How long the server of a stateful connection may be silent while a call waits, in
-   * milliseconds; the call fails with `OUTCOME_UNKNOWN`. @default 300000 (5 minutes)
+   * The longest silence of a stateful connection's server while a call waits, in milliseconds. After
+   * that the call fails with `OUTCOME_UNKNOWN`. @default 300000 (5 minutes)
    */
   readonly answerMs?: number | undefined;
 }

@@ -2,7 +2,7 @@ import { within } from "@durable-mcp/core/internal";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { LiveConnection } from "./live-connection.ts";
 
-/** How long to wait for the clients of one connection, in milliseconds. */
+/** The longest wait for the clients of one connection, in milliseconds. */
 const closeTimeoutMs = 5_000;
 
 /**

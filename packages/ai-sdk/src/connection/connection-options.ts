@@ -8,7 +8,7 @@ import type { Principal } from "@durable-mcp/core";
 
 /** The use for which a function of a definition is called. */
 export interface ConnectionContext {
-  /** On whose behalf the connection is used. */
+  /** The identity that the connection acts for. */
   readonly principal: Principal | undefined;
   /** The connection's name. */
   readonly connection: string;
@@ -16,7 +16,7 @@ export interface ConnectionContext {
   readonly abortSignal: AbortSignal;
 }
 
-/** Schemas for typed and validated tools, as `schemas` of `MCPClient.tools()` takes them. */
+/** Schemas for typed and validated tools, in the form of `schemas` of `MCPClient.tools()`. */
 export type ConnectionToolSchemas = Exclude<
   NonNullable<NonNullable<Parameters<MCPClient["tools"]>[0]>["schemas"]>,
   "automatic"
@@ -34,11 +34,13 @@ export interface ConnectionOptions<SCHEMAS extends ConnectionToolSchemas | undef
     | { readonly allow: readonly string[] }
     | { readonly block: readonly string[] }
     | undefined;
-  /** Typed and validated tools; only these are offered then. Otherwise the server's JSON Schema is used. */
+  /**
+   * Typed and validated tools; only these are offered then. Without it, the server's JSON Schema is used.
+   */
   readonly schemas?: SCHEMAS;
   /**
-   * Client capabilities to declare. Over HTTP, sampling, elicitation and roots need, and get, an open
-   * stream.
+   * Client capabilities to declare. Over HTTP, sampling, elicitation and roots need an open stream, and
+   * get it.
    */
   readonly capabilities?: MCPClientCapabilities | undefined;
   /** Answers the server's elicitation requests; declares the capability. */

@@ -31,7 +31,7 @@ export function defineMcpClientConnection<
   return Object.freeze({ type: "mcp-client", options: Object.freeze({ ...options }) });
 }
 
-/** The URL of the server, as snapshots have it. */
+/** The URL of the server, in the form of snapshots. */
 export function endpointOf({ options }: McpClientConnection): string {
   return new URL(options.url).href;
 }
@@ -58,7 +58,7 @@ export function connectTimeoutMs({ options }: McpClientConnection): number {
   return options.timeouts?.connectMs ?? 10_000;
 }
 
-/** For what waits for a session to be ready, which `session.onStart` may have to prepare first. */
+/** The time limit for a session to be ready, including its preparation by `session.onStart`. */
 export function readyTimeoutMs(definition: McpClientConnection): number {
   const { onStart } = sessionOptions(definition);
   return connectTimeoutMs(definition) + (onStart ? startTimeoutMs(definition) : 0);

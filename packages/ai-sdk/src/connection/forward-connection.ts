@@ -1,10 +1,10 @@
 import type { LiveConnection } from "./live-connection.ts";
 
 /**
- * A connection that does in another one whatever it does not do itself. The other one may change
- * between two uses: tools that are bound to this connection follow.
+ * A connection that forwards to another one. The other one may change between two uses, and tools that
+ * are bound to this connection follow.
  *
- * @param own what it does itself
+ * @param own the members that it does not forward
  */
 export function forwardConnection(
   current: () => LiveConnection,
@@ -35,7 +35,7 @@ export function forwardConnection(
     get trace() {
       return current().trace;
     },
-    // Tools keep them from the time when they are listed.
+    // Tools keep the notices of the time of their listing.
     lossNotices: current().lossNotices && {
       take: () => current().lossNotices!.take(),
       mark: (...result) => current().lossNotices!.mark(...result),

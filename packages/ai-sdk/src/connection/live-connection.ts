@@ -14,17 +14,17 @@ export interface LiveConnection {
   };
   /** Where the server is, for messages. */
   readonly origin: string;
-  /** What lasts: the session over all steps, nothing, or the server's process for this step. */
+  /** Whether a session lasts over all steps, nothing lasts, or the server's process lasts for this step. */
   readonly session: "stateful" | "stateless" | "process";
   /** For the handshake, `session.onStart` and listing tools, in milliseconds. */
   readonly connectMs: number;
   readonly abortSignal: AbortSignal;
   readonly trace: TraceOperation;
-  /** What tool results say of a lost session; `undefined` without sessions. */
+  /** The notices of lost sessions for tool results; `undefined` without sessions. */
   readonly lossNotices: LossNotices | undefined;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
   createFetch(use?: {
-    /** Whether requests carry the trace context: those of a client of this project. */
+    /** Whether requests carry the trace context; only for clients of this project. */
     readonly isTraced?: boolean;
   }): typeof globalThis.fetch;
   /**
@@ -33,32 +33,34 @@ export interface LiveConnection {
    */
   client(): Promise<MCPClient>;
   /**
-   * Opens a client of another package, which lasts as long as this connection's own: calls `open`
-   * with the connection whose `openings` the client belongs in. With a pool it outlives the run.
+   * Opens a client of another package that lasts as long as this connection's own client. It calls `open`
+   * with the connection that owns the client (`openings`). With a pool the client outlives the run.
    */
   withKept<T>(open: (kept: LiveConnection) => Promise<T>): Promise<T>;
   /**
-   * Runs an attempt. After a loss that the client itself cannot see past, runs it once more, if the
-   * tool may run twice; a listing, which has no tool, always may. A session fetch recovers by itself.
+   * Runs an attempt. After a loss that the client itself cannot recover from, runs it once more, if the
+   * tool may run twice. A listing, which has no tool, always may. A session fetch recovers by itself.
    */
   withRecovery<T>(
     tool: { readonly name: string; readonly annotations?: unknown } | undefined,
     attempt: () => Promise<T>,
   ): Promise<T>;
   /**
-   * Connects. When it is connected already, asks the server: for its session, if there is one.
+   * Connects. If it is connected already, it asks the server, on its session if there is one.
    *
-   * @throws why it did not answer
+   * @throws the reason why the server did not answer
    */
   probe(signal: AbortSignal): Promise<void>;
   /** The `McpSessionError` behind an error of the client, or the error itself. */
   readonly restoreError: (error: unknown) => unknown;
-  /** Has headers and token resolved anew, for another run with the same clients. */
+  /** Resolves headers and token anew, for another run with the same clients. */
   renew(): void;
-  /** All clients that are connected or on their way, those of other packages too; closed with it. */
+  /** All connected and connecting clients, also of other packages; closed with the connection. */
   readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
   /** Waits until no handshake of the connection's session is under way. */
   settle(): Promise<void>;
-  /** Ends what must not outlive the step: the session of `session.except`, and an unfinished one. */
+  /**
+   * Ends sessions that must not outlive the step: the session of `session.except`, and an unfinished one.
+   */
   endLooseSessions(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { Tool } from "ai";
 const defaultText =
   "Note: the server had lost the session, and a new one was started. What the server kept before (open pages, files, logins, selections) is gone; set up again what you still need.";
 
-/** In the `_meta` of the first tool result after a lost session was replaced. */
+/** The mark in the `_meta` of the first tool result after a recovery. */
 const metaKey = "durable-mcp/sessionReplaced";
 
 type ToModelOutput = NonNullable<Tool["toModelOutput"]>;
@@ -18,7 +18,7 @@ export interface LossNotice {
   readonly meta: Readonly<Record<string, true>>;
 }
 
-/** Tells the model, in the next tool result, that what the server held before is gone. */
+/** Tells the model, in the next tool result, that the lost session's contents are gone. */
 export interface LossNotices {
   /** The notice for a result of another form, if one is due. */
   take(): LossNotice | undefined;

@@ -9,7 +9,7 @@ export type McpConnection<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
 > = McpClientConnection<SCHEMAS> | McpStdioConnection<SCHEMAS>;
 
-/** What is declared under a name that comes from outside. */
+/** The declared connection of a name from outside. */
 export function findDeclared<CONNECTION extends McpConnection>(
   declared: Readonly<Record<string, CONNECTION>>,
   name: string,
@@ -17,7 +17,7 @@ export function findDeclared<CONNECTION extends McpConnection>(
   return Object.hasOwn(declared, name) ? declared[name] : undefined;
 }
 
-/** `CONNECTION_INVALID` for a name that is not declared. @param field where the name was given */
+/** `CONNECTION_INVALID` for a name that is not declared. @param field the argument with the name */
 export function notDeclared(
   name: string,
   declared: readonly string[],
@@ -34,7 +34,7 @@ export function hasSession(
   return definition?.type === "mcp-client" && isStateful(definition);
 }
 
-/** The connections with a server behind a URL, the only ones whose sessions can be kept. */
+/** The connections with a server behind a URL. Only their sessions can be kept. */
 export function clientConnections(
   declared: Readonly<Record<string, McpConnection>>,
 ): Record<string, McpClientConnection> {

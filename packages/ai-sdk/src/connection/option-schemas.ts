@@ -28,7 +28,7 @@ export const connectionFields = {
   onElicitation: z.optional(someFunction),
 };
 
-/** The fields of `ConnectionTimeouts`, and the one that each transport explains for itself. */
+/** The fields of `ConnectionTimeouts`, and `connectMs`, which each transport explains for itself. */
 export const timeoutFields = {
   connectMs: z.optional(timeout),
   callMs: z.optional(timeout),

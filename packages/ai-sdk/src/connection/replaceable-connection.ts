@@ -4,15 +4,15 @@ import { closeConnection } from "./close-connection.ts";
 import { forwardConnection } from "./forward-connection.ts";
 import type { LiveConnection } from "./live-connection.ts";
 
-/** A connection behind which another can be put while runs and tools hold it. */
+/** A front for a connection that can be replaced while runs and tools hold the front. */
 export interface ReplaceableConnection extends LiveConnection {
-  /** Closes the one behind it. Until there is another, nothing can be done with it. */
+  /** Closes the connection behind it. Every use fails until there is another. */
   clear(): Promise<void>;
-  /** Puts another one behind it. */
+  /** Puts another connection behind it. */
   fill(next: LiveConnection): void;
 }
 
-/** @param options.why what the error of a use says while there is none behind it */
+/** @param options.why the reason in the error of a use while there is no connection behind it */
 export function createReplaceableConnection({
   first,
   why,
@@ -33,7 +33,7 @@ export function createReplaceableConnection({
   };
 
   const connection = forwardConnection(inUse, {
-    // What is known, or has nothing to do, while there is none behind it.
+    // Members that work while there is no connection behind it.
     ...{ name, definition, origin, session, connectMs, abortSignal, trace },
     get openings() {
       return current?.openings ?? new Set();

@@ -47,7 +47,7 @@ export interface SessionReplacementOptions {
 /** How a stateful connection keeps its session. */
 export interface StatefulSessionOptions extends SessionReplacementOptions {
   readonly mode: "stateful";
-  /** How long and how large a tool list may be to be kept in the state. */
+  /** Limits the age and the size of the tool list in the state. */
   readonly toolList?: ToolListOptions | undefined;
   /**
    * Judges an answer other than 2xx, for servers with a dialect of their own: whether its loss of
@@ -56,7 +56,7 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
   readonly classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
   /**
    * Whether a request that met a lost session is first tried once more with the same id, for load
-   * balancers that sometimes hit the wrong replica. @default false
+   * balancers that sometimes pick the wrong replica. @default false
    */
   readonly retrySameId?: boolean | undefined;
   /**
@@ -65,7 +65,7 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
    */
   readonly except?: readonly string[] | undefined;
   /**
-   * How long the verdict that the server has no sessions holds, in milliseconds.
+   * After this time, in milliseconds, a server without sessions is asked for one again.
    * @default 86400000 (1 day)
    */
   readonly statelessMaxAgeMs?: number | undefined;

@@ -4,7 +4,7 @@ import type { LiveConnection } from "./live-connection.ts";
 /**
  * The one client that all users of a connection share.
  *
- * @param connect is told how to say that its client is gone, and need not be closed
+ * @param connect calls `gone` when its client is gone and need not be closed
  */
 export function createSharedClient(connect: (gone: () => void) => Promise<MCPClient>) {
   const openings: LiveConnection["openings"] = new Set();
@@ -28,7 +28,10 @@ export function createSharedClient(connect: (gone: () => void) => Promise<MCPCli
     get: () => (current ??= open()),
     /** Whether the next use need not connect. */
     isBegun: () => current !== undefined,
-    /** Has the next use connect another. The one before stays open until the connection is closed. */
+    /**
+     * Makes the next use connect another client. The current one stays open until the connection is
+     * closed.
+     */
     replace: () => void (current = undefined),
     openings,
   };

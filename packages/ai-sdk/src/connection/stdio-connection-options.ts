@@ -15,19 +15,19 @@ export type StdioSessionOptions = SessionReplacementOptions;
 export interface McpStdioConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
 > extends ConnectionOptions<SCHEMAS> {
-  /** The program to run: a path, or a name that is looked up on `PATH`. No shell reads it. */
+  /** The program to run: a path, or a name on `PATH`. No shell reads it. */
   readonly command: string;
   /** @default none */
   readonly args?: readonly string[] | undefined;
   /**
-   * Environment variables of the server, over the few that it inherits (`PATH`, `HOME` and their
-   * like). Functions are called for each process that is started. Values are taken for secrets:
-   * error messages do not quote them.
+   * Environment variables of the server, over the few inherited ones (`PATH`, `HOME` and their like).
+   * Functions are called at each start of a process. Values count as secrets: error messages do not
+   * quote them.
    */
   readonly env?:
     | Readonly<Record<string, string | ((context: ConnectionContext) => Awaitable<string>)>>
     | undefined;
-  /** The server's working directory. @default that of this process */
+  /** The server's working directory. @default the working directory of this process */
   readonly cwd?: string | undefined;
   /** How the process is prepared and replaced, and what calls and the model notice of it. */
   readonly session?: StdioSessionOptions | undefined;
@@ -41,8 +41,8 @@ interface StdioConnectionTimeouts extends ConnectionTimeouts {
    */
   readonly connectMs?: number | undefined;
   /**
-   * How long the server has to end by itself when its stdin is closed, and again after
-   * SIGTERM, before SIGKILL, in milliseconds. @default 1000
+   * The server's time to end by itself after its stdin is closed, and again after SIGTERM, before
+   * SIGKILL, in milliseconds. @default 1000
    */
   readonly closeMs?: number | undefined;
 }

@@ -1,8 +1,8 @@
-/** The time in which something is used: a step, a run in it, or how long a pool keeps a client. */
+/** A period of use: a step, a run in it, or the time that a pool keeps a client. */
 export interface StepTime {
   readonly signal: AbortSignal;
   readonly isActive: () => boolean;
-  /** Marks the end (`"closing"`), then aborts what is still under way (`"closed"`). */
+  /** Marks the end (`"closing"`), then aborts work that is still under way (`"closed"`). */
   readonly end: (phase: "closing" | "closed") => void;
 }
 

@@ -17,25 +17,28 @@ import type {
 
 type Connections = Record<string, McpConnection>;
 
-/** How sessions are kept, whatever connections they are of. */
+/** The options for keeping sessions, independent of their connections. */
 export interface StoredSessionsOptions {
-  /** Where the sessions are kept. */
+  /** Keeps the sessions. */
   store: SessionStore;
   /**
-   * Which agent the sessions belong to, when several use one store: they do not see each other's.
+   * The agent that owns the sessions. Agents in one store do not see each other's sessions.
    * @default "default"
    */
   agent?: string | undefined;
-  /** Whether all agents that say so share the sessions of one principal. Without `agent`. @default false */
+  /**
+   * Whether this agent shares the sessions of a principal with all other agents that set `share`. Not
+   * together with `agent`. @default false
+   */
   share?: boolean | undefined;
   /**
-   * How often, at most, a session in use is marked as used, in milliseconds. What is to count as
-   * idle has to be at least three times as long. @default 60000
+   * A session in use is marked as used at most this often, in milliseconds. Idle times must be at least
+   * three times as long. @default 60000
    */
   touchIntervalMs?: number | undefined;
   /**
-   * Told what happens to connections, to their sessions, and between these and the store. With a
-   * `provider` only the last, which is then not told to the provider's `onEvent`.
+   * Gets the events of connections, of their sessions, and of the sessions and their store. With a
+   * `provider` it only gets the last, and the provider's `onEvent` does not get those then.
    * @default the provider's; without one, warns of store failures on the console
    */
   onEvent?: ((event: ConnectionEvent) => void) | undefined;
@@ -43,13 +46,13 @@ export interface StoredSessionsOptions {
   now?: (() => number) | undefined;
 }
 
-/** Options of `createConnectionProvider`, of which the sessions make one of their own. */
+/** Options of `createConnectionProvider`, for a provider of the sessions' own. */
 type OwnProvider<CONNECTIONS extends Connections> = Pick<
   ConnectionProviderOptions<CONNECTIONS>,
   "connections" | "pool" | "telemetry"
 > & { provider?: undefined };
 
-/** A provider that others use too, from `createConnectionProvider`. */
+/** A provider that other code uses too, from `createConnectionProvider`. */
 interface GivenProvider<CONNECTIONS extends Connections> {
   provider: ConnectionProvider<CONNECTIONS>;
   connections?: undefined;
@@ -57,18 +60,18 @@ interface GivenProvider<CONNECTIONS extends Connections> {
   telemetry?: undefined;
 }
 
-/** The connections, or a provider that has them, and how their sessions are kept. */
+/** The connections, or a provider that has them, and the options for keeping their sessions. */
 export type DurableSessionsOptions<CONNECTIONS extends Connections> = StoredSessionsOptions &
   (OwnProvider<CONNECTIONS> | GivenProvider<CONNECTIONS>);
 
-/** On whose behalf an agent session is used. */
+/** The use of an agent session by one principal. */
 export interface SessionUse {
   readonly principal: Principal;
-  /** Ends handshakes and listings of the step, and what holds an attached lease. */
+  /** Ends handshakes and listings of the step, and the hold of attached streams. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-/** Which of an agent session's connections, of one principal. */
+/** Selects sessions of one principal in an agent session. */
 export interface SessionSelection<CONNECTIONS extends Connections = Connections> {
   readonly principal: Principal;
   /** The one connection. @default all */
@@ -78,38 +81,37 @@ export interface SessionSelection<CONNECTIONS extends Connections = Connections>
 }
 
 /**
- * The sessions of an agent, kept in a store. Everything takes the principal and sees only its
- * sessions. What the store cannot do rejects with `STORE_FAILED`.
+ * The sessions of an agent, kept in a store. Every method takes the principal and sees only its sessions.
+ * If the store fails, a method rejects with `STORE_FAILED`.
  */
 export interface DurableSessions<CONNECTIONS extends Connections = Connections> {
   /**
-   * Loads the agent session's MCP sessions of one principal and connects their tools. A session
-   * that has to be made is saved before anything is called on it; of several processes that make
-   * one at once, all go on in the one that was saved first.
+   * Loads the agent session's MCP sessions of one principal and connects their tools. A new session is
+   * saved before any call. If several processes make one at once, all use the one that was saved first.
    *
-   * @param sessionId the agent session, such as a chat or a run: your id, of at most a few hundred characters
-   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`, `STORE_FAILED`; the
-   *   signal's reason when it is aborted
+   * @param sessionId your id of the agent session, such as a chat, of at most a few hundred characters
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`, `STORE_FAILED`; the signal's
+   *   reason if it is aborted
    */
   open(sessionId: string, use: SessionUse): Promise<SessionLease<CONNECTIONS>>;
   /**
-   * Opens, runs, and closes, whatever happens. A run lasts as long as the stream that `step` returns:
-   * a result of `streamText`, a `Response` or a `ReadableStream`. It is read to its end in the
-   * background unless the `abortSignal` aborts.
+   * Opens, runs, and closes after success and after failure. A run lasts as long as the stream that `step`
+   * returns: a result of `streamText`, a `Response` or a `ReadableStream`. The stream is read to its end
+   * in the background, unless `abortSignal` aborts.
    *
-   * @returns what `step` returned, also when the store failed afterwards (event `store-failed`); a
-   *   stream at once, in the place of a `ReadableStream` the one to read
+   * @returns the result of `step`, even if the store failed afterwards (event `store-failed`); a stream at
+   *   once, and instead of a `ReadableStream` another one to read
    */
   run<T>(
     sessionId: string,
     use: SessionUse,
     step: (session: SessionTools<CONNECTIONS>) => T | PromiseLike<T>,
   ): Promise<T>;
-  /** What is stored for an agent session, one entry a connection and one more for each name. */
+  /** Describes the stored sessions: one for each connection, and one for each name. */
   info(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<StoredSession[]>;
   /**
-   * Asks the servers, with a ping on each stored session, at most `timeoutMs` long. Makes no session
-   * and changes nothing in the store.
+   * Pings each stored session on its server, for at most `timeoutMs`. Makes no session and changes nothing
+   * in the store.
    *
    * @param selection.timeoutMs in milliseconds. @default 5000
    */
@@ -125,8 +127,8 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   /** Forgets the kept tool lists, so that the next step lists the tools anew. */
   clearTools(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<void>;
   /**
-   * Ends MCP sessions on their servers, then removes them from the store. What could not be ended
-   * is kept; the next step on it tries once more.
+   * Ends MCP sessions on their servers, then removes them from the store. A session that could not be
+   * ended stays in the store, and its next step tries once more.
    */
   end(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
   /**
@@ -142,20 +144,20 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
     readonly limit?: number | undefined;
   }): Promise<SessionPage<StoredSession>>;
   /**
-   * Ends all MCP sessions of a principal, of all agents and agent sessions in the store, and removes
-   * all that is stored for it, whether or not the servers could be reached.
+   * Ends all MCP sessions of a principal, of all agents and agent sessions in the store, and removes all
+   * of the principal's records, whether or not the servers could be reached.
    *
-   * @returns one entry for each that was there
+   * @returns one entry for each session
    */
   endAll(query: { readonly principal: Principal }): Promise<EndedSession[]>;
   /**
-   * For the end of the process, such as on SIGTERM: closes what is open on these sessions, and saves
-   * it. What still runs fails at its next use of a connection, and no session can be opened any more.
-   * A provider that was handed in goes on; it has a `shutdown` of its own. Never rejects.
+   * For the end of the process, such as on SIGTERM: closes and saves all open sessions. Running code fails
+   * at its next use of a connection, and no session can be opened any more. A given `provider` stays open;
+   * it has a `shutdown` of its own. Never rejects.
    *
-   * @param options.timeoutMs how long to wait for all of it, in milliseconds. @default 10000
+   * @param options.timeoutMs the time limit for all of it, in milliseconds. @default 10000
    */
   shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
-  /** Across principals: for the operator's own programs, never for a user's request. */
+  /** Sees all principals: for the operator's own programs, never for a user's request. */
   readonly admin: DurableSessionsAdmin;
 }

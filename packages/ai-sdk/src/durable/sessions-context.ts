@@ -10,15 +10,15 @@ import type { DurableSessionsOptions, StoredSessionsOptions } from "./durable-se
 
 type Connections = Record<string, McpConnection>;
 
-/** What all methods of durable sessions have in common. */
+/** The context of all methods of durable sessions. */
 export interface SessionsContext<CONNECTIONS extends Connections> {
   readonly provider: ProviderInternals<CONNECTIONS>;
-  /** The provider, if it is these sessions' own. */
+  /** The provider, if only these sessions use it. */
   readonly ownProvider: ConnectionProvider<CONNECTIONS> | undefined;
   readonly store: SessionStore;
   /** `null` for sessions that agents share. */
   readonly agent: string | null;
-  /** Keeps what a pool holds for this store apart from what it holds for others. */
+  /** Separates a pool's clients for this store from those for others. */
   readonly namespace: number;
   readonly touchIntervalMs: number;
   readonly emit: (event: ConnectionEvent) => void;
@@ -76,7 +76,10 @@ function checkStoredOptions({
 }: Pick<StoredSessionsOptions, "agent" | "share" | "touchIntervalMs">): void {
   if (agent === "") throw invalidOption("agent", "must be a non-empty string");
   if (agent !== undefined && share) {
-    throw invalidOption("agent", "cannot be combined with share: shared sessions are of no agent");
+    throw invalidOption(
+      "agent",
+      "cannot be combined with share: shared sessions belong to no agent",
+    );
   }
   checkMs(touchIntervalMs, "touchIntervalMs");
 }

@@ -10,18 +10,18 @@ import { describeKept, type KeptSession } from "../slots/kept-session.ts";
 import type { StoredSession } from "../slots/session-reports.ts";
 import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/slot-name.ts";
 
-/** What a store holds of one slot of an agent session. */
+/** A store's record of one slot of an agent session. */
 export interface SlotRecord extends KeptSession {
   readonly version: 1;
-  /** When the MCP session was saved first, in milliseconds since 1970-01-01 UTC. */
+  /** The time when the MCP session was first saved, in milliseconds since 1970-01-01 UTC. */
   readonly startedAt: number;
-  /** When the record was written, in milliseconds since 1970-01-01 UTC. */
+  /** The time when the record was written, in milliseconds since 1970-01-01 UTC. */
   readonly savedAt: number;
 }
 
 /** The parts of a record's key. */
 export interface RecordName extends SlotName {
-  /** `null` for what the agents of a principal share. */
+  /** `null` for sessions that the agents of a principal share. */
   readonly agent: string | null;
   readonly sessionId: string;
 }
@@ -45,7 +45,7 @@ export function recordOwner(principal: Principal): string {
   return JSON.stringify(principalParts(principal));
 }
 
-/** The name in a key, whatever stands for the principal; `undefined` for a key of something else. */
+/** The name in a key, with the principal or its fingerprint; `undefined` for other keys. */
 export function parseRecordKey(key: string): RecordName | undefined {
   const [agent, sessionId, slot] = parseTexts(key, [null]) ?? [];
   if (agent === undefined || typeof sessionId !== "string" || typeof slot !== "string") {
@@ -54,7 +54,7 @@ export function parseRecordKey(key: string): RecordName | undefined {
   return { agent, sessionId, ...parseSlotName(slot) };
 }
 
-/** The principal that an owner names; `undefined` where a store keeps something else in its place. */
+/** The principal that an owner names; `undefined` if the store keeps a fingerprint instead. */
 export function parseRecordOwner(owner: string): Principal | undefined {
   const [type, issuer, id, ...others] = parseTexts(owner, []) ?? [];
   if (others.length > 0) return undefined;
@@ -62,7 +62,7 @@ export function parseRecordOwner(owner: string): Principal | undefined {
   return (type === "app" || type === "anonymous") && issuer === undefined ? { type } : undefined;
 }
 
-/** The record that a value is; `undefined` when it does not parse. Data from outside. */
+/** Parses a record from outside; `undefined` if it does not parse. */
 export function parseRecord(value: unknown): SlotRecord | undefined {
   try {
     const fields = value as Record<string, unknown>;
@@ -97,7 +97,7 @@ export function createRecord({
   };
 }
 
-/** Describes a record without its MCP session's id. Empty for a key of something else. */
+/** Describes a record without its MCP session's id. Empty for other keys. */
 export function describeRecord({ key, value, lastUsedAt }: StoredRecord): StoredSession[] {
   const name = parseRecordKey(key);
   if (name === undefined) return [];
@@ -105,7 +105,7 @@ export function describeRecord({ key, value, lastUsedAt }: StoredRecord): Stored
   return [{ ...whose, ...describeKept(parseRecord(value), lastUsedAt) }];
 }
 
-/** A record as a store takes it. */
+/** A record in the form of a store's value. */
 export function recordValue(record: SlotRecord): JsonValue {
   // A snapshot is JSON by construction.
   return record as unknown as JsonValue;
@@ -117,7 +117,7 @@ export function checkSessionId(sessionId: unknown): void {
   throw invalidOption("sessionId", "must be a non-empty string");
 }
 
-/** The shortest idle time that tells apart sessions in use, which are marked as used now and then. */
+/** The shortest idle time that cannot hit a session in use, because those are only marked now and then. */
 export function leastIdleMs(touchIntervalMs: number): number {
   return 3 * touchIntervalMs;
 }

@@ -10,15 +10,15 @@ import { withoutCause } from "../errors/connection-error.ts";
 import { withoutToolList } from "../slots/kept-session.ts";
 import { parseRecord, recordOwner, recordValue, type SlotRecord } from "./slot-record.ts";
 
-/** One record of a store, as this process last saw it. Writes compare and set. */
+/** This process's last view of one record of a store. Writes compare and set. */
 export interface RecordCell {
-  /** `undefined` when nothing is stored, or what is stored does not parse. */
+  /** `undefined` if nothing is stored, or if the stored value does not parse. */
   readonly record: SlotRecord | undefined;
   /** Whether the store holds anything under the key. */
   readonly isStored: boolean;
-  /** @returns `false` on a conflict; the cell then has what is stored now */
+  /** @returns `false` on a conflict; the cell then has the stored record */
   put(next: SlotRecord): Promise<boolean>;
-  /** @returns as `put` does */
+  /** @returns like `put` */
   delete(): Promise<boolean>;
 }
 
@@ -28,8 +28,8 @@ const maxConflicts = 100;
 const pageSize = 1_000;
 
 /**
- * @param options.stored what was read from the store; `undefined` when there was nothing
- * @param options.onInvalid told of a value that does not parse
+ * @param options.stored the value from the store; `undefined` if there was none
+ * @param options.onInvalid called for a value that does not parse
  */
 export function createRecordCell({
   store,
@@ -90,7 +90,7 @@ export async function untilSettled(attempt: () => Promise<boolean>): Promise<voi
   );
 }
 
-/** Removes the kept tool list from a record, also when others write the record at the same time. */
+/** Removes the kept tool list from a record, even if others write the record at the same time. */
 export async function forgetToolList({
   store,
   key,
@@ -112,7 +112,7 @@ export async function forgetToolList({
   });
 }
 
-/** All records that match, also when they are more than a page. */
+/** All matching records, over all pages. */
 export async function listAll(
   store: SessionStore,
   query: Omit<StoreListQuery, "cursor" | "limit">,
@@ -127,9 +127,9 @@ export async function listAll(
   return records;
 }
 
-/** A store's failure as an event may carry it. */
+/** A store's failure in a form for events. */
 export function storeFailed(operation: string, cause: unknown): McpSessionError {
   if (McpSessionError.isInstance(cause)) return withoutCause(cause);
-  // A store of the application's may throw anything.
+  // A store of the application may throw anything.
   return new McpSessionError("STORE_FAILED", `The store failed at ${operation} of a session.`);
 }

@@ -15,13 +15,13 @@ import { whatToWrite } from "./what-to-write.ts";
 
 /** A step's slot of one connection, and its record in the store. */
 export interface StoredSlot extends StepSlot {
-  /** Why the last session could not be saved. */
+  /** The error that kept the last session from being saved. */
   readonly saveFailure: unknown;
   /** Marks a stored session as used. */
   touch(): Promise<void>;
   /** Waits, for a bounded time, until the sessions without a user are ended. */
   settle(): Promise<void>;
-  /** Writes what changed since the last save. */
+  /** Writes the changes since the last save. */
   close(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ type EventOfSlot = ConnectionEvent extends infer EVENT
     : never
   : never;
 
-/** Where the record of a slot is, and how to end its sessions. */
+/** The place of a slot's record, and how to end its sessions. */
 interface StoredSlotOptions {
   store: SessionStore;
   key: string;
@@ -39,7 +39,7 @@ interface StoredSlotOptions {
   /** The connection's URL. Sessions of another URL are neither adopted nor ended. */
   url: string;
   touchIntervalMs: number;
-  /** Stored with the session. @default what is stored already */
+  /** Stored with the session. @default the stored value */
   idleTimeoutMs?: number | undefined;
   /** Makes the slot for the stored snapshot, or finds a live one. */
   createSlot?: ((snapshot: SessionSnapshot | undefined) => SessionSlot) | undefined;
@@ -56,7 +56,7 @@ interface SlotInStep extends StoredSlotOptions {
   readonly slot: SessionSlot;
   /** The snapshot that the slot started from, or that was saved last. */
   base: SessionSnapshot | undefined;
-  /** Sessions that this step has used. A session in the place of one of them replaces a lost one. */
+  /** Sessions that this step has used. A session that replaces one of them replaces a lost one. */
   readonly used: Set<string>;
 }
 
@@ -108,7 +108,7 @@ export async function loadStoredSlot(options: StoredSlotOptions): Promise<Stored
   };
 }
 
-/** @returns the stored session: the step's own, or that of a process that was first */
+/** @returns the stored session: the step's own, or the session of a faster process */
 async function saveSession(
   step: SlotInStep,
   own: ActiveSessionSnapshot,
@@ -198,7 +198,7 @@ function createUnusedSessions({ url, end, emit }: Pick<StoredSlotOptions, "url" 
 
   return {
     end: endInBackground,
-    /** Tries to end what an earlier process may not have ended. */
+    /** Tries to end sessions that an earlier process may have left. */
     endLeftOvers(record: SlotRecord | undefined) {
       for (const session of record?.ending ?? []) {
         if (tried.has(session.sessionId)) continue;

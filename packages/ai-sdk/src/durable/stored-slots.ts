@@ -12,8 +12,8 @@ export interface StepSlots {
   /** @throws the error of a session that could not be saved */
   throwIfNotSaved(): void;
   /**
-   * Writes what changed and waits until the sessions without a user are ended. A failure of the
-   * store is reported as an event.
+   * Writes the changes and waits until the sessions without a user are ended. A failure of the store is
+   * reported as an event.
    */
   close(): Promise<void>;
 }
@@ -37,7 +37,7 @@ export async function loadStepSlots({
       const use = { principal, definition };
       return [connection, await loadSlot(options, { connection }, use)] as const;
     });
-  // Wait for all, also when one fails: the caller then gives back what they took from the pool.
+  // Wait for all, even if one fails, because the caller then returns their clients to the pool.
   await Promise.allSettled(loading);
   const unnamed = new Map(await Promise.all(loading));
   const opened = createOpenedSlots(options);

@@ -2,12 +2,12 @@ import { sameJson } from "@durable-mcp/core/internal";
 import type { SessionSnapshot, ActiveSessionSnapshot } from "@durable-mcp/core";
 
 /**
- * Decides what a step writes at its end. Another process may have written meanwhile; its record
- * stays, unless both changes fit together.
+ * Decides what a step writes at its end. Another process may have written meanwhile. Its record stays,
+ * unless both changes fit together.
  *
- * @param base what the step's slot started from, or saved
- * @param final what the slot holds now
- * @param stored what the store holds
+ * @param base the snapshot that the step's slot started from, or saved
+ * @param final the slot's snapshot now
+ * @param stored the stored snapshot
  * @returns `snapshot: undefined` to delete; `"conflict"` when another session has taken the place of
  *   the step's
  */
@@ -32,7 +32,7 @@ export function whatToWrite({
   return isOutdated ? "conflict" : { snapshot: final };
 }
 
-/** Merges two versions of one session: what changed here wins, the rest is as stored. */
+/** Merges two versions of one session: changes of this step win over the stored version. */
 function mergeChanges(
   base: ActiveSessionSnapshot,
   own: ActiveSessionSnapshot,
@@ -40,7 +40,7 @@ function mergeChanges(
 ): ActiveSessionSnapshot {
   const { toolList: storedList, replacesLost: storedNotice, ...rest } = stored;
   const toolList = sameJson(own.toolList, base.toolList) ? storedList : own.toolList;
-  // Told once is told.
+  // The notice is done if either version has none.
   const replacesLost = own.replacesLost && storedNotice;
   return { ...rest, ...(toolList && { toolList }), ...(replacesLost && { replacesLost }) };
 }

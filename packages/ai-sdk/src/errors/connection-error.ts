@@ -3,7 +3,7 @@ import { systemCode } from "./error-causes.ts";
 
 /**
  * The `McpSessionError` behind a client's error: thrown by a fetch of ours, or delivered by the
- * slot's session fetch as a JSON-RPC error. Anything else is returned as it is.
+ * slot's session fetch as a JSON-RPC error. Other errors are returned unchanged.
  */
 export function restoreSessionError(
   error: unknown,

@@ -1,30 +1,29 @@
 import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
 
 /**
- * What happened to a connection. Beside the events of its session (`started`, `resumed`, `lost`,
- * `recovered`, `sessionless`, `stateless`, `discarded`, `tools-changed`):
+ * An event of a connection. Beside the events of its session (`started`, `resumed`, `lost`, `recovered`,
+ * `sessionless`, `stateless`, `discarded`, `tools-changed`):
  *
- * - `lost` with `exitCode` and `signal`, where there is no `status`: a stdio server's process ended,
- *   and what it held is gone.
+ * - `lost` with `exitCode` and `signal` instead of `status`: a stdio server's process ended, and its
+ *   memory is gone.
  * - `discarded` with reason `"invalid"`: the state, or the store's record, did not parse. The step
  *   starts a new session in its place.
  * - `unavailable`: the server could not be reached or refused; the connection's tools are missing.
- *   The error is without its `cause`, which only the thrown one has.
+ *   The error has no `cause`; only the thrown error has one.
  * - `sse-fallback`: the server only knows the old HTTP+SSE transport, which keeps no session.
- * - `pool`: what the pool did. `hit`, `miss`: whether a run found a live client. `opened`: the pool
- *   holds a new one. `closed`: it holds one less, and why: `idle` for `keepAliveMs`, more than `max`,
+ * - `pool`: an act of the pool. `hit`, `miss`: whether a run found a live client. `opened`: the pool
+ *   has a new client. `closed`: it has one less, with the reason: `idle` for `keepAliveMs`, more than `max`,
  *   `stale` (the agent session goes on in another session), `unhealthy` (the server did not answer,
  *   or refused), `busy` (a run left calls, or gave its fetch to another client) or `shutdown`.
  * - `close-failed`: at the end of a run a client could not be closed; or the session of an isolated
  *   connection, or an idle named session, could not be ended on its server (`status` is the server's,
- *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed, and the run
- *   rejects with an error of its own.
- * - `peer-version`: `@ai-sdk/mcp` is of a version outside the tested range.
+ *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed after the run
+ *   itself had failed.
+ * - `peer-version`: `@ai-sdk/mcp` has an untested version.
  *
- * And what happens between durable sessions and their store:
+ * And the events between durable sessions and their store:
  *
- * - `adopted`: another process had saved a session first. The step goes on in that session, and its
- *   own was ended.
+ * - `adopted`: another process saved a session first. The step uses that session, and its own was ended.
  * - `conflict`: at the end of the step the store held something newer than the step had used, so
  *   the step wrote nothing. Its results stay valid. `stored` says what the store holds: the
  *   `newer-session` of another process, or `nothing`, because the session was ended meanwhile.

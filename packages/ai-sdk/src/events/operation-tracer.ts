@@ -4,7 +4,7 @@ import type {
   NoteDetails,
 } from "./connection-telemetry.ts";
 
-/** Traces what one connection does. */
+/** Traces the operations of one connection. */
 export type TraceOperation = <T>(
   operation: Pick<ConnectionOperation, "operation" | "tool">,
   run: (note: NoteDetails) => Promise<T>,

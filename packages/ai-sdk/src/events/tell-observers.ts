@@ -4,7 +4,9 @@ import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 
 type Observe = (event: ConnectionEvent) => void;
 
-/** What tells the telemetry, and then the application. What they throw is their own affair. */
+/**
+ * A function that passes events to the telemetry, and then to the application. Their errors are dropped.
+ */
 export function createTeller(
   telemetry: ConnectionTelemetry | undefined,
   onEvent: Observe = warnWhereNobodyListens,
@@ -17,7 +19,7 @@ export function createTeller(
   };
 }
 
-/** A store's failure behind the application's back is said on the console. */
+/** Warns on the console of a store's failure in the background. */
 export function warnWhereNobodyListens(event: ConnectionEvent): void {
   if (event.type !== "store-failed") return;
   console.warn(`Connection ${event.connection}: ${event.error.message}`);

@@ -19,11 +19,11 @@ type SendToServer = (
 export interface ConnectionFetch {
   /** Adds them to requests to the connection's URL. */
   readonly fetch: Fetch;
-  /** Adds them to all requests to its origin: the old HTTP+SSE transport posts to another path. */
+  /** Adds them to all requests to its origin, because the old HTTP+SSE transport posts to another path. */
   readonly fetchForOrigin: Fetch;
   /** The definition's headers, for a client that sets them itself. */
   readonly headers: () => Promise<Record<string, string>>;
-  /** Has headers and token resolved anew, for another step. */
+  /** Resolves headers and token anew, for another step. */
   readonly renew: () => void;
   /** The status of the last answer to an `initialize`; tells an old server from a failure. */
   readonly initializeStatus: number | undefined;
@@ -41,7 +41,7 @@ export function createConnectionFetch({
 }: {
   definition: McpClientConnection;
   context: ConnectionContext;
-  /** Whose tokens go with requests that have no `Authorization` of their own. */
+  /** Its tokens go with requests that have no `Authorization` of their own. */
   authProvider: () => Promise<OAuthClientProvider | undefined>;
   now: () => number;
 }): ConnectionFetch {
@@ -53,13 +53,13 @@ export function createConnectionFetch({
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
 
   const sendToServer: SendToServer = async (input, init, headers) => {
-    // One renewed meanwhile is another run's.
+    // Credentials that were renewed meanwhile belong to another run.
     const own = credentials;
     const ownHeaders = await own.headers();
     for (const [name, value] of Object.entries(ownHeaders)) headers.set(name, value);
     const attempt = async (token: string | undefined) => {
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
-      // `fetch` would take the definition's headers along to another origin.
+      // `fetch` would send the definition's headers to another origin.
       const response = await send(input instanceof Request ? input.clone() : input, {
         ...init,
         headers,
@@ -108,8 +108,8 @@ export function createConnectionFetch({
       ({ pathname, search }) => pathname === url.pathname && search === url.search,
       sendWithTokens,
     ),
-    // The client sets its tokens itself, and its OAuth requests, which may go to the same origin,
-    // are to have none.
+    // The client sets its tokens itself. Its OAuth requests may go to the same origin, and must have no
+    // token.
     fetchForOrigin: createFetch(() => true, sendToServer),
     headers: () => credentials.headers(),
     renew: () => (credentials = createOwn()),
@@ -127,7 +127,7 @@ function isInitialize({ body }: RequestInit): boolean {
   return typeof body === "string" && body.includes('"method":"initialize"');
 }
 
-/** An answer that reports an error, without the secrets that the server may repeat in it. */
+/** An error answer without the secrets that the server may repeat in it. */
 async function scrubAnswer(response: Response, secrets: readonly string[]): Promise<Response> {
   if (response.status < 400) return response;
   const text = scrubSecrets(await response.text(), secrets);
@@ -140,7 +140,7 @@ async function scrubAnswer(response: Response, secrets: readonly string[]): Prom
 function redirectRefused(connection: string, origin: string, status: number): McpSessionError {
   return new McpSessionError(
     "REDIRECT_REFUSED",
-    `Connection ${connection}: ${origin} answered with a redirect, which is not followed because it could carry credentials elsewhere. Use the server's final URL.`,
+    `Connection ${connection}: ${origin} answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL.`,
     { data: { connection, origin, status } },
   );
 }
@@ -148,7 +148,7 @@ function redirectRefused(connection: string, origin: string, status: number): Mc
 function fetchRequired(connection: string, origin: string): McpSessionError {
   return new McpSessionError(
     "FETCH_REQUIRED",
-    `Connection ${connection}: a request to ${origin} was refused. Give the connection a \`fetch\` of your own, one that checks where requests go, to allow other origins (an authorization server, for example).`,
+    `Connection ${connection}: a request to ${origin} was refused. To allow other origins, such as an authorization server, give the connection your own \`fetch\` that checks where requests go.`,
     { data: { connection, origin } },
   );
 }

@@ -7,10 +7,10 @@ import { once } from "../base/once.ts";
 
 type Definition = McpClientConnection["options"];
 
-/** A token this close to its end, in milliseconds, is not used any more. */
+/** A token is no longer used this close to its expiry, in milliseconds. */
 const expiryMarginMs = 10_000;
 
-/** The headers and the token that the application gives one connection, asked for once a step. */
+/** The application's headers and token for one connection, asked for once a step. */
 export function createCredentials(
   { headers = {}, auth }: Definition,
   context: ConnectionContext,
@@ -44,8 +44,9 @@ export function createCredentials(
 }
 
 /**
- * Asks a function of the application. Its failure must not look like one of the request, which has
- * not been sent: a network error of its own would make the outcome of a tool call unknown.
+ * Calls a function of the application. Its failure must not look like a failure of the request, because
+ * the request was not sent. A network error of the function would otherwise make the outcome of a tool
+ * call unknown.
  */
 export async function ask<T>(
   field: string,
@@ -58,7 +59,7 @@ export async function ask<T>(
     if (abortSignal.aborted || McpSessionError.isInstance(cause)) throw cause;
     throw new McpSessionError(
       "CONNECTION_UNAVAILABLE",
-      `Connection ${connection}: ${field} failed; the cause says why. The request was not sent, and the next one asks again.`,
+      `Connection ${connection}: ${field} failed; see the cause. The request was not sent. The next one asks again.`,
       { data: { field, connection }, cause },
     );
   }

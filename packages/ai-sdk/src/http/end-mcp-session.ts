@@ -3,7 +3,7 @@ import { createConnectionFetch } from "./connection-fetch.ts";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 
-/** How the attempt to end one MCP session on its server went, without the error. */
+/** The outcome of ending one MCP session on its server, without the error. */
 export type McpSessionEnd =
   | { readonly ended: true; readonly status?: number }
   | {

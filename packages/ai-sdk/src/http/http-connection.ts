@@ -43,7 +43,7 @@ export interface HttpConnectionOptions {
   readonly now: () => number;
 }
 
-/** One connection over HTTP, for as long as its context's signal says. Sends nothing yet. */
+/** One connection over HTTP, until its context's signal aborts. Sends nothing yet. */
 export function createHttpConnection(own: HttpConnectionOptions): LiveConnection {
   const { definition, context, slot, emit, telemetry } = own;
   const name = context.connection;
@@ -61,12 +61,12 @@ export function createHttpConnection(own: HttpConnectionOptions): LiveConnection
     }),
   );
   const onEvent = (event: SessionEvent) => {
-    // What the client was told of the server no longer holds.
+    // The client's knowledge of the server is outdated then.
     const isOther = (event.type === "recovered" || event.type === "started") && event.changed;
     if (isOther) client.replace();
     emit({ ...event, connection: name });
   };
-  /** For one client each: clients number their requests alike, and cancel by number. */
+  /** Each client needs its own, because clients number their requests alike and cancel by number. */
   const createFetch = () =>
     slot === undefined
       ? connectionFetch.fetch
@@ -75,7 +75,7 @@ export function createHttpConnection(own: HttpConnectionOptions): LiveConnection
           fetch: connectionFetch.fetch,
           trace: telemetry && trace,
         });
-  // Made at once: it says when what was saved is not for this URL, whether or not it is used.
+  // It is made at once, because it reports a saved snapshot of another URL even if it is not used.
   let unused: typeof globalThis.fetch | undefined = createFetch();
   const takeFetch = () => {
     const fetch = unused ?? createFetch();
@@ -120,7 +120,7 @@ export function createHttpConnection(own: HttpConnectionOptions): LiveConnection
 
 type Parts = ReturnType<typeof createParts>;
 
-/** What its clients have in common. */
+/** The common parts of its clients. */
 function createParts({ definition, context, slot, now }: HttpConnectionOptions) {
   const { authProvider: given } = definition.options;
   const authProvider = once(async () =>
@@ -136,7 +136,7 @@ function createParts({ definition, context, slot, now }: HttpConnectionOptions) 
   };
 }
 
-/** @throws {McpSessionError} why there is no client */
+/** @throws {McpSessionError} the reason why there is no client */
 async function connectClient(
   { definition, context, slot, emit, telemetry }: HttpConnectionOptions,
   { authProvider, connectionFetch, restoreError, isResuming }: Parts,
@@ -176,7 +176,7 @@ async function connectClient(
   }
 }
 
-/** @throws why the server did not answer */
+/** @throws the reason why the server did not answer */
 async function probeServer(
   { definition, context, slot }: HttpConnectionOptions,
   client: SharedClient,
@@ -186,7 +186,7 @@ async function probeServer(
   const isConnected = client.isBegun();
   const connected = await client.get();
   if (slot?.snapshot?.kind !== "session") {
-    // A handshake has just been answered; otherwise there is nothing smaller that the client sends.
+    // A new client has just had its handshake answered. Otherwise a listing is the smallest request.
     const hasTools = connected.initializeResult.capabilities.tools != null;
     if (isConnected && hasTools) await connected.listTools({ options: { signal } });
     return;

@@ -16,7 +16,7 @@ export interface ConnectionTransport {
   readonly fetch: typeof globalThis.fetch | undefined;
   /** For the old HTTP+SSE transport. */
   readonly sseFetch: typeof globalThis.fetch | undefined;
-  /** Headers for the client to set, where no fetch of ours sets them. */
+  /** Headers that the client sets itself, if no fetch of ours does. */
   readonly headers: () => Promise<Record<string, string> | undefined>;
   readonly authProvider: () => Promise<OAuthClientProvider | undefined>;
   /** Whether a failed connect may mean that the server only knows HTTP+SSE. */
@@ -68,7 +68,7 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
   }
 }
 
-/** An old server answers the POST of `initialize` with one of these, and only these. */
+/** Whether it is one of the statuses with which an old server answers the POST of `initialize`. */
 export function isOldServerStatus(status: unknown): boolean {
   return status === 400 || status === 404 || status === 405;
 }

@@ -25,7 +25,7 @@ export async function pingSession({
   timeoutMs,
   now,
 }: {
-  /** `undefined`: there is no such connection any more. */
+  /** `undefined` if the connection is no longer declared. */
   definition: McpClientConnection | undefined;
   connection: string;
   principal: Principal;
@@ -48,7 +48,7 @@ export async function pingSession({
     recover: false,
   });
   try {
-    // Neither a fetch nor a `getToken` of the application's has to heed a signal.
+    // A fetch or a `getToken` of the application may ignore the signal.
     const { status, failure } = await abortable(ping({ fetch, url, slot, signal }), signal);
     if (status !== undefined) return { connection, alive: false, reason: "refused", status };
     if (failure !== undefined) return { connection, alive: false, reason: "unreachable" };
@@ -64,8 +64,8 @@ export async function pingSession({
 /**
  * Sends a ping on the session of a slot.
  *
- * @returns with the `status` of a refusal, or the `failure` of an answer that broke off; neither
- *   when the server answered, whatever it said
+ * @returns with the `status` of a refusal, or the `failure` of an answer that broke off; with neither if
+ *   the server answered
  */
 export async function ping({
   fetch,

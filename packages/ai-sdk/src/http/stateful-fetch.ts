@@ -32,14 +32,14 @@ export interface StatefulFetchOptions {
   readonly fetch: typeof globalThis.fetch;
   readonly authProvider: () => Promise<OAuthClientProvider | undefined>;
   readonly restoreError: (error: unknown) => unknown;
-  /** Whether the step goes on: aborted calls are cancelled then, and not when clients close. */
+  /** Whether the step goes on. Aborted calls are only cancelled then, not when clients close. */
   readonly isActive: () => boolean;
   /** `undefined` when nothing is traced. */
   readonly trace: TraceOperation | undefined;
   readonly now: () => number;
 }
 
-/** The session fetch of a stateful connection, for one client, as the definition has it. */
+/** The session fetch of a stateful connection, for one client, with the definition's options. */
 export function createStatefulFetch(own: StatefulFetchOptions): typeof globalThis.fetch {
   const { definition, slot, exceptSlot, trace } = own;
   const { url, fetch, redirect, timeouts } = definition.options;
@@ -98,7 +98,7 @@ async function prepare(
   });
   try {
     const start = { ...startContext, reason, client: withSessionErrors(client, restoreError) };
-    // Not every hook heeds its signal, and nobody would save what it prepares after the step.
+    // Some hooks ignore their signal, and nobody would save their work after the step.
     await abortable(Promise.resolve(onStart(start)), abortSignal);
   } finally {
     await client.close();

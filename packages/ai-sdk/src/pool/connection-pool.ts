@@ -13,7 +13,10 @@ export interface ConnectionPoolOptions {
   readonly keepAliveMs?: number | undefined;
   /** How many are kept; the one that was used longest ago goes first. @default 100 */
   readonly max?: number | undefined;
-  /** After how long a pause the server is asked before its client is used again, in milliseconds. @default 30000 */
+  /**
+   * After how long a pause the server is asked before its client is used again, in milliseconds. @default
+   * 30000
+   */
   readonly checkAfterMs?: number | undefined;
 }
 
@@ -55,7 +58,9 @@ export interface ConnectionPool {
   take(key: string, run: PoolRun): PooledConnection | undefined;
   /** Waits until what was kept under a key is closed: it may hold a port, or a lock. */
   settle(key: string): Promise<void>;
-  /** @param options.isUnused whether it was only held, which says nothing about the server. @default false */
+  /**
+   * @param options.isUnused whether it was only held, which says nothing about the server. @default false
+   */
   give(key: string, pooled: PooledConnection, options?: { isUnused?: boolean }): void;
   /** Closes what is kept under a key, because it changed elsewhere. */
   closeKept(key: string): void;

@@ -4,12 +4,12 @@ import type { McpConnection } from "../connection/mcp-connection.ts";
 const namePattern = /^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/;
 
 /**
- * Checks a record of connections as an application hands it over.
+ * Checks an application's record of connections.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`
  */
 export function checkConnections(connections: unknown): void {
-  // Not a promise or a map either: those would pass for a record of nothing.
+  // A promise or a map is refused too, because either would count as an empty record.
   if (Object.prototype.toString.call(connections) !== "[object Object]") {
     throw new McpSessionError(
       "CONNECTION_INVALID",

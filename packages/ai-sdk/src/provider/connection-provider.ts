@@ -17,8 +17,8 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
    */
   connections: CONNECTIONS | ((principal: Principal | undefined) => CONNECTIONS);
   /**
-   * Keeps live clients, and stdio servers, between the runs of one agent session and principal in
-   * this process; never for another one. For processes that live long. @default none
+   * Keeps live clients and stdio servers between the runs of one agent session and principal in this
+   * process, and never for another principal. For long-lived processes. @default none
    */
   pool?: ConnectionPoolOptions | undefined;
   /**
@@ -29,59 +29,61 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
    */
   autoSession?: AutoSessionOptions | undefined;
   /**
-   * Told what happens to connections, to their sessions, and between durable sessions and their
-   * store. @default warns of store failures on the console
+   * Gets the events of connections, of their sessions, and of durable sessions and their store.
+   * @default warns of store failures on the console
    */
   onEvent?: ((event: ConnectionEvent) => void) | undefined;
-  /** Measures what connections do: `openTelemetry()`, for example. @default none */
+  /** Measures the operations of connections: `openTelemetry()`, for example. @default none */
   telemetry?: ConnectionTelemetry | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   now?: (() => number) | undefined;
 }
 
-/** For whom, and from what, a run on state that the application carries is opened. */
+/** Options of a run on state that the application carries. */
 export interface StateRunOptions<SESSION extends { state?: unknown }> {
   /** The agent session. Its `state` is data from outside, parsed strictly. */
   readonly session: SESSION;
-  /** On whose behalf; never taken from the state. Needed as soon as one connection is stateful. */
+  /**
+   * The identity that the run acts for; never taken from the state. Required if a connection is stateful.
+   */
   readonly principal?: Principal | undefined;
   /** Names the agent session to the provider's pool. Not pooled without it. */
   readonly sessionId?: string | undefined;
   /** Ends handshakes and listings of the step, and the reading of a stream; closes the clients. */
   readonly abortSignal?: AbortSignal | undefined;
   /**
-   * Saves the agent session when it has changed. Called once when the clients are closed, whatever
-   * became of the run, and on `shutdown` too. When it fails, the run rejects with its error, unless
-   * the run has one of its own (event `close-failed`).
+   * Saves the agent session if it has changed. Called once when the clients are closed, after success,
+   * after failure and on `shutdown` too. If it fails, the run rejects with its error, unless the run has
+   * already failed (event `close-failed`).
    */
   readonly onSession?: ((session: SESSION) => void | Promise<void>) | undefined;
 }
 
-/** What a run on state gives: what its function returned, and the agent session to save. */
+/** The result of a run on state: its function's result, and the agent session to save. */
 export interface StateRunResult<T, SESSION> {
   readonly result: T;
   /**
-   * The agent session with what changed in its state; the same object when nothing did. With a
-   * stream a promise, as the values of `streamText` are: it resolves when the stream has ended and
-   * all is closed.
+   * The agent session with the changes in its state; the same object if nothing changed. With a stream it
+   * is a promise, like the values of `streamText`: it resolves when the stream has ended and all is
+   * closed.
    */
   readonly session: T extends Streamed ? Promise<SESSION> : SESSION;
 }
 
-/** Builds a step's registry from state, and writes what changed back into it. */
+/** Builds a step's registry from state, and writes the changes back into it. */
 export interface ConnectionProvider<CONNECTIONS extends Connections = Connections> {
   /**
-   * Runs a step on state that the application carries: seeds the sessions, connects their tools,
-   * and closes the clients, whatever happens. A run lasts as long as the stream that `step` returns:
-   * a result of `streamText`, a `Response` or a `ReadableStream`.
+   * Runs a step on state that the application carries. It seeds the sessions, connects their tools, and
+   * closes the clients, after success and after failure. A run lasts as long as the stream that `step`
+   * returns: a result of `streamText`, a `Response` or a `ReadableStream`.
    *
    * @example
    * const { result, session } = await provider.run({ session: loaded, principal }, ({ tools }) =>
    *   generateText({ model, tools, prompt, stopWhen: stepCountIs(10) }));
    *
-   * @returns what `step` returned and the agent session to save; with a stream at once
-   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; what `step` throws, and
-   *   then `onSession` alone is told of what changed
+   * @returns the result of `step` and the agent session to save; with a stream at once
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; the error of `step`, and then
+   *   only `onSession` gets the changes
    */
   run<T, SESSION extends { state?: unknown }>(
     options: StateRunOptions<SESSION>,
@@ -91,8 +93,8 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * Seeds one slot per stateful connection. Sends nothing.
    *
    * @param options.state `session.state` of the agent session: data from outside, parsed strictly
-   * @param options.principal on whose behalf; never taken from the state. Needed as soon as one
-   *   connection is stateful
+   * @param options.principal the identity that the step acts for; never taken from the state. Required if
+   *   a connection is stateful
    * @param options.sessionId names the agent session to the provider's pool. Not pooled without it
    * @param options.abortSignal ends handshakes and listings of the step
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
@@ -104,28 +106,26 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
     abortSignal?: AbortSignal | undefined;
   }): ConnectionRegistry<CONNECTIONS>;
   /**
-   * The agent session with the registry's changed slots in its state. Works before and after
-   * `dispose`, after success and after failure. Inputs are not mutated; the same object comes back
-   * when nothing changed.
+   * Returns the agent session with the registry's changed slots in its state. Works before and after
+   * `dispose`, after success and after failure. It mutates nothing; if nothing changed, it returns the
+   * same object.
    */
   commit<SESSION extends { state?: unknown }>(
     registry: ConnectionRegistry<CONNECTIONS>,
     session: SESSION,
   ): SESSION;
   /**
-   * Ends the MCP sessions that the agent session's state holds for one principal, on their servers,
-   * with one DELETE each, all at once. The agent session comes back without them, and with those
-   * that could not be ended, to be tried again. Inputs are not mutated; the same object comes back
-   * when nothing changed.
+   * Ends one principal's MCP sessions in the agent session's state, on their servers, with one DELETE
+   * each, all at once. Returns the agent session without the ended sessions. It keeps sessions that could
+   * not be ended, so you can try again. It mutates nothing; if nothing changed, it returns the same object.
    *
-   * @param options.principal whose sessions; those of others are not touched
-   * @param options.connection the one connection to end the sessions of. @default all
-   * @param options.name the one named session to end. @default all, and those without a name
-   * @param options.timeoutMs how long to wait for each, the token included, in milliseconds.
+   * @param options.principal ends the sessions of this principal only
+   * @param options.connection ends the sessions of this connection only. @default all
+   * @param options.name ends this named session only. @default all, and those without a name
+   * @param options.timeoutMs how long to wait for each session, the token included, in milliseconds.
    *   @default 5000
-   * @returns with `results`, one for each session that was to be ended on a server
-   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; nothing that a server
-   *   does is thrown
+   * @returns with `results`, one for each attempt to end a session on a server
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
    */
   end<SESSION extends { state?: unknown }>(
     session: SESSION,
@@ -137,12 +137,12 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
     },
   ): Promise<{ session: SESSION; results: EndedSession[] }>;
   /**
-   * For the end of the process, such as on SIGTERM: closes all that is open (registries, runs,
-   * leases) and writes what changed: durable sessions are saved, `onClose` of each run is called.
-   * What still runs fails at its next use of a connection, and no registry can be created any more.
-   * Never rejects; a run whose `onClose` fails rejects itself.
+   * For the end of the process, such as on SIGTERM. It closes all open registries, runs and leases, saves
+   * durable sessions and calls the `onClose` of each run. Running code fails at its next use of a
+   * connection, and no registry can be created any more. Never rejects; a run whose `onClose` fails
+   * rejects itself.
    *
-   * @param options.timeoutMs how long to wait for all of it, in milliseconds. @default 10000
+   * @param options.timeoutMs the time limit for all of it, in milliseconds. @default 10000
    */
   shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
 }

@@ -45,7 +45,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
       auto?.release();
       const closings = work.shutDown();
       const closeAll = async () => {
-        // What is idle waits for nobody, whatever hangs; what the runs have is closed as they end.
+        // Idle clients close at once, even if something else hangs. The runs close their own clients.
         await Promise.allSettled([closings, pool?.closeAll()]);
         await pool?.closeAll();
       };
@@ -56,7 +56,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   return provider;
 }
 
-/** What all parts of a provider have in common, and its pool. */
+/** The common parts of a provider, and its pool. */
 function connectInternals<CONNECTIONS extends Connections>(
   {
     connections,
@@ -92,7 +92,7 @@ function connectInternals<CONNECTIONS extends Connections>(
   return { internals, pool };
 }
 
-/** The one registry of a script that opens nothing by hand. */
+/** The one registry of a script that opens no run. */
 function startImplicitSession<CONNECTIONS extends Connections>(
   { autoSession }: ConnectionProviderOptions<CONNECTIONS>,
   { createRegistry, declaredFor, track }: ProviderInternals<CONNECTIONS>,

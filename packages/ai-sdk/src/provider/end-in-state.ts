@@ -18,7 +18,7 @@ export async function endInState<
   session: SESSION,
   { principal, connection, name, timeoutMs }: Parameters<ConnectionProvider<CONNECTIONS>["end"]>[1],
 ): ReturnType<typeof endConnections<SESSION>> {
-  // Also when there is nothing to end: a forgotten principal is a mistake in the program.
+  // Even if there is nothing to end, because a missing principal is a mistake in the program.
   sessionKey({ connection: "any", principal });
   const declared = declaredFor(principal);
   if (connection !== undefined && !Object.hasOwn(declared, connection)) {

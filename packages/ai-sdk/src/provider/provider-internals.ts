@@ -6,7 +6,7 @@ import type { StepRegistryOptions } from "../registry/step-registry.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 
-/** What the parts of a provider, and durable sessions on it, have in common. */
+/** The functions that the parts of a provider share with durable sessions on it. */
 export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnection>> {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => CONNECTIONS;
@@ -18,16 +18,15 @@ export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnect
     > & { declared: CONNECTIONS },
   ) => ConnectionRegistry<CONNECTIONS>;
   /**
-   * What a run of the agent session named by these parts shares with the next; `undefined` without
-   * a pool.
+   * The pool that the runs of one agent session share, named by these parts; `undefined` without a pool.
    */
   readonly poolFor: (scope: readonly unknown[]) => SessionPool | undefined;
-  /** A part of a scope that keeps what is stored apart from what is stored elsewhere. */
+  /** A part of a scope that separates the sessions of one store from those of others. */
   readonly createNamespace: () => number;
   /** Has something closed by the provider's `shutdown`. */
   readonly track: Track;
   readonly emit: (event: ConnectionEvent) => void;
-  /** An `emit` that tells `onEvent` in the place of the provider's own. */
+  /** An `emit` that calls this `onEvent` instead of the provider's. */
   readonly emitTo: (onEvent: (event: ConnectionEvent) => void) => (event: ConnectionEvent) => void;
   readonly now: () => number;
 }
@@ -47,6 +46,6 @@ export function internalsOf<CONNECTIONS extends Record<string, McpConnection>>(
   const found = internals.get(provider);
   if (found !== undefined) return found;
   throw new TypeError(
-    "provider was not made by createConnectionProvider of this copy of @durable-mcp/ai-sdk",
+    "provider must come from createConnectionProvider of this copy of @durable-mcp/ai-sdk.",
   );
 }

@@ -5,7 +5,7 @@ import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
 import type { ConnectionProvider, StateRunOptions, StateRunResult } from "./connection-provider.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
 
-/** Runs a step on state that the application carries, and writes what changed back into it. */
+/** Runs a step on state that the application carries, and writes the changes back into it. */
 export async function runOnState<
   CONNECTIONS extends Record<string, McpConnection>,
   T,
@@ -34,7 +34,7 @@ export async function runOnState<
   });
   const after = over.then(() => saved);
   if (!isStreamed(result)) return { result, session: await after } as StateRunResult<T, SESSION>;
-  // Whoever reads the stream need not look at the session: nobody would be told.
+  // The reader of the stream may ignore the session, so its failure must not be an unhandled rejection.
   after.catch(() => {
     for (const { name: connection } of registry.connections) {
       internals.emit({ type: "close-failed", connection, reason: "not-committed" });

@@ -5,7 +5,7 @@ import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.t
 import type { ConnectionProvider } from "./connection-provider.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
 
-/** Registries on an agent session's state, and what they have changed of it. */
+/** Registries on an agent session's state, and their changes to it. */
 export function createStateRegistries<CONNECTIONS extends Record<string, McpConnection>>({
   declaredFor,
   createRegistry,

@@ -115,7 +115,10 @@ export interface NamedSession {
   readonly name: string;
   /** The time of the last use, on any of its connections. */
   readonly lastUsedAt: number;
-  /** The session ends after this time without use, in milliseconds; the shortest, if its connections differ. */
+  /**
+   * The session ends after this time without use, in milliseconds; the shortest, if its connections
+   * differ.
+   */
   readonly idleTimeoutMs?: number | undefined;
   /** Its parts, one for each connection. */
   readonly connections: readonly Omit<StoredSession, "sessionId" | "name">[];

@@ -29,7 +29,10 @@ export function registerRegistryInternals(registry: object, ofRegistry: Registry
   internals.set(registry, ofRegistry);
 }
 
-/** @throws {TypeError} for an ephemeral registry, that of `autoSession`, and one of another copy of this package */
+/**
+ * @throws {TypeError} for an ephemeral registry, that of `autoSession`, and one of another copy of this
+ * package
+ */
 export function registryInternalsOf(registry: ConnectionRegistry<any>): RegistryInternals {
   const found = internals.get(registry);
   if (found !== undefined) return found;

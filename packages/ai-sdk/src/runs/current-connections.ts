@@ -20,8 +20,8 @@ export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connecti
     };
 
 /**
- * The registry of the run that the calling code belongs to, however deep below `registry.run`,
- * `sessions.run`, a durable agent or `withConnections` it is.
+ * Returns the registry of the run around the calling code, however deep below `registry.run`,
+ * `sessions.run`, a durable agent or `withConnections` the code is.
  *
  * @example
  * const saveNote = tool({

@@ -13,8 +13,8 @@ export interface WithConnectionsOptions {
 }
 
 /**
- * Runs `use` inside the run that the calling code belongs to, with connections of its own: for
- * sub-agents that share some sessions and not others.
+ * Runs `use` in a nested run, inside the run around the calling code. It is for sub-agents that share some
+ * sessions and not others.
  *
  * @example
  * await Promise.all([

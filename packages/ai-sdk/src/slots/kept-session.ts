@@ -3,10 +3,10 @@ import { endpointOf, type McpClientConnection } from "../connection/define-conne
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { SlotName } from "./slot-name.ts";
 
-/** What a state or a store keeps of one slot between steps. */
+/** A slot in a state or a store, between steps. */
 export interface KeptSession {
   readonly snapshot: SessionSnapshot;
-  /** When the MCP session was made, in milliseconds since 1970-01-01 UTC. */
+  /** The start of the MCP session, in milliseconds since 1970-01-01 UTC. */
   readonly startedAt?: number | undefined;
   /** A named session is ended after this time without use, in milliseconds. */
   readonly idleTimeoutMs?: number | undefined;
@@ -18,11 +18,11 @@ export interface KeptSession {
  * What happens to a kept slot when its sessions are ended:
  *
  * - `restart`: the slot stays, without a session.
- * - `idle`: as `restart`, unless another process writes the slot meanwhile.
+ * - `idle`: like `restart`, unless another process writes the slot meanwhile.
  * - `end`: the slot is removed. If its session cannot be ended, it stays for another attempt.
- * - `sweep`: as `end`, with one more attempt at most, and unless another process writes the slot
+ * - `sweep`: like `end`, with one more attempt at most, and unless another process writes the slot
  *   meanwhile.
- * - `delete`: the slot is removed whatever happens.
+ * - `delete`: the slot is always removed.
  */
 export type EndMode = "restart" | "idle" | "end" | "sweep" | "delete";
 

@@ -4,35 +4,38 @@ import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { StepSlot } from "./step-slot.ts";
 import type { NamedSlot } from "./slot-name.ts";
 
-/** What is told of one connection's named session. */
+/** The description of one connection's named session. */
 export type ListedSession = NamedSlot & Omit<StoredSession, "sessionId" | keyof NamedSlot>;
 
-/** Whose a named session is, and its connection's definition. */
+/** The principal of a named session, and its connection's definition. */
 export interface NamedUse {
   readonly principal: Principal;
   readonly definition: McpClientConnection;
 }
 
-/** A use that makes the session if need be. */
+/** A use that makes the session if there is none. */
 export type NamedStart = NamedUse & {
-  /** Kept with the session. @default what is kept already */
+  /** Kept with the session. @default the kept value */
   readonly idleTimeoutMs?: number | undefined;
 };
 
-/** Whose a named session is that is to be ended, and whether its name stays. */
+/** The principal of a named session to end, and whether its name stays. */
 export interface NamedEnd {
   readonly principal: Principal;
-  /** The connection's; `undefined` when there is none any more. */
+  /** The connection's definition; `undefined` if it is no longer declared. */
   readonly definition: McpClientConnection | undefined;
-  /** `restart`: the name stays, without the session. `end`: both go, unless the session could not be ended. */
+  /**
+   * `restart`: the name stays, without the session. `end`: both go, unless the session could not be
+   * ended.
+   */
   readonly mode: "restart" | "end";
 }
 
-/** Where the named sessions of one agent session are kept, as one step sees them. */
+/** The named sessions of one agent session in one step, in a state or a store. */
 export interface NamedSlots {
   /**
-   * The slot of a named session, for the step to use from now on, in place of any that it has
-   * opened before. If `endIdle` has claimed the session, the slot starts without one.
+   * Opens the slot of a named session. The step uses this slot from now on, instead of an earlier one. If
+   * `endIdle` has already claimed the session, the slot starts without one.
    *
    * @throws {McpSessionError} `STORE_FAILED`
    */

@@ -1,6 +1,6 @@
 import type { SessionEnd } from "@durable-mcp/core";
 
-/** What is stored for one connection of an agent session. Without the MCP session's id. */
+/** The stored session of one connection of an agent session, without the MCP session's id. */
 export interface StoredSession {
   /** The agent session's id. */
   readonly sessionId: string;
@@ -16,10 +16,10 @@ export interface StoredSession {
   readonly kind: "session" | "lost" | "sessionless" | "stateless" | "invalid";
   /** The time of the last use or write, in milliseconds since 1970-01-01 UTC. */
   readonly lastUsedAt: number;
-  /** When the MCP session was saved, in milliseconds since 1970-01-01 UTC. */
+  /** The time when the MCP session was saved, in milliseconds since 1970-01-01 UTC. */
   readonly startedAt?: number | undefined;
   readonly protocolVersion?: string | undefined;
-  /** What the server calls itself. */
+  /** The server's own name and version. */
   readonly server?: { readonly name: string; readonly version: string } | undefined;
   /** The kept tool list: the number of tools, and the time of the listing. */
   readonly tools?: { readonly count: number; readonly listedAt: number } | undefined;
@@ -35,7 +35,7 @@ export interface SessionStatus {
   /** Whether the server answered on the session just now. */
   readonly alive: boolean;
   /**
-   * Why not. `no-session`: no session of it is stored. `lost`: the server no longer knows the
+   * Why it is not alive. `no-session`: no session is stored. `lost`: the server no longer knows the
    * session. `refused`: the server refused for another reason. `timeout`: it did not answer in time.
    * `unreachable`: it could not be reached.
    */
@@ -45,8 +45,7 @@ export interface SessionStatus {
 }
 
 /**
- * How the attempt to end one MCP session went. Holds no id of an MCP session, no token and no
- * principal.
+ * The outcome of ending one MCP session. Holds no id of an MCP session, no token and no principal.
  */
 export interface EndedSession extends Pick<SessionEnd, "status"> {
   readonly connection: string;
@@ -60,8 +59,8 @@ export interface EndedSession extends Pick<SessionEnd, "status"> {
    */
   readonly ended: boolean;
   /**
-   * Why not. `refused`: the server refused. `timeout`: it did not answer in time. `unreachable`:
-   * there was a network error or a redirect, or the headers or the token were not to be had.
+   * Why it did not end. `refused`: the server refused. `timeout`: it did not answer in time.
+   * `unreachable`: a network error, a redirect, or a failure to get headers or a token.
    * `undeclared`: the connection is no longer declared, or has another URL.
    */
   readonly reason?: "refused" | "timeout" | "unreachable" | "undeclared" | undefined;

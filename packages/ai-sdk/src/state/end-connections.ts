@@ -13,7 +13,7 @@ interface Target {
   readonly slot: SlotName;
   readonly definition: McpClientConnection;
   readonly snapshot: SessionSnapshot | undefined;
-  /** Whether the state holds something that does not parse. */
+  /** Whether the entry does not parse. */
   readonly isInvalid: boolean;
 }
 

@@ -10,21 +10,21 @@ interface InUse {
   readonly idleTimeoutMs: number | undefined;
 }
 
-/** The named sessions of a state as a step sees them: as it found, changed or uses them. */
+/** The named sessions of a state in one step: found, changed or in use. */
 export interface HeldEntries {
   /** All of a principal, under their keys. */
   of(principal: Principal): readonly (readonly [key: string, slot: NamedSlot])[];
-  /** What the next step would find; `"invalid"` for what does not parse. */
+  /** The entry that the next step would find; `"invalid"` if it does not parse. */
   read(key: string): NamedEntry | "invalid" | undefined;
   /** Whether the step has changed or used it. */
   has(key: string): boolean;
   use(key: string, use: InUse): void;
-  /** Keeps an entry with another snapshot; the step has no slot of it any more. */
+  /** Keeps an entry with another snapshot; the step no longer has its slot. */
   keep(key: string, entry: NamedEntry, snapshot: SessionSnapshot): void;
   remove(key: string): void;
-  /** What is in use was used until now. */
+  /** Notes that the sessions in use were used until now. */
   endStep(): void;
-  /** What the step changed, under the keys of the state; `undefined` removes. */
+  /** The step's changes, under the keys of the state; `undefined` removes an entry. */
   changes(): (readonly [key: string, entry: NamedEntry | undefined])[];
 }
 

@@ -8,7 +8,7 @@ import {
 import * as z from "zod/mini";
 import { isSessionName, type NamedSlot, parseSlotName, slotName } from "../slots/slot-name.ts";
 
-/** What a state holds of one connection's named session. Times are milliseconds since 1970-01-01 UTC. */
+/** A state's entry for one connection's named session. Times are milliseconds since 1970-01-01 UTC. */
 export interface NamedEntry {
   readonly version: 1;
   readonly snapshot: SessionSnapshot;
@@ -27,7 +27,7 @@ const entrySchema = z.strictObject({
   idleTimeoutMs: z.optional(z.custom(isTimerMs)),
 });
 
-/** The entry that a value from outside is; `undefined` when it does not parse. */
+/** Parses an entry from outside; `undefined` if it does not parse. */
 export function parseNamedEntry(value: unknown): NamedEntry | undefined {
   const isRecord = typeof value === "object" && value !== null;
   // The schema reads inherited keys too.

@@ -22,7 +22,7 @@ import { type NamedEntry, namedKey } from "./named-entry.ts";
 /** The named sessions in the state of an agent session. */
 export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {}
 
-/** How many sessions are ended at a time. */
+/** At most this many sessions are ended at a time. */
 const endedAtOnce = 10;
 
 interface NamedInStateOptions {

@@ -16,12 +16,12 @@ type StateEntries = readonly (readonly [
   entry: SessionSnapshot | NamedEntry | undefined,
 ])[];
 
-/** A slot of a registry, and what the state had for it. */
+/** A slot of a registry, and its entry in the state. */
 export interface SeededSlot {
   readonly slot: SessionSlot;
   /** The snapshot in the state. A pooled slot may have changed in earlier steps. */
   readonly before: SessionSnapshot | undefined;
-  /** Whether the state held something for this slot that does not parse. */
+  /** Whether the state has an entry for this slot that does not parse. */
   readonly isDiscarded: boolean;
 }
 
@@ -59,7 +59,7 @@ function parseOrNothing(entry: unknown): SessionSnapshot | undefined {
  * The agent session with the changed slots in its state; the same object when nothing changed.
  * Neither the session nor its state is mutated, and no other key of the state is touched.
  *
- * @param named what changed of the named sessions
+ * @param named the changed entries of named sessions
  */
 export function commitSlots<SESSION extends { state?: unknown }>(
   session: SESSION,
@@ -104,7 +104,7 @@ function replaceEntries<SESSION extends { state?: unknown }>(
   return { ...session, state: { ...otherKeys, ...ownKey } };
 }
 
-/** An own value. Anything but a record is returned as it is, and will not parse. */
+/** An own value. Other values than records are returned unchanged, and do not parse. */
 function ownValue(record: unknown, key: string): unknown {
   if (record === undefined || record === null) return undefined;
   if (!isRecord(record)) return record;

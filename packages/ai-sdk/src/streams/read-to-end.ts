@@ -1,13 +1,13 @@
 import { abortable } from "@durable-mcp/core/internal";
 
-/** What a run of AI SDK has, such as the result of `streamText`, that can be read to its end. */
+/** A readable result of an AI SDK run, such as the result of `streamText`. */
 interface AttachableResult {
   consumeStream(options?: { onError?: (error: unknown) => void }): PromiseLike<void>;
   /** Rejects when the run is aborted. */
   readonly finishReason?: PromiseLike<unknown>;
 }
 
-/** What may still be streaming when the function that made it returns. */
+/** A value that may still be streaming when its function returns. */
 export type Streamed = AttachableResult | Response | ReadableStream;
 
 /** Whether a value is of a kind that may still be streaming. */
@@ -16,13 +16,13 @@ export function isStreamed(value: unknown): value is Streamed {
 }
 
 /**
- * Reads a stream to its end in the background. It thus ends also when its reader goes away, and
- * when it has none.
+ * Reads a stream to its end in the background. The stream thus ends even if its reader goes away, or if
+ * it has none.
  *
  * @param signal ends the reading
- * @returns what to use in the place of `value`: another object only for a `ReadableStream`. `ended`
- *   resolves when the stream has ended, failed or been aborted; it is missing where there is no
- *   stream, or one that somebody else reads already
+ * @returns the value to use instead of `value`: another object only for a `ReadableStream`. `ended`
+ *   resolves when the stream has ended, failed or been aborted. It is missing if there is no stream, or
+ *   if somebody else reads it already
  */
 export function readToEnd<T>(
   value: T,

@@ -1,19 +1,19 @@
 import { within } from "@durable-mcp/core/internal";
 import { readToEnd } from "./read-to-end.ts";
 
-/** What the function of a run gave back. */
+/** The outcome of a run's function. */
 export interface RunOutcome<T> {
   readonly result: T;
-  /** Resolves when all is closed, and rejects with what failed then. */
+  /** Resolves when all is closed, and rejects with the error of closing. */
   readonly over: Promise<void>;
 }
 
 /**
- * Runs `step` in a run that lasts until the stream that `step` gives back, if any, has ended.
+ * Runs `step` in a run. If `step` returns a stream, the run lasts until the stream has ended.
  *
- * @param options.run calls what it is given, and closes everything when that is done
- * @returns at once when there is a stream, and otherwise when all is closed
- * @throws what `step` throws, when all is closed; without a stream also what the closing throws
+ * @param options.run calls its argument, and closes everything when that is done
+ * @returns at once if there is a stream, and otherwise when all is closed
+ * @throws the error of `step`, when all is closed; without a stream also the error of closing
  */
 export async function runToEndOfStream<T>({
   run,
@@ -31,7 +31,7 @@ export async function runToEndOfStream<T>({
     const stream = readToEnd(await step(), abortSignal);
     result = stream.value;
     if (stream.ended === undefined) return;
-    // What is whole already need not be waited for: its caller finds all closed, as without a stream.
+    // If the stream is already complete, its caller finds all closed, as without a stream.
     if (!(await within(0, stream.ended))) given.resolve({ result, over });
     await stream.ended;
   });

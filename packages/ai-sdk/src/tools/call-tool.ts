@@ -6,7 +6,10 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 
 export interface CallOptions {
   readonly abortSignal?: AbortSignal | undefined;
-  /** In milliseconds, 1 to 2147483647; the call fails with `OUTCOME_UNKNOWN`. @default `timeouts.callMs` of the connection */
+  /**
+   * In milliseconds, 1 to 2147483647; the call fails with `OUTCOME_UNKNOWN`. @default `timeouts.callMs`
+   * of the connection
+   */
   readonly timeoutMs?: number | undefined;
 }
 
