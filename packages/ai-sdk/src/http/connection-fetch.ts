@@ -45,6 +45,7 @@ export function createConnectionFetch({
   authProvider: () => Promise<OAuthClientProvider | undefined>;
   now: () => number;
 }): ConnectionFetch {
+  const { connection } = context;
   const url = new URL(options.url);
   const createOwn = () => createCredentials(options, context, now);
   let credentials = createOwn();
@@ -66,10 +67,7 @@ export function createConnectionFetch({
         redirect: "manual",
       });
       if (isInitialize(init)) initializeStatus = response.status;
-      if (init.redirect !== "manual" && isRedirect(response)) {
-        await response.body?.cancel();
-        throw redirectRefused(context.connection, url.origin, response.status);
-      }
+      if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
       const authorization = headers.get("authorization") ?? "";
       return await scrubAnswer(response, [authorization, ...Object.values(ownHeaders)]);
     };
@@ -89,7 +87,7 @@ export function createConnectionFetch({
       const target = new URL(request?.url ?? (input as string | URL));
       if (target.origin !== url.origin) {
         if (options.fetch !== undefined) return await send(input, init);
-        throw fetchRequired(context.connection, target.origin);
+        throw fetchRequired(connection, target.origin);
       }
       const headers = new Headers(init.headers ?? request?.headers);
       return await (isForServer(target) ? sendSigned(input, init, headers) : send(input, init));
@@ -137,8 +135,15 @@ async function scrubAnswer(response: Response, secrets: readonly string[]): Prom
   return new Response(text === "" ? null : text, { status, statusText, headers });
 }
 
-function redirectRefused(connection: string, origin: string, status: number): McpSessionError {
-  return new McpSessionError(
+async function refuseRedirect(
+  response: Response,
+  connection: string,
+  origin: string,
+): Promise<void> {
+  if (!isRedirect(response)) return;
+  await response.body?.cancel();
+  const { status } = response;
+  throw new McpSessionError(
     "REDIRECT_REFUSED",
     `Connection ${connection}: ${origin} answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL.`,
     { data: { connection, origin, status } },

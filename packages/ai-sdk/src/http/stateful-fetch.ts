@@ -1,67 +1,48 @@
-import type { OAuthClientProvider } from "@ai-sdk/mcp";
 import {
   createSessionFetch,
-  type OnSession,
   type SessionEvent,
   type SessionSlot,
   type SessionStart,
 } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import { needsListening } from "../connection/client-capabilities.ts";
-import type { ConnectionContext } from "../connection/connection-options.ts";
 import {
   connectTimeoutMs,
-  type McpClientConnection,
   sessionOptions,
   startTimeoutMs,
 } from "../connection/define-connection.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
 import { withSessionErrors } from "../errors/with-session-errors.ts";
-import type { TraceOperation } from "../events/operation-tracer.ts";
+import type { HttpParts } from "./http-parts.ts";
 import { openClient } from "./open-client.ts";
 
-export interface StatefulFetchOptions {
-  readonly definition: McpClientConnection;
-  readonly context: ConnectionContext;
-  readonly slot: SessionSlot;
-  /** The slot of the session for the tools in `session.except`. */
-  readonly exceptSlot: SessionSlot | undefined;
-  readonly onSession: OnSession | undefined;
-  readonly onEvent: (event: SessionEvent) => void;
-  /** Sends requests to the server. */
-  readonly fetch: typeof globalThis.fetch;
-  readonly authProvider: () => Promise<OAuthClientProvider | undefined>;
-  readonly restoreError: (error: unknown) => unknown;
-  /** Whether the step goes on. Aborted calls are only cancelled then, not when clients close. */
-  readonly isActive: () => boolean;
-  /** `undefined` when nothing is traced. */
-  readonly trace: TraceOperation | undefined;
-  readonly now: () => number;
-}
-
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
-export function createStatefulFetch(own: StatefulFetchOptions): typeof globalThis.fetch {
-  const { definition, slot, exceptSlot, trace } = own;
-  const { url, fetch, redirect, timeouts } = definition.options;
+export function createStatefulFetch(
+  parts: HttpParts,
+  slot: SessionSlot,
+  onEvent: (event: SessionEvent) => void,
+): typeof globalThis.fetch {
+  const { definition, exceptSlot, telemetry, trace, url, onSession, now } = parts;
+  const { fetch, redirect, timeouts } = definition.options;
   const session = sessionOptions(definition);
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
   return createSessionFetch({
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
+    ...{ onSession, onEvent, now },
     statelessMaxAgeMs: session.statelessMaxAgeMs,
-    fetch: own.fetch,
+    fetch: parts.connectionFetch.fetch,
     allowOtherOrigins: fetch !== undefined,
     listen: needsListening(definition),
-    cancelOnAbort: own.isActive,
+    cancelOnAbort: parts.isActive,
     isSafeToResend: (request) => mayRunTwice(request, session, slot.snapshot),
     except: exceptSlot && {
       slot: exceptSlot,
       matches: ({ method, params }) =>
         method === "tools/call" && except.some((tool) => tool === params?.["name"]),
     },
-    onStart: onStart && ((start) => prepare(own, onStart, start)),
-    onSession: own.onSession,
+    onStart: onStart && ((start) => prepare(parts, onStart, start)),
     aroundRecovery:
-      trace &&
+      telemetry &&
       ((recovery) =>
         trace({ operation: "recover" }, async (note) => {
           note({ refusedStatus: (await recovery()).status });
@@ -71,8 +52,6 @@ export function createStatefulFetch(own: StatefulFetchOptions): typeof globalThi
       startMs: startTimeoutMs(definition),
       answerMs: timeouts?.answerMs,
     },
-    onEvent: own.onEvent,
-    now: own.now,
   });
 }
 
@@ -80,7 +59,7 @@ type StartHook = NonNullable<ReturnType<typeof sessionOptions>["onStart"]>;
 
 /** Runs `session.onStart` with a client on the new session. */
 async function prepare(
-  { definition, context, authProvider, restoreError }: StatefulFetchOptions,
+  { definition, context, authProvider, restoreError }: HttpParts,
   onStart: StartHook,
   { reason, fetch, abortSignal: startSignal }: SessionStart,
 ): Promise<void> {

@@ -41,7 +41,7 @@ export function createRegistryLifetime({
   let untrack: (() => void) | undefined;
 
   const dispose = async () => {
-    disposal ??= closeAll();
+    disposal ??= closeAll({ step, owned, inside, opened }).then(() => untrack?.());
     await disposal;
   };
   const trackIn = (closables: Set<Closable>, close: () => Promise<void>) => {
@@ -65,21 +65,6 @@ export function createRegistryLifetime({
     isUsed = true;
     if (isFirst) onFirstUse?.(trackInside);
     hold(connection);
-  };
-
-  const closeAll = async () => {
-    step.end("closing");
-    const openings = [...owned].flatMap((connection) => [...connection.openings]);
-    const handshakes = [...owned].map((connection) => connection.settle());
-    // First, since they use what is closed next.
-    const insideClosed = closeInTurn({ opened: inside, timeoutMs: 2 * disposeTimeoutMs });
-    const settling = Promise.allSettled([...openings, ...handshakes, insideClosed]);
-    await within(disposeTimeoutMs, settling);
-    step.end("closed");
-    // Those, too, that were opened in the meantime.
-    const closed = closeInTurn({ opened, timeoutMs: disposeTimeoutMs });
-    await within(disposeTimeoutMs, Promise.all([insideClosed, closed]));
-    untrack?.();
   };
 
   // A run inside ends with what is around it, even if it has used nothing so far.
@@ -113,3 +98,27 @@ export function createRegistryLifetime({
 }
 
 export type RegistryLifetime = ReturnType<typeof createRegistryLifetime>;
+
+async function closeAll({
+  step,
+  owned,
+  inside,
+  opened,
+}: {
+  step: StepTime;
+  owned: ReadonlySet<LiveConnection>;
+  inside: Set<Closable>;
+  opened: Set<Closable>;
+}): Promise<void> {
+  step.end("closing");
+  const openings = [...owned].flatMap((connection) => [...connection.openings]);
+  const handshakes = [...owned].map((connection) => connection.settle());
+  // First, since they use what is closed next.
+  const insideClosed = closeInTurn({ opened: inside, timeoutMs: 2 * disposeTimeoutMs });
+  const settling = Promise.allSettled([...openings, ...handshakes, insideClosed]);
+  await within(disposeTimeoutMs, settling);
+  step.end("closed");
+  // Those, too, that were opened in the meantime.
+  const closed = closeInTurn({ opened, timeoutMs: disposeTimeoutMs });
+  await within(disposeTimeoutMs, Promise.all([insideClosed, closed]));
+}

@@ -90,6 +90,36 @@ export function startSupervisedProcess(server: ServerCommand): SupervisedProcess
     }
   };
 
+  const { exited, ended } = watchEnd(supervisor, `${markName}=${mark}`);
+
+  tell({
+    type: "start",
+    ...server,
+    env: { ...serverEnvironment(server.env), [markName]: mark },
+    mark: `${markName}=${mark}`,
+  });
+
+  return {
+    stdin,
+    stdout,
+    stderr,
+    exited,
+    ended,
+    hold,
+    async end() {
+      hold(true);
+      isEnding = true;
+      stdin.end();
+      tell({ type: "end" });
+      return await ended;
+    },
+  };
+}
+
+function watchEnd(
+  supervisor: ChildProcess,
+  mark: string,
+): Pick<SupervisedProcess, "exited" | "ended"> {
   const exit = Promise.withResolvers<void>();
   const ended = new Promise<ProcessEnd>((resolve) => {
     let report: SupervisorReport | undefined;
@@ -103,36 +133,13 @@ export function startSupervisedProcess(server: ServerCommand): SupervisedProcess
     supervisor.once("exit", (_code, signal) => {
       if (report !== undefined || supervisor.pid === undefined) return;
       // Nobody else would end the processes that it leaves behind, and they hold the pipes open.
-      createProcessTree(supervisor.pid, `${markName}=${mark}`).signal("SIGKILL");
+      createProcessTree(supervisor.pid, mark).signal("SIGKILL");
       resolve({ type: "supervisor-ended", signal });
     });
     supervisor.once("close", (_code, signal) => {
       resolve(report ?? { type: "supervisor-ended", signal });
     });
   });
-
   void ended.then(() => exit.resolve());
-
-  tell({
-    type: "start",
-    ...server,
-    env: { ...serverEnvironment(server.env), [markName]: mark },
-    mark: `${markName}=${mark}`,
-  });
-
-  return {
-    stdin,
-    stdout,
-    stderr,
-    exited: exit.promise,
-    ended,
-    hold,
-    async end() {
-      hold(true);
-      isEnding = true;
-      stdin.end();
-      tell({ type: "end" });
-      return await ended;
-    },
-  };
+  return { exited: exit.promise, ended };
 }
