@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
 import type { ClientName } from "../clients/index.ts";
+import { isMatrix } from "../matrix/pairs.ts";
 import { describeLimits } from "./limits.ts";
 import { type MatrixServer, scenarioNames } from "./matrix-server.ts";
 import { renderPage } from "./page.ts";
 import { presentServers } from "./present-servers.ts";
 import { type ServerReport, surprisesIn, visitServer } from "./visit-server.ts";
 
-// One server of each dialect that the other tests do not have; `npm run compatibility` runs them all.
-const names = ["server-everything", "SDK v1, one transport"];
+// The dialect that no other test has, and one more in the matrix; `npm run compatibility` runs all servers.
+const names = ["SDK v1, one transport", ...(isMatrix ? ["server-everything"] : [])];
 const servers = presentServers.filter(({ name }) => names.includes(name));
 const clients: ClientName[] = ["@ai-sdk/mcp 2"];
 
