@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Workspace packages resolve to their source; the rest are Vite's own defaults, which a list of ours replaces.
 const conditions = ["@durable-mcp/source", "module", "node", "development|production"];
@@ -107,8 +108,21 @@ const matrix = [
   ),
 ];
 
+/** Within a group, projects run in the order of their names; one that mostly waits leaves room for the others. */
+class WaitingFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort([...files]);
+    return sorted.toSorted((a, b) => placeOf(a) - placeOf(b));
+  }
+}
+
+function placeOf({ project: { config, name } }: TestSpecification): number {
+  return 2 * config.sequence.groupOrder + (name === "workflow" ? 0 : 1);
+}
+
 export default defineConfig(({ mode }) => ({
   test: {
+    sequence: { sequencer: WaitingFirst },
     projects: mode === "matrix" ? matrix : projects,
     // .ci/run counts the tests from these reports.
     reporters: process.env["CI"]
