@@ -76,7 +76,7 @@ async function loadRegistry<CONNECTIONS extends Connections>(
   }
 }
 
-/** Runs a step on an open session, and closes it, whatever happens. */
+/** Runs a step on an open session, and closes it after success and after failure. */
 export async function runOnLease<CONNECTIONS extends Connections, T>(
   lease: SessionLease<CONNECTIONS>,
   abortSignal: AbortSignal | undefined,

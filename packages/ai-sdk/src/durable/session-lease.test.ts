@@ -48,7 +48,7 @@ describe("a lease", () => {
     await Promise.all([lease.dispose(), lease.dispose()]);
     expect(isClosed()).toBe(true);
     const result = streamText({ model: streamingModel(), prompt: "go" });
-    expect(() => lease.attach(result)).toThrow(/released already/);
+    expect(() => lease.attach(result)).toThrow(/lease is closed/);
   });
 });
 

@@ -4,7 +4,8 @@ import type { McpConnection } from "../connection/mcp-connection.ts";
 import { readToEnd, type Streamed } from "../streams/read-to-end.ts";
 
 /**
- * One step's hold on an agent session: its tools, until everything that holds it lets go.
+ * One step's hold on an agent session and its tools. It ends when its holder and all attached
+ * streams have let go.
  *
  * @example
  * await using lease = await sessions.open(chatId, { principal, abortSignal: request.signal });
@@ -21,14 +22,14 @@ export interface SessionLease<
   /** The live clients of the step. Disposed of with the lease; do not do it yourself. */
   readonly registry: ConnectionRegistry<CONNECTIONS>;
   /**
-   * Makes what is still streaming hold the lease too, until it has ended: finished, failed or
-   * aborted. It is read to its end in the background, so that neither a client that goes away nor a
-   * stream that nobody reads keeps it for ever; an abort of the `abortSignal` given to `open` ends
-   * the hold at once. The lease's own holder may then dispose of it at any time.
+   * Makes a stream hold the lease too, until the stream has finished, failed or been aborted. It is
+   * read to its end in the background, so a client that goes away, or a stream without a reader,
+   * does not keep the lease for ever. An abort of the `abortSignal` given to `open` ends the hold at
+   * once. The lease's own holder may then dispose of it at any time.
    *
    * @param stream the result of `streamText` or of an agent, a `Response`, or a `ReadableStream`
    * @returns the same object; in the place of a `ReadableStream` the one to read
-   * @throws {TypeError} when the lease was released already
+   * @throws {TypeError} when the lease is closed
    */
   attach<STREAM extends Streamed>(stream: STREAM): STREAM;
   /**
@@ -37,7 +38,7 @@ export interface SessionLease<
    * fails here is reported as the event `store-failed`, because the results of the step are there.
    */
   dispose(): Promise<void>;
-  /** Resolves when the lease is released and all is written, for a platform's `waitUntil`. */
+  /** Resolves when the lease is closed and all is written, for a platform's `waitUntil`. */
   readonly closed: Promise<void>;
 }
 
@@ -60,15 +61,15 @@ export function createSessionLease<CONNECTIONS extends Record<string, McpConnect
   const hold = () => {
     let isHeld = true;
     holds += 1;
-    const release = () => {
+    const letGo = () => {
       if (!isHeld) return;
       isHeld = false;
       holds -= 1;
       if (holds === 0) closed.resolve(close());
     };
-    return release;
+    return letGo;
   };
-  const releaseOwn = hold();
+  const letGoOfOwn = hold();
 
   const lease: SessionLease<CONNECTIONS> = {
     sessionId,
@@ -77,16 +78,14 @@ export function createSessionLease<CONNECTIONS extends Record<string, McpConnect
     closed: closed.promise,
     attach(stream) {
       if (holds === 0) {
-        throw new TypeError(
-          "attach: the lease was released already. Attach before disposing of it.",
-        );
+        throw new TypeError("attach: the lease is closed. Attach before you dispose of it.");
       }
       const { value, ended } = readToEnd(stream, abortSignal);
       void ended?.then(hold());
       return value;
     },
     async dispose() {
-      releaseOwn();
+      letGoOfOwn();
       if (holds === 0) await closed.promise;
     },
     [Symbol.asyncDispose]: () => lease.dispose(),

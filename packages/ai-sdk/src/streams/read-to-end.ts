@@ -78,6 +78,6 @@ function hasMethods<NAME extends string>(
   ...names: NAME[]
 ): value is Record<NAME, () => unknown> {
   if (typeof value !== "object" || value === null) return false;
-  // `in` first: some proxies throw for what they do not have.
+  // `in` first: some proxies throw for properties that they do not have.
   return names.every((name) => name in value && typeof (value as never)[name] === "function");
 }
