@@ -94,10 +94,5 @@ export async function runOnLease<CONNECTIONS extends Connections, T>(
       await lease.dispose();
     }
   };
-  const { result } = await runToEndOfStream({
-    run,
-    step: () => step({ tools, registry }),
-    abortSignal,
-  });
-  return result;
+  return await runToEndOfStream({ run, step: () => step({ tools, registry }), abortSignal });
 }

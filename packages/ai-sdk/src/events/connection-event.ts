@@ -18,7 +18,7 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  * - `close-failed`: at the end of a run a client could not be closed; or the session of an isolated
  *   connection, or an idle named session, could not be ended on its server (`status` is the server's,
  *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed after the run
- *   itself had failed.
+ *   itself had failed, or had given back a stream.
  * - `peer-version`: `@ai-sdk/mcp` has an untested version.
  *
  * And the events between durable sessions and their store:

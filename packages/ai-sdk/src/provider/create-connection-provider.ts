@@ -37,7 +37,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   const { create, commit } = createStateRegistries(internals);
 
   const provider: ConnectionProvider<CONNECTIONS> = {
-    run: (runOptions, step) => runOnState({ create, commit, internals }, runOptions, step),
+    run: (runOptions, step) => runOnState({ create, commit }, runOptions, step),
     create,
     commit,
     end: (session, selection) => endInState(internals, session, selection),

@@ -167,6 +167,18 @@ describe("a run on state", () => {
   });
 });
 
+test("a run of a registry that cannot save after its stream says so", async () => {
+  const { provider, failures } = await startApplication();
+  const registry = provider.create({ principal });
+  const result = await registry.run(async (own) => stream({ tools: await own.tools() }), {
+    onClose: failToSave,
+  });
+  expect(await result.text).toBe("done");
+  await vi.waitFor(() =>
+    expect(failures()).toMatchObject([{ connection: "notes", reason: "not-committed" }]),
+  );
+});
+
 describe("a run on state that streams", () => {
   test("gives the stream at once, and the session when it has ended", async () => {
     const { run, server, isOpen } = await startApplication();

@@ -33,7 +33,7 @@ export function createConnectionRegistry(
   const allNames = connections.map(({ name }) => name);
   const { signal, dispose } = lifetime;
   const { find, collect } = createInternals(parts);
-  const runOverlapping = createOverlappingRuns(parts);
+  const runs = createOverlappingRuns(parts);
 
   const registry: ConnectionRegistry = {
     connections: connections.map(({ name, definition, session }) => ({
@@ -65,12 +65,12 @@ export function createConnectionRegistry(
     },
     async run(use, { onClose } = {}) {
       lifetime.throwIfOver();
-      const { result } = await runToEndOfStream({
-        run: (inRun) => runOverlapping(() => enterScope(scope, inRun), onClose),
+      return await runToEndOfStream({
+        run: (inRun) => runs.run(() => enterScope(scope, inRun), onClose),
         step: () => use(registry),
         abortSignal: signal,
+        onLateFailure: runs.reportNotCommitted,
       });
-      return result;
     },
     named,
     dispose,

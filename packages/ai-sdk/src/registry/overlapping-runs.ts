@@ -3,12 +3,20 @@ import type { RegistryLifetime } from "./registry-lifetime.ts";
 
 type OnClose = () => void | Promise<void>;
 
+export interface OverlappingRuns {
+  /**
+   * Runs `use`; `onClose` is called once when the last of the runs that overlap is over, and on
+   * `shutdown`.
+   */
+  readonly run: <T>(use: () => Promise<T>, onClose: OnClose | undefined) => Promise<T>;
+  /** Tells of an `onClose` that failed where no caller waits. */
+  readonly reportNotCommitted: () => void;
+}
+
 /**
  * Has the runs of one registry that overlap end together.
  *
  * @param options.isLeased whether somebody else disposes of the registry
- * @returns runs `use`; `onClose` is called once when the last of the runs that overlap is over, and
- *   on `shutdown`
  */
 export function createOverlappingRuns({
   lifetime: { signal, inUse, track, dispose },
@@ -18,7 +26,7 @@ export function createOverlappingRuns({
   lifetime: RegistryLifetime;
   isLeased: boolean;
   emit: (event: ConnectionEvent) => void;
-}): <T>(use: () => Promise<T>, onClose: OnClose | undefined) => Promise<T> {
+}): OverlappingRuns {
   let running: ReturnType<typeof start> | undefined;
   const closeRegistry = async () => {
     if (!isLeased) await dispose();
@@ -69,7 +77,7 @@ export function createOverlappingRuns({
     }
   };
 
-  return async (use, onClose) => {
+  const run: OverlappingRuns["run"] = async (use, onClose) => {
     running ??= start();
     const current = running;
     current.uses += 1;
@@ -86,4 +94,5 @@ export function createOverlappingRuns({
     await current.end();
     return result;
   };
+  return { run, reportNotCommitted };
 }

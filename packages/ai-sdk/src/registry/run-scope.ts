@@ -73,7 +73,7 @@ export async function runNested<T>(
     }
   };
   const step = () => use(nested.registry);
-  return (await runToEndOfStream({ run, step, abortSignal })).result;
+  return await runToEndOfStream({ run, step, abortSignal });
 }
 
 function storage(): ScopeStorage | undefined {
