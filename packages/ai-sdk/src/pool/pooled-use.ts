@@ -6,24 +6,24 @@ import { registryDisposed } from "../errors/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { closePooled, type ConnectionPool, type PooledConnection } from "./connection-pool.ts";
 
-/** What a run has of the pool for one connection. */
+/** The states of a use. Its connection was found in the pool, or made for the run. */
 type Phase =
-  /** Found in the pool, and not used by the run: goes back as it was. */
+  /** Found, and the run has not used it: it goes back as it was. */
   | "untouched"
   /** Found, and its server has not answered the run yet: if it fails, another takes its place. */
   | "unproven"
   /** Found, and its server has answered the run. */
   | "proven"
-  /** Made for the run, and not connected yet. Nothing was found, or what was found had failed. */
+  /** Made, because none was found or the found one had failed. It has no client yet. */
   | "made"
-  /** Made for the run, and connected. */
+  /** Made, and it has a client. */
   | "opened"
   /** Given back, or closed. */
   | "over";
 
 interface UseContext {
   readonly pool: ConnectionPool;
-  /** What the pool keeps it under. */
+  /** The pool keeps the connection under it. */
   readonly key: string;
   readonly found: PooledConnection | undefined;
   readonly make: () => PooledConnection;
@@ -36,14 +36,14 @@ interface UseContext {
 export interface PooledUse extends UseContext {
   phase: Phase;
   entry: PooledConnection;
-  /** Whether somebody has its fetch or its client who does not say when it is done. */
+  /** Whether its fetch, or its client, was handed to code that does not say when it is done. */
   isHandedOut: boolean;
-  /** How many calls are under way, and how many other uses, which may connect. */
+  /** The number of calls under way, and of other uses, which may connect. */
   calls: number;
   connecting: number;
-  /** Settles when it is known whether what was found is still of use. */
+  /** Checks, once, whether the found connection still works. */
   readonly ready: () => Promise<void>;
-  /** While, and after, another takes the place of what was found. */
+  /** Set as soon as another connection takes the place of the found one. */
   replacing: Promise<void> | undefined;
   readonly abandon: () => void;
 }
@@ -76,7 +76,7 @@ function touch(use: PooledUse): void {
   if (use.phase === "untouched") use.phase = "unproven";
 }
 
-/** Notes that what is handed out is used, nobody knows for how long. */
+/** Notes that the fetch or the client is handed out, and used for an unknown time. */
 export function handOut(use: PooledUse): void {
   touch(use);
   use.isHandedOut = true;
@@ -95,7 +95,7 @@ async function getReady(use: PooledUse): Promise<void> {
   await replaceFound(use);
 }
 
-/** Asks the server of what was found, if it was not used for long. */
+/** Asks the server of the found connection, if that was idle for long. */
 async function isAnswering(use: PooledUse, found: PooledConnection): Promise<boolean> {
   const { pool, runSignal, now } = use;
   if (now() - found.idleSince < pool.checkAfterMs) return true;
@@ -122,21 +122,23 @@ function replaceFound(use: PooledUse): Promise<void> {
   return (use.replacing ??= replace());
 }
 
-/** Whether another may take the place of what was used, because it has never answered this run. */
+/** Whether another may take the place of the used one: if that is the found one, and never answered. */
 function isReplaceable(use: PooledUse, used: PooledConnection, error: unknown): boolean {
   const { found, phase, runSignal } = use;
   if (used !== found || phase === "proven" || phase === "over" || runSignal.aborted) return false;
-  return !isLost(error) && !isAnswer(error);
+  // An application that asked to be told of losses is told: nothing takes the place of what was lost.
+  const isLost = McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
+  return !isLost && !isAnswer(error);
 }
 
-/** Notes a failure after which the client is not to be kept, unless something below sees past it. */
+/** Notes a failure after which the client must not be kept, unless something below recovers from it. */
 function suspect(used: PooledConnection, error: unknown): void {
   const { connection, session } = used;
   const recovers = connection.session === "process" || session?.snapshot?.kind === "session";
   if (!recovers && !isAnswer(error)) used.isSuspect = true;
 }
 
-/** Runs what has to be over before the client can be kept. */
+/** Runs work that must be over before the client can be kept. */
 async function during<T>(
   use: PooledUse,
   kind: "calls" | "connecting",
@@ -150,7 +152,7 @@ async function during<T>(
   }
 }
 
-/** Opens a client with what the pool keeps. */
+/** Opens a client on the connection that the pool keeps. */
 export async function openKept<T>(
   use: PooledUse,
   open: (kept: LiveConnection) => Promise<T>,
@@ -195,7 +197,7 @@ export async function probeInUse(use: PooledUse, signal: AbortSignal): Promise<v
   });
 }
 
-/** Runs a listing or a call. A listing that fails on what was found goes to another client. */
+/** Runs a listing or a call. A listing that fails on the found connection is repeated on another. */
 export async function recoverInUse<T>(
   use: PooledUse,
   tool: Parameters<LiveConnection["withRecovery"]>[0],
@@ -218,7 +220,7 @@ export async function recoverInUse<T>(
   });
 }
 
-/** Gives it back to the pool, or closes what no later run could use. */
+/** Gives the connection back to the pool, or closes it if no later run can use it. */
 export async function endUse(use: PooledUse): Promise<void> {
   const { pool, key, phase, entry, isHandedOut, runSignal, abandon, emit } = use;
   use.phase = "over";
@@ -238,15 +240,10 @@ function tell({ emit, entry }: PooledUse, action: "hit" | "miss" | "opened"): vo
   emit({ type: "pool", ...entry.slot, action });
 }
 
-/** Whether the application asked to be told of losses: nothing takes the place of what was lost. */
-function isLost(error: unknown): boolean {
-  return McpSessionError.isInstance(error) && error.code === "SESSION_LOST";
-}
-
 /** JSON-RPC codes of clients: the connection closed, the request took too long. */
 const ownCodes: ReadonlySet<unknown> = new Set([-32000, -32001]);
 
-/** Whether it is the server that says no, and so is there. */
+/** Whether the error is the server's answer, so that the server is there. */
 function isAnswer(error: unknown): boolean {
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   return statusCode === undefined && typeof code === "number" && code < 0 && !ownCodes.has(code);
