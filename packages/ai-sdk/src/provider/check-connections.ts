@@ -1,4 +1,4 @@
-import { McpSessionError } from "@durable-mcp/core";
+import { invalid, invalidOption } from "@durable-mcp/core/internal";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 
 const namePattern = /^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/;
@@ -11,27 +11,24 @@ const namePattern = /^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/;
 export function checkConnections(connections: unknown): void {
   // A promise or a map is refused too, because either would count as an empty record.
   if (Object.prototype.toString.call(connections) !== "[object Object]") {
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      "connections must be a record of connections, or a function of the principal that returns one.",
-      { data: { field: "connections" } },
+    throw invalidOption(
+      "connections",
+      "must be a record of connections, or a function of the principal that returns one",
     );
   }
   for (const [name, connection] of Object.entries(connections as object)) {
     const field = `connections.${name}`;
     if (!namePattern.test(name)) {
-      throw new McpSessionError(
-        "CONNECTION_INVALID",
+      throw invalid(
+        field,
         `${field}: a connection's name must be lower-case letters and digits, in parts joined by single "_" or "-", starting with a letter.`,
-        { data: { field } },
       );
     }
     const type = (connection as McpConnection | undefined)?.type;
     if (type !== "mcp-client" && type !== "mcp-stdio") {
-      throw new McpSessionError(
-        "CONNECTION_INVALID",
-        `${field} must be made by defineMcpClientConnection or defineMcpStdioConnection.`,
-        { data: { field } },
+      throw invalidOption(
+        field,
+        "must be made by defineMcpClientConnection or defineMcpStdioConnection",
       );
     }
   }

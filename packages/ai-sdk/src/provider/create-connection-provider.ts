@@ -9,9 +9,9 @@ import { startAutoSession } from "../registry/auto-session.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { createStepRegistry } from "../registry/step-registry.ts";
 import { noNamedSlots } from "../slots/named-slots.ts";
+import { endConnections } from "../state/end-connections.ts";
 import { checkConnections } from "./check-connections.ts";
 import type { ConnectionProvider, ConnectionProviderOptions } from "./connection-provider.ts";
-import { endInState } from "./end-in-state.ts";
 import { type ProviderInternals, registerInternals } from "./provider-internals.ts";
 import { runOnState } from "./run-on-state.ts";
 import { createStateRegistries } from "./state-registries.ts";
@@ -40,7 +40,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
     run: (runOptions, step) => runOnState({ create, commit }, runOptions, step),
     create,
     commit,
-    end: (session, selection) => endInState(internals, session, selection),
+    end: (session, selection) => endConnections(internals, session, selection),
     async shutdown({ timeoutMs = 10_000 } = {}) {
       auto?.release();
       const closings = work.shutDown();

@@ -1,4 +1,5 @@
-import { McpSessionError, type Principal } from "@durable-mcp/core";
+import { invalid } from "@durable-mcp/core/internal";
+import type { Principal } from "@durable-mcp/core";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { StepSlot } from "./step-slot.ts";
@@ -20,8 +21,7 @@ export type NamedStart = NamedUse & {
 };
 
 /** The principal of a named session to end, and whether its name stays. */
-export interface NamedEnd {
-  readonly principal: Principal;
+export interface NamedEnd extends Pick<NamedUse, "principal"> {
   /** The connection's definition; `undefined` if it is no longer declared. */
   readonly definition: McpClientConnection | undefined;
   /**
@@ -31,28 +31,21 @@ export interface NamedEnd {
   readonly mode: "restart" | "end";
 }
 
-/** The named sessions of one agent session in one step, in a state or a store. */
+/**
+ * The named sessions of one agent session in one step, in a state or a store. All but `endIdle` and
+ * `endStep` reject with `STORE_FAILED` when the store fails.
+ */
 export interface NamedSlots {
   /**
    * Opens the slot of a named session. The step uses this slot from now on, instead of an earlier one. If
    * `endIdle` has already claimed the session, the slot starts without one.
-   *
-   * @throws {McpSessionError} `STORE_FAILED`
    */
   open(slot: NamedSlot, use: NamedStart): StepSlot | Promise<StepSlot>;
-  /** All of a principal. @throws {McpSessionError} `STORE_FAILED` */
+  /** All of a principal. */
   list(principal: Principal): Promise<ListedSession[]>;
-  /**
-   * Ends a named session on its server. The step cannot use its slot afterwards.
-   *
-   * @throws {McpSessionError} `STORE_FAILED`
-   */
+  /** Ends a named session on its server. The step cannot use its slot afterwards. */
   end(slot: NamedSlot, use: NamedEnd): Promise<EndedSession>;
-  /**
-   * Forgets the kept tool list of a named session. The step cannot use its slot afterwards.
-   *
-   * @throws {McpSessionError} `STORE_FAILED`
-   */
+  /** Forgets the kept tool list of a named session. The step cannot use its slot afterwards. */
   clearTools(slot: NamedSlot, principal: Principal): Promise<void>;
   /**
    * Begins to end the principal's sessions whose idle time-out is up, once a step. Sessions of
@@ -74,9 +67,8 @@ export const noNamedSlots: NamedSlots = {
 };
 
 async function refuse(): Promise<never> {
-  throw new McpSessionError(
-    "CONNECTION_INVALID",
+  throw invalid(
+    "named",
     "Named sessions need an agent session, and this registry has none. Use sessions.run or provider.create.",
-    { data: { field: "named" } },
   );
 }

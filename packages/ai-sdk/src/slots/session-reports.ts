@@ -1,12 +1,10 @@
 import type { SessionEnd } from "@durable-mcp/core";
+import type { SlotName } from "./slot-name.ts";
 
 /** The stored session of one connection of an agent session, without the MCP session's id. */
-export interface StoredSession {
+export interface StoredSession extends SlotName {
   /** The agent session's id. */
   readonly sessionId: string;
-  readonly connection: string;
-  /** The name of a named session. */
-  readonly name?: string | undefined;
   /**
    * - `session`: there is an MCP session.
    * - `lost`: the MCP session was lost or ended; the next use starts another.
@@ -28,10 +26,7 @@ export interface StoredSession {
 }
 
 /** Whether a server still answers on a stored session. */
-export interface SessionStatus {
-  readonly connection: string;
-  /** The name of a named session. */
-  readonly name?: string | undefined;
+export interface SessionStatus extends SlotName {
   /** Whether the server answered on the session just now. */
   readonly alive: boolean;
   /**
@@ -47,10 +42,7 @@ export interface SessionStatus {
 /**
  * The outcome of ending one MCP session. Holds no id of an MCP session, no token and no principal.
  */
-export interface EndedSession extends Pick<SessionEnd, "status"> {
-  readonly connection: string;
-  /** The name of a named session. */
-  readonly name?: string | undefined;
+export interface EndedSession extends SlotName, Pick<SessionEnd, "status"> {
   /** The agent session's id, if a store kept the session. */
   readonly sessionId?: string | undefined;
   /**

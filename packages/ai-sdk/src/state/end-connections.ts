@@ -1,11 +1,17 @@
 import { type Principal, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
+import {
+  clientConnections,
+  findDeclared,
+  type McpConnection,
+  notDeclared,
+} from "../connection/mcp-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { parseNamedEntry, parseNamedKey } from "./named-entry.ts";
-import { removeSlots, seedSlot, stateEntry, stateKeys } from "./session-state.ts";
+import { replaceEntries, seedSlot, stateEntry, stateKeys } from "./session-state.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
-import type { SlotName } from "../slots/slot-name.ts";
+import { checkSessionName, type SlotName } from "../slots/slot-name.ts";
 
 /** One entry of the state. */
 interface Target {
@@ -17,32 +23,41 @@ interface Target {
   readonly isInvalid: boolean;
 }
 
-type Definitions = readonly (readonly [connection: string, definition: McpClientConnection])[];
-
 /**
- * Ends, all at once, the sessions that a state holds for these connections of one principal. Entries
- * without a session at the connection's URL are removed, and nothing is sent for them.
- *
- * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
+ * Ends, all at once, the sessions in a state: `end` of a provider. Entries without a session at the
+ * connection's URL are removed, and nothing is sent for them.
  */
-export async function endConnections<SESSION extends { state?: unknown }>({
-  session,
-  definitions,
-  principal,
-  name,
-  timeoutMs,
-  emit,
-  now,
-}: {
-  session: SESSION;
-  definitions: Definitions;
-  principal: Principal;
-  /** The one named session. @default all, and those without a name */
-  name: string | undefined;
-  timeoutMs: number | undefined;
-  emit: (event: ConnectionEvent) => void;
-  now: () => number;
-}): Promise<{ session: SESSION; results: EndedSession[] }> {
+export async function endConnections<SESSION extends { state?: unknown }>(
+  {
+    declaredFor,
+    emit,
+    now,
+  }: {
+    declaredFor: (principal: Principal) => Record<string, McpConnection>;
+    emit: (event: ConnectionEvent) => void;
+    now: () => number;
+  },
+  session: SESSION,
+  {
+    principal,
+    connection: only,
+    name,
+    timeoutMs,
+  }: {
+    principal: Principal;
+    connection?: string | undefined;
+    name?: string | undefined;
+    timeoutMs?: number | undefined;
+  },
+): Promise<{ session: SESSION; results: EndedSession[] }> {
+  // Even if there is nothing to end, because a missing principal is a mistake in the program.
+  sessionKey({ connection: "any", principal });
+  const declared = declaredFor(principal);
+  if (only !== undefined && !Object.hasOwn(declared, only)) {
+    throw notDeclared(only, Object.keys(declared), "connection");
+  }
+  if (name !== undefined) checkSessionName(name, "name");
+
   const endOne = async ({ slot, definition, snapshot, isInvalid }: Target) => {
     if (isInvalid) emit({ type: "discarded", ...slot, reason: "invalid" });
     const isElsewhere = snapshot !== undefined && snapshot.url !== endpointOf(definition);
@@ -52,33 +67,38 @@ export async function endConnections<SESSION extends { state?: unknown }>({
     const use = { definition, connection, principal, timeoutMs, now };
     return { ...slot, ...(await endMcpSession({ ...use, snapshot })) };
   };
-  const targets = targetsIn(session.state, definitions, principal).filter(
-    ({ slot }) => name === undefined || slot.name === name,
+  const targets = targetsIn(session.state, clientConnections(declared), principal).filter(
+    ({ slot }) =>
+      (only === undefined || slot.connection === only) &&
+      (name === undefined || slot.name === name),
   );
   const outcomes = await Promise.all(
     targets.map(async (target) => ({ key: target.key, result: await endOne(target) })),
   );
   const over = outcomes.filter(({ result }) => result?.ended ?? true);
   return {
-    session: removeSlots(
+    session: replaceEntries(
       session,
-      over.map(({ key }) => key),
+      over.map(({ key }) => [key, undefined]),
     ),
     results: outcomes.flatMap(({ result }) => result ?? []),
   };
 }
 
-/** What a state may hold for these connections: their own sessions, and the named ones. */
-function targetsIn(state: unknown, definitions: Definitions, principal: Principal): Target[] {
-  const unnamed = definitions.map(([connection, definition]): Target => {
+/** The entries that a state may have for these connections: their own sessions, and the named ones. */
+function targetsIn(
+  state: unknown,
+  declared: Record<string, McpClientConnection>,
+  principal: Principal,
+): Target[] {
+  const unnamed = Object.entries(declared).map(([connection, definition]): Target => {
     const key = sessionKey({ connection, principal });
-    const { slot, isDiscarded: isInvalid } = seedSlot(state, key);
-    return { key, slot: { connection }, definition, snapshot: slot.snapshot, isInvalid };
+    const { before, isDiscarded } = seedSlot(state, key);
+    return { key, slot: { connection }, definition, snapshot: before, isInvalid: isDiscarded };
   });
-  const byConnection = new Map(definitions);
   const named = stateKeys(state).flatMap((key): Target[] => {
     const slot = parseNamedKey(key, principal);
-    const definition = slot && byConnection.get(slot.connection);
+    const definition = slot && findDeclared(declared, slot.connection);
     if (!definition) return [];
     const entry = parseNamedEntry(stateEntry(state, key));
     return [{ key, slot, definition, snapshot: entry?.snapshot, isInvalid: entry === undefined }];

@@ -1,22 +1,21 @@
-import { isTimerMs } from "@durable-mcp/core/internal";
+import { isRecord, isTimerMs } from "@durable-mcp/core/internal";
 import {
   parseSessionSnapshot,
   type Principal,
+  type SessionSlot,
   type SessionSnapshot,
   sessionKey,
 } from "@durable-mcp/core";
 import * as z from "zod/mini";
+import type { KeptSession } from "../slots/kept-session.ts";
 import { isSessionName, type NamedSlot, parseSlotName, slotName } from "../slots/slot-name.ts";
+import { stateEntry, stateKeys } from "./session-state.ts";
 
 /** A state's entry for one connection's named session. Times are milliseconds since 1970-01-01 UTC. */
-export interface NamedEntry {
+export interface NamedEntry extends Omit<KeptSession, "ending"> {
   readonly version: 1;
-  readonly snapshot: SessionSnapshot;
-  /** When the MCP session was made. */
-  readonly startedAt?: number | undefined;
   /** When the last step with it ended. */
   readonly lastUsedAt: number;
-  readonly idleTimeoutMs?: number | undefined;
 }
 
 const entrySchema = z.strictObject({
@@ -29,15 +28,9 @@ const entrySchema = z.strictObject({
 
 /** Parses an entry from outside; `undefined` if it does not parse. */
 export function parseNamedEntry(value: unknown): NamedEntry | undefined {
-  const isRecord = typeof value === "object" && value !== null;
-  // The schema reads inherited keys too.
-  if (
-    !isRecord ||
-    !["version", "snapshot", "lastUsedAt"].every((key) => Object.hasOwn(value, key))
-  ) {
-    return undefined;
-  }
-  const { success, data } = z.safeParse(entrySchema, { ...value });
+  if (!isRecord(value)) return undefined;
+  // Own keys alone: the schema reads inherited ones too.
+  const { success, data } = z.safeParse(entrySchema, { __proto__: null, ...value });
   if (!success) return undefined;
   try {
     return { ...(data as NamedEntry), snapshot: parseSessionSnapshot(data.snapshot) };
@@ -63,4 +56,89 @@ export function parseNamedKey(key: string, principal: Principal): NamedSlot | un
   } catch {
     return undefined;
   }
+}
+
+/** A session that the step uses. */
+interface InUse {
+  readonly slot: SessionSlot;
+  startedAt: number | undefined;
+  readonly idleTimeoutMs: number | undefined;
+}
+
+export type HeldEntries = ReturnType<typeof createHeldEntries>;
+
+/**
+ * The named sessions of a state in one step: found, changed or in use.
+ *
+ * @param state data from outside
+ */
+export function createHeldEntries(state: unknown, now: () => number) {
+  const inUse = new Map<string, InUse>();
+  /** `undefined`: removed. */
+  const written = new Map<string, NamedEntry | undefined>();
+  let endedAt: number | undefined;
+
+  const entryOf = ({ slot: { snapshot }, startedAt, idleTimeoutMs }: InUse) =>
+    snapshot && createEntry({ snapshot, startedAt, lastUsedAt: endedAt ?? now(), idleTimeoutMs });
+  const write = (key: string, entry: NamedEntry | undefined) => {
+    inUse.delete(key);
+    written.set(key, entry);
+  };
+  /** The entry that the next step would find; `"invalid"` if it does not parse. */
+  const find = (key: string): NamedEntry | "invalid" | undefined => {
+    const own = inUse.get(key);
+    if (own !== undefined) return entryOf(own);
+    if (written.has(key)) return written.get(key);
+    const value = stateEntry(state, key);
+    return value === undefined ? undefined : (parseNamedEntry(value) ?? "invalid");
+  };
+  /** The entry that the next step would find and use. */
+  const read = (key: string): NamedEntry | undefined => {
+    const entry = find(key);
+    return entry === "invalid" ? undefined : entry;
+  };
+
+  return {
+    /** All of a principal; without an `entry` if it does not parse. */
+    of(principal: Principal) {
+      const keys = new Set([...stateKeys(state), ...written.keys(), ...inUse.keys()]);
+      return [...keys].flatMap((key) => {
+        const slot = parseNamedKey(key, principal);
+        return slot && find(key) !== undefined ? [{ key, slot, entry: read(key) }] : [];
+      });
+    },
+    read,
+    isInvalid: (key: string) => find(key) === "invalid",
+    /** Whether the step has changed or used it. */
+    has: (key: string) => inUse.has(key) || written.has(key),
+    use(key: string, use: InUse) {
+      written.delete(key);
+      inUse.set(key, use);
+    },
+    /** Keeps an entry with another snapshot; the step no longer has its slot. */
+    keep: (key: string, entry: NamedEntry, snapshot: SessionSnapshot) =>
+      write(key, createEntry({ ...entry, snapshot })),
+    remove: (key: string) => write(key, undefined),
+    /** Notes that the sessions in use were used until now. */
+    endStep() {
+      endedAt ??= now();
+    },
+    /** The step's changes, under the keys of the state; `undefined` removes an entry. */
+    changes: () => [...written, ...[...inUse].map(([key, use]) => [key, entryOf(use)] as const)],
+  };
+}
+
+function createEntry({
+  snapshot,
+  startedAt,
+  lastUsedAt,
+  idleTimeoutMs,
+}: Omit<NamedEntry, "version">): NamedEntry {
+  return {
+    version: 1,
+    snapshot,
+    ...(snapshot.kind === "session" && startedAt !== undefined && { startedAt }),
+    lastUsedAt,
+    ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+  };
 }

@@ -13,14 +13,8 @@ import {
   planEnd,
   withoutToolList,
 } from "../slots/kept-session.ts";
-import type { NamedEnd, NamedSlots } from "../slots/named-slots.ts";
-import type { EndedSession } from "../slots/session-reports.ts";
-import type { NamedSlot } from "../slots/slot-name.ts";
-import { createHeldEntries, type HeldEntries } from "./held-entries.ts";
-import { type NamedEntry, namedKey } from "./named-entry.ts";
-
-/** The named sessions in the state of an agent session. */
-export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {}
+import type { NamedSlots } from "../slots/named-slots.ts";
+import { createHeldEntries, type HeldEntries, namedKey } from "./named-entry.ts";
 
 /** At most this many sessions are ended at a time. */
 const endedAtOnce = 10;
@@ -33,6 +27,9 @@ interface NamedInStateOptions {
   now: () => number;
 }
 
+/** The named sessions in the state of an agent session. */
+export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {}
+
 export function createNamedInState({ state, pool, emit, now }: NamedInStateOptions): NamedInState {
   const entries = createHeldEntries(state, now);
   const visited = new Set<string>();
@@ -41,13 +38,12 @@ export function createNamedInState({ state, pool, emit, now }: NamedInStateOptio
   return {
     open(slot, { principal, definition, idleTimeoutMs }) {
       const key = namedKey(slot, principal);
-      if (entries.read(key) === "invalid") emit({ type: "discarded", ...slot, reason: "invalid" });
-      const entry = readValid(entries, key);
-      const snapshot = entry?.snapshot;
+      if (entries.isInvalid(key)) emit({ type: "discarded", ...slot, reason: "invalid" });
+      const entry = entries.read(key);
       const use = {
         slot: pool
-          ? pool.createSlot(slot, principal, definition, snapshot)
-          : createSessionSlot(snapshot),
+          ? pool.createSlot(slot, principal, definition, entry?.snapshot)
+          : createSessionSlot(entry?.snapshot),
         startedAt: entry?.startedAt,
         idleTimeoutMs: idleTimeoutMs ?? entry?.idleTimeoutMs,
       };
@@ -60,19 +56,29 @@ export function createNamedInState({ state, pool, emit, now }: NamedInStateOptio
       };
     },
 
-    async list(principal) {
-      return entries.of(principal).flatMap(([key, slot]) => {
-        if (entries.read(key) === undefined) return [];
-        const entry = readValid(entries, key);
-        return [{ ...slot, ...describeKept(entry, entry?.lastUsedAt ?? 0) }];
-      });
-    },
+    list: async (principal) =>
+      entries
+        .of(principal)
+        .map(({ slot, entry }) => ({ ...slot, ...describeKept(entry, entry?.lastUsedAt ?? 0) })),
 
-    end: async (slot, use) => await endNamed(entries, slot, { ...use, now }),
+    async end(slot, { principal, definition, mode }) {
+      const key = namedKey(slot, principal);
+      const entry = entries.read(key);
+      const plan = planEnd(entry, { definition, mode, isNamed: true });
+      const [snapshot] = plan.sessions;
+      const use = { definition: definition!, connection: slot.connection, principal, now };
+      const end = snapshot && (await endMcpSession({ ...use, snapshot }));
+      const next = end ? afterEnd(mode, { failed: !end.ended, wasTried: false }) : plan.act;
+      if (entry === undefined || next === "forget") entries.remove(key);
+      // A state cannot keep an old session to be ended beside the new one.
+      else if (end && mode === "restart") entries.keep(key, entry, lostSnapshot(entry.snapshot));
+      else entries.keep(key, entry, entry.snapshot);
+      return { ...slot, ...plan.outcome, ...end };
+    },
 
     async clearTools(slot, principal) {
       const key = namedKey(slot, principal);
-      const entry = readValid(entries, key);
+      const entry = entries.read(key);
       const cleared = entry && withoutToolList(entry.snapshot);
       if (!cleared) return;
       // A pooled client on the session knows the list.
@@ -81,7 +87,7 @@ export function createNamedInState({ state, pool, emit, now }: NamedInStateOptio
     },
 
     endIdle(principal, declared) {
-      const idle = claimIdle(entries, { principal, declared, visited, now });
+      const idle = claimIdle({ entries, visited, now }, principal, declared);
       const all = inParallel(idle, endedAtOnce, async ({ slot, ...session }) => {
         const { connection } = slot;
         const end = await endMcpSession({ ...session, connection, principal, now });
@@ -97,66 +103,27 @@ export function createNamedInState({ state, pool, emit, now }: NamedInStateOptio
       await Promise.all(endings);
     },
 
-    changes: () => entries.changes(),
+    changes: entries.changes,
   };
 }
 
-/** An entry that does not parse counts as none. */
-function readValid(entries: HeldEntries, key: string): NamedEntry | undefined {
-  const entry = entries.read(key);
-  return entry === "invalid" ? undefined : entry;
-}
-
-async function endNamed(
-  entries: HeldEntries,
-  slot: NamedSlot,
-  { principal, definition, mode, now }: NamedEnd & { now: () => number },
-): Promise<EndedSession> {
-  const key = namedKey(slot, principal);
-  const entry = readValid(entries, key);
-  const plan = planEnd(entry, { definition, mode, isNamed: true });
-  const ended = { ...slot, ...plan.outcome };
-  const [snapshot] = plan.sessions;
-  if (entry === undefined || plan.act === "forget") {
-    entries.remove(key);
-    return ended;
-  }
-  if (snapshot === undefined) {
-    entries.keep(key, entry, entry.snapshot);
-    return ended;
-  }
-  const use = { definition: definition!, connection: slot.connection, principal, now };
-  const end = await endMcpSession({ ...use, snapshot });
-  const next = afterEnd(mode, { failed: !end.ended, wasTried: false });
-  if (next === "forget") entries.remove(key);
-  // A state cannot keep an old session to be ended beside the new one.
-  else entries.keep(key, entry, mode === "restart" ? lostSnapshot(snapshot) : snapshot);
-  return { ...ended, ...end };
-}
-
-/** The sessions to end. Their entries lose them at once, so that no run of the step goes on in one. */
+/**
+ * The sessions to end. Their entries lose them at once, so that no run of the step goes on in one.
+ *
+ * @param step.visited the keys that the step has looked at
+ */
 function claimIdle(
-  entries: HeldEntries,
-  {
-    principal,
-    declared,
-    visited,
-    now,
-  }: {
-    principal: Principal;
-    declared: Readonly<Record<string, McpClientConnection>>;
-    /** The keys that the step has looked at. */
-    visited: Set<string>;
-    now: () => number;
-  },
+  { entries, visited, now }: { entries: HeldEntries; visited: Set<string>; now: () => number },
+  principal: Principal,
+  declared: Readonly<Record<string, McpClientConnection>>,
 ) {
   const time = now();
-  return entries.of(principal).flatMap(([key, slot]) => {
+  return entries.of(principal).flatMap(({ key, slot, entry }) => {
     const definition = findDeclared(declared, slot.connection);
     if (definition === undefined || visited.has(key)) return [];
     visited.add(key);
-    const entry = entries.has(key) ? undefined : readValid(entries, key);
-    const snapshot = entry && overdueSession(entry, entry.lastUsedAt, definition, time);
+    if (entry === undefined || entries.has(key)) return [];
+    const snapshot = overdueSession(entry, entry.lastUsedAt, definition, time);
     if (!snapshot) return [];
     entries.keep(key, entry, lostSnapshot(snapshot));
     return [{ slot, definition, snapshot }];

@@ -5,16 +5,12 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
-import type { NamedEntry } from "./named-entry.ts";
 
 /** The one key of `session.state` that is ours: a record of snapshots under their session keys. */
 const stateKey = "mcpSessions";
 
-/** New entries under our keys; `undefined` removes one. */
-type StateEntries = readonly (readonly [
-  key: string,
-  entry: SessionSnapshot | NamedEntry | undefined,
-])[];
+/** New entries under our keys, JSON; `undefined` removes one. */
+type StateEntries = readonly (readonly [key: string, entry: object | undefined])[];
 
 /** A slot of a registry, and its entry in the state. */
 export interface SeededSlot {
@@ -32,9 +28,12 @@ export function seedSlot(
   createSlot: (snapshot?: SessionSnapshot) => SessionSlot = createSessionSlot,
 ): SeededSlot {
   const entry = stateEntry(state, key);
-  if (entry === undefined) return { slot: createSlot(), before: undefined, isDiscarded: false };
   const before = parseOrNothing(entry);
-  return { slot: createSlot(before), before, isDiscarded: before === undefined };
+  return {
+    slot: createSlot(before),
+    before,
+    isDiscarded: entry !== undefined && before === undefined,
+  };
 }
 
 /** The value under one of our keys, unparsed. */
@@ -64,7 +63,7 @@ function parseOrNothing(entry: unknown): SessionSnapshot | undefined {
 export function commitSlots<SESSION extends { state?: unknown }>(
   session: SESSION,
   slots: ReadonlyMap<string, SeededSlot>,
-  named: StateEntries = [],
+  named: StateEntries,
 ): SESSION {
   const changed = [...slots].filter(
     ([, { slot, before, isDiscarded }]) =>
@@ -74,18 +73,8 @@ export function commitSlots<SESSION extends { state?: unknown }>(
   return replaceEntries(session, [...entries, ...named]);
 }
 
-/** The agent session without the slots under these keys, on the same terms as `commitSlots`. */
-export function removeSlots<SESSION extends { state?: unknown }>(
-  session: SESSION,
-  keys: readonly string[],
-): SESSION {
-  return replaceEntries(
-    session,
-    keys.map((key) => [key, undefined]),
-  );
-}
-
-function replaceEntries<SESSION extends { state?: unknown }>(
+/** The agent session with these entries in its state, like `commitSlots`. */
+export function replaceEntries<SESSION extends { state?: unknown }>(
   session: SESSION,
   entries: StateEntries,
 ): SESSION {
