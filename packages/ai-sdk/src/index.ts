@@ -49,7 +49,7 @@ export type {
   RunOptions,
   SessionTools,
 } from "./registry/connection-registry.ts";
-export type { CallOptions } from "./tools/call-tool.ts";
+export type { CallOptions } from "./tools/bounded-call.ts";
 export type { ReadyOptions } from "./registry/wait-until-ready.ts";
 export { currentConnections, type CurrentConnectionsOptions } from "./runs/current-connections.ts";
 export type { ConnectionMode } from "./registry/run-scope.ts";

@@ -6,7 +6,7 @@
 
 export { connectionUnavailable } from "./errors/connection-error.ts";
 export { warnWhereNobodyListens } from "./events/tell-observers.ts";
-export { type Execute, isToolError, withCallOptions } from "./tools/connection-tools.ts";
+export { boundedCall } from "./tools/bounded-call.ts";
 export { endpointOf, type McpClientConnection } from "./connection/define-connection.ts";
 export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";

@@ -1,11 +1,6 @@
 import { abortable, maxTimerMs } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/ai-sdk";
-import {
-  type Execute,
-  isToolError,
-  type LiveConnection,
-  withCallOptions,
-} from "@durable-mcp/ai-sdk/internal";
+import { boundedCall, type LiveConnection } from "@durable-mcp/ai-sdk/internal";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
 import type { ToolClient } from "./tool-client.ts";
@@ -53,34 +48,19 @@ async function callTool(
   resultSchema: CallParameters[1],
   options: CallParameters[2],
 ): ReturnType<ToolClient["callTool"]> {
-  const { name, origin, definition, restoreError, lossNotices, trace } = connection;
   const attempt = async (signal: AbortSignal | undefined) => {
     const client = await abortable(connectionClient(connection), signal);
-    return await client.callTool(params, resultSchema, {
+    return (await client.callTool(params, resultSchema, {
       // The SDK would end every call after a minute. The connection has its own time limit.
       timeout: noTimeoutMs,
       ...options,
       ...(signal && { signal }),
-    });
+    })) as CallToolResult;
   };
-  const call: Execute = async (_, callOptions) => {
-    const once = async () => await attempt(callOptions?.abortSignal);
-    return await connection.withRecovery(tool, once);
-  };
-  const bounded = withCallOptions(call, {
-    connection: name,
-    origin,
-    callMs: definition.options.timeouts?.callMs,
-    restoreError,
-  });
-  const result = await trace({ operation: "call", tool: tool.name }, async (note) => {
-    const abortSignal = options?.signal;
-    const answer = (await bounded(undefined, abortSignal && { abortSignal })) as CallToolResult;
-    note({ isToolError: isToolError(answer) });
-    return answer;
-  });
+  const abortSignal = options?.signal;
+  const result = await boundedCall(connection, tool, attempt, { abortSignal });
   // The adapter turns the result into an error, and the error only has the text.
-  const notice = result.isError ? lossNotices?.take()?.text : undefined;
+  const notice = result.isError ? connection.lossNotices?.take()?.text : undefined;
   if (notice === undefined) return result;
   return { ...result, content: [{ type: "text", text: notice }, ...result.content] };
 }

@@ -1,15 +1,15 @@
 import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
 import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
 import type { Tool, ToolSet } from "ai";
-import { McpSessionError } from "@durable-mcp/core";
-import { callTimedOut, registryDisposed } from "../errors/connection-error.ts";
+import { registryDisposed } from "../errors/connection-error.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
+import { boundedCall } from "./bounded-call.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
-  const { name, definition, abortSignal, restoreError, lossNotices } = connection;
+  const { name, definition, abortSignal, lossNotices } = connection;
   const list = async () => {
     const current = await connection.client();
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
@@ -29,32 +29,21 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
   let bound = { client, tools: toolsOf(client) };
 
   const entries = Object.entries(bound.tools).map(async ([serverName, tool]) => {
-    const definitionOfTool = offered.find((candidate) => candidate.name === serverName);
-    const call: Execute = async (input, callOptions) => {
-      if (abortSignal.aborted) throw registryDisposed(name);
-      const result = await connection.withRecovery(
-        definitionOfTool ?? { name: serverName },
-        async () => {
-          const current = await abortable(connection.client(), callOptions?.abortSignal);
-          if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
-          const { execute } = bound.tools[serverName] as { execute: Execute };
-          return await execute(input, callOptions);
-        },
-      );
+    const execute: Execute = async (input, callOptions) => {
+      const attempt = async (signal: AbortSignal | undefined) => {
+        if (abortSignal.aborted) throw registryDisposed(name);
+        const current = await abortable(connection.client(), signal);
+        if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
+        const { execute: call } = bound.tools[serverName] as { execute: Execute };
+        return await call(input, { ...callOptions, ...(signal && { abortSignal: signal }) });
+      };
+      const definitionOfTool = offered.find((candidate) => candidate.name === serverName);
+      const called = definitionOfTool ?? { name: serverName };
+      const result = await boundedCall(connection, called, attempt, {
+        abortSignal: callOptions?.abortSignal,
+      });
       return lossNotices?.mark(result, callOptions?.toolCallId ?? "") ?? result;
     };
-    const bounded = withCallOptions(call, {
-      connection: name,
-      origin: connection.origin,
-      callMs: options.timeouts?.callMs,
-      restoreError,
-    });
-    const execute: Execute = (input, callOptions) =>
-      connection.trace({ operation: "call", tool: serverName }, async (note) => {
-        const result = await bounded(input, callOptions);
-        note({ isToolError: isToolError(result) });
-        return result;
-      });
     const toModelOutput: Tool["toModelOutput"] =
       lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
     const offeredTool = { ...tool, execute, ...(toModelOutput && { toModelOutput }) } as Tool;
@@ -86,40 +75,3 @@ export type Execute = (
   input: unknown,
   options?: { abortSignal?: AbortSignal; toolCallId?: string },
 ) => PromiseLike<unknown>;
-
-/** Bounds a call in time, and turns a client's error back into ours. */
-export function withCallOptions(
-  execute: Execute,
-  {
-    connection,
-    origin,
-    callMs,
-    restoreError,
-  }: {
-    connection: string;
-    origin: string;
-    callMs: number | undefined;
-    restoreError: (error: unknown) => unknown;
-  },
-): Execute {
-  return async (input, options) => {
-    const callers = options?.abortSignal;
-    const abortSignal = callMs === undefined ? callers : withTimeLimit(callMs, callers);
-    try {
-      return await execute(input, { ...options, ...(abortSignal && { abortSignal }) });
-    } catch (error) {
-      const restored = restoreError(error);
-      const isLate = abortSignal?.aborted && !callers?.aborted;
-      // An error of ours knows more about what became of the call.
-      if (!isLate || McpSessionError.isInstance(restored)) throw restored;
-      throw callTimedOut(error, { connection, origin, callMs: callMs! });
-    }
-  };
-}
-
-/** Whether a tool's result says that the tool failed. */
-export function isToolError(result: unknown): boolean {
-  // A tool with an output schema may have an `isError` of its own.
-  const { isError, content } = (result ?? {}) as { isError?: unknown; content?: unknown };
-  return isError === true && Array.isArray(content);
-}

@@ -1,5 +1,5 @@
 import type { MCPClient } from "@ai-sdk/mcp";
-import { isToolError } from "./connection-tools.ts";
+import { isToolError } from "./bounded-call.ts";
 import { traceNothing, type TraceOperation } from "../events/operation-tracer.ts";
 
 const tracedClients = new WeakMap<MCPClient, MCPClient>();
