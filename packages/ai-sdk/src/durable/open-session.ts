@@ -83,7 +83,7 @@ export async function runOnLease<CONNECTIONS extends Connections, T>(
   step: (session: SessionTools<CONNECTIONS>) => T | PromiseLike<T>,
 ): Promise<T> {
   const { tools, registry } = lease;
-  // In its turn: first the calls under way are told to be cancelled, which a closed client does not.
+  // Later, because the calls under way are cancelled first, and a closed client cannot do that.
   const closeEarly = () => queueMicrotask(() => void registry.dispose());
   const run = async (inRun: () => Promise<void>) => {
     abortSignal?.addEventListener("abort", closeEarly, { once: true });

@@ -19,7 +19,7 @@ export interface SessionLease<
   readonly sessionId: string;
   /** The tools of all connections, named `<connection>__<tool>`. */
   readonly tools: ConnectionToolSet<CONNECTIONS>;
-  /** The live clients of the step. Disposed of with the lease; do not do it yourself. */
+  /** The live clients of the step. The lease disposes of it, so do not do it yourself. */
   readonly registry: ConnectionRegistry<CONNECTIONS>;
   /**
    * Makes a stream hold the lease too, until the stream has finished, failed or been aborted. It is
@@ -33,9 +33,9 @@ export interface SessionLease<
    */
   attach<STREAM extends Streamed>(stream: STREAM): STREAM;
   /**
-   * Drops the function's own hold. When it was the last one, waits until the clients are closed and
-   * what changed is written; with a result attached, returns at once. Never rejects: a store that
-   * fails here is reported as the event `store-failed`, because the results of the step are there.
+   * Drops the function's own hold. If it was the last one, this waits until the clients are closed and
+   * the changes are written. With a stream attached it returns at once. Never rejects: if the store
+   * fails, the event `store-failed` reports it, because the step has its results.
    */
   dispose(): Promise<void>;
   /** Resolves when the lease is closed and all is written, for a platform's `waitUntil`. */

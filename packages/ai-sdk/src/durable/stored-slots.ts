@@ -37,7 +37,7 @@ export async function loadStepSlots({
       const use = { principal, definition };
       return [connection, await loadSlot(options, { connection }, use)] as const;
     });
-  // Wait for all, even if one fails, because the caller then returns their clients to the pool.
+  // Waits for all even if one fails, because the caller then returns their clients to the pool.
   await Promise.allSettled(loading);
   const unnamed = new Map(await Promise.all(loading));
   const opened = createOpenedSlots(options);

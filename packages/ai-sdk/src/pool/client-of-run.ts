@@ -2,7 +2,7 @@ import type { MCPClient } from "@ai-sdk/mcp";
 import type { ToolSet } from "ai";
 import type { Execute } from "../tools/connection-tools.ts";
 
-/** Methods after which a client is not what a later run expects. */
+/** Methods that change a client, so that a later run must not get it. */
 const leavesSomething: ReadonlySet<string | symbol> = new Set(["close", "onElicitationRequest"]);
 
 /** Methods that do not return a promise. */
@@ -12,7 +12,7 @@ const syncMethods: ReadonlySet<string | symbol> = new Set([
 ]);
 
 /**
- * A kept client for one run: its requests are watched, and after the run it refuses them.
+ * Wraps a kept client for one run. The run's requests are watched. After the run they are refused.
  *
  * @returns the same for the same client
  */
@@ -25,12 +25,12 @@ export function createClientOfRun({
   throwIfOver: () => void;
   /** Sees a request from its start to its end. */
   watched: <T>(request: () => T | Promise<T>) => Promise<T>;
-  /** Told that the client is not what a later run expects. */
+  /** Called when the client was changed, so that a later run must not get it. */
   leaveSomething: () => void;
 }): (client: MCPClient) => MCPClient {
   const clients = new WeakMap<MCPClient, MCPClient>();
 
-  /** Tools that the client makes call it themselves. */
+  /** The client's tools call the client directly, so they are wrapped too. */
   const toolsOfRun = (tools: ToolSet): ToolSet => {
     const entries = Object.entries(tools).map(([name, tool]) => {
       const { execute: call } = tool as { execute?: Execute };

@@ -11,11 +11,11 @@ import { sameDefinition } from "./same-definition.ts";
 export interface ConnectionPoolOptions {
   /** How long a live client is kept after its last run, in milliseconds. @default 60000 */
   readonly keepAliveMs?: number | undefined;
-  /** How many are kept; the one that was used longest ago goes first. @default 100 */
+  /** How many live clients are kept. The one that was used longest ago is closed first. @default 100 */
   readonly max?: number | undefined;
   /**
-   * After how long a pause the server is asked before its client is used again, in milliseconds. @default
-   * 30000
+   * After a pause of this length the server is pinged before its client is used again, in milliseconds.
+   * @default 30000
    */
   readonly checkAfterMs?: number | undefined;
 }
@@ -29,11 +29,11 @@ export interface PooledConnection {
   readonly session: SessionSlot | undefined;
   /** Where the run that has it saves a new session. */
   onSession: OnSession | undefined;
-  /** What the session's slot held when it was given back: what the run has stored. */
+  /** The snapshot of the session's slot when it was given back. The run has stored the same. */
   kept: SessionSnapshot | undefined;
   /** When it was given back, in milliseconds since 1970-01-01 UTC. */
   idleSince: number;
-  /** Whether its server refused something, so that the next run is to connect anew. */
+  /** Whether a request failed so that the next run must connect anew. */
   isSuspect: boolean;
   /** How long the pool keeps it. */
   readonly time: StepTime;
@@ -41,10 +41,10 @@ export interface PooledConnection {
 
 type ClosedReason = Extract<ConnectionEvent, { type: "pool"; action: "closed" }>["reason"];
 
-/** A run as the pool sees it. */
+/** A run that takes a connection. */
 interface PoolRun {
   readonly definition: McpConnection;
-  /** What is stored of the session. */
+  /** The stored session. */
   readonly snapshot?: SessionSnapshot | undefined;
 }
 
@@ -52,21 +52,24 @@ interface PoolRun {
 export interface ConnectionPool {
   readonly checkAfterMs: number;
   /**
-   * Takes what is kept under a key, unless the run goes on in another session, or with another
+   * Takes the connection that is kept under a key, unless the run has another session or another
    * declaration.
    */
   take(key: string, run: PoolRun): PooledConnection | undefined;
-  /** Waits until what was kept under a key is closed: it may hold a port, or a lock. */
+  /** Waits until connections of a key are closed, because they may hold a port or a lock. */
   settle(key: string): Promise<void>;
   /**
-   * @param options.isUnused whether it was only held, which says nothing about the server. @default false
+   * Gives a connection back.
+   *
+   * @param options.isUnused whether the run did not use it, so that nothing new is known of its server.
+   *   @default false
    */
   give(key: string, pooled: PooledConnection, options?: { isUnused?: boolean }): void;
-  /** Closes what is kept under a key, because it changed elsewhere. */
+  /** Closes the connection that is kept under a key, because its session changed elsewhere. */
   closeKept(key: string): void;
-  /** Closes one that a run has. */
+  /** Closes a connection that a run has. */
   close(pooled: PooledConnection, reason: ClosedReason): Promise<void>;
-  /** Closes all that is kept, and from now on whatever is given. */
+  /** Closes all kept connections. From now on each connection is closed when it is given back. */
   closeAll(): Promise<void>;
 }
 
@@ -83,10 +86,10 @@ export function createConnectionPool({
     checkWhole(value, `pool.${name}`, 0, maxTimerMs);
   }
   type Idle = { pooled: PooledConnection; timer: ReturnType<typeof setTimeout> };
-  /** Those that no run has, the one used longest ago first. */
+  /** The connections that no run has. The one that was used longest ago is first. */
   const idle = new Map<string, Idle>();
   const closings = new Set<Promise<void>>();
-  /** Those that nobody waits for, by the key that they were kept under. */
+  /** The closings that nobody waits for, by the keys of their connections. */
   const closingOf = new Map<string, Promise<void>>();
   let isClosed = false;
 
@@ -130,7 +133,7 @@ export function createConnectionPool({
         void close(pooled, "shutdown");
         return;
       }
-      // Of two runs at once that had one each, the later one's is kept.
+      // Two runs at once had one each. The pool keeps the later one's.
       closeKept(key, "max");
       pooled.onSession = undefined;
       if (!isUnused) {
@@ -155,7 +158,7 @@ export function createConnectionPool({
 function fits({ session, kept, definition }: PooledConnection, run: PoolRun): boolean {
   return (
     sameSession(session?.snapshot, run.snapshot) &&
-    // Whatever differs from what its last run had stored, another process has changed.
+    // If the stored session differs from the last run's, another process has changed it.
     sameDetails(kept, run.snapshot) &&
     sameDefinition(definition.options, run.definition.options)
   );
@@ -171,14 +174,14 @@ export async function closePooled(
   time.end("closed");
 }
 
-/** Whether a client of the one session is a client of the other. */
+/** Whether two snapshots are of the same session. */
 function sameSession(a: SessionSnapshot | undefined, b: SessionSnapshot | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   if (a.kind !== b.kind || a.url !== b.url || a.kind === "lost") return false;
   return a.kind !== "session" || a.sessionId === (b as typeof a).sessionId;
 }
 
-/** Whether nobody else has changed what is stored with a session: its tool list, its loss notice. */
+/** Whether two snapshots have the same tool list and the same loss notice. */
 function sameDetails(a: SessionSnapshot | undefined, b: SessionSnapshot | undefined): boolean {
   if (a?.kind !== "session" || b?.kind !== "session") return true;
   return sameJson(a.toolList, b.toolList) && a.replacesLost === b.replacesLost;

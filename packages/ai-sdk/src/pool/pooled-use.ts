@@ -10,7 +10,7 @@ import { closePooled, type ConnectionPool, type PooledConnection } from "./conne
 type Phase =
   /** Found, and the run has not used it: it goes back as it was. */
   | "untouched"
-  /** Found, and its server has not answered the run yet: if it fails, another takes its place. */
+  /** Found, and its server has not answered the run yet. If it fails, another takes its place. */
   | "unproven"
   /** Found, and its server has answered the run. */
   | "proven"
@@ -32,7 +32,7 @@ interface UseContext {
   readonly now: () => number;
 }
 
-/** One run's use of one connection of the pool, from taking it until giving it back. */
+/** One run's use of one pooled connection, from taking it until giving it back. */
 export interface PooledUse extends UseContext {
   phase: Phase;
   entry: PooledConnection;
@@ -59,7 +59,7 @@ export function beginUse(context: UseContext): PooledUse {
     connecting: 0,
     ready: once(async () => await getReady(use)),
     replacing: undefined,
-    // A later run has no use for a handshake that was given up.
+    // A later run cannot use an aborted handshake.
     abandon: () => use.connecting > 0 && use.entry.time.end("closed"),
   };
   runSignal.addEventListener("abort", use.abandon, { once: true });
@@ -115,7 +115,7 @@ function replaceFound(use: PooledUse): Promise<void> {
     const dead = use.entry;
     use.entry = use.make();
     use.phase = "made";
-    // It may hold a port, or a lock, that the other one needs.
+    // The old one may hold a port, or a lock, that the new one needs.
     await use.pool.close(dead, "unhealthy");
     tell(use, "miss");
   };
@@ -227,7 +227,7 @@ export async function endUse(use: PooledUse): Promise<void> {
   runSignal.removeEventListener("abort", abandon);
   if (phase === "untouched") return pool.give(key, entry, { isUnused: true });
   if (entry.connection.openings.size === 0 && !isHandedOut) {
-    // It has no client, but may have begun a session or a process.
+    // It has no client, but it may have started a session or a process.
     return await closePooled(entry, emit);
   }
   const isBusy = use.calls + use.connecting > 0 || isHandedOut || !entry.time.isActive();

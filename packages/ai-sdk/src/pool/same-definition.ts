@@ -1,6 +1,6 @@
 /**
- * Whether two declarations of a connection say the same, as far as can be told. Functions, and
- * instances of classes, count as the same, since a `connections` function makes them anew each time.
+ * Whether two declarations of a connection are equal. Functions and instances of classes count as
+ * equal, because a `connections` function makes them anew each time.
  */
 export function sameDefinition(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;

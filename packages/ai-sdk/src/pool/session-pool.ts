@@ -27,9 +27,9 @@ import {
   watchRequest,
 } from "./pooled-use.ts";
 
-/** What a run of one agent session takes from the pool and gives back. */
+/** The part of the pool that belongs to one agent session. A run takes clients and gives them back. */
 export interface SessionPool {
-  /** The slot for what was saved: that of a live client, if there is one on the same session. */
+  /** Makes the slot for a saved session, or finds the slot of a live client on that session. */
   createSlot(
     slot: SlotName,
     principal: Principal,
@@ -37,19 +37,19 @@ export interface SessionPool {
     snapshot?: SessionSnapshot,
   ): SessionSlot;
   /**
-   * A connection as the run uses it; closing it gives its client back.
+   * Connects for one run. Closing the connection gives its client back.
    *
-   * @param stepSlot with a slot made by `createSlot`; `undefined` without a session
-   * @param make makes the connection for as long as the pool keeps it
+   * @param stepSlot has a slot from `createSlot`; `undefined` without a session
+   * @param make makes the connection that the pool keeps
    */
   connect(
     use: ConnectionUse,
     stepSlot: StepSlot | undefined,
     make: (time: StepTime, onSession: OnSession) => LiveConnection,
   ): LiveConnection;
-  /** Closes what is kept for a slot, if no run has it. */
+  /** Closes the kept client of a slot, if no run has it. */
   close(slot: SlotName, principal: Principal): void;
-  /** Gives back what was taken for slots, or one, that were never connected. */
+  /** Gives back the clients of slots that were never connected: of one slot, or of all. */
   giveBack(session?: SessionSlot): void;
 }
 
@@ -130,7 +130,7 @@ function connectionInUse(use: PooledUse): LiveConnection {
     client: async () => clientOfRun(await openKept(use, (kept) => kept.client())),
     withKept: (open) => openKept(use, open),
     probe: (signal) => probeInUse(use, signal),
-    // The clients are the pool's to close.
+    // The pool closes the clients.
     openings: new Set(),
     async settle() {
       const { connection, session } = use.entry;

@@ -9,7 +9,10 @@ import { createRegistryFacade } from "./registry-facade.ts";
 export interface AutoSessionOptions {
   /** On whose behalf the script uses its connections. */
   readonly principal: Principal;
-  /** How long its sessions may be unused before they are ended, in milliseconds. @default 300000 (5 minutes) */
+  /**
+   * How long its sessions may be unused before they are ended, in milliseconds. @default 300000 (5
+   * minutes)
+   */
   readonly idleTimeoutMs?: number | undefined;
 }
 
@@ -102,8 +105,10 @@ export function startAutoSession({
 }
 
 /**
- * The response. Calls `release` when its body was read to the end, failed or was cancelled; at once
- * when there is no body, and for a refusal.
+ * Calls `release` when the response's body was read to its end, failed or was cancelled. It calls it at
+ * once for a response without a body, and for a refusal.
+ *
+ * @returns the response to read
  */
 function heldResponse(response: Response, release: () => void): Response {
   if (response.body === null || !response.ok) {

@@ -1,11 +1,11 @@
 import { within } from "@durable-mcp/core/internal";
 
-/** Something that was opened and is to be closed. */
+/** Something open that is closed later. */
 export interface Closable {
   close(): Promise<void>;
 }
 
-/** How long the next one waits for the one before it to be closed, in milliseconds. */
+/** How long closing one waits for the one before it, in milliseconds. */
 const turnMs = 1_000;
 
 /**

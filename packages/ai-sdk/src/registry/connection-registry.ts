@@ -7,9 +7,9 @@ import type { ReadyOptions } from "./wait-until-ready.ts";
 
 export interface RunOptions {
   /**
-   * Called once when the clients are closed, whatever became of the run, and on `shutdown` of the
-   * provider too: the place to commit and to save. If it throws, the run rejects with that error,
-   * unless the run has already failed.
+   * Called once when the clients are closed, after success and after failure, and on `shutdown` of the
+   * provider. Commit and save here. If it throws, the run rejects with that error, unless the run has
+   * already failed.
    */
   readonly onClose?: (() => void | Promise<void>) | undefined;
 }

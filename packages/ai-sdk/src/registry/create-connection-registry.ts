@@ -15,12 +15,12 @@ import type { RegistryLifetime } from "./registry-lifetime.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
 
-/** What a registry offers, and for how long. */
+/** The connections of a registry, and its lifetime. */
 export interface RegistryParts {
-  /** Those of a run around included. */
+  /** All connections, also those of a run around it. */
   readonly connections: readonly LiveConnection[];
   readonly lifetime: RegistryLifetime;
-  /** Whether somebody else disposes of the registry, and a run of it does not. */
+  /** Whether its owner disposes of the registry, instead of a run of it. */
   readonly isLeased: boolean;
   readonly emit: (event: ConnectionEvent) => void;
 }
@@ -47,7 +47,7 @@ export function createConnectionRegistry(
     },
     async client(name) {
       const connection = find(name);
-      // What is one's own ends by itself; one that is shared goes on for the others.
+      // An own connection ends by itself. A shared one continues for the others.
       const shared = lifetime.owns(connection) ? undefined : signal;
       const client = await abortable(connection.client(), shared);
       return tracedClient(client, connection.trace);

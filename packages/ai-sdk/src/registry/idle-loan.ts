@@ -1,10 +1,10 @@
 import { detach } from "@durable-mcp/core/internal";
 
 /**
- * Lends something that is opened for its first use, and closed when it was idle, or when the
- * process has nothing more to do. The next use opens another.
+ * Lends a value. The first use opens it. It is closed when it was idle, or when the process has
+ * nothing more to do. The next use opens another.
  *
- * @param options.open returns what is opened, and how to close it
+ * @param options.open opens the value, and returns it with a function that closes it
  */
 export function createIdleLoan<T>({
   open,
@@ -27,18 +27,18 @@ export function createIdleLoan<T>({
     beforeExit("off", atExit);
     await closing?.close();
   };
-  // Closing takes requests, which keep the process until they are answered.
+  // Closing sends requests, and they keep the process until they are answered.
   const atExit = () => {
-    // Another listener may just have begun something. What is stuck begins and ends nothing.
+    // Another listener may just have begun a use. A use that hangs changes nothing any more.
     if (uses > 0 && changes !== changesAtExit) {
       changesAtExit = changes;
-      // So that there is another exit, after all that it keeps the process for.
+      // Makes the process emit `beforeExit` once more, after that use.
       setTimeout(() => undefined, 0);
     } else {
       void end();
     }
   };
-  /** Keeps what is open from being idle. @returns how to let go */
+  /** Keeps the value from being idle. @returns ends that */
   const hold = (): (() => void) => {
     clearTimeout(timer);
     uses += 1;
@@ -67,7 +67,7 @@ export function createIdleLoan<T>({
     hold,
     whileHeld,
     end,
-    /** Calls `use` with what is open. */
+    /** Calls `use` with the value. */
     lend: <RESULT>(use: (value: T) => Promise<RESULT>) =>
       whileHeld(async () => {
         if (current === undefined) {
@@ -79,7 +79,7 @@ export function createIdleLoan<T>({
   };
 }
 
-/** Listens to the end of Node's process, or no more; other runtimes have none. */
+/** Starts or stops listening to the end of Node's process. Other runtimes have no such event. */
 function beforeExit(what: "on" | "off", listener: () => void): void {
   type Listen = (event: "beforeExit", listener: () => void) => unknown;
   const { process } = globalThis as { process?: Partial<Record<"on" | "off", Listen>> };

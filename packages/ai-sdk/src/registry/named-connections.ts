@@ -17,9 +17,9 @@ export interface NamedConnections {
   open(slot: NamedSlot, use: NamedUse): Promise<LiveConnection>;
   /** Runs `work` when no other work on that name is under way. */
   alone<T>(name: string, principal: Principal, work: () => Promise<T>): Promise<T>;
-  /** Opens a connection whose session is not kept yet, and makes the session. @throws why that failed */
+  /** Opens a connection without a kept session, and makes the session. @throws if that failed */
   create(slot: NamedSlot, use: NamedStart): Promise<void>;
-  /** Ends a session on its server; after a restart, runs that use it go on in another. */
+  /** Ends a session on its server. After a restart, the runs that used it continue in another. */
   end(slot: NamedSlot, use: NamedEnd): Promise<EndedSession>;
   /** Forgets the kept tool list of a session. */
   clearTools(slot: NamedSlot, use: Omit<NamedEnd, "mode">): Promise<void>;
@@ -31,7 +31,7 @@ interface NamedConnectionsOptions {
   connect: (slot: NamedSlot, use: NamedUse, stepSlot: StepSlot) => LiveConnection;
   /** The lifetime of the step, which closes the connections. */
   lifetime: RegistryLifetime;
-  /** Told of a slot that will not be connected. */
+  /** Called for a slot that will not be connected. */
   giveBack: (stepSlot: StepSlot) => void;
   emit: (event: ConnectionEvent) => void;
 }
@@ -67,7 +67,7 @@ export function createNamedConnections({
     return connection;
   };
 
-  /** Works on what is kept while nothing is connected to it. After a restart, runs go on in another. */
+  /** Closes the connection, then works on the session. After a restart, its runs continue in another. */
   const whileClosed = async <T>(
     slot: NamedSlot,
     { principal, definition, mode }: NamedEnd,
@@ -119,7 +119,7 @@ export function createNamedConnections({
   };
 }
 
-/** Has what is done under one key done one after another. */
+/** Runs the work of one key one after another. */
 function createTurns() {
   const turns = new Map<string, Promise<unknown>>();
   return async <T>(key: string, work: () => Promise<T>): Promise<T> => {

@@ -20,7 +20,7 @@ interface NamedSessionsOptions {
   principal: Principal | undefined;
   slots: NamedSlots;
   live: NamedConnections;
-  /** Makes a run inside the one that the registry is of. */
+  /** Makes a run inside the registry's own. */
   nest: RunScope["nest"];
 }
 
@@ -96,7 +96,7 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
   return named;
 }
 
-/** What the named sessions consist of: one part for each of their connections. */
+/** The parts of named sessions. Each has one part for each of its connections. */
 function createParts({ declared, principal, slots, live }: NamedSessionsOptions) {
   const clients = clientConnections(declared);
   const definitionOf = (connection: string) => findDeclared(clients, connection);

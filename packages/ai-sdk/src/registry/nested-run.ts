@@ -20,13 +20,13 @@ import type { StepConnections } from "./step-connections.ts";
 
 type Connections = Readonly<Record<string, McpConnection>>;
 
-/** What a step and all runs inside it have in common. */
+/** The parts that a step shares with all runs inside it. */
 export interface StepParts {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => Connections;
   readonly make: StepConnections;
   readonly namedSlots: NamedSlots;
-  /** Those of named sessions: one each for all runs of the step, and closed with it. */
+  /** The connections of named sessions. All runs of the step share them, and the step closes them. */
   readonly namedConnections: NamedConnections;
 }
 

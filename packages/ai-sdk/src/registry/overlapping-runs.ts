@@ -14,7 +14,7 @@ export interface OverlappingRuns {
 }
 
 /**
- * Has the runs of one registry that overlap end together.
+ * Lets overlapping runs of one registry end together.
  *
  * @param options.isLeased whether somebody else disposes of the registry
  */
@@ -31,10 +31,10 @@ export function createOverlappingRuns({
   const closeRegistry = async () => {
     if (!isLeased) await dispose();
   };
-  // In its turn: first the calls under way are told to be cancelled, which a closed client does not.
+  // Later, because the calls under way are cancelled first, and a closed client cannot do that.
   const closeEarly = () => queueMicrotask(() => void closeRegistry());
 
-  /** What all runs that overlap have in common. */
+  /** Starts the part that all overlapping runs share. */
   const start = () => {
     const onClose: OnClose[] = [];
     const failures: unknown[] = [];
@@ -42,7 +42,7 @@ export function createOverlappingRuns({
     const closeNext = async () => {
       await closeRegistry();
       for (let call = onClose.shift(); call !== undefined; call = onClose.shift()) {
-        // A run that cannot save must not keep the others from it.
+        // If one run cannot save, the others still can.
         try {
           await call();
         } catch (error) {
@@ -52,7 +52,7 @@ export function createOverlappingRuns({
       if (failures.length > 0) throw failures[0];
     };
     let closing = Promise.resolve();
-    /** Once for `shutdown`, once at the end: what the first has failed with, the second fails with too. */
+    /** Called by `shutdown` and at the end. If the first call fails, the second fails with its error. */
     const close = async () => {
       closing = closing.then(closeNext, closeNext);
       await closing;
@@ -87,7 +87,7 @@ export function createOverlappingRuns({
       signal.throwIfAborted();
       result = await use();
     } catch (error) {
-      // The run's own failure is what its caller has to know.
+      // The caller must get the run's own failure.
       await current.end().catch(reportNotCommitted);
       throw error;
     }

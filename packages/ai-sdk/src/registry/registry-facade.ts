@@ -4,10 +4,10 @@ import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { Execute } from "../tools/connection-tools.ts";
 
 /**
- * A registry that is lent another one for each use. Its tools can be called when the registry that
- * listed them is gone.
+ * A registry that borrows another one for each use. Its tools can be called even after the registry
+ * that listed them has ended.
  *
- * @param options.lend calls `use` with the registry of the moment
+ * @param options.lend calls `use` with the current registry
  */
 export function createRegistryFacade({
   lend,
@@ -15,10 +15,10 @@ export function createRegistryFacade({
   ...own
 }: {
   lend: <T>(use: (registry: ConnectionRegistry) => Promise<T>) => Promise<T>;
-  /** A registry that is only looked at. */
+  /** A registry that is only read. */
   example: () => ConnectionRegistry;
 } & Pick<ConnectionRegistry, "client" | "fetch" | "dispose">): ConnectionRegistry {
-  /** What each registry listed, by connection. */
+  /** The tools that each registry listed, by connection. */
   const listed = new WeakMap<ConnectionRegistry, Map<string, Promise<ToolSet>>>();
   const toolsOf = async (
     registry: ConnectionRegistry,

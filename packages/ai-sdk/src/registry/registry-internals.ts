@@ -1,18 +1,18 @@
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 
-/** What other packages of this project need of a registry beyond its interface. */
+/** The parts of a registry that other packages of this project need beyond its interface. */
 export interface RegistryInternals {
   /**
-   * A connection that is about to be used.
+   * Finds a connection for a use.
    *
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, `CONNECTION_UNAVAILABLE`
    *   when the registry was disposed of
    */
   readonly find: (name: string) => LiveConnection;
   /**
-   * Runs `use` on connections all at once, for their results. With `"omit"` a connection that is
-   * down has none, and is the event `unavailable`; `"throw"` throws.
+   * Runs `use` on connections all at once, and collects the results. With `"omit"` a connection that is
+   * down has no result, and the event `unavailable` reports it. With `"throw"` it throws.
    *
    * @throws {McpSessionError} as `find`
    */

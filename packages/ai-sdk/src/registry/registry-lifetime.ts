@@ -11,11 +11,11 @@ import { type Closable, closeInTurn } from "./close-in-turn.ts";
 const disposeTimeoutMs = 5_000;
 
 /**
- * What one registry has open, and how it is closed.
+ * Keeps a registry's open connections, and closes them.
  *
- * @param options.track has the registry closed with what it belongs to
- * @param options.around told of uses of connections that belong to the run around
- * @param options.onFirstUse told of the first use; may have something closed with the runs inside
+ * @param options.track lets the registry's owner close the registry
+ * @param options.around called for each use of a connection of the run around
+ * @param options.onFirstUse called for the first use. It may track something with the runs inside
  */
 export function createRegistryLifetime({
   step,
@@ -32,7 +32,7 @@ export function createRegistryLifetime({
 }) {
   const owned = new Set<LiveConnection>();
   const inUse = new Set<LiveConnection>();
-  /** In the order in which they were used first. */
+  /** In the order of their first use. */
   const opened = new Set<Closable>();
   /** The runs inside, in the order in which they began. */
   const inside = new Set<Closable>();
@@ -50,9 +50,9 @@ export function createRegistryLifetime({
     closables.add(closable);
     return () => void closables.delete(closable);
   };
-  /** Has a run inside closed with the registry, before its connections. */
+  /** Lets the registry close a run inside, before its own connections. */
   const trackInside: Track = (close) => trackIn(inside, close);
-  /** Has a connection that the registry owns closed, used or not. */
+  /** Lets the registry that owns a connection close it, used or not. */
   const hold = (connection: LiveConnection) => {
     if (inUse.has(connection)) return;
     inUse.add(connection);
@@ -67,10 +67,10 @@ export function createRegistryLifetime({
     hold(connection);
   };
 
-  // A run inside ends with what is around it, even if it has used nothing so far.
+  // A run inside ends with the run around it, even if it has used nothing so far.
   if (around) untrack = track(dispose);
   return {
-    /** Aborts when the registry is to end, and when it has. */
+    /** Aborts when the registry ends, or must end. */
     signal: step.signal,
     /** The connections that were used, here or in a run inside. */
     inUse: inUse as ReadonlySet<LiveConnection>,
@@ -87,7 +87,7 @@ export function createRegistryLifetime({
       void disposal?.then(() => closeInTurn({ opened, timeoutMs: disposeTimeoutMs }));
     },
     trackInside,
-    /** Has something closed with what the registry belongs to. */
+    /** Lets the registry's owner close something. */
     track,
     /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
     throwIfOver: (connection?: string) => {
@@ -113,12 +113,12 @@ async function closeAll({
   step.end("closing");
   const openings = [...owned].flatMap((connection) => [...connection.openings]);
   const handshakes = [...owned].map((connection) => connection.settle());
-  // First, since they use what is closed next.
+  // First, because they use the connections that are closed next.
   const insideClosed = closeInTurn({ opened: inside, timeoutMs: 2 * disposeTimeoutMs });
   const settling = Promise.allSettled([...openings, ...handshakes, insideClosed]);
   await within(disposeTimeoutMs, settling);
   step.end("closed");
-  // Those, too, that were opened in the meantime.
+  // This includes the connections that were opened in the meantime.
   const closed = closeInTurn({ opened, timeoutMs: disposeTimeoutMs });
   await within(disposeTimeoutMs, Promise.all([insideClosed, closed]));
 }

@@ -61,7 +61,7 @@ export async function runNested<T>(
 ): Promise<T> {
   const { abortSignal } = options;
   const nested = await around.nest(options);
-  // In its turn: first the calls under way are told to be cancelled, which a closed client does not.
+  // Later, because the calls under way are cancelled first, and a closed client cannot do that.
   const closeEarly = () => queueMicrotask(() => void nested.registry.dispose());
   const run = async (inRun: () => Promise<void>) => {
     abortSignal?.addEventListener("abort", closeEarly, { once: true });
@@ -85,7 +85,7 @@ function storage(): ScopeStorage | undefined {
   return holder[storageKey];
 }
 
-/** Not imported: other runtimes do not have Node's module. */
+/** Not an import, because other runtimes do not have Node's module. */
 function storageClass(): StorageClass | undefined {
   const runtime = globalThis as {
     process?: { getBuiltinModule?: (id: string) => unknown };

@@ -12,8 +12,8 @@ import type { SessionPool } from "../pool/session-pool.ts";
 import type { ConnectionUse, StepSlot } from "../slots/step-slot.ts";
 
 /**
- * How long the server of an isolated session has to end it, in milliseconds: less than closing a
- * connection takes at most, so that a server that hangs is reported once.
+ * How long the server of an isolated session has to end it, in milliseconds. Closing a connection has
+ * more time than this, so that a server that hangs is reported once.
  */
 const endTimeoutMs = 4_000;
 
@@ -57,7 +57,7 @@ export function createStepConnections({
       const { definition, principal } = use;
       const { connection } = use.slot;
       if (!hasSession(definition)) return open(use, undefined);
-      // A session is always somebody's, also one that nobody finds again.
+      // Every session has a principal, even if nobody finds it again.
       principalParts(principal);
       const slot = createSessionSlot();
       const isolated = open(use, { slot });

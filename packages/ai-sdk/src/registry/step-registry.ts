@@ -15,14 +15,14 @@ import { createStepConnections } from "./step-connections.ts";
 
 type Connections = Readonly<Record<string, McpConnection>>;
 
-/** What registries of one provider have in common. */
+/** The parts that all registries of one provider share. */
 export interface RegistryFactory {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => Connections;
   readonly emit: (event: ConnectionEvent) => void;
   readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
-  /** Has something closed when the process is to end. */
+  /** Lets the provider's `shutdown` close something. */
   readonly track: Track;
 }
 
@@ -34,9 +34,9 @@ export interface StepRegistryOptions {
   readonly slotFor?: ((connection: string) => StepSlot) | undefined;
   /** The named sessions, for any principal. */
   readonly named: NamedSlots;
-  /** Whether somebody else disposes of the registry, and a run of it does not. @default false */
+  /** Whether its owner disposes of the registry, instead of a run of it. @default false */
   readonly isLeased?: boolean | undefined;
-  /** Keeps the clients for the next run of the agent session. The slots have to be of its making. */
+  /** Keeps the clients for the next run of the agent session. It must have made the slots. */
   readonly pool?: SessionPool | undefined;
 }
 
@@ -50,7 +50,7 @@ export function createStepRegistry(
   const lifetime = createRegistryLifetime({
     step,
     emit,
-    // What a lease holds is closed with the lease.
+    // The lease closes the registry.
     track: isLeased ? () => () => undefined : track,
     onFirstUse(trackInside) {
       if (principal === undefined) return;
@@ -66,7 +66,7 @@ export function createStepRegistry(
     return slotFor ? make.connect(use, slotFor(connection)) : make.isolate(use);
   });
   connections.forEach(lifetime.own);
-  // What was taken from the pool has to be given back, used or not.
+  // A connection from the pool must return to the pool, used or not.
   if (pool !== undefined) connections.forEach(lifetime.hold);
 
   const namedConnections = createNamedConnections({

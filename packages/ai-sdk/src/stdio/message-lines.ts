@@ -1,12 +1,12 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** Larger than any message that a model could do something with, in characters. */
+/** More than any model could read, in characters. */
 const maxLength = 64 * 1024 * 1024;
 
 /**
- * Splits a byte stream into lines, whatever the chunks.
+ * Splits a byte stream into lines.
  *
- * @returns takes the next chunk and gives the lines that are whole now, without their ends
+ * @returns takes the next chunk and returns the lines that it completes, without line ends
  * @throws {RangeError} when a line gets longer than 64 Mi characters
  */
 export function createLineSplitter(): (chunk: Buffer) => string[] {

@@ -6,13 +6,13 @@ import type { McpStdioConnectionOptions } from "../connection/stdio-connection-o
 import { describeEnd, type StdioErrors } from "./stdio-errors.ts";
 import { isUnsupportedVersion, type StdioServer } from "./stdio-server.ts";
 
-/** A server that runs, with a client that has made the handshake. */
+/** A running server, and a client after its handshake. */
 export interface OpenServer {
   readonly server: StdioServer;
   readonly client: MCPClient;
 }
 
-/** Starts a server and makes the handshake; with one that knows no `initialize`, another's. */
+/** Starts a server and makes the handshake. A server without `initialize` is started once more. */
 export async function connectServer(start: () => Promise<StdioServer>): Promise<OpenServer> {
   const connect = async (discover: boolean) => {
     const server = await start();
@@ -57,7 +57,7 @@ export async function prepareServer({
   try {
     const hook = session.onStart({ ...context, reason, client, abortSignal });
     await abortable(Promise.race([hook, server.ended]), abortSignal);
-    // The hook may have caught the failure of a request that met the end.
+    // The hook may have caught the error of a request that met the server's end.
     if (server.end !== undefined) throw new Error(`The server ${describeEnd(server.end)}.`);
   } catch (cause) {
     onFailure();

@@ -1,19 +1,19 @@
 import { stripVTControlCharacters } from "node:util";
 import { scrubSecrets } from "../errors/scrub-secrets.ts";
 
-/** What is kept, in characters; more than is quoted, so that no secret is cut in two at the edge. */
+/** The kept output, in characters. It is longer than a quote, so that no secret is cut in two. */
 const keptLength = 16_000;
 const quotedLength = 2_000;
 const quotedLines = 20;
 
-/** The end of what a server has printed. */
+/** The end of a server's output. */
 export interface OutputTail {
   append(text: string): void;
-  /** The last lines, without secrets and terminal codes; empty when nothing was printed. */
+  /** The last lines, without secrets and terminal codes. Empty if the server printed nothing. */
   quote(): string;
 }
 
-/** @param secrets what must not be quoted */
+/** @param secrets values that are never quoted */
 export function createOutputTail(secrets: readonly string[]): OutputTail {
   let kept = "";
   return {

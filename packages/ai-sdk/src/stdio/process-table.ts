@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A process that runs; one that is dead and not yet reaped (a zombie) is none. */
+/** A running process. Zombies are left out. */
 export interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
@@ -34,7 +34,7 @@ function readProc(): ProcessEntry[] {
   });
 }
 
-/** Where there is no `/proc`. Also runs on Linux, where the tests compare the two. */
+/** For systems without `/proc`. It also runs on Linux, where the tests compare the two. */
 export function readPs(): ProcessEntry[] {
   const { stdout, pid: ownPid } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,pgid=,state="], {
     encoding: "utf8",
@@ -51,7 +51,7 @@ export function hasInEnvironment(pid: number, assignment: string): boolean {
   return readIfThere(`/proc/${pid}/environ`).split("\0").includes(assignment);
 }
 
-/** Processes come and go while the table is read, and those of others cannot be looked into. */
+/** Empty for a process that has ended meanwhile, and for one of another user. */
 function readIfThere(path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -1,28 +1,28 @@
 import { hasInEnvironment, type ProcessEntry, readProcessTable } from "./process-table.ts";
 
-/** The processes that one server consists of, wherever they went. */
+/** The processes of one server, daemons included. */
 export interface ProcessTree {
-  /** Takes note of what belongs to it now. */
+  /** Notes the processes that belong to it now. */
   note(): void;
-  /** Whether none is left. */
+  /** Whether all have ended. */
   isGone(): boolean;
-  /** Sends a signal to each that is left. */
+  /** Sends a signal to each process that has not ended. */
   signal(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
 /**
- * The tree below a supervisor, itself not included. A process belongs to it if it
+ * The tree below a supervisor, without the supervisor itself. A process belongs to it if it
  *
  * - descends from the supervisor or from another that belongs, or
  * - is in the supervisor's session, where it was born and stays after its parent's end, or
- * - was started with the mark in its environment, which a daemon takes along into its own session, or
- * - belonged when last looked at: its parents may have ended since. So look now and then.
+ * - was started with the mark in its environment, which a daemon keeps in its own session, or
+ * - belonged at the last look, because its parents may have ended since. So look now and then.
  *
  * @param mark `NAME=value`, in the environment of the server and whatever it starts
  */
 export function createProcessTree(supervisor: number, mark: string): ProcessTree {
   let known = new Map<number, ProcessEntry>();
-  /** Processes that were looked into and are not marked. */
+  /** Processes without the mark. They are not read again. */
   let strangers = new Set<string>();
 
   const look = (): ProcessEntry[] => {

@@ -1,4 +1,4 @@
-/** What a server inherits of this process's environment, as in the protocol's own SDKs. */
+/** The variables that a server inherits from this process, as in the protocol's own SDKs. */
 const inherited =
   process.platform === "win32"
     ? [
@@ -18,24 +18,24 @@ const inherited =
     : ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"];
 
 /**
- * The part of this process's environment that is safe to hand on: where programs and homes are, and
- * none of the keys and tokens that the rest may hold.
+ * The part of this process's environment that is safe for a server: the paths of programs and homes.
+ * The other variables may hold keys and tokens.
  */
 export function inheritedEnvironment(): Record<string, string> {
   return Object.fromEntries(
     inherited.flatMap((name) => {
       const value = process.env[name];
-      // Old shells export functions as such values, and run what comes in that shape.
+      // Old shells export functions as such values, and run any value of that form.
       return value === undefined || value.startsWith("()") ? [] : [[name, value] as const];
     }),
   );
 }
 
-/** The whole environment of a server: what is inherited, and over it what the definition sets. */
+/** The whole environment of a server. A variable of the definition replaces an inherited one. */
 export function serverEnvironment(own: Readonly<Record<string, string>>): Record<string, string> {
   const environment = inheritedEnvironment();
   for (const [name, value] of Object.entries(own)) {
-    // Windows knows no case here, and would take whichever comes first.
+    // Windows ignores the case of names, and would take the variable that comes first.
     if (process.platform === "win32") delete environment[name.toUpperCase()];
     environment[name] = value;
   }

@@ -1,18 +1,18 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 
 type Phase =
-  /** None has run yet. */
+  /** No server has run yet. */
   | "fresh"
-  /** One runs. */
+  /** A server runs. */
   | "running"
-  /** It ended by itself, with what it held; the next use starts another. */
+  /** The server ended by itself. The next use starts another. */
   | "lost"
-  /** Another runs in the place of a lost one, and has not answered anything yet. */
+  /** Another server runs in the place of a lost one. It has not answered a request yet. */
   | "replaced"
-  /** That one ended too. The next use is told so, once, before another is started. */
+  /** The other server ended by itself too. The next use fails, and the one after it starts another. */
   | "lost-again";
 
-/** What becomes of the servers of one connection, of which one runs at a time. */
+/** Follows the servers of one connection. One of them runs at a time. */
 export function createServerLife() {
   let phase: Phase = "fresh";
   let negotiated: string | undefined;
@@ -22,9 +22,9 @@ export function createServerLife() {
   return {
     isLost,
     /**
-     * One was started, connected and prepared.
+     * A server was started, connected and prepared.
      *
-     * @returns whether it has another version or other capabilities than the one before
+     * @returns whether its version or its capabilities differ from those of the server before it
      */
     opened({ initializeResult: { protocolVersion, capabilities } }: MCPClient): boolean {
       const isRecovered = isLost();
@@ -38,15 +38,15 @@ export function createServerLife() {
       if (phase === "replaced") phase = "running";
       if (phase === "lost-again") phase = "lost";
     },
-    /** It ended, and nobody had asked it to. */
+    /** The server ended by itself. */
     ended: () => void (phase = phase === "replaced" ? "lost-again" : "lost"),
-    /** Whether the one in the place of a lost one ended before it had answered; says so once. */
+    /** Whether the server in the place of a lost one ended before its first answer. True only once. */
     takeSecondLoss(): boolean {
       const isAgain = phase === "lost-again";
       if (isAgain) phase = "lost";
       return isAgain;
     },
-    /** Whether results have to tell of a loss; says so once. */
+    /** Whether the next result must tell of a loss. True only once. */
     takeLossNotice(): boolean {
       const hadNotice = hasLossNotice;
       hasLossNotice = false;

@@ -103,7 +103,7 @@ function createParts(step: StdioStep) {
     connectMs: options.timeouts?.connectMs ?? 30_000,
     errors: createStdioErrors(context.connection, options),
     life: createServerLife(),
-    /** Those of which something may be left. */
+    /** The servers that may still have a process. */
     servers: new Set<StdioServer>(),
     failures: new WeakMap<object, McpSessionError>(),
   };
@@ -137,11 +137,11 @@ async function openNext(parts: Parts): Promise<OpenServer> {
   const { options, context, errors, life } = parts;
   const wasLost = life.isLost();
   if (wasLost && options.session?.recover === false) {
-    throw errors.lost("is gone, with what it held, and is not to be started again.");
+    throw errors.lost("ended, and its state is lost. It is not started again (recover: false).");
   }
   if (life.takeSecondLoss()) {
     throw errors.lost(
-      "ended again before it had answered anything. What it held is gone; the next use starts it once more.",
+      "ended again before its first answer. Its state is lost. The next use starts it once more.",
     );
   }
   try {
@@ -153,7 +153,7 @@ async function openNext(parts: Parts): Promise<OpenServer> {
       : errors.unavailable(`could not be started: ${(error as Error).message}`, { cause: error });
     if (!wasLost) throw connectionUnavailable(why, context.connection, stdioOrigin(options));
     throw errors.lost(
-      `is gone, with what it held, and could not be started again. ${why.message}`,
+      `ended, and its state is lost. It could not be started again. ${why.message}`,
       { cause: why },
     );
   }
@@ -162,7 +162,7 @@ async function openNext(parts: Parts): Promise<OpenServer> {
 async function openServer(parts: Parts): Promise<OpenServer> {
   const { context, errors, life, servers, emit } = parts;
   const { connection } = context;
-  // What is left of the one before may hold a port, or the lock of a browser's profile.
+  // A process of the server before may still hold a port, or the lock of a browser's profile.
   await closeAll(servers);
   context.abortSignal.throwIfAborted();
   const { server, client: raw } = await connectServer(() => startServer(parts));
@@ -170,7 +170,7 @@ async function openServer(parts: Parts): Promise<OpenServer> {
     const own = restoreStdioError(parts, error);
     if (McpSessionError.isInstance(own) || server.end === undefined) return own;
     return errors.lost(
-      `${describeEnd(server.end)}, and this client with it. Ask the registry for client(${JSON.stringify(connection)}) again.`,
+      `${describeEnd(server.end)}. This client ended with it. Ask the registry for client(${JSON.stringify(connection)}) again.`,
       { cause: error },
     );
   });
@@ -188,7 +188,7 @@ async function openServer(parts: Parts): Promise<OpenServer> {
   return opened;
 }
 
-/** Sees the end of a server that nobody asked to end. */
+/** Waits for the server's end, and reports it as a loss if the server ended by itself. */
 async function watch(parts: Parts, server: StdioServer, gone: () => void): Promise<void> {
   const { context, isActive, life, emit } = parts;
   await server.exited;
@@ -204,7 +204,7 @@ async function closeAll(servers: ReadonlySet<StdioServer>): Promise<void> {
   await Promise.all([...servers].map((server) => server.close()));
 }
 
-/** Whether what met the end of a server may be sent to the next one. */
+/** Whether a request that met the end of a server may be sent to the next server. */
 function mayRepeat(
   { session = {} }: McpStdioConnectionOptions,
   tool: Parameters<LiveConnection["withRecovery"]>[0],

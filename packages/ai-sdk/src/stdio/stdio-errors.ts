@@ -3,18 +3,18 @@ import { McpSessionError } from "@durable-mcp/core";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import type { ProcessEnd } from "./supervised-process.ts";
 
-/** What a server had to say before it failed. */
+/** The output of a server before it failed. */
 export interface ServerOutput {
   /** The last lines of its stderr, without secrets. */
   readonly stderr: string;
-  /** The last lines of its stdout that were no messages, without secrets. */
+  /** The last lines of its stdout that were not messages, without secrets. */
   readonly strays: string;
 }
 
-/** What the messages about one stdio connection have in common. */
+/** The errors of one stdio connection. */
 export type StdioErrors = ReturnType<typeof createStdioErrors>;
 
-/** Where a stdio server is, in the place of an origin. */
+/** Names a stdio server where an HTTP server has its origin. */
 export function stdioOrigin({ command }: Pick<McpStdioConnectionOptions, "command">): string {
   return `stdio:${basename(command)}`;
 }
@@ -36,7 +36,7 @@ export function createStdioErrors(
 
   return {
     unavailable,
-    /** There is no process. */
+    /** The process could not be started. */
     notStarted: (reason: string, isDirectory: boolean) => {
       if (!isDirectory) {
         return unavailable(`could not be started: cwd ${cwd} is not a directory.`, {
@@ -53,19 +53,19 @@ export function createStdioErrors(
       return unavailable(`could not be started (${reason}): is ${command} a program?`, { field });
     },
     endedEarly: (end: ProcessEnd, output: ServerOutput) =>
-      unavailable(`${describeEnd(end)} before it had answered the handshake.`, { output }),
+      unavailable(`${describeEnd(end)} before it answered the handshake.`, { output }),
     silent: (connectMs: number, output: ServerOutput, cause: unknown) =>
       unavailable(`did not answer the handshake within ${connectMs} ms.`, { output, cause }),
     refused: (why: string, output: ServerOutput, cause: unknown) =>
       unavailable(`did not accept the handshake: ${why}.`, { output, cause }),
-    /** A request that was under way. */
+    /** The server ended during a request. */
     outcomeUnknown: (method: string, end: ProcessEnd, output: ServerOutput) =>
       new McpSessionError(
         "OUTCOME_UNKNOWN",
-        `${method} at ${origin}: the server ${describeEnd(end)} before it had answered, and what it held is gone. Whether the request was carried out is unknown; check before you send it again.${quote(output)}`,
+        `${method} at ${origin}: the server ${describeEnd(end)} before it answered. Its state is lost. Whether it carried the request out is unknown: check before you send the request again.${quote(output)}`,
         { data: { connection, origin, method } },
       ),
-    /** The process is gone and there is no other. */
+    /** The process ended, and no other takes its place. */
     lost: (why: string, options: { cause?: unknown; output?: ServerOutput } = {}) =>
       new McpSessionError(
         "SESSION_LOST",

@@ -16,13 +16,13 @@ import { type ProcessEnd, startSupervisedProcess } from "./supervised-process.ts
 /** The server refuses `initialize`: it only speaks revisions that have none. */
 const unsupportedVersion = -32022;
 
-/** A running server, from its start until nothing of it is left. */
+/** A server, from its start until all its processes have ended. */
 export interface StdioServer {
-  /** After a handshake. @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
+  /** Makes the handshake. @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
   connect(client: { discover: boolean }): Promise<MCPClient>;
   /** Settles when the server's own process has ended. */
   readonly exited: Promise<void>;
-  /** Settles when nothing of it is left. */
+  /** Settles when all its processes have ended. */
   readonly ended: Promise<ProcessEnd>;
   /** How it ended, if it has. */
   readonly end: ProcessEnd | undefined;
@@ -37,10 +37,10 @@ export interface StdioServerOptions {
   readonly context: ConnectionContext;
   readonly errors: StdioErrors;
   readonly connectMs: number;
-  /** Takes the errors of requests that were under way at the end, under the `data` of the client's. */
+  /** The errors of requests that met the server's end, by the `data` of the client's own errors. */
   readonly failures: WeakMap<object, McpSessionError>;
   readonly telemetry: ConnectionTelemetry | undefined;
-  /** Told of each answer after the handshake. */
+  /** Called for each answer after the handshake. */
   readonly onAnswer: () => void;
   readonly onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
 }
@@ -49,7 +49,7 @@ export interface StdioServerOptions {
 export async function startStdioServer(own: StdioServerOptions): Promise<StdioServer> {
   const { options, context, errors, failures, telemetry } = own;
   const env = await resolveEnvironment(options.env ?? {}, context);
-  // Whoever was to end it may be gone by now.
+  // The registry may have ended meanwhile, and then nobody would end the server.
   context.abortSignal.throwIfAborted();
   const secrets = Object.values(env);
   const process = startSupervisedProcess({
@@ -70,7 +70,7 @@ export async function startStdioServer(own: StdioServerOptions): Promise<StdioSe
 
   const transport = createStdioTransport(process, {
     failureData({ method }) {
-      // The client hands it on as it is; a server cannot make up one that is in `failures`.
+      // The client passes this object on. A server cannot send one that is in `failures`.
       const data = {};
       failures.set(data, errors.outcomeUnknown(method, end!, output()));
       return data;

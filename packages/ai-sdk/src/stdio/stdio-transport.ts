@@ -5,23 +5,23 @@ import type { SupervisedProcess } from "./supervised-process.ts";
 
 /** Parse error, in JSON-RPC. */
 const malformed = -32700;
-/** Of the range that JSON-RPC leaves to implementations. */
+/** From the range of codes that JSON-RPC leaves to implementations. */
 const ended = -32000;
 
 export interface TransportObserver {
   /** The `data` of the JSON-RPC error that answers a request which met the end of the process. */
   readonly failureData: (request: JSONRPCRequest) => object;
-  /** Told of each answer, as a sign that the server works. */
+  /** Called for each answer, which shows that the server works. */
   readonly onAnswer: (request: JSONRPCRequest) => void;
   readonly onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
-  /** Told of a line on stdout that is no message. */
+  /** Called for a line on stdout that is not a message. */
   readonly onStray: (line: string) => void;
 }
 
 /**
- * The stdio transport over a supervised process. Beside what a client asks of it, it cancels
- * aborted requests on the server, passes over what is no message, drops late answers, and answers
- * what is pending when the process ends.
+ * The stdio transport over a supervised process. It cancels aborted requests on the server, skips
+ * lines that are not messages, and drops late answers. When the process ends, it answers the pending
+ * requests with an error.
  */
 export function createStdioTransport(
   process: SupervisedProcess,
@@ -48,7 +48,7 @@ export function createStdioTransport(
       return;
     }
     const request = pending.settle(message.id);
-    // Nobody waits for it any more: it was aborted.
+    // The request was aborted, so nobody waits for the answer.
     if (request === undefined) return;
     onAnswer(request);
     if (isRecord(message.result) || isError(message.error)) {
@@ -58,7 +58,7 @@ export function createStdioTransport(
     }
   };
 
-  /** Cancels on the server what the client has given up; a handshake cannot be cancelled. */
+  /** Cancels an aborted request on the server. A handshake cannot be cancelled. */
   const cancel = ({ id, method }: JSONRPCRequest) => {
     if (isOver || method === "initialize") return;
     const params = { requestId: id };
@@ -71,7 +71,7 @@ export function createStdioTransport(
     for (const request of pending.settleAll()) {
       fail(request, ended, "The server's process ended.", failureData(request));
     }
-    // Not at once: closing makes some clients forget why a request failed.
+    // Later, because some clients forget on close why a request failed.
     setImmediate(() => transport.onclose?.());
   };
 
@@ -104,7 +104,7 @@ export function createStdioTransport(
   return transport;
 }
 
-/** What was sent and is not answered. This process stays alive for it. */
+/** The requests without an answer. This process stays alive for them. */
 function createPendingRequests(process: SupervisedProcess) {
   const pending = new Map<string, { request: JSONRPCRequest; stopWatching: () => void }>();
   const settle = (id: unknown) => {
@@ -117,7 +117,7 @@ function createPendingRequests(process: SupervisedProcess) {
   return {
     settle,
     settleAll: () => [...pending.keys()].map((id) => settle(id)!),
-    /** @param onAbort called when the client gives the request up before it is answered */
+    /** @param onAbort called when the client aborts the request before its answer */
     add(request: JSONRPCRequest, signal: AbortSignal | undefined, onAbort: () => void) {
       const giveUp = () => {
         settle(request.id);

@@ -7,13 +7,13 @@ import { createProcessTree } from "./process-tree.ts";
 import { inheritedEnvironment, serverEnvironment } from "./server-environment.ts";
 import type { SupervisorNotice, SupervisorOrder, SupervisorReport } from "./supervisor-messages.ts";
 
-/** The program as it runs: from source, or built. */
+/** The supervisor's program: from source, or built. */
 const supervisorUrl = new URL(
   import.meta.url.endsWith(".ts") ? "./supervisor.ts" : "./supervisor.js",
   import.meta.url,
 );
 
-/** In the environment of a server and of all that it starts; each server has another value. */
+/** A variable in the environment of a server and of its children. Each server has its own value. */
 const markName = "DURABLE_MCP_STDIO";
 
 /** How a server ended, or why there never was one. */
@@ -22,25 +22,25 @@ export type ProcessEnd =
   /** Something killed the supervisor. */
   | { readonly type: "supervisor-ended"; readonly signal: NodeJS.Signals | null };
 
-/** A server's process with all that it starts, alive until `end`, or until this process is gone. */
+/** A server's process with its children. They live until `end`, or until this process ends. */
 export interface SupervisedProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Settles when the server's own process has ended; what it left behind is ended next. */
+  /** Settles when the server's own process has ended. Its children are ended next. */
   readonly exited: Promise<void>;
-  /** How it ended; settles when nothing of it is left and its output has been read. */
+  /** How it ended. Settles when its children have ended too, and all output was read. */
   readonly ended: Promise<ProcessEnd>;
-  /** Ends it, politely at first, with everything it started. Settles with `ended`. */
+  /** Ends the server and its children, politely at first. Settles with `ended`. */
   end(): Promise<ProcessEnd>;
-  /** Whether this process is to stay alive for it. At first it is. */
+  /** Sets whether this process stays alive for the server. It does at first. */
   hold(isHeld: boolean): void;
 }
 
 export interface ServerCommand {
   readonly command: string;
   readonly args: readonly string[];
-  /** Over the few variables that are inherited. */
+  /** Set in addition to the few inherited variables, or in their place. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
   /** How long the server has to end by itself, and again after SIGTERM, in milliseconds. */
@@ -61,7 +61,7 @@ export function startSupervisedProcess(server: ServerCommand): SupervisedProcess
   }
   const mark = randomUUID();
   const supervisor = spawn(process.execPath, [program, server.command], {
-    // Its own environment is not the server's: NODE_OPTIONS there is meant for the server.
+    // Not the server's environment, because its NODE_OPTIONS are for the server alone.
     env: inheritedEnvironment(),
     stdio: ["pipe", "pipe", "pipe", "ipc"],
     detached: true,
@@ -75,10 +75,10 @@ export function startSupervisedProcess(server: ServerCommand): SupervisedProcess
   const streams = [stdin, stdout, stderr] as unknown as { ref(): void; unref(): void }[];
 
   const tell = (order: SupervisorOrder) => {
-    // A supervisor that is gone cannot be told; its end says why.
+    // If the supervisor has ended, `ended` says why.
     if (supervisor.connected) supervisor.send(order, () => undefined);
   };
-  // A server that has ended reads nothing more; `ended` says why.
+  // If the server has ended, `ended` says why.
   stdin.on("error", () => undefined);
 
   let isEnding = false;
@@ -132,7 +132,7 @@ function watchEnd(
     });
     supervisor.once("exit", (_code, signal) => {
       if (report !== undefined || supervisor.pid === undefined) return;
-      // Nobody else would end the processes that it leaves behind, and they hold the pipes open.
+      // Nobody else ends the processes that the supervisor leaves behind, and they hold the pipes open.
       createProcessTree(supervisor.pid, mark).signal("SIGKILL");
       resolve({ type: "supervisor-ended", signal });
     });

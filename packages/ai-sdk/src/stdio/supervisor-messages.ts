@@ -1,4 +1,4 @@
-/** What a program tells its supervisor. */
+/** A message from the program to its supervisor. */
 export type SupervisorOrder =
   | {
       readonly type: "start";
@@ -7,19 +7,19 @@ export type SupervisorOrder =
       /** The whole environment of the server, the mark included. */
       readonly env: Readonly<Record<string, string>>;
       readonly cwd: string | undefined;
-      /** `NAME=value`: what the processes of this server are known by. */
+      /** `NAME=value`, which marks the processes of this server. */
       readonly mark: string;
       /** How long the server has to end by itself, and again after SIGTERM, in milliseconds. */
       readonly closeMs: number;
     }
   | { readonly type: "end" };
 
-/** What a supervisor says as soon as the server's own process has ended. */
+/** Sent by a supervisor as soon as the server's own process has ended. */
 export interface SupervisorNotice {
   readonly type: "exited";
 }
 
-/** What a supervisor says at last, when nothing of the server is left. */
+/** Sent by a supervisor when all the server's processes have ended. */
 export type SupervisorReport =
   | { readonly type: "not-started"; readonly reason: string }
   | {

@@ -1,9 +1,9 @@
 /**
- * Runs one stdio server and sees to it that nothing of it is left, whatever becomes of the program
- * that uses it. A process and a session of its own, so that what ends that program, Ctrl-C and kill
- * -9 included, leaves this one alive long enough to clean up. The server has this process's stdout
- * and stderr, which are pipes to the program, and gets its stdin handed on. An IPC channel beside
- * them is the lifeline, whose end means that the program is gone.
+ * Runs one stdio server, and ends all its processes even if the program that uses it is killed. The
+ * supervisor is a process with a session of its own. So Ctrl-C or kill -9 may end the program, and the
+ * supervisor lives long enough to clean up. The server writes to this process's stdout and stderr,
+ * which are pipes to the program. This process passes its own stdin on to the server. The IPC channel to
+ * the program is the lifeline: when it closes, the program has ended.
  *
  * Started by `startSupervisedProcess`, by file name. Imports nothing but siblings and Node.
  */
@@ -12,15 +12,15 @@ import spawn from "cross-spawn";
 import { createProcessTree, type ProcessTree } from "./process-tree.ts";
 import type { SupervisorNotice, SupervisorOrder, SupervisorReport } from "./supervisor-messages.ts";
 
-/** How often to look what the server has started, in milliseconds: soon at first, then at leisure. */
+/** The time between two looks at the server's processes, in milliseconds. It grows from look to look. */
 const firstLookMs = 50;
 const longestLookMs = 1_000;
-/** How long to go on with what even SIGKILL does not end at once, in milliseconds. */
+/** How long SIGKILL is repeated for processes that it did not end at once, in milliseconds. */
 const killForMs = 5_000;
 const firstPauseMs = 5;
 const longestPauseMs = 100;
 
-/** Settles when the program wants the server to end, or is gone. */
+/** Settles when the program wants the server to end, or has ended itself. */
 const end = Promise.withResolvers<void>();
 let isStarted = false;
 
@@ -33,7 +33,7 @@ process.on("disconnect", () => {
   if (!isStarted) process.exit();
 });
 process.on("SIGTERM", () => end.resolve());
-// Whoever sends these means the program, which ends the server when it sees fit.
+// These signals are for the program. It decides when the server ends.
 for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
 
 async function run({
@@ -51,7 +51,7 @@ async function run({
     stdio: ["pipe", "inherit", "inherit"],
     windowsHide: true,
   });
-  // Either end may be gone at any time; others report it.
+  // Either side may end at any time. Other code reports it.
   process.stdin.on("error", () => undefined);
   child.stdin?.on("error", () => undefined);
   if (child.stdin) process.stdin.pipe(child.stdin, { end: false });
