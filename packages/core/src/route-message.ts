@@ -3,15 +3,15 @@ import { isRequest, type JsonRpcMessage, methodOf, paramsOf } from "./wire/json-
 import type { OutgoingRequest } from "./wire/outgoing-request.ts";
 
 /**
- * Where a client's request to the connection's URL goes:
+ * The way of a client's request to the connection's URL:
  *
- * - `pass`, `pass-on-session`: out as it is, on no session or with the id of the session in use.
- * - `close`: answered 204, for closing a client must not end the session.
- * - `listen`, `resume`: to the stream of server messages, or to one that broke.
- * - `except`: to the session of the excepted requests.
- * - `probe`, `initialize`, `initialized`: to the handshake, which may answer from the session.
- * - `list`: answered from the kept list, or an exchange.
- * - `exchange`: out on the session, made if need be.
+ * - `pass`, `pass-on-session`: it is sent unchanged, without a session or with the current session's id.
+ * - `close`: it is answered with 204, because closing a client must not end the session.
+ * - `listen`, `resume`: it opens the stream of server messages, or resumes a stream that broke.
+ * - `except`: it is sent on the session of the excepted requests.
+ * - `probe`, `initialize`, `initialized`: the handshake answers it, from the session if it can.
+ * - `list`: it is answered from the kept list, or by an exchange.
+ * - `exchange`: it is sent on the session. Without a session, one is made first.
  */
 export type Route =
   | "pass"
@@ -27,11 +27,10 @@ export type Route =
   | "exchange";
 
 /**
- * Decides what is answered here, what goes out on the session, and what is let through: the table
- * in docs/concepts.md.
+ * Decides the way of a request. docs/concepts.md has the same as a table.
  *
- * @param message the JSON-RPC message in the body of a POST; `undefined` for a batch, and for a body
- *   that is none
+ * @param message the JSON-RPC message in the body of a POST; `undefined` for a batch, and for any other
+ *   body
  * @param options.isStateless whether the server is known to have no sessions
  * @param options.isExcepted whether a message goes to the session of the excepted requests
  */

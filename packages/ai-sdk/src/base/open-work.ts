@@ -1,11 +1,11 @@
 import { McpSessionError } from "@durable-mcp/core";
 
-/** Has something closed with what it belongs to; returns how to forget it. */
+/** Lets an owner close something when the owner ends. Returns a function that revokes this. */
 export type Track = (close: () => Promise<void>) => () => void;
 
-/** What is open in this process, and is closed when the process is about to end. */
+/** The open work of this process. It is closed when the process is about to end. */
 export interface OpenWork {
-  /** Has something closed by `shutDown`. */
+  /** Lets `shutDown` close something. */
   readonly track: Track;
   /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` after `shutDown` */
   readonly throwIfShutDown: () => void;

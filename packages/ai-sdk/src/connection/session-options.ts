@@ -38,8 +38,8 @@ export interface SessionReplacementOptions {
    */
   readonly onStart?: ((start: ConnectionStart) => Awaitable<void>) | undefined;
   /**
-   * Told to the model in the first tool result after a lost session was replaced; `false` for
-   * nothing. @default a sentence that says that the server no longer has what it held before
+   * The note to the model in the first tool result after a lost session was replaced; `false` for
+   * none. @default a sentence that says that the server's earlier state is lost
    */
   readonly lossNotice?: string | false | undefined;
 }

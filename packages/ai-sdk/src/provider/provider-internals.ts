@@ -23,7 +23,7 @@ export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnect
   readonly poolFor: (scope: readonly unknown[]) => SessionPool | undefined;
   /** A part of a scope that separates the sessions of one store from those of others. */
   readonly createNamespace: () => number;
-  /** Has something closed by the provider's `shutdown`. */
+  /** Lets the provider's `shutdown` close something. */
   readonly track: Track;
   readonly emit: (event: ConnectionEvent) => void;
   /** An `emit` that calls this `onEvent` instead of the provider's. */

@@ -142,7 +142,7 @@ export function createConnectionSteps({
 /**
  * Opens the connections of a step, all at once.
  *
- * @param onFailure told of a connection that could not be opened; throws to fail the step
+ * @param onFailure called for a connection that could not be opened; throws to fail the step
  */
 async function openAll(
   sessions: StepSessions,
