@@ -1,17 +1,39 @@
 import { maxTimerMs } from "./base/bounded-wait.ts";
 import { invalid } from "./base/check-option.ts";
 import { guarded } from "./base/observe.ts";
-import { parseEndpointUrl } from "./wire/server-endpoint.ts";
+import { listen, resumeStream } from "./answer/inbound-stream.ts";
+import { askedBy } from "./answer/server-requests.ts";
+import { exchange } from "./exchange/exchange.ts";
+import { answerInitialize, answerInitialized, answerProbe } from "./handshake/client-handshake.ts";
+import { type Route, routeMessage } from "./route-message.ts";
+import { bufferAnswer, toResponse } from "./session/buffered-answer.ts";
 import {
+  announceResumption,
+  discard,
+  sendOn,
+  type SessionContext,
+} from "./session/session-context.ts";
+import type { SessionFetchOptions } from "./session/session-fetch-options.ts";
+import { responseForClient } from "./session/session-headers.ts";
+import {
+  bindUrl,
+  isCurrent,
+  type LiveSession,
+  liveSession,
+  setClientParams,
+} from "./session/session-life.ts";
+import { type SessionSlot, slotState } from "./session/session-slot.ts";
+import { toolsFor } from "./tools/tool-list.ts";
+import {
+  emptyAnswer,
   isRequest,
   type JsonRpcMessage,
   type JsonRpcRequest,
   methodOf,
   paramsOf,
   parseMessage,
+  resultAnswer,
 } from "./wire/json-rpc.ts";
-import { emptyAnswer, resultAnswer } from "./wire/local-answer.ts";
-import { createFetchForOtherUrls } from "./wire/other-urls.ts";
 import {
   bodyText,
   type OutgoingRequest,
@@ -19,29 +41,7 @@ import {
   requestUrl,
 } from "./wire/outgoing-request.ts";
 import { createRequestIds } from "./wire/request-ids.ts";
-import { createSendToEndpoint } from "./wire/server-endpoint.ts";
-import { bufferAnswer, toResponse } from "./session/buffered-answer.ts";
-import type { LiveSession } from "./session/live-session.ts";
-import { announceResumption, type SessionContext } from "./session/session-context.ts";
-import type { EmitSessionEvent } from "./session/session-event.ts";
-import { headersForSession, responseForClient } from "./session/session-headers.ts";
-import {
-  bindUrl,
-  discardSnapshot,
-  isCurrent,
-  liveSession,
-  setClientParams,
-} from "./session/session-life.ts";
-import { type SessionSlot, slotState } from "./session/session-slot.ts";
-import { createToolListKeeper } from "./tools/tool-list.ts";
-import { listen, resumeStream } from "./answer/inbound-stream.ts";
-import { createServerRequests, type ServerRequests } from "./answer/server-requests.ts";
-import { createClientHandshake } from "./handshake/client-handshake.ts";
-import { createHandshake } from "./handshake/handshake.ts";
-import type { ExchangeContext } from "./exchange/exchange-context.ts";
-import { exchange } from "./exchange/exchange.ts";
-import { type Route, routeMessage } from "./route-message.ts";
-import type { SessionFetchOptions } from "./session-fetch-options.ts";
+import { fetchOtherUrl, parseEndpointUrl } from "./wire/server-endpoint.ts";
 
 /**
  * Creates a `fetch` that keeps one MCP session across clients and processes. Any MCP client that accepts
@@ -77,18 +77,16 @@ interface Pipeline {
 
 type Handler = (request: OutgoingRequest, message: JsonRpcRequest) => Response | Promise<Response>;
 
-/** @param questions the server requests of another pipeline for the same clients, which share them */
-function createPipeline(options: SessionFetchOptions, questions?: ServerRequests): Pipeline {
+/** @param questions the questions of another pipeline for the same clients, which share them */
+function createPipeline(
+  options: SessionFetchOptions,
+  questions?: SessionContext["questions"],
+): Pipeline {
   const context = createContext(options, questions);
   const { url, state } = context;
-  const { listen: isListening = false, statelessMaxAgeMs = 86_400_000 } = options;
+  const { statelessMaxAgeMs = 86_400_000 } = options;
+  const allowOtherOrigins = options.allowOtherOrigins ?? options.fetch !== undefined;
   bindToUrl(context);
-  const fetchOther = createFetchForOtherUrls({
-    origin: url.origin,
-    fetch: context.fetch,
-    allowOtherOrigins: options.allowOtherOrigins ?? options.fetch !== undefined,
-  });
-  const handshake = createClientHandshake(context);
   const except = options.except && createExcept(options, options.except, context);
   const isExcepted = (message: JsonRpcMessage) =>
     except !== undefined && (isRequest(message) ? except.matches(message) : except.owns(message));
@@ -100,14 +98,18 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
     },
     "pass-on-session": (request) => pass(context, request, liveSession(state)),
     close: () => emptyAnswer(204),
-    listen: (request) => (isListening ? listen(context, request) : emptyAnswer(405)),
+    listen: (request) => (options.listen ? listen(context, request) : emptyAnswer(405)),
     resume: (request) => resumeStream(context, request),
     except: (request, message) => except!.answer(request, message),
     probe: async (request, message) =>
-      (await handshake.probe(message, request)) ?? (await pass(context, request, undefined)),
-    initialize: (request, message) => handshake.initialize(message, request),
-    initialized: (request) => handshake.initialized(request),
-    list: (request, message) => listTools(context, message, request),
+      (await answerProbe(context, message, request)) ?? (await pass(context, request, undefined)),
+    initialize: (request, message) => answerInitialize(context, message, request),
+    initialized: (request) => answerInitialized(context, request),
+    list(request, message) {
+      announceResumption(context);
+      const kept = toolsFor(context, message);
+      return kept ? resultAnswer(message.id, kept) : exchange(context, message, request);
+    },
     exchange: (request, message) => exchange(context, message, request),
   };
 
@@ -118,12 +120,14 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
     // For a client that does not probe, `initialize` goes out again: it succeeds, or its error explains.
     const neverProbed = method === "initialize" && !hasProbed;
     const isStateless = !neverProbed && isKnownStateless(context, statelessMaxAgeMs);
-    const route = routeMessage(request, message, { isStateless, isExcepted });
+    const route = routeMessage(request, message, isStateless, isExcepted);
     // Handlers that read a request's fields only get requests.
     return await handlers[route](request, message as JsonRpcRequest);
   };
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    if (!isSameEndpoint(requestUrl(input), url)) return await fetchOther(input, init);
+    if (!isSameEndpoint(requestUrl(input), url)) {
+      return await fetchOtherUrl(context, allowOtherOrigins, input, init);
+    }
     const request = await readOutgoingRequest(input, init);
     request.signal?.throwIfAborted();
     const isPost = request.method === "POST";
@@ -135,64 +139,38 @@ function createPipeline(options: SessionFetchOptions, questions?: ServerRequests
 /** The context of all parts of the pipeline, with the defaults of the options. */
 function createContext(
   options: SessionFetchOptions,
-  questions: ServerRequests | undefined,
-): ExchangeContext {
-  const { timeouts = {} } = options;
-  const url = parseEndpointUrl(options.url);
-  const ids = createRequestIds();
-  const fetch: SessionContext["fetch"] = (input, init) =>
-    (options.fetch ?? globalThis.fetch)(input, init);
-  const send = createSendToEndpoint({ url, fetch, redirect: options.redirect ?? "refuse" });
-  const session: SessionContext = {
-    url,
+  questions: SessionContext["questions"] = new Map(),
+): SessionContext {
+  const { initializeMs = 30_000, startMs = 60_000, answerMs = 300_000 } = options.timeouts ?? {};
+  return {
+    ...options,
+    url: parseEndpointUrl(options.url),
+    fetch: (input, init) => (options.fetch ?? globalThis.fetch)(input, init),
+    redirect: options.redirect ?? "refuse",
     state: slotState(options.slot),
-    ids,
-    fetch,
-    send,
+    ids: createRequestIds(),
+    questions,
     emit: guarded(options.onEvent),
     now: options.now ?? Date.now,
-  };
-  const context = {
-    ...session,
-    tools: createToolListKeeper(session, options.toolList),
-    serverRequests: questions ?? createServerRequests(ids),
-    isObserved: options.onEvent !== undefined,
-    onSession: options.onSession,
-    onStart: options.onStart,
-    createStartFetch: (slot: SessionSlot) => createSessionFetch(forStartHook(options, slot)),
-    cancelOnAbort: options.cancelOnAbort ?? false,
     recover: options.recover ?? true,
     resend: options.resend ?? "safe",
-    isSafeToResend: options.isSafeToResend,
-    classifyLoss: options.classifyLoss,
-    retrySameId: options.retrySameId ?? false,
-    initializeMs: timerMs(timeouts.initializeMs, 30_000),
-    startMs: timerMs(timeouts.startMs, 60_000),
-    answerMs: timerMs(timeouts.answerMs, 300_000),
+    toolList: options.toolList ?? {},
+    initializeMs: timerMs(initializeMs),
+    startMs: timerMs(startMs),
+    answerMs: timerMs(answerMs),
+    createStartFetch: (slot) => createSessionFetch(forStartHook(options, slot)),
   };
-  return { ...context, handshake: createHandshake(context, options.aroundRecovery) };
 }
 
 /** Lets a request through unchanged, on a session or on none. */
 async function pass(
-  { send }: SessionContext,
+  context: SessionContext,
   request: OutgoingRequest,
   live: LiveSession | undefined,
 ): Promise<Response> {
-  const response = await send({ ...request, headers: headersForSession(request.headers, live) });
+  const response = await sendOn(context, live, request);
   if (!response.ok && live !== undefined) return toResponse(await bufferAnswer(response, live));
   return responseForClient(response);
-}
-
-/** Answers from the kept list, if there is one. */
-async function listTools(
-  context: ExchangeContext,
-  message: JsonRpcRequest,
-  request: OutgoingRequest,
-): Promise<Response> {
-  announceResumption(context);
-  const kept = context.tools.answer(message);
-  return kept ? resultAnswer(message.id, kept) : await exchange(context, message, request);
 }
 
 /** Whether the server reported recently that it has no sessions. */
@@ -202,24 +180,38 @@ function isKnownStateless({ state: { phase }, now }: SessionContext, maxAgeMs: n
   return age >= 0 && age <= maxAgeMs;
 }
 
-function owns({ state, ids, serverRequests }: ExchangeContext, message: JsonRpcMessage): boolean {
+function owns(context: SessionContext, message: JsonRpcMessage): boolean {
   if (!("method" in message)) {
-    const asking = serverRequests.askedBy(message);
-    return asking !== undefined && isCurrent(state, asking);
+    const asking = askedBy(context, message);
+    return asking !== undefined && isCurrent(context.state, asking);
   }
   const isCancellation = message.method === "notifications/cancelled";
-  return isCancellation && ids.findByClientId(paramsOf(message)?.["requestId"]) !== undefined;
+  return (
+    isCancellation && context.ids.findByClientId(paramsOf(message)?.["requestId"]) !== undefined
+  );
 }
 
-/** The session of the excepted requests, for the same clients. */
+/** The session of the excepted requests, for the same clients. It is not saved. */
 function createExcept(
-  options: SessionFetchOptions,
+  { onEvent, ...options }: SessionFetchOptions,
   { slot, matches }: NonNullable<SessionFetchOptions["except"]>,
-  { state, serverRequests }: ExchangeContext,
+  { state, questions }: SessionContext,
 ) {
-  const pipeline = createPipeline(forExcept(options, slot), serverRequests);
+  const own = slotState(slot);
+  // Only its trouble is reported.
+  const reported = new Set(["lost", "recovered", "start-failed", "notification"]);
+  const pipeline = createPipeline(
+    {
+      ...options,
+      slot,
+      listen: false,
+      onSession: undefined,
+      except: undefined,
+      onEvent: onEvent && ((event) => reported.has(event.type) && onEvent(event)),
+    },
+    questions,
+  );
   const answer: Pipeline["answer"] = (request, message) => {
-    const own = slotState(slot);
     if (own.clientParams === undefined) setClientParams(own, state.clientParams);
     return pipeline.answer(request, message);
   };
@@ -232,20 +224,9 @@ function forStartHook(options: SessionFetchOptions, slot: SessionSlot): SessionF
   return { ...options, ...none, slot, recover: false, listen: false };
 }
 
-/** Options for the excepted requests: their session is not saved, and only its trouble is reported. */
-function forExcept(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
-  const { onEvent } = options;
-  const reported = new Set(["lost", "recovered", "start-failed", "notification"]);
-  const emit: EmitSessionEvent = (event) => {
-    if (reported.has(event.type)) onEvent?.(event);
-  };
-  const none = { onSession: undefined, except: undefined };
-  return { ...options, ...none, slot, listen: false, onEvent: onEvent && emit };
-}
-
 /** Limits a time to the longest that a timer takes, because timers end at once for a longer time. */
-function timerMs(ms: number | undefined, otherwise: number): number {
-  return Math.min(ms ?? otherwise, maxTimerMs);
+function timerMs(ms: number): number {
+  return Math.min(ms, maxTimerMs);
 }
 
 function isSameEndpoint(a: URL, b: URL): boolean {
@@ -253,7 +234,8 @@ function isSameEndpoint(a: URL, b: URL): boolean {
 }
 
 /** Binds the slot to this URL. A snapshot for another URL is not used. */
-function bindToUrl({ state, url, emit }: SessionContext): void {
+function bindToUrl(context: SessionContext): void {
+  const { state, url } = context;
   if (state.url !== undefined && state.url !== url.href) {
     throw invalid(
       "slot",
@@ -261,7 +243,5 @@ function bindToUrl({ state, url, emit }: SessionContext): void {
     );
   }
   bindUrl(state, url);
-  if (state.snapshot === undefined || state.snapshot.url === url.href) return;
-  discardSnapshot(state);
-  emit({ type: "discarded", reason: "url" });
+  if (state.snapshot !== undefined && state.snapshot.url !== url.href) discard(context, "url");
 }

@@ -1,4 +1,3 @@
-export type { AroundRecovery, RecoveryOutcome } from "./handshake/handshake.ts";
 export { createSessionFetch } from "./create-session-fetch.ts";
 export type { RefusedAnswer, SessionLoss } from "./session/lost-session.ts";
 export {
@@ -8,14 +7,20 @@ export {
 } from "./base/mcp-session-error.ts";
 export type { JsonRpcRequest } from "./wire/json-rpc.ts";
 export { createMemoryStore, type MemoryStoreOptions } from "./stores/memory-store.ts";
-export { type Principal, principalParts } from "./session/principal.ts";
-export type { ResendPolicy } from "./exchange/resend-policy.ts";
+export { type Principal, principalParts, sessionKey } from "./session/principal.ts";
 export type { SessionEvent } from "./session/session-event.ts";
-export type { SessionFetchOptions } from "./session-fetch-options.ts";
+export type {
+  AroundRecovery,
+  OnSession,
+  OnStart,
+  RecoveryOutcome,
+  ResendPolicy,
+  SessionFetchOptions,
+  SessionStart,
+  ToolListOptions,
+} from "./session/session-fetch-options.ts";
 export { sessionFailure } from "./session/session-failure.ts";
-export { sessionKey } from "./session/principal.ts";
 export { createSessionSlot, type SessionSlot } from "./session/session-slot.ts";
-export type { OnSession, OnStart, SessionStart } from "./handshake/handshake-context.ts";
 export {
   type InitializeResult,
   parseSessionSnapshot,
@@ -38,4 +43,3 @@ export type {
   StorePutOptions,
 } from "./stores/session-store.ts";
 export { endSession, type EndSessionOptions, type SessionEnd } from "./handshake/end-session.ts";
-export type { ToolListOptions } from "./tools/tool-list.ts";

@@ -4,7 +4,7 @@ import type { JsonRpcMessage } from "./wire/json-rpc.ts";
 
 const isExcepted = (message: JsonRpcMessage) =>
   "method" in message && message.method === "tools/call" && message.params?.["name"] === "aside";
-const session = { isStateless: false, isExcepted };
+const session = [false, isExcepted] as const;
 const post = { method: "POST", headers: new Headers() };
 const request = (method: string, params?: Record<string, unknown>) =>
   ({ jsonrpc: "2.0", id: 1, method, ...(params && { params }) }) as const;
@@ -24,11 +24,11 @@ describe("each row of the table in docs/concepts.md has its route", () => {
     [notification("initialize"), "exchange"],
     [{ jsonrpc: "2.0", id: 1, result: {} }, "exchange"],
   ])("%j goes to %s", (message, to) => {
-    expect(routeMessage(post, message, session)).toBe(to);
+    expect(routeMessage(post, message, ...session)).toBe(to);
   });
 
   test("a batch, or a body that is no JSON-RPC, goes out as it is", () => {
-    expect(routeMessage(post, undefined, session)).toBe("pass-on-session");
+    expect(routeMessage(post, undefined, ...session)).toBe("pass-on-session");
   });
 
   test.each([
@@ -37,19 +37,19 @@ describe("each row of the table in docs/concepts.md has its route", () => {
     [{ "last-event-id": "" }, "resume"],
   ])("GET with %j goes to %s", (headers, to) => {
     const get = { method: "GET", headers: new Headers(headers) };
-    expect(routeMessage(get, undefined, session)).toBe(to);
+    expect(routeMessage(get, undefined, ...session)).toBe(to);
   });
 
   test("DELETE is answered here", () => {
     const { headers } = post;
-    expect(routeMessage({ method: "DELETE", headers }, undefined, session)).toBe("close");
+    expect(routeMessage({ method: "DELETE", headers }, undefined, ...session)).toBe("close");
   });
 
   test("everything passes to a server that has no sessions", () => {
-    const stateless = { isStateless: true, isExcepted };
+    const stateless = [true, isExcepted] as const;
     for (const method of ["POST", "GET", "DELETE"]) {
       const { headers } = post;
-      expect(routeMessage({ method, headers }, request("ping"), stateless)).toBe("pass");
+      expect(routeMessage({ method, headers }, request("ping"), ...stateless)).toBe("pass");
     }
   });
 });

@@ -31,19 +31,14 @@ export type Route =
  *
  * @param message the JSON-RPC message in the body of a POST; `undefined` for a batch, and for any other
  *   body
- * @param options.isStateless whether the server is known to have no sessions
- * @param options.isExcepted whether a message goes to the session of the excepted requests
+ * @param isStateless whether the server is known to have no sessions
+ * @param isExcepted whether a message goes to the session of the excepted requests
  */
 export function routeMessage(
   { method: httpMethod, headers }: Pick<OutgoingRequest, "method" | "headers">,
   message: JsonRpcMessage | undefined,
-  {
-    isStateless,
-    isExcepted,
-  }: {
-    readonly isStateless: boolean;
-    readonly isExcepted: (message: JsonRpcMessage) => boolean;
-  },
+  isStateless: boolean,
+  isExcepted: (message: JsonRpcMessage) => boolean,
 ): Route {
   if (isStateless) return "pass";
   if (httpMethod === "DELETE") return "close";

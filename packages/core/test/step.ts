@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
 import { createSessionFetch } from "../src/create-session-fetch.ts";
-import type { SessionFetchOptions } from "../src/session-fetch-options.ts";
+import type { SessionFetchOptions } from "../src/session/session-fetch-options.ts";
 import type { SessionEvent } from "../src/session/session-event.ts";
 import { createSessionSlot } from "../src/session/session-slot.ts";
 import type { SessionSnapshot, ActiveSessionSnapshot } from "../src/session/session-snapshot.ts";

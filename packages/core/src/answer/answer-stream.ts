@@ -21,6 +21,12 @@ export interface AnswerStreamOptions {
   readonly onEnd: () => void;
 }
 
+/** Continues an interrupted stream; `undefined` if that is impossible. */
+export type ResumeStream = (
+  lastEventId: string,
+  retryMs: number | undefined,
+) => Promise<ReadableStream<Uint8Array> | undefined>;
+
 /** An `application/json` answer: one message, held until it is whole. */
 export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableStream<Uint8Array> {
   const { body, restorer, answered, failure } = options;
@@ -53,11 +59,7 @@ export function createEventAnswerStream(
   options: AnswerStreamOptions & {
     /** Whether the stream belongs to no request. It lasts as long as `resume` returns another. */
     readonly isOpenEnded?: boolean;
-    /** Continues an interrupted stream; `undefined` if that is impossible. */
-    readonly resume: (
-      lastEventId: string,
-      retryMs: number | undefined,
-    ) => Promise<ReadableStream<Uint8Array> | undefined>;
+    readonly resume: ResumeStream;
   },
 ): ReadableStream<Uint8Array> {
   const { restorer, answered, failure, resume, isOpenEnded = false } = options;

@@ -1,11 +1,8 @@
-import { letGo } from "../wire/read-answer.ts";
 import { abortable, wait } from "../base/bounded-wait.ts";
+import { sendOn, type SessionContext } from "../session/session-context.ts";
+import { type LiveSession, sameSession, type SlotState } from "../session/session-life.ts";
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";
-import { isEventStream } from "../wire/read-answer.ts";
-import { headersForSession } from "../session/session-headers.ts";
-import { type LiveSession, sameSession } from "../session/live-session.ts";
-import type { SessionContext } from "../session/session-context.ts";
-import type { SlotState } from "../session/session-life.ts";
+import { isEventStream, letGo } from "../wire/read-answer.ts";
 
 /** Waiting times, in milliseconds, while the stream of the step before still closes. */
 const conflictDelaysMs = [50, 100, 200, 400];
@@ -30,11 +27,12 @@ export interface ListeningStream {
 
 /** @param signal aborts when the client's stream is over */
 export function createListeningStream(
-  { state, send }: SessionContext,
+  context: SessionContext,
   request: OutgoingRequest,
   firstSession: LiveSession,
   signal: AbortSignal,
 ): ListeningStream {
+  const { state } = context;
   let session = firstSession;
   /** Aborts when another session takes the place of this one. */
   let replaced = new AbortController();
@@ -45,9 +43,11 @@ export function createListeningStream(
 
   const open = (lastEventId: string): Promise<Response> => {
     const both = AbortSignal.any([signal, replaced.signal]);
-    const headers = headersForSession(request.headers, session);
+    const headers = new Headers(request.headers);
     if (lastEventId !== "") headers.set("last-event-id", lastEventId);
-    const opening = withoutConflict(() => send({ ...request, headers, signal: both }), both);
+    const get = { ...request, headers, signal: both };
+    const on = session;
+    const opening = withoutConflict(() => sendOn(context, on, get), both);
     holdRequests(state, opening);
     return opening;
   };
@@ -131,12 +131,10 @@ async function withoutConflict(
 }
 
 /** Makes requests wait for the stream, so that the server can ask back from the first call on. */
-function holdRequests(state: SlotState, opening: Promise<Response>): void {
+function holdRequests({ stream }: SlotState, opening: Promise<Response>): void {
   const bound = new AbortController();
   const release = () => bound.abort("opened");
   opening.then(release, release);
-  const held = wait(maxHoldMs, bound.signal).catch(() => {
-    // Opened, or refused, in time.
-  });
-  state.stream.opening = held;
+  // It rejects if the stream was opened, or refused, in time.
+  stream.opening = wait(maxHoldMs, bound.signal).catch(() => undefined);
 }

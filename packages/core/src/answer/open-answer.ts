@@ -1,20 +1,21 @@
-import { keepFailure } from "../session/session-failure.ts";
+import { abortable, wait } from "../base/bounded-wait.ts";
+import type { SessionContext } from "../session/session-context.ts";
 import { outcomeUnknown } from "../session/session-errors.ts";
+import { deliverFailure } from "../session/session-failure.ts";
 import { headersForClient, headersForMessage } from "../session/session-headers.ts";
-import type { LiveSession } from "../session/live-session.ts";
-import { errorMessageText } from "../wire/local-answer.ts";
+import type { LiveSession } from "../session/session-life.ts";
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";
-import { emptyStream } from "../wire/read-answer.ts";
-import { hasContentType } from "../wire/read-answer.ts";
+import { emptyStream, hasContentType, isEventStream, letGo } from "../wire/read-answer.ts";
 import type { PendingRequest } from "../wire/request-ids.ts";
+import { sendToEndpoint } from "../wire/server-endpoint.ts";
 import {
   type AnswerStreamOptions,
   createEventAnswerStream,
   createJsonAnswerStream,
+  type ResumeStream,
 } from "./answer-stream.ts";
 import type { AnswerTimeout } from "./answer-timeout.ts";
-import { type AnswerContext, createRestorer } from "./message-for-client.ts";
-import { createStreamResumption } from "./resume-stream.ts";
+import { createRestorer } from "./message-for-client.ts";
 
 /** A request that the server has begun to answer. */
 export interface AnsweredRequest {
@@ -32,12 +33,13 @@ export interface AnsweredRequest {
  * its stream if that breaks. From here on, a failure is delivered as the answer.
  */
 export function openAnswer(
-  context: AnswerContext,
+  context: SessionContext,
   response: Response,
   answered: AnsweredRequest,
 ): Response {
   const { state, ids, url } = context;
   const { pending, session, request, timeout, settle } = answered;
+  const { id, method } = pending.request;
   const { status } = response;
   const headers = headersForClient(response.headers);
   const isEvents = hasContentType(response, "text/event-stream");
@@ -57,8 +59,8 @@ export function openAnswer(
     onChunk: timeout.heard,
     answered: () => ids.find(pending.wireId) === undefined,
     failure(cause) {
-      const error = outcomeUnknown(pending.request.method, url, cause, timeout.silentMs);
-      return errorMessageText(pending.request.id, error, keepFailure(state, error));
+      const error = outcomeUnknown({ method, url, cause }, timeout.silentMs);
+      return deliverFailure(state, id, error);
     },
     onEnd() {
       settle();
@@ -69,33 +71,63 @@ export function openAnswer(
   // Clients compare the content type letter by letter.
   headers.set("content-type", isEvents ? "text/event-stream" : "application/json");
   if (!isEvents) return new Response(createJsonAnswerStream(options), { status: 200, headers });
-  const resume = resumeAnswer(context, answered, over.signal);
+  const resume = createResumption(context, answered, over.signal);
   return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
 }
 
-/** Continues a broken answer stream. */
-function resumeAnswer(
-  { send, answerMs }: AnswerContext,
+/** The waiting time before the first `retry` field, in milliseconds. */
+const defaultRetryMs = 1000;
+/** A stream may be resumed this often in a row without a new event. */
+const maxAttempts = 10;
+
+/**
+ * Continues an interrupted answer stream: GET with `Last-Event-ID`, after `retry` milliseconds. Returns
+ * `undefined` if the server does not offer it, if the server asks to wait for longer than `answerMs`
+ * (reconnecting earlier is forbidden), or after ten attempts without a new event.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
+ */
+function createResumption(
+  context: SessionContext,
   { session, request, timeout }: AnsweredRequest,
   over: AbortSignal,
-): ReturnType<typeof createStreamResumption> {
+): ResumeStream {
+  let attempts = 0;
+  let resumedFrom: string | undefined;
+
   const get = (lastEventId: string, signal: AbortSignal) => {
     timeout.heard();
     const headers = headersForMessage(request.headers, session);
     headers.delete("content-type");
     headers.set("accept", "text/event-stream");
     headers.set("last-event-id", lastEventId);
-    return send({ method: "GET", headers, signal, init: request.init });
+    const init = { method: "GET", headers, signal, init: request.init };
+    // Some fetches ignore the signal.
+    return abortable(sendToEndpoint(context, init), signal).catch(() => undefined);
   };
-  const resumption = createStreamResumption(get, [over, timeout.signal], answerMs);
-  return async (lastEventId, retryMs) => {
+
+  return async (lastEventId, retryMs = defaultRetryMs) => {
     // A break counts as news from the server. From here on, so does each attempt.
     if (timeout.silentMs === undefined) timeout.heard();
+    if (lastEventId !== resumedFrom) attempts = 0;
+    resumedFrom = lastEventId;
+    if (retryMs > context.answerMs) return undefined;
+    // It is made here and not for each answer, because few are interrupted, and combining signals
+    // is costly.
+    const signal = AbortSignal.any([over, timeout.signal]);
     try {
-      return await resumption(lastEventId, retryMs);
+      while (attempts < maxAttempts) {
+        attempts += 1;
+        await wait(retryMs, signal);
+        const response = await get(lastEventId, signal);
+        signal.throwIfAborted();
+        if (isEventStream(response)) return response.body;
+        await letGo(response);
+        if (response !== undefined && response.status < 500) return undefined;
+      }
     } catch (error) {
-      if (timeout.silentMs !== undefined) return undefined;
-      throw error;
+      if (timeout.silentMs === undefined) throw error;
     }
+    return undefined;
   };
 }

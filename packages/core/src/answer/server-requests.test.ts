@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import type { ServerResponse } from "node:http";
 import { eventText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { createServerRequests } from "./server-requests.ts";
-import type { LiveSession } from "../session/live-session.ts";
+import { answerQuestion, receiveMessage } from "./server-requests.ts";
+import type { JsonRpcMessage, JsonRpcResponse } from "../wire/json-rpc.ts";
+import type { LiveSession } from "../session/session-life.ts";
 import { initializeResult } from "../../test/mcp-server.ts";
 
 const session = (sessionId: string): LiveSession => ({
@@ -23,7 +24,11 @@ const answer = (id: string | number) => ({ jsonrpc: "2.0" as const, id, result: 
 
 function setUp() {
   let count = 0;
-  return createServerRequests({ next: () => `ours.${(count += 1)}` });
+  const context = { questions: new Map(), ids: { next: () => `ours.${(count += 1)}` } };
+  return {
+    receive: (message: JsonRpcMessage, from: LiveSession) => receiveMessage(context, message, from),
+    answer: (message: JsonRpcResponse, live: LiveSession) => answerQuestion(context, message, live),
+  };
 }
 
 test("keeps the server's id, and gives the answer to the session that asked", () => {

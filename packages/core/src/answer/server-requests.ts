@@ -1,65 +1,72 @@
+import type { SessionContext } from "../session/session-context.ts";
+import { type LiveSession, sameSession } from "../session/session-life.ts";
 import {
   isRequest,
-  type JsonRpcId,
   type JsonRpcMessage,
   type JsonRpcResponse,
   methodOf,
   paramsOf,
 } from "../wire/json-rpc.ts";
-import type { RequestIds } from "../wire/request-ids.ts";
-import { type LiveSession, sameSession } from "../session/live-session.ts";
+
+// The client's answers to server requests stay with the session that asked. Servers number their requests
+// from 0 too. Without this, a user's consent in a lost session would answer the next session's question
+// under the same id.
+
+type Questions = Pick<SessionContext, "questions">;
 
 /**
- * Keeps the client's answers to server requests with the session that asked. Servers number their
- * requests from 0 too. Without this, a user's consent in a lost session would answer the next session's
- * question under the same id.
+ * A message of a session in its form for the client. A request keeps its id, unless another session's
+ * request waits under the same id.
  */
-export interface ServerRequests {
-  /**
-   * A message of a session in its form for the client. A request keeps its id, unless another session's
-   * request waits under the same id.
-   */
-  receive(message: JsonRpcMessage, session: LiveSession): JsonRpcMessage;
-  /** The session whose question the client answers here. */
-  askedBy(message: JsonRpcResponse): LiveSession | undefined;
-  /** The client's answer with the current session's id; `undefined` if another session asked. */
-  answer(message: JsonRpcResponse, live: LiveSession): JsonRpcResponse | undefined;
+export function receiveMessage(
+  { ids, questions }: Questions & { readonly ids: Pick<SessionContext["ids"], "next"> },
+  message: JsonRpcMessage,
+  session: LiveSession,
+): JsonRpcMessage {
+  if (!isRequest(message)) {
+    const isCancellation = methodOf(message) === "notifications/cancelled";
+    return isCancellation ? withClientId(questions, message, session) : message;
+  }
+  const { id } = message;
+  const other = questions.get(JSON.stringify(id));
+  const isTaken = other !== undefined && !sameSession(other.session, session);
+  const idForClient = isTaken ? ids.next() : id;
+  questions.set(JSON.stringify(idForClient), { session, id });
+  return isTaken ? { ...message, id: idForClient } : message;
 }
 
-export function createServerRequests(ids: Pick<RequestIds, "next">): ServerRequests {
-  /** The key is the client's id, as JSON. */
-  const waiting = new Map<string, { readonly session: LiveSession; readonly id: JsonRpcId }>();
+/** A cancellation with the client's id of the question. */
+function withClientId(
+  questions: SessionContext["questions"],
+  message: JsonRpcMessage,
+  session: LiveSession,
+): JsonRpcMessage {
+  const params = paramsOf(message);
+  for (const [key, { id, session: asking }] of questions) {
+    if (id !== params?.["requestId"] || !sameSession(asking, session)) continue;
+    const requestId: unknown = JSON.parse(key);
+    return requestId === id ? message : { ...message, params: { ...params, requestId } };
+  }
+  return message;
+}
 
-  const cancelled = (message: JsonRpcMessage, session: LiveSession): JsonRpcMessage => {
-    const params = paramsOf(message);
-    for (const [key, { id, session: asking }] of waiting) {
-      if (id !== params?.["requestId"] || !sameSession(asking, session)) continue;
-      const requestId: unknown = JSON.parse(key);
-      return requestId === id ? message : { ...message, params: { ...params, requestId } };
-    }
-    return message;
-  };
+/** The session whose question the client answers here. */
+export function askedBy(
+  { questions }: Questions,
+  { id }: JsonRpcResponse,
+): LiveSession | undefined {
+  return questions.get(JSON.stringify(id))?.session;
+}
 
-  return {
-    receive(message, session) {
-      if (!isRequest(message)) {
-        const isCancellation = methodOf(message) === "notifications/cancelled";
-        return isCancellation ? cancelled(message, session) : message;
-      }
-      const { id } = message;
-      const other = waiting.get(JSON.stringify(id));
-      const isTaken = other !== undefined && !sameSession(other.session, session);
-      const idForClient = isTaken ? ids.next() : id;
-      waiting.set(JSON.stringify(idForClient), { session, id });
-      return isTaken ? { ...message, id: idForClient } : message;
-    },
-    askedBy: (message) => waiting.get(JSON.stringify(message.id))?.session,
-    answer(message, live) {
-      const key = JSON.stringify(message.id);
-      const asked = waiting.get(key);
-      waiting.delete(key);
-      if (asked === undefined) return message;
-      return sameSession(asked.session, live) ? { ...message, id: asked.id } : undefined;
-    },
-  };
+/** The client's answer with the current session's id; `undefined` if another session asked. */
+export function answerQuestion(
+  { questions }: Questions,
+  message: JsonRpcResponse,
+  live: LiveSession,
+): JsonRpcResponse | undefined {
+  const key = JSON.stringify(message.id);
+  const asked = questions.get(key);
+  questions.delete(key);
+  if (asked === undefined) return message;
+  return sameSession(asked.session, live) ? { ...message, id: asked.id } : undefined;
 }

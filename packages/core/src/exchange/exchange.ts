@@ -1,37 +1,41 @@
-import { abortable, withTimeLimit } from "../base/bounded-wait.ts";
+import { abortable, onAbort, withTimeLimit } from "../base/bounded-wait.ts";
 import { createAnswerTimeout } from "../answer/answer-timeout.ts";
-import { openAnswer } from "../answer/open-answer.ts";
+import { type AnsweredRequest, openAnswer } from "../answer/open-answer.ts";
+import { answerQuestion } from "../answer/server-requests.ts";
+import { ensureSession } from "../handshake/handshake.ts";
 import {
   bufferAnswer,
-  type BufferedAnswer,
   isAuthOrOutage,
   toResponse,
   toResponseFor,
 } from "../session/buffered-answer.ts";
-import type { LiveSession } from "../session/live-session.ts";
-import { announceResumption } from "../session/session-context.ts";
+import type { BufferedAnswer } from "../session/lost-session.ts";
+import {
+  announceResumption,
+  sendOn,
+  sendOwn,
+  type SessionContext,
+} from "../session/session-context.ts";
 import { notSentAgain, outcomeUnknown, sessionRefused } from "../session/session-errors.ts";
-import { headersForSession, responseForClient } from "../session/session-headers.ts";
-import { liveSession, lostSession } from "../session/session-life.ts";
+import { responseForClient } from "../session/session-headers.ts";
+import { type LiveSession, liveSession, lostSession } from "../session/session-life.ts";
 import { mayHaveArrived } from "../wire/connection-broke.ts";
 import {
+  emptyAnswer,
   isRequest,
   type JsonRpcMessage,
   type JsonRpcRequest,
   methodOf,
   paramsOf,
 } from "../wire/json-rpc.ts";
-import { emptyAnswer } from "../wire/local-answer.ts";
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";
+import { letGo } from "../wire/read-answer.ts";
 import { answerOrReason } from "../wire/server-endpoint.ts";
-import { type Attempts, decideAfterLoss, firstAttempt, lose } from "./after-loss.ts";
-import { cancelWhenAborted } from "./cancel-when-aborted.ts";
-import type { ExchangeContext } from "./exchange-context.ts";
-import { isSafeMethod } from "./resend-policy.ts";
+import { type Attempts, decideAfterLoss, isSafeMethod, lose } from "./after-loss.ts";
 
 /** Sends a client's message on the session, and makes a session if there is none. */
 export async function exchange(
-  context: ExchangeContext,
+  context: SessionContext,
   message: JsonRpcMessage,
   request: OutgoingRequest,
 ): Promise<Response> {
@@ -44,103 +48,133 @@ export async function exchange(
 /**
  * Sends a client's request on the session and restores its answer. If the server has lost the session, it
  * refuses the request. Then `decideAfterLoss` decides. If the request goes on, the session is replaced and
- * its tools are listed again (`handshake.ensure`), and the request is sent again, once.
+ * its tools are listed again (`ensureSession`), and the request is sent again, once.
  */
 async function exchangeRequest(
-  context: ExchangeContext,
+  context: SessionContext,
   message: JsonRpcRequest,
   request: OutgoingRequest,
 ): Promise<Response> {
-  let attempts = firstAttempt;
+  let attempts: Attempts = { isRecovered: false, isRetried: false, isUncertain: false };
   for (;;) {
     const session = await sessionFor(context, message, request, attempts);
     if (session instanceof Response) return session;
     const answer = await sendOnce(context, message, request, session);
     if (answer instanceof Response) return answer;
-    attempts = await decideAfterLoss(context, { message, request, session, attempts }, answer);
+    attempts = await decideAfterLoss(context, message, request, session, attempts, answer);
   }
 }
 
 /** The session to send on, made if there is none, or a refusal for the client. */
 async function sessionFor(
-  { state, url, handshake, recover }: ExchangeContext,
+  context: SessionContext,
   { id, method }: JsonRpcRequest,
   request: OutgoingRequest,
   { isUncertain }: Attempts,
 ): Promise<LiveSession | Response> {
+  const { state, url, recover } = context;
+  const { signal } = request;
   if (!recover && liveSession(state) === undefined && lostSession(state) !== undefined) {
-    throw notSentAgain(method, url, "definite");
+    throw notSentAgain({ method, url }, "definite");
   }
   const mayHaveRun = isUncertain && !isSafeMethod(method);
-  const ensured = await handshake.ensure(request, request.signal).catch((error: unknown) => {
-    throw mayHaveRun && !request.signal?.aborted ? notSentAgain(method, url, "probable") : error;
+  const ensured = await ensureSession(context, request, signal).catch((error: unknown) => {
+    throw mayHaveRun && !signal?.aborted ? notSentAgain({ method, url }, "probable") : error;
   });
   if ("live" in ensured) {
-    if (state.stream.opening) await abortable(state.stream.opening, request.signal);
+    if (state.stream.opening) await abortable(state.stream.opening, signal);
     return ensured.live;
   }
   // A client would mistake any other refusal for an old server's answer. And after a 401 it would send
   // the request again, although it may have been carried out.
   if (isAuthOrOutage(ensured.refused) && !mayHaveRun) return toResponseFor(id, ensured.refused);
-  const { status } = ensured.refused;
-  throw isUncertain
-    ? notSentAgain(method, url, "probable", status)
-    : sessionRefused(state, method, url, status);
+  const refused = { method, url, status: ensured.refused.status };
+  throw isUncertain ? notSentAgain(refused, "probable") : sessionRefused(state, refused);
 }
 
 /** The client's answer, or the refusal of a server that does not know the session. */
 async function sendOnce(
-  context: ExchangeContext,
+  context: SessionContext,
   message: JsonRpcRequest,
   request: OutgoingRequest,
   session: LiveSession,
 ): Promise<Response | BufferedAnswer> {
-  const { url, ids, send, classifyLoss, answerMs } = context;
+  const { url, ids, classifyLoss, answerMs } = context;
   const { method } = message;
   const sent = ids.send(message);
   const { pending } = sent;
   const isAnswered = () => ids.find(pending.wireId) === undefined;
   const timeout = createAnswerTimeout(answerMs, request.signal, isAnswered);
   const stopCancelling = cancelWhenAborted(context, { pending, session, request, timeout });
+  const { signal } = timeout;
   const settle = () => {
     ids.settle(pending);
     timeout.stop();
     stopCancelling();
   };
   try {
-    const headers = headersForSession(request.headers, session);
     const body = JSON.stringify(sent.message);
-    const sending = send({ ...request, headers, body, signal: timeout.signal });
-    const response = await answerOrReason(sending, timeout.signal);
+    const sending = sendOn(context, session, { ...request, body, signal });
+    const response = await answerOrReason(sending, signal);
     if (response.ok) {
       return openAnswer(context, response, { pending, session, request, timeout, settle });
     }
-    const refusal = await abortable(bufferAnswer(response, session, classifyLoss), timeout.signal);
+    const refusal = await abortable(bufferAnswer(response, session, classifyLoss), signal);
     settle();
     return refusal.loss === "none" ? toResponseFor(message.id, refusal) : refusal;
-  } catch (error) {
+  } catch (cause) {
     settle();
     const { silentMs } = timeout;
-    const isUnknown = silentMs !== undefined || (!isSafeMethod(method) && mayHaveArrived(error));
-    throw isUnknown ? outcomeUnknown(method, url, error, silentMs) : error;
+    const isUnknown = silentMs !== undefined || (!isSafeMethod(method) && mayHaveArrived(cause));
+    throw isUnknown ? outcomeUnknown({ method, url, cause }, silentMs) : cause;
   }
+}
+
+const cancelTimeoutMs = 5_000;
+
+/**
+ * Tells the server that nobody waits for the answer any more: some clients only drop the connection when
+ * they abort, and a silent server has to stop too. Best effort.
+ *
+ * @returns a function that stops it
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation
+ */
+function cancelWhenAborted(
+  context: SessionContext,
+  { pending: { wireId }, session, request, timeout }: Omit<AnsweredRequest, "settle">,
+): () => void {
+  const { ids, cancelOnAbort } = context;
+  return onAbort(timeout.signal, () => {
+    // A stream may stay open after its answer.
+    if (ids.find(wireId) === undefined) return;
+    const isSilent = timeout.silentMs !== undefined;
+    const isOn = typeof cancelOnAbort === "function" ? cancelOnAbort() : cancelOnAbort;
+    if (!isOn && !isSilent) return;
+    const reason = isSilent ? "The server was silent." : "The request was aborted.";
+    const params = { requestId: wireId, reason };
+    const cancelled = { method: "notifications/cancelled", params };
+    const limit = AbortSignal.timeout(cancelTimeoutMs);
+    void sendOwn(context, session, cancelled, request, limit)
+      .then(letGo)
+      .catch(() => undefined);
+  });
 }
 
 /** Sends a client's answer to the server, or a notification. Nobody waits for the server's answer. */
 async function exchangeOneWay(
-  context: ExchangeContext,
+  context: SessionContext,
   message: JsonRpcMessage,
   request: OutgoingRequest,
 ): Promise<Response> {
-  const { state, send, serverRequests, answerMs } = context;
+  const { state, answerMs } = context;
   const session = liveSession(state);
   if (session === undefined) return emptyAnswer(202);
   const outgoing =
-    "method" in message ? withWireIds(context, message) : serverRequests.answer(message, session);
+    "method" in message ? withWireIds(context, message) : answerQuestion(context, message, session);
   if (outgoing === undefined) return emptyAnswer(202);
   const signal = withTimeLimit(answerMs, request.signal);
-  const headers = headersForSession(request.headers, session);
-  const sending = send({ ...request, headers, body: JSON.stringify(outgoing), signal });
+  const body = JSON.stringify(outgoing);
+  const sending = sendOn(context, session, { ...request, body, signal });
   const response = await answerOrReason(sending, signal);
   if (response.ok) return responseForClient(response);
   const answer = await bufferAnswer(response, session, context.classifyLoss);
@@ -156,7 +190,7 @@ async function exchangeOneWay(
  * A client's `notifications/cancelled` names a request by the client's id. An unknown or ambiguous id is
  * withheld, because cancelling another client's request would be worse than not cancelling.
  */
-function withWireIds({ ids }: ExchangeContext, message: JsonRpcMessage & { method: string }) {
+function withWireIds({ ids }: SessionContext, message: JsonRpcMessage & { method: string }) {
   if (message.method !== "notifications/cancelled") return message;
   const params = paramsOf(message);
   const pending = ids.findByClientId(params?.["requestId"]);

@@ -2,8 +2,8 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { sendJson, sendText, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import type { SessionFetchOptions } from "../session-fetch-options.ts";
-import { maySendAgain } from "./resend-policy.ts";
+import type { SessionFetchOptions } from "../session/session-fetch-options.ts";
+import { maySendAgain } from "./after-loss.ts";
 
 const request = (method: string) => ({ jsonrpc: "2.0" as const, id: 1, method });
 
@@ -21,13 +21,14 @@ describe("maySendAgain", () => {
     ["tools/call", "definite", "never", false],
     ["ping", "definite", "never", false],
   ] as const)("%s after a %s loss with %j: %j", (method, loss, policy, expected) => {
-    expect(maySendAgain(request(method), loss, policy, undefined)).toBe(expected);
+    expect(maySendAgain({ resend: policy }, request(method), loss)).toBe(expected);
   });
 
   test("asks about what it does not know to be safe", () => {
-    expect(maySendAgain(call("echo"), "probable", "safe", isEcho)).toBe(true);
-    expect(maySendAgain(call("buy"), "probable", "safe", isEcho)).toBe(false);
-    expect(maySendAgain(call("echo"), "probable", "never", isEcho)).toBe(false);
+    const safe = { resend: "safe", isSafeToResend: isEcho } as const;
+    expect(maySendAgain(safe, call("echo"), "probable")).toBe(true);
+    expect(maySendAgain(safe, call("buy"), "probable")).toBe(false);
+    expect(maySendAgain({ ...safe, resend: "never" }, call("echo"), "probable")).toBe(false);
   });
 });
 

@@ -1,27 +1,27 @@
-import { letGo } from "../wire/read-answer.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import { sameJson } from "../base/json-values.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
-import type { LiveSession } from "../session/live-session.ts";
-import { type RequestTemplate, sendOwn } from "../session/session-context.ts";
-import { savedInvalid } from "../session/session-errors.ts";
+import { type RequestTemplate, type SessionContext, sendOwn } from "../session/session-context.ts";
+import type { SessionStart } from "../session/session-fetch-options.ts";
 import {
   type Confirmation,
   enterLive,
   isToReplace,
   leaveOpened,
+  type LiveSession,
   liveSession,
   lostSession,
+  type NamedSession,
+  noteClientTold,
   saveSnapshot,
 } from "../session/session-life.ts";
-import type { ActiveSessionSnapshot } from "../session/session-snapshot.ts";
+import { createSessionSlot, slotState } from "../session/session-slot.ts";
+import type { ActiveSessionSnapshot, ToolList } from "../session/session-snapshot.ts";
 import { relistTools } from "../tools/tool-list.ts";
+import { letGo } from "../wire/read-answer.ts";
 import { endSession } from "./end-session.ts";
-import { type HandshakeContext, inTime } from "./handshake-context.ts";
-import { runStartHook } from "./start-hook.ts";
-
-type NamedSession = LiveSession & { readonly kind: "session" };
-
-const method = "notifications/initialized";
+import { inTime } from "./open-session.ts";
 
 /**
  * Finishes the handshake of the opened session: acknowledges, starts and saves it, and puts it into use.
@@ -32,13 +32,13 @@ const method = "notifications/initialized";
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, `STATE_INVALID`
  */
 export async function confirmSession(
-  context: HandshakeContext,
+  context: SessionContext,
   opened: LiveSession,
   template: RequestTemplate,
   signal: AbortSignal,
   finish: () => void,
 ): Promise<Confirmation> {
-  const { state } = context;
+  const { state, url } = context;
   const refused = await acknowledge(context, opened, template, signal, finish);
   if (refused !== undefined) {
     leaveOpened(state);
@@ -47,10 +47,12 @@ export async function confirmSession(
   const lost = lostSession(state);
   const replacesLost = isToReplace(state);
   try {
-    const isNamed = opened.kind === "session";
-    const saved = isNamed
-      ? await startAndSave(context, opened, replacesLost, template)
-      : saveSessionless(context, opened);
+    let saved = opened;
+    if (opened.kind === "session") {
+      saved = await startAndSave(context, opened, replacesLost, template);
+    } else if (state.snapshot?.kind !== "sessionless") {
+      saveSnapshot(state, { version: 1, kind: "sessionless", url: url.href });
+    }
     enterLive(state, saved, replacesLost);
   } catch (error) {
     leaveOpened(state);
@@ -64,14 +66,15 @@ export async function confirmSession(
 
 /** @returns the server's refusal */
 async function acknowledge(
-  context: HandshakeContext,
+  context: SessionContext,
   opened: LiveSession,
   template: RequestTemplate,
   signal: AbortSignal,
   finish: () => void,
 ) {
+  const method = "notifications/initialized";
   return await inTime(context, method, signal, async (bounded) => {
-    const response = await sendOwn(context, { method }, opened, template, bounded);
+    const response = await sendOwn(context, opened, { method }, template, bounded);
     const refused = response.ok ? undefined : await bufferAnswer(response, opened);
     // Some fetches ignore the signal, so another attempt may have made or replaced the session by now.
     bounded.throwIfAborted();
@@ -84,53 +87,87 @@ async function acknowledge(
 
 /** The session in use from now on: this one, or the one that another process saved before. */
 async function startAndSave(
-  context: HandshakeContext,
+  context: SessionContext,
   opened: NamedSession,
   replacesLost: boolean,
-  template: RequestTemplate,
+  { headers }: RequestTemplate,
 ): Promise<ActiveSessionSnapshot> {
-  const { state, url, emit, onSession } = context;
+  const { state, url, fetch, emit, onSession } = context;
   const reason = replacesLost ? "recovered" : "started";
-  const toolList = await runStartHook(context, opened, reason).catch(async (error: unknown) => {
+  const snapshot: ActiveSessionSnapshot = { version: 1, url: url.href, ...opened };
+  const toolList = await runStartHook(context, snapshot, reason).catch(async (error: unknown) => {
     emit({ type: "start-failed", reason });
-    const snapshot = { version: 1, url: url.href, ...opened } as const;
-    await endSession({ url, snapshot, headers: template.headers, fetch: context.fetch });
+    await endSession({ url, snapshot, headers, fetch });
     throw error;
   });
   const own: ActiveSessionSnapshot = {
-    version: 1,
-    url: url.href,
-    ...opened,
+    ...snapshot,
     ...(toolList && { toolList }),
     ...(replacesLost && { replacesLost }),
   };
   const saved = (await onSession?.(own)) ?? own;
-  if (saved.kind !== "session" || saved.url !== url.href) throw savedInvalid(url);
+  if (saved.kind !== "session" || saved.url !== url.href) {
+    throw new McpSessionError(
+      "STATE_INVALID",
+      "onSession must return nothing or the snapshot of a session with the same URL.",
+      { data: { field: "onSession", origin: url.origin } },
+    );
+  }
   saveSnapshot(state, saved);
   return saved;
 }
 
-function saveSessionless({ state, url }: HandshakeContext, opened: LiveSession): LiveSession {
-  if (state.snapshot?.kind !== "sessionless") {
-    saveSnapshot(state, { version: 1, kind: "sessionless", url: url.href });
+/**
+ * Runs `onStart`, if there is one, on a session that is acknowledged but not yet saved.
+ *
+ * @returns the tools, if the hook listed them
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` with the hook's failure as cause
+ */
+async function runStartHook(
+  { url, onStart, createStartFetch, startMs }: SessionContext,
+  snapshot: ActiveSessionSnapshot,
+  reason: SessionStart["reason"],
+): Promise<ToolList | undefined> {
+  if (onStart === undefined) return undefined;
+  const slot = createSessionSlot(snapshot);
+  const state = slotState(slot);
+  // The session must stay, even if the hook's client is older.
+  noteClientTold(state);
+  const over = new AbortController();
+  const timeout = AbortSignal.timeout(startMs);
+  const abortSignal = AbortSignal.any([timeout, over.signal]);
+  const sessionFetch = createStartFetch(slot);
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    abortSignal.throwIfAborted();
+    return await sessionFetch(input, init);
+  };
+  try {
+    await abortable(Promise.resolve(onStart({ reason, fetch, abortSignal })), abortSignal);
+    // The hook may have caught the failure of a request that met the loss.
+    if (liveSession(state) === undefined)
+      throw new Error("The session was lost while onStart ran.");
+  } catch (cause) {
+    const why = timeout.aborted ? ` did not end within ${startMs} ms` : " failed";
+    throw new McpSessionError(
+      "CONNECTION_UNAVAILABLE",
+      `onStart at ${url.origin}${why}; see the cause. The session was ended, and the next request starts another.`,
+      { data: { field: "onStart", origin: url.origin }, cause },
+    );
+  } finally {
+    over.abort(new DOMException("onStart is over.", "AbortError"));
   }
-  return opened;
+  return slot.snapshot?.kind === "session" ? slot.snapshot.toolList : undefined;
 }
 
 function announce(
-  { emit }: HandshakeContext,
+  { emit }: SessionContext,
   live: LiveSession,
   replacesLost: boolean,
-  before: LiveSession,
+  { initializeResult: before }: LiveSession,
 ): void {
-  const { protocolVersion } = live.initializeResult;
-  if (live.kind === "sessionless") emit({ type: "sessionless", protocolVersion });
-  else {
-    const type = replacesLost ? "recovered" : "started";
-    emit({ type, protocolVersion, changed: differs(live, before) });
-  }
-}
-
-function differs({ initializeResult: a }: LiveSession, { initializeResult: b }: LiveSession) {
-  return a.protocolVersion !== b.protocolVersion || !sameJson(a.capabilities, b.capabilities);
+  const { protocolVersion, capabilities } = live.initializeResult;
+  if (live.kind === "sessionless") return emit({ type: "sessionless", protocolVersion });
+  const changed =
+    protocolVersion !== before.protocolVersion || !sameJson(capabilities, before.capabilities);
+  emit({ type: replacesLost ? "recovered" : "started", protocolVersion, changed });
 }

@@ -1,10 +1,9 @@
-import { letGo } from "../wire/read-answer.ts";
 import { abortable } from "../base/bounded-wait.ts";
-import { parseEndpointUrl } from "../wire/server-endpoint.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-import { createSendToEndpoint } from "../wire/server-endpoint.ts";
 import { headersForSession } from "../session/session-headers.ts";
 import type { SessionSnapshot } from "../session/session-snapshot.ts";
+import { letGo } from "../wire/read-answer.ts";
+import { parseEndpointUrl, sendToEndpoint } from "../wire/server-endpoint.ts";
 
 export interface EndSessionOptions {
   /** The server's URL; must be the one in the snapshot. */
@@ -53,23 +52,22 @@ export async function endSession({
 }: EndSessionOptions): Promise<SessionEnd> {
   const endpoint = parseEndpointUrl(url);
   if (snapshot.url !== endpoint.href) {
+    const { origin } = endpoint;
     throw new McpSessionError(
       "STATE_INVALID",
-      `The snapshot belongs to another URL than the given one at ${endpoint.origin}. Pass the session's own URL, because its id may go nowhere else.`,
-      { data: { field: "url", origin: endpoint.origin } },
+      `The snapshot belongs to another URL than the given one at ${origin}. Pass the session's own URL, because its id may go nowhere else.`,
+      { data: { field: "url", origin } },
     );
   }
   if (snapshot.kind !== "session") return { ended: false, reason: "no-session" };
-  const send = createSendToEndpoint({ url: endpoint, fetch, redirect: "refuse" });
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const sent = send({
-      method: "DELETE",
-      headers: headersForSession(new Headers(headers), snapshot),
-      signal,
-    });
+    const ending = sendToEndpoint(
+      { url: endpoint, fetch, redirect: "refuse" },
+      { method: "DELETE", headers: headersForSession(new Headers(headers), snapshot), signal },
+    );
     // Some fetches ignore the signal.
-    const response = await abortable(sent, signal);
+    const response = await abortable(ending, signal);
     await letGo(response);
     const { status } = response;
     const ended = response.ok || status === 404 || status === 405;

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, test } from "vitest";
 import { sendText, startMcpServer } from "../../test/mcp-server.ts";
 import { startLostStep, startStep } from "../../test/step.ts";
-import type { AroundRecovery, RecoveryOutcome } from "./handshake.ts";
+import type { AroundRecovery, RecoveryOutcome } from "../session/session-fetch-options.ts";
 
 /** Notes how each recovery ended, with all that the observer is given. */
 function watchRecoveries() {

@@ -1,13 +1,27 @@
-import { bufferAnswer, type BufferedAnswer } from "../session/buffered-answer.ts";
-import { type RequestTemplate, sendOwn } from "../session/session-context.ts";
-import { sessionLost } from "../session/session-errors.ts";
-import { enterOpened, enterStateless, lostSession, type Opening } from "../session/session-life.ts";
-import { asInitializeResult } from "../session/session-snapshot.ts";
+import { abortable } from "../base/bounded-wait.ts";
+import { isRecord } from "../base/json-values.ts";
+import { bufferAnswer } from "../session/buffered-answer.ts";
+import type { BufferedAnswer } from "../session/lost-session.ts";
+import { type RequestTemplate, type SessionContext, sendOwn } from "../session/session-context.ts";
+import { handshakeTimedOut, initializeUnusable, sessionLost } from "../session/session-errors.ts";
+import {
+  type ClientParams,
+  enterOpened,
+  enterStateless,
+  type LiveSession,
+  lostSession,
+  type Opening,
+} from "../session/session-life.ts";
+import {
+  asInitializeResult,
+  FIRST_STATELESS_VERSION,
+  type InitializeResult,
+  isKeepable,
+  isSessionId,
+  LATEST_SESSION_VERSION,
+} from "../session/session-snapshot.ts";
 import { type JsonRpcResponse, parseMessage } from "../wire/json-rpc.ts";
 import { readAnswer } from "../wire/read-answer.ts";
-import { paramsOfLost } from "./initialize-answer.ts";
-import { type HandshakeContext, inTime } from "./handshake-context.ts";
-import { speaksOnlyStatelessVersions, toLiveSession } from "./initialize-answer.ts";
 
 /**
  * Sends `initialize`, without an id, with the client's own description.
@@ -16,34 +30,31 @@ import { speaksOnlyStatelessVersions, toLiveSession } from "./initialize-answer.
  *   `CONNECTION_UNAVAILABLE` without an answer in time, and for a session that cannot be kept
  */
 export async function openSession(
-  context: HandshakeContext,
+  context: SessionContext,
   template: RequestTemplate,
   signal: AbortSignal,
 ): Promise<Opening> {
   const { state, url, ids } = context;
+  const method = "initialize";
   const lost = lostSession(state);
-  if (!context.recover && lost !== undefined) throw sessionLost("initialize", url);
+  if (!context.recover && lost !== undefined) throw sessionLost({ method, url });
   const id = ids.next();
-  const params = state.clientParams ?? paramsOfLost(lost);
-  const message = { id, method: "initialize", params };
-  const { response, refused, answer } = await inTime(
-    context,
-    message.method,
-    signal,
-    async (bounded) => {
-      const sent = await sendOwn(context, message, undefined, template, bounded);
-      return sent.ok
-        ? { response: sent, answer: await readAnswer(sent, id) }
-        : { response: sent, refused: await bufferAnswer(sent) };
-    },
-  );
-  if (refused !== undefined) {
-    return { refused, stateless: recordVerdict(context, parseMessage(refused.body)) };
-  }
+  // Clients that resume by themselves give no description.
+  const params =
+    state.clientParams ??
+    toClientParams({
+      protocolVersion: lost?.initializeResult.protocolVersion,
+      capabilities: lost?.clientCapabilities,
+    });
+  const { response, refused, answer } = await inTime(context, method, signal, async (bounded) => {
+    const sent = await sendOwn(context, undefined, { id, method, params }, template, bounded);
+    return sent.ok
+      ? { response: sent, answer: await readAnswer(sent, id) }
+      : { response: sent, refused: await bufferAnswer(sent) };
+  });
+  if (refused !== undefined) return toRefusal(context, refused, parseMessage(refused.body));
   const initializeResult = asInitializeResult(answer?.result);
-  if (initializeResult === undefined) {
-    return { refused: unusable(answer, id), stateless: recordVerdict(context, answer) };
-  }
+  if (initializeResult === undefined) return toRefusal(context, unusable(answer, id), answer);
   // Some fetches ignore the signal, and a late answer must not replace a newer session.
   signal.throwIfAborted();
   const session = toLiveSession(url, response, initializeResult, params);
@@ -51,15 +62,70 @@ export async function openSession(
   return { opened: session };
 }
 
+/** Makes a request of the handshake with a time limit, even if no caller has a signal. */
+export async function inTime<T>(
+  { url, initializeMs }: SessionContext,
+  method: string,
+  signal: AbortSignal,
+  exchange: (bounded: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const timeout = AbortSignal.timeout(initializeMs);
+  try {
+    // Some fetches ignore the signal.
+    return await abortable(exchange(AbortSignal.any([signal, timeout])), timeout);
+  } catch (cause) {
+    if (!timeout.aborted || signal.aborted) throw cause;
+    throw handshakeTimedOut({ method, url, cause }, initializeMs);
+  }
+}
+
+/** The session that a successful answer opens, unless it cannot be kept. */
+function toLiveSession(
+  url: URL,
+  { headers, status }: Response,
+  initializeResult: InitializeResult,
+  { capabilities: clientCapabilities }: ClientParams,
+): LiveSession {
+  const sessionId = headers.get("mcp-session-id");
+  if (sessionId === null) return { kind: "sessionless", initializeResult };
+  const session = { kind: "session", sessionId, initializeResult, clientCapabilities } as const;
+  const request = { method: "initialize", url, status };
+  if (!isSessionId(sessionId)) {
+    const what = "a session id that is not 1 to 1024 visible ASCII characters";
+    throw initializeUnusable(request, what);
+  }
+  if (isKeepable({ version: 1, url: url.href, ...session })) return session;
+  const what = "more than 900,000 characters or 64 levels of JSON, which cannot be kept";
+  throw initializeUnusable(request, what);
+}
+
 /** Remembers a server that only speaks revisions without sessions. */
-function recordVerdict(
-  { state, url, emit, now }: HandshakeContext,
+function toRefusal(
+  { state, url, emit, now }: SessionContext,
+  refused: BufferedAnswer,
   message: object | undefined,
-): boolean {
-  if (!speaksOnlyStatelessVersions(message)) return false;
-  enterStateless(state, url, now());
-  emit({ type: "stateless" });
-  return true;
+): Opening {
+  const stateless = speaksOnlyStatelessVersions(message);
+  if (stateless) {
+    enterStateless(state, url, now());
+    emit({ type: "stateless" });
+  }
+  return { refused, stateless };
+}
+
+const unsupportedProtocolVersion = -32022;
+
+/**
+ * Whether a refusal of `initialize` means that the server has no revision with sessions.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
+ */
+function speaksOnlyStatelessVersions(message: object | undefined): boolean {
+  const error = (message as JsonRpcResponse | undefined)?.error;
+  if (!isRecord(error) || error["code"] !== unsupportedProtocolVersion) return false;
+  const supported = isRecord(error["data"]) ? error["data"]["supported"] : undefined;
+  return (
+    !Array.isArray(supported) || supported.every((version) => version >= FIRST_STATELESS_VERSION)
+  );
 }
 
 /** The client's answer if the server sent none, or one that is not a result of `initialize`. */
@@ -68,4 +134,14 @@ function unusable(answer: JsonRpcResponse | undefined, id: string): BufferedAnsw
   const error = { code: -32000, message: "The server sent no usable answer to initialize." };
   const body = JSON.stringify(answer ?? { jsonrpc: "2.0", id, error });
   return { status: 200, headers, body, loss: "none" };
+}
+
+/** A client's own description, from its `initialize` or in the same form. */
+export function toClientParams(params: Record<string, unknown> = {}): ClientParams {
+  const { protocolVersion, capabilities, clientInfo } = params;
+  return {
+    protocolVersion: typeof protocolVersion === "string" ? protocolVersion : LATEST_SESSION_VERSION,
+    capabilities: isRecord(capabilities) ? capabilities : {},
+    clientInfo: isRecord(clientInfo) ? clientInfo : { name: "durable-mcp", version: "1" },
+  };
 }

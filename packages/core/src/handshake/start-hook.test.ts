@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { sendText, startMcpServer, toolDefinition } from "../../test/mcp-server.ts";
 import { createRpcClient } from "../../test/rpc-client.ts";
 import { startLostStep, startStep } from "../../test/step.ts";
-import type { OnSession, OnStart, SessionStart } from "./handshake-context.ts";
+import type { OnSession, OnStart, SessionStart } from "../session/session-fetch-options.ts";
 
 const prepare =
   (url: string) =>

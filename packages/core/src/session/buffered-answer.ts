@@ -1,51 +1,37 @@
-import { isRecord } from "../base/json-values.ts";
-import { type JsonRpcId } from "../wire/json-rpc.ts";
-import { classifyLoss, type RefusedAnswer, type SessionLoss } from "./lost-session.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
+import { isRecord } from "../base/json-values.ts";
+import type { JsonRpcId } from "../wire/json-rpc.ts";
 import { readText } from "../wire/read-answer.ts";
 import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
+import { type BufferedAnswer, classifyLoss } from "./lost-session.ts";
+import type { SessionFetchOptions } from "./session-fetch-options.ts";
 import { headersForClient } from "./session-headers.ts";
-import type { LiveSession } from "./live-session.ts";
+import type { LiveSession } from "./session-life.ts";
 
 /** Refusals are shorter than this. */
 const maxRefusalBytes = 1_048_576;
 
-/** An answer that was read completely, so that each waiting client can get a copy. */
-export interface BufferedAnswer extends RefusedAnswer {
-  /** Whether it means that the request's session is lost. */
-  readonly loss: SessionLoss;
-}
-
+/** @param classify the application's own rule, if there is one */
 export async function bufferAnswer(
   response: Response,
   session?: LiveSession,
-  /** The application's own rule, if there is one. */
-  classify?: (answer: RefusedAnswer) => SessionLoss | undefined,
+  classify?: SessionFetchOptions["classifyLoss"],
 ): Promise<BufferedAnswer> {
   const { status } = response;
   const received = headersForClient(response.headers);
   const text = await readText(response, maxRefusalBytes);
-  if (session?.kind !== "session") {
-    return { status, headers: received, body: text, loss: "none" };
-  }
+  if (session?.kind !== "session") return { status, headers: received, body: text, loss: "none" };
   const headers = scrubHeaders(received, session.sessionId);
   const body = scrubSessionId(text, session.sessionId);
-  const loss = ownLoss(classify, { status, headers, body }) ?? classifyLoss({ status, body: text });
-  return { status, headers, body, loss };
-}
-
-/** The application's verdict. Its errors must not look like errors of the network. */
-function ownLoss(
-  classify: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined,
-  answer: RefusedAnswer,
-): SessionLoss | undefined {
+  const answer = { status, headers, body };
   try {
-    return classify?.(answer);
+    return { ...answer, loss: classify?.(answer) ?? classifyLoss({ status, body: text }) };
   } catch (cause) {
+    // An error of the application must not look like one of the network.
     throw new McpSessionError(
       "CONNECTION_INVALID",
-      `classifyLoss threw on an answer with HTTP ${answer.status}; see the cause. It must return "definite", "probable", "none" or undefined.`,
-      { data: { field: "classifyLoss", status: answer.status }, cause },
+      `classifyLoss threw on an answer with HTTP ${status}; see the cause. It must return "definite", "probable", "none" or undefined.`,
+      { data: { field: "classifyLoss", status }, cause },
     );
   }
 }

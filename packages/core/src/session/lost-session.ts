@@ -18,6 +18,12 @@ export interface RefusedAnswer {
   readonly body: string;
 }
 
+/** A refusal that was read completely, so that each waiting client can get a copy. */
+export interface BufferedAnswer extends RefusedAnswer {
+  /** Whether it means that the request's session is lost. */
+  readonly loss: SessionLoss;
+}
+
 /**
  * Refusals of session routers with HTTP 400, each with a server that sends it. The router stands before
  * the tools, so the request never reached a tool. The list is only for requests with an id: for those,

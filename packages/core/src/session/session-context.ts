@@ -1,23 +1,44 @@
+import type { JsonRpcId } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/outgoing-request.ts";
 import type { RequestIds } from "../wire/request-ids.ts";
-import type { SendToEndpoint } from "../wire/server-endpoint.ts";
-import type { LiveSession } from "./live-session.ts";
-import type { EmitSessionEvent } from "./session-event.ts";
-import { headersForMessage } from "./session-headers.ts";
-import { type SlotState, takeResumed } from "./session-life.ts";
+import { type Endpoint, sendToEndpoint } from "../wire/server-endpoint.ts";
+import type { SessionEvent } from "./session-event.ts";
+import type {
+  ResendPolicy,
+  SessionFetchOptions,
+  ToolListOptions,
+} from "./session-fetch-options.ts";
+import { headersForMessage, headersForSession } from "./session-headers.ts";
+import { discardSnapshot, type LiveSession, type SlotState, takeResumed } from "./session-life.ts";
+import type { SessionSlot } from "./session-slot.ts";
 
-/** The context of all parts of one session fetch. The rooms above extend it. */
-export interface SessionContext {
-  /** The connection's one URL. */
-  readonly url: URL;
+type OptionWithoutDefault =
+  | "aroundRecovery"
+  | "cancelOnAbort"
+  | "classifyLoss"
+  | "isSafeToResend"
+  | "onEvent"
+  | "onSession"
+  | "onStart"
+  | "retrySameId";
+
+/** The one context of all parts of a session fetch: its options with their defaults, and its state. */
+export interface SessionContext
+  extends Endpoint, Readonly<Pick<SessionFetchOptions, OptionWithoutDefault>> {
   readonly state: SlotState;
   readonly ids: RequestIds;
-  /** The application's fetch, or the runtime's. */
-  readonly fetch: typeof globalThis.fetch;
-  readonly send: SendToEndpoint;
-  readonly emit: EmitSessionEvent;
-  /** Milliseconds since 1970-01-01 UTC. */
+  /** The server's questions that the client has not answered, under the client's id as JSON. */
+  readonly questions: Map<string, { readonly session: LiveSession; readonly id: JsonRpcId }>;
+  readonly emit: (event: SessionEvent) => void;
   readonly now: () => number;
+  readonly recover: boolean;
+  readonly resend: ResendPolicy;
+  readonly toolList: ToolListOptions;
+  readonly initializeMs: number;
+  readonly startMs: number;
+  readonly answerMs: number;
+  /** For the client of `onStart`: a session fetch that makes no session of its own. */
+  readonly createStartFetch: (slot: SessionSlot) => typeof globalThis.fetch;
 }
 
 /** Reports once for each slot that the session of an earlier step is in use again. */
@@ -27,17 +48,34 @@ export function announceResumption({ state, emit }: SessionContext): void {
   emit({ type: "resumed", protocolVersion: resumed.initializeResult.protocolVersion });
 }
 
+/** Gives up the snapshot of an earlier step, because this step cannot use it. */
+export function discard({ state, emit }: SessionContext, reason: "url" | "protocol-version"): void {
+  discardSnapshot(state);
+  emit({ type: "discarded", reason });
+}
+
+/** Sends a client's request, on a session or on none. */
+export function sendOn(
+  context: SessionContext,
+  session: LiveSession | undefined,
+  request: OutgoingRequest,
+): Promise<Response> {
+  const headers = headersForSession(request.headers, session);
+  return sendToEndpoint(context, { ...request, headers });
+}
+
 /** The parts of a client's request that the fetch uses for a message of its own. */
 export type RequestTemplate = Pick<OutgoingRequest, "headers" | "init">;
 
 /** Sends a message of the fetch itself, on a session or, for `initialize`, on no session. */
 export function sendOwn(
-  { send }: SessionContext,
-  message: { readonly method: string; readonly id?: string; readonly params?: object },
+  context: SessionContext,
   session: LiveSession | undefined,
+  message: { readonly method: string; readonly id?: JsonRpcId; readonly params?: object },
   { headers, init }: RequestTemplate,
   signal: AbortSignal,
 ): Promise<Response> {
   const body = JSON.stringify({ jsonrpc: "2.0", ...message });
-  return send({ method: "POST", headers: headersForMessage(headers, session), body, signal, init });
+  const own = { method: "POST", headers: headersForMessage(headers, session), body, signal, init };
+  return sendToEndpoint(context, own);
 }

@@ -34,5 +34,3 @@ export type SessionEvent =
       readonly method: string;
       readonly params: Readonly<Record<string, unknown>> | undefined;
     };
-
-export type EmitSessionEvent = (event: SessionEvent) => void;

@@ -1,18 +1,27 @@
 import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import type { McpSessionError } from "../base/mcp-session-error.ts";
+import type { JsonRpcId } from "../wire/json-rpc.ts";
 import type { SlotState } from "./session-life.ts";
 import { type SessionSlot, slotState } from "./session-slot.ts";
 
 /** A step has fewer open failures than this. The oldest one is dropped. */
 const maxKept = 1_000;
+/** Connection closed: an implementation-defined JSON-RPC code of the official SDKs. */
+const connectionClosed = -32000;
 
-/** Keeps a failure that is delivered as a JSON-RPC error, and returns the receipt for that error. */
-export function keepFailure({ failures }: SlotState, error: McpSessionError): string {
+/** Keeps a failure, and prints it as the answer to the client's request, with a receipt. */
+export function deliverFailure(
+  { failures }: SlotState,
+  id: JsonRpcId,
+  failure: McpSessionError,
+): string {
   const receipt = randomToken();
   if (failures.size >= maxKept) failures.delete(failures.keys().next().value ?? "");
-  failures.set(receipt, error);
-  return receipt;
+  failures.set(receipt, failure);
+  const { code, message, data } = failure;
+  const error = { code: connectionClosed, message, data: { ...data, code, receipt } };
+  return JSON.stringify({ jsonrpc: "2.0", id, error });
 }
 
 /**

@@ -1,12 +1,7 @@
-import type { LiveSession } from "./live-session.ts";
+import type { LiveSession } from "./session-life.ts";
 
 const sessionIdHeader = "mcp-session-id";
 const versionHeader = "mcp-protocol-version";
-
-/** The session id in an answer. */
-export function receivedSessionId(response: Response): string | undefined {
-  return response.headers.get(sessionIdHeader) ?? undefined;
-}
 
 /**
  * A client's headers on a session: the slot's id and negotiated version, whatever the client set.

@@ -76,9 +76,10 @@ describe("the phases", () => {
   });
 
   test("end with none when the snapshot is discarded", () => {
-    const state = slotState(createSessionSlot(a));
-    discardSnapshot(state);
-    expect(state).toMatchObject({ phase: { name: "none" }, snapshot: undefined, changed: true });
+    const slot = createSessionSlot(a);
+    discardSnapshot(slotState(slot));
+    expect(slotState(slot).phase).toEqual({ name: "none" });
+    expect(slot).toMatchObject({ snapshot: undefined, changed: true });
   });
 });
 

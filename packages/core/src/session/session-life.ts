@@ -1,9 +1,29 @@
 import { abortable } from "../base/bounded-wait.ts";
 import type { McpSessionError } from "../base/mcp-session-error.ts";
 import type { SharedTask } from "../base/shared-task.ts";
-import type { BufferedAnswer } from "./buffered-answer.ts";
-import { type LiveSession, sameSession } from "./live-session.ts";
-import type { ActiveSessionSnapshot, SessionSnapshot, ToolList } from "./session-snapshot.ts";
+import type { BufferedAnswer } from "./lost-session.ts";
+import type {
+  ActiveSessionSnapshot,
+  InitializeResult,
+  SessionSnapshot,
+  ToolDefinition,
+  ToolList,
+} from "./session-snapshot.ts";
+
+/** A session that the server named. */
+export type NamedSession = Pick<
+  ActiveSessionSnapshot,
+  "kind" | "sessionId" | "initializeResult" | "clientCapabilities"
+>;
+
+/** A session that requests of this process go out on. */
+export type LiveSession =
+  | NamedSession
+  | { readonly kind: "sessionless"; readonly initializeResult: InitializeResult };
+
+export function sameSession(a: LiveSession, b: LiveSession): boolean {
+  return a === b || (a.kind === "session" && b.kind === "session" && a.sessionId === b.sessionId);
+}
 
 /**
  * The phase of a slot's session. Each arrow is a function of this file. No other code changes the phase.
@@ -44,7 +64,6 @@ export interface SlotState {
   readonly url: string | undefined;
   /** The saved snapshot. */
   readonly snapshot: SessionSnapshot | undefined;
-  readonly changed: boolean;
   /** Whether a client of this process has been told of a session. */
   readonly isClientTold: boolean;
   /** Whether a session was lost, another took its place, and nobody has been told. */
@@ -56,6 +75,8 @@ export interface SlotState {
   /** A tool list for this process only: from a server without sessions, or too large to save. */
   readonly tools: {
     local?: { readonly session: LiveSession; readonly list: ToolList } | undefined;
+    /** The pages of a list under way, under the cursor of the next page. */
+    readonly pages: Map<unknown, { session: LiveSession; tools: ToolDefinition[] }>;
   };
   /** The stream of server messages. There is never a second one. */
   readonly stream: {
@@ -169,12 +190,10 @@ export function discardSnapshot(state: Writable): void {
   saveSnapshot(state, undefined);
 }
 
-/** Binds the slot to the one URL of its session. */
 export function bindUrl(state: Writable, url: URL): void {
   state.url = url.href;
 }
 
-/** Keeps a client's own description. */
 export function setClientParams(state: Writable, params: ClientParams | undefined): void {
   state.clientParams = params;
 }
@@ -204,9 +223,7 @@ export function takeLossNotice(state: Writable): boolean {
 }
 
 export function saveSnapshot(state: Writable, snapshot: SessionSnapshot | undefined): void {
-  if (state.snapshot === snapshot) return;
   state.snapshot = snapshot;
-  state.changed = true;
 }
 
 /** Waits for a session in use. Makes none. */

@@ -34,12 +34,11 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     phase: phaseOf(snapshot),
     url: undefined,
     snapshot,
-    changed: false,
     isClientTold: false,
     isLossUntold: snapshot?.kind === "session" && snapshot.replacesLost === true,
     clientParams: undefined,
     liveListeners: new Set(),
-    tools: {},
+    tools: { pages: new Map() },
     stream: { isOpen: false, opening: undefined },
     failures: new Map(),
     tasks: { opening: createSharedTask(), ensuring: createSharedTask() },
@@ -49,7 +48,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
       return state.snapshot;
     },
     get changed() {
-      return state.changed;
+      return state.snapshot !== snapshot;
     },
     get unfinished() {
       const { url } = state;

@@ -67,3 +67,18 @@ export function methodOf(message: JsonRpcMessage): string | undefined {
 export function paramsOf(message: JsonRpcMessage): Record<string, unknown> | undefined {
   return "params" in message ? message.params : undefined;
 }
+
+/** An answer of the session fetch in the server's place. */
+export function resultAnswer(id: JsonRpcId, result: object): Response {
+  return Response.json({ jsonrpc: "2.0", id, result });
+}
+
+/** The answer of a server without `server/discover`. Clients then go on with `initialize`. */
+export function methodNotFoundAnswer(id: JsonRpcId): Response {
+  const error = { code: -32601, message: "Method not found" };
+  return Response.json({ jsonrpc: "2.0", id, error });
+}
+
+export function emptyAnswer(status: 202 | 204 | 405): Response {
+  return new Response(null, { status });
+}

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { startHttpServer } from "../../test/http-server.ts";
 import { sendText, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { createSendToEndpoint } from "./server-endpoint.ts";
+import { sendToEndpoint } from "./server-endpoint.ts";
 
 const statuses = [301, 302, 303, 307, 308];
 const call = {
@@ -78,10 +78,10 @@ describe("within the origin, with the opt-in", () => {
       response.writeHead(307, path === "/loop" ? { location: "/loop" } : {}).end();
     });
     const send = (path: string) =>
-      createSendToEndpoint({ url: new URL(path, server.origin), fetch, redirect: "same-origin" })({
-        method: "GET",
-        headers: new Headers(),
-      });
+      sendToEndpoint(
+        { url: new URL(path, server.origin), fetch, redirect: "same-origin" },
+        { method: "GET", headers: new Headers() },
+      );
     await expect(send("/loop")).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
     expect(server.requests).toHaveLength(6);
     await expect(send("/nowhere")).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });

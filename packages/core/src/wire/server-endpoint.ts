@@ -1,64 +1,91 @@
 import { abortable } from "../base/bounded-wait.ts";
 import { invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
+import { type OutgoingRequest, requestUrl } from "./outgoing-request.ts";
 import { letGo } from "./read-answer.ts";
 
-interface EndpointRequest {
-  readonly method: "GET" | "POST" | "DELETE" | (string & {});
-  readonly headers: Headers;
-  readonly body?: BodyInit | null | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly init?: RequestInit;
+/** The connection's one URL, and the way to it. */
+export interface Endpoint {
+  readonly url: URL;
+  /** The application's fetch, or the runtime's. */
+  readonly fetch: typeof globalThis.fetch;
+  readonly redirect: "refuse" | "same-origin";
 }
-
-/** Sends a request to the connection's one URL. */
-export type SendToEndpoint = (request: EndpointRequest) => Promise<Response>;
 
 const maxRedirects = 5;
 
 /**
- * Sends to `url` and refuses redirects, because `fetch` would send `Mcp-Session-Id` to another origin.
- * (`redirect: "error"` throws on some edge runtimes before it sends anything.)
+ * Sends to the URL and refuses redirects, because `fetch` would send `Mcp-Session-Id` to another origin.
+ * (`redirect: "error"` throws on some edge runtimes before it sends anything.) With `"same-origin"`,
+ * redirects within the origin are followed; unless the request is a GET, only 307 and 308, because they
+ * keep method and body.
  *
- * @param options.redirect whether redirects within the origin are followed. Unless the request is a GET,
- *   only 307 and 308, because they keep method and body
  * @throws {McpSessionError} `REDIRECT_REFUSED`
  */
-export function createSendToEndpoint({
-  url,
-  fetch,
-  redirect,
-}: {
-  url: URL;
-  fetch: typeof globalThis.fetch;
-  redirect: "refuse" | "same-origin";
-}): SendToEndpoint {
-  return async ({ method, headers, body, signal, init }) => {
-    let target = url;
-    for (let redirects = 0; ; redirects += 1) {
-      const response = await fetch(target.href, {
-        ...init,
-        method,
-        headers,
-        redirect: "manual",
-        ...(body === undefined ? {} : { body }),
-        ...(signal === undefined ? {} : { signal }),
-      });
-      if (!isRedirect(response)) return response;
-      await letGo(response);
-      const next = redirectTarget(response, target);
-      const keepsMethod = method === "GET" || response.status === 307 || response.status === 308;
-      if (
-        redirect !== "same-origin" ||
-        redirects === maxRedirects ||
-        !keepsMethod ||
-        next?.origin !== url.origin
-      ) {
-        throw redirectRefused(method, url, response.status);
-      }
-      target = next;
+export async function sendToEndpoint(
+  { url, fetch, redirect }: Endpoint,
+  {
+    method,
+    headers,
+    body,
+    signal,
+    init,
+  }: Pick<OutgoingRequest, "method" | "headers"> & Partial<OutgoingRequest>,
+): Promise<Response> {
+  let target = url;
+  for (let redirects = 0; ; redirects += 1) {
+    const response = await fetch(target.href, {
+      ...init,
+      method,
+      headers,
+      redirect: "manual",
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (!isRedirect(response)) return response;
+    await letGo(response);
+    const { status } = response;
+    const next = redirectTarget(response, target);
+    const isAllowed = redirect === "same-origin" && next?.origin === url.origin;
+    const keepsMethod = method === "GET" || status === 307 || status === 308;
+    if (!isAllowed || !keepsMethod || redirects === maxRedirects) {
+      throw redirectRefused(method, url, status);
     }
-  };
+    target = next;
+  }
+}
+
+/**
+ * Sends a request that is not for the connection's URL: OAuth discovery, registration and tokens. It
+ * never carries a session id.
+ *
+ * `@ai-sdk/mcp` assumes that any custom fetch guards against foreign hosts, and drops its own check. So
+ * requests to other origins are refused, unless the application passed a base fetch of its own.
+ *
+ * @throws {McpSessionError} `FETCH_REQUIRED`, `REDIRECT_REFUSED`
+ */
+export async function fetchOtherUrl(
+  { url: { origin }, fetch }: Endpoint,
+  allowOtherOrigins: boolean,
+  input: RequestInfo | URL,
+  init: RequestInit = {},
+): Promise<Response> {
+  const request = input instanceof Request ? input : undefined;
+  const headers = new Headers(init.headers ?? request?.headers);
+  headers.delete("mcp-session-id");
+  if (allowOtherOrigins) return await fetch(input, { ...init, headers });
+  const url = requestUrl(input);
+  const method = init.method ?? request?.method ?? "GET";
+  if (url.origin !== origin) {
+    throw new McpSessionError(
+      "FETCH_REQUIRED",
+      `A request to ${url.origin} was refused: this connection only goes to ${origin}. To allow other origins, such as an authorization server, pass your own \`fetch\` that checks where requests go.`,
+      { data: { method, origin: url.origin } },
+    );
+  }
+  const response = await fetch(input, { ...init, headers, redirect: "manual" });
+  if (!isRedirect(response)) return response;
+  throw redirectRefused(method, url, response.status);
 }
 
 /** The answer, or the signal's reason. A later answer is thrown away. */
@@ -84,7 +111,7 @@ function redirectTarget(response: Response, base: URL): URL | undefined {
   return location !== null && URL.canParse(location, base) ? new URL(location, base) : undefined;
 }
 
-export function redirectRefused(method: string, url: URL, status: number): McpSessionError {
+function redirectRefused(method: string, url: URL, status: number): McpSessionError {
   return new McpSessionError(
     "REDIRECT_REFUSED",
     `${method} ${url.origin} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,

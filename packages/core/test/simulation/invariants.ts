@@ -1,4 +1,4 @@
-import type { ResendPolicy } from "../../src/exchange/resend-policy.ts";
+import type { ResendPolicy } from "../../src/session/session-fetch-options.ts";
 
 /** Every session id of the simulation contains this, so that a leaked one is found. */
 export const idMarker = "canary-";

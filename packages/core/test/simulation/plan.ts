@@ -1,5 +1,5 @@
 import type { Principal } from "../../src/session/principal.ts";
-import type { ResendPolicy } from "../../src/exchange/resend-policy.ts";
+import type { ResendPolicy } from "../../src/session/session-fetch-options.ts";
 import { createRandom } from "./random.ts";
 
 /** What happens in one schedule, apart from the order: plain data, so that it can be made smaller. */

@@ -1,11 +1,8 @@
-import type { AroundRecovery } from "./handshake/handshake.ts";
-import type { JsonRpcRequest } from "./wire/json-rpc.ts";
-import type { RefusedAnswer, SessionLoss } from "./session/lost-session.ts";
-import type { ResendPolicy } from "./exchange/resend-policy.ts";
-import type { EmitSessionEvent } from "./session/session-event.ts";
-import type { SessionSlot } from "./session/session-slot.ts";
-import type { OnSession, OnStart } from "./handshake/handshake-context.ts";
-import type { ToolListOptions } from "./tools/tool-list.ts";
+import type { JsonRpcRequest } from "../wire/json-rpc.ts";
+import type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
+import type { SessionEvent } from "./session-event.ts";
+import type { SessionSlot } from "./session-slot.ts";
+import type { ActiveSessionSnapshot, SessionSnapshot } from "./session-snapshot.ts";
 
 export interface SessionFetchOptions {
   /** The server's URL. Only requests to exactly this URL take part in the session. */
@@ -99,7 +96,59 @@ export interface SessionFetchOptions {
   /** Runs around each recovery of a lost session, to measure it. */
   aroundRecovery?: AroundRecovery | undefined;
   /** Gets the events of the session, and the server's notifications. */
-  onEvent?: EmitSessionEvent | undefined;
+  onEvent?: ((event: SessionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   now?: (() => number) | undefined;
 }
+
+/**
+ * Whether a request that met a lost session is sent again on the replacement.
+ *
+ * - `"safe"`: after a definite loss always, because the server refused it unprocessed; after a probable
+ *   loss only lists, reads and pings, and requests that `isSafeToResend` allows.
+ * - `"always"`: after any loss.
+ * - `"never"`: after no loss; the session is replaced, and the request fails.
+ */
+export type ResendPolicy = "safe" | "always" | "never";
+
+/** Limits of a kept tool list. */
+export interface ToolListOptions {
+  /** A list older than this, in milliseconds, is asked for again. @default 3600000 (1 hour) */
+  readonly maxAgeMs?: number;
+  /** A list whose JSON is longer than this, in characters, is only kept for the step. @default 200000 */
+  readonly maxLength?: number;
+}
+
+/** The argument of `onStart`. */
+export interface SessionStart {
+  /** `"started"`: the slot's first session. `"recovered"`: it took the place of a lost one. */
+  readonly reason: "started" | "recovered";
+  /**
+   * For any MCP client. It talks to the new session and answers the client's handshake from it. It works
+   * until the hook is over. If the session is lost meanwhile, requests fail with `SESSION_LOST`.
+   */
+  readonly fetch: typeof globalThis.fetch;
+  /** Aborts when the hook takes too long. */
+  readonly abortSignal: AbortSignal;
+}
+
+/** Prepares a new session before anything else is sent on it. If it throws, the handshake fails. */
+export type OnStart = (start: SessionStart) => void | Promise<void>;
+
+/** The save point. If it returns a snapshot, saved by another process, that one replaces the new one. */
+export type OnSession = (
+  snapshot: ActiveSessionSnapshot,
+) => SessionSnapshot | void | Promise<SessionSnapshot | void>;
+
+/** The outcome of a recovery. Without a `status` a new session took the place of the lost one. */
+export interface RecoveryOutcome {
+  /** The HTTP status with which the server refused a new session. */
+  readonly status?: number | undefined;
+}
+
+/**
+ * Runs around each recovery, in the asynchronous context of the request that met the loss. Use it to
+ * measure recoveries. It calls `recover`, which rejects if the recovery fails without a refusal. Its own
+ * result or error changes nothing.
+ */
+export type AroundRecovery = (recover: () => Promise<RecoveryOutcome>) => Promise<unknown>;
