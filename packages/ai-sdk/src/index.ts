@@ -17,17 +17,15 @@ export { createDurableAgentUIStreamResponse } from "./agent/durable-agent-ui-str
 export type { OpenDurableAgent } from "./agent/open-durable-agent.ts";
 export type {
   DurableSessions,
+  DurableSessionsAdmin,
   DurableSessionsOptions,
+  SessionOwner,
   SessionSelection,
   SessionUse,
+  SweepAuthorization,
 } from "./durable/durable-sessions.ts";
 export type { SessionLease } from "./durable/session-lease.ts";
 export type { Streamed } from "./streams/read-to-end.ts";
-export type {
-  DurableSessionsAdmin,
-  SessionOwner,
-  SweepAuthorization,
-} from "./durable/sessions-admin.ts";
 export type {
   EndedSession,
   SessionPage,

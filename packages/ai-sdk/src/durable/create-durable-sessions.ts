@@ -1,5 +1,5 @@
 import { within } from "@durable-mcp/core/internal";
-import { clientConnections, type McpConnection } from "../connection/mcp-connection.ts";
+import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions.ts";
 import { createSessionsManagement } from "./manage-sessions.ts";
 import { openSession, runOnLease } from "./open-session.ts";
@@ -20,7 +20,7 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
   options: DurableSessionsOptions<CONNECTIONS>,
 ): DurableSessions<CONNECTIONS> {
   const context = createSessionsContext(options);
-  const { provider, ownProvider, work } = context;
+  const { ownProvider, work } = context;
 
   return {
     open: (sessionId, use) => openSession(context, sessionId, use),
@@ -33,9 +33,6 @@ export function createDurableSessions<CONNECTIONS extends Record<string, McpConn
       const closings = work.shutDown();
       await (ownProvider?.shutdown({ timeoutMs }) ?? within(timeoutMs, closings));
     },
-    admin: createSessionsAdmin({
-      ...context,
-      declaredFor: (principal) => clientConnections(provider.declaredFor(principal)),
-    }),
+    admin: createSessionsAdmin(context),
   };
 }

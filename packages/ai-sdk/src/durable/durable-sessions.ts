@@ -7,13 +7,13 @@ import type {
 } from "../provider/connection-provider.ts";
 import type { SessionTools } from "../registry/connection-registry.ts";
 import type { SessionLease } from "./session-lease.ts";
-import type { DurableSessionsAdmin } from "./sessions-admin.ts";
 import type {
   EndedSession,
   SessionPage,
   SessionStatus,
   StoredSession,
 } from "../slots/session-reports.ts";
+import type { SlotName } from "../slots/slot-name.ts";
 
 type Connections = Record<string, McpConnection>;
 
@@ -160,4 +160,61 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   shutdown(options?: { timeoutMs?: number | undefined }): Promise<void>;
   /** Sees all principals: for the operator's own programs, never for a user's request. */
   readonly admin: DurableSessionsAdmin;
+}
+
+/** The owner of a stored session, as the store has it. */
+export interface SessionOwner extends SlotName {
+  /** The principal; `undefined` if the store keeps only a fingerprint of it. */
+  readonly principal: Principal | undefined;
+  /** The store's own name for the principal. */
+  readonly owner: string;
+  readonly sessionId: string;
+}
+
+/** Allows a sweep to end a session on its server. */
+export interface SweepAuthorization {
+  /** The session's principal. Checked against the record. */
+  readonly principal: Principal;
+  /**
+   * For the DELETE, in addition to the connection's own headers or in their place. With an
+   * `authorization` header the connection's `auth` is not asked. @default the connection's own
+   */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Sees the sessions of all principals. Keep it away from code that serves users. */
+export interface DurableSessionsAdmin {
+  /** All stored sessions of this agent. */
+  list(query?: {
+    /** Only the sessions of that name; a page may then have fewer than `limit`. */
+    readonly name?: string | undefined;
+    readonly cursor?: string | undefined;
+    /** How many at most, 1 to 1000. @default 100 */
+    readonly limit?: number | undefined;
+  }): Promise<SessionPage<StoredSession & Pick<SessionOwner, "owner" | "principal">>>;
+  /**
+   * Removes sessions without use for `idleForMs`. At most one sweeper works on a session, and none
+   * on a session in use. If `authorize` returns a principal, the session is ended on its server
+   * first; if that fails, the record stays for one later sweep. Otherwise only the record goes, and
+   * the server ends its session when its own time is up.
+   *
+   * @param options.name only named sessions of that name
+   * @param options.idleForMs at least three times `touchIntervalMs`
+   * @param options.limit how many at most, 1 to 1000. @default 100
+   * @returns one entry for each session that the sweep worked on, and whether there may be more
+   * @throws {McpSessionError} `CONNECTION_INVALID`, `STORE_FAILED`; the error of `authorize`
+   */
+  sweep(options: {
+    readonly idleForMs: number;
+    readonly name?: string | undefined;
+    readonly limit?: number | undefined;
+    readonly authorize?:
+      | ((
+          owner: SessionOwner,
+        ) => SweepAuthorization | undefined | Promise<SweepAuthorization | undefined>)
+      | undefined;
+  }): Promise<{
+    readonly sessions: readonly (EndedSession & Pick<SessionOwner, "owner">)[];
+    readonly more: boolean;
+  }>;
 }

@@ -1,15 +1,10 @@
-import type {
-  ActiveSessionSnapshot,
-  Principal,
-  SessionStore,
-  StoredRecord,
-} from "@durable-mcp/core";
-import type { McpClientConnection } from "../connection/define-connection.ts";
+import type { ActiveSessionSnapshot, StoredValue } from "@durable-mcp/core";
 import { endMcpSession } from "../http/end-mcp-session.ts";
-import { afterEnd, type EndMode, lostSnapshot, planEnd } from "../slots/kept-session.ts";
+import { afterEnd, type EndUse, lostSnapshot, planEnd } from "../slots/kept-session.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
+import type { SessionsContext } from "./sessions-context.ts";
+import { createRecord, type RecordName } from "./slot-record.ts";
 import { createRecordCell } from "./stored-records.ts";
-import { createRecord, parseRecordKey, recordKey, recordOwner } from "./slot-record.ts";
 
 /**
  * Ends the MCP sessions of one record on their server. It claims the record first: the record then
@@ -19,27 +14,14 @@ import { createRecord, parseRecordKey, recordKey, recordOwner } from "./slot-rec
  * @returns `undefined` when another process took care of the record meanwhile
  * @throws {McpSessionError} `STORE_FAILED`
  */
-export async function endRecord({
-  store,
-  stored,
-  definition,
-  principal,
-  mode,
-  now,
-}: {
-  store: SessionStore;
-  stored: Pick<StoredRecord, "key" | "value" | "revision">;
-  /** `undefined` when the connection is no longer declared. */
-  definition: McpClientConnection | undefined;
-  principal: Principal;
-  mode: EndMode;
-  now: () => number;
-}): Promise<EndedSession | undefined> {
-  const name = parseRecordKey(stored.key)!;
+export async function endRecord(
+  { store, now }: SessionsContext,
+  name: RecordName,
+  stored: StoredValue,
+  { definition, principal, mode }: EndUse,
+): Promise<EndedSession | undefined> {
   const { agent: _, ...whose } = name;
-  // Not the listed key: a store may list something else in the principal's place.
-  const key = recordKey(name, principal);
-  const cell = createRecordCell({ store, key, owner: recordOwner(principal), stored });
+  const cell = createRecordCell(store, name, principal, stored);
   /** What an earlier attempt could not end, if another process then wrote the record. */
   let notEnded: EndedSession | undefined;
 

@@ -6,68 +6,60 @@ import { describeKept, overdueSession } from "../slots/kept-session.ts";
 import type { ListedSession, NamedSlots, NamedUse } from "../slots/named-slots.ts";
 import type { NamedSlot } from "../slots/slot-name.ts";
 import { endRecord } from "./end-record.ts";
+import type { OpenedSlots } from "./opened-slots.ts";
+import type { StepContext } from "./sessions-context.ts";
 import {
   checkIdleMs,
   leastIdleMs,
   namedRecordPrefix,
   parseRecord,
   parseRecordKey,
+  type RecordName,
   recordKey,
   recordOwner,
 } from "./slot-record.ts";
-import type { OpenedSlots, SlotsOptions } from "./opened-slots.ts";
 import { forgetToolList, listAll, storeFailed } from "./stored-records.ts";
 
-/** How many sessions are ended at a time. */
-const endedAtOnce = 10;
-
-interface NamedInStoreOptions extends SlotsOptions {
-  opened: OpenedSlots;
-}
-
-/** The named sessions that a store has of an agent session. */
-export function createNamedInStore(options: NamedInStoreOptions): NamedSlots {
-  const { store, agent, sessionId, opened, touchIntervalMs, now } = options;
-  const keyOf = (slot: NamedSlot, principal: Principal) =>
-    recordKey({ agent, sessionId, ...slot }, principal);
-  /** By principal: for each session that is being ended, under its key, when that is over. */
-  const visits = new Map<string, Promise<ReadonlyMap<string, Promise<void>>>>();
-  const endings = new Set<Promise<unknown>>();
+/** The named sessions of an agent session in a store. */
+export function createNamedInStore(context: StepContext, opened: OpenedSlots): NamedSlots {
+  const { store, agent, sessionId, touchIntervalMs, pool, now } = context;
+  const nameOf = (slot: NamedSlot): RecordName => ({ agent, sessionId, ...slot });
+  const keyOf = (slot: NamedSlot, principal: Principal) => recordKey(nameOf(slot), principal);
+  /** By principal. */
+  const visits = new Map<string, ReturnType<typeof beginEndingIdle>>();
 
   return {
     async open(slot, use) {
       const { principal, idleTimeoutMs } = use;
       if (idleTimeoutMs !== undefined) checkIdleMs(idleTimeoutMs, "idleTimeoutMs", touchIntervalMs);
       const key = keyOf(slot, principal);
-      const idle = await visits.get(recordOwner(principal));
-      await idle?.get(key);
+      const endings = await visits.get(recordOwner(principal));
+      await endings?.get(key);
       opened.forget(key);
       return await opened.load(slot, use);
     },
 
     async list(principal) {
-      const records = await namedRecords(options, principal);
+      const records = await namedRecords(context, principal);
       const stored = records.map(({ record, slot }): ListedSession => {
         return { ...slot, ...describeKept(parseRecord(record.value), record.lastUsedAt) };
       });
       const keys = new Set(records.map(({ slot }) => keyOf(slot, principal)));
       // A verdict such as "sessionless" is only written at the end of the step.
-      const unwritten = opened.of(principal).flatMap(({ slot, stored: { slot: own } }) => {
-        const { snapshot } = own;
-        if (snapshot === undefined || keys.has(keyOf(slot, principal))) return [];
-        return [{ ...slot, ...describeKept({ snapshot }, now()) }];
+      const unwritten = opened.of(principal).flatMap(({ of: { connection, name }, key, slot }) => {
+        const { snapshot } = slot;
+        if (name === undefined || snapshot === undefined || keys.has(key)) return [];
+        return [{ connection, name, ...describeKept({ snapshot }, now()) }];
       });
       return [...stored, ...unwritten];
     },
 
-    async end(slot, { principal, definition, mode }) {
-      const key = keyOf(slot, principal);
+    async end(slot, use) {
+      const key = keyOf(slot, use.principal);
       await opened.find(key)?.settle();
       opened.forget(key);
-      const found = await store.get(key);
-      const stored = found && { ...found, key };
-      const ended =
-        stored && (await endRecord({ store, stored, definition, principal, mode, now }));
+      const stored = await store.get(key);
+      const ended = stored && (await endRecord(context, nameOf(slot), stored, use));
       return ended ?? { ...slot, sessionId, ended: true, removed: true };
     },
 
@@ -76,30 +68,25 @@ export function createNamedInStore(options: NamedInStoreOptions): NamedSlots {
       await opened.find(key)?.close();
       opened.forget(key);
       // A pooled client on the session knows the list.
-      opened.closeKept(slot, principal);
+      pool?.close(slot, principal);
       const stored = await store.get(key);
-      if (stored) await forgetToolList({ store, key, stored, principal, now });
+      if (stored) await forgetToolList(context, nameOf(slot), stored, principal);
     },
 
     endIdle(principal, declared) {
       const owner = recordOwner(principal);
-      if (visits.has(owner)) return;
-      const visit = beginEndingIdle(options, principal, declared);
-      visits.set(
-        owner,
-        visit.then(({ over }) => over),
-      );
-      endings.add(visit.then(({ all }) => all));
+      if (!visits.has(owner)) visits.set(owner, beginEndingIdle(context, principal, declared));
     },
 
     async endStep() {
-      await Promise.all(endings);
+      const endings = await Promise.all(visits.values());
+      await Promise.all(endings.flatMap((each) => [...each.values()]));
     },
   };
 }
 
 async function namedRecords(
-  { store, agent, sessionId }: SlotsOptions,
+  { store, agent, sessionId }: StepContext,
   principal: Principal,
   idleSince?: number,
 ): Promise<{ record: StoredRecord; slot: NamedSlot }[]> {
@@ -112,6 +99,34 @@ async function namedRecords(
   });
 }
 
+/**
+ * Begins to end the sessions whose idle time-out is up. Never rejects.
+ *
+ * @returns the end of each, under its key
+ */
+async function beginEndingIdle(
+  context: StepContext,
+  principal: Principal,
+  declared: Readonly<Record<string, McpClientConnection>>,
+): Promise<ReadonlyMap<string, Promise<void>>> {
+  const { emit } = context;
+  const overdue = await findOverdue(context, principal, declared).catch((cause: unknown) => {
+    const [connection = ""] = Object.keys(declared);
+    emit({ ...storeFailed("close", cause), connection });
+    return [];
+  });
+  const endings = overdue.map((session) => ({ session, over: Promise.withResolvers<void>() }));
+  void inParallel(endings, async ({ session, over }) => {
+    try {
+      await endOverdue(context, session);
+    } catch (cause) {
+      emit({ ...storeFailed("close", cause), ...session.slot });
+    }
+    over.resolve();
+  });
+  return new Map(endings.map(({ session, over }) => [session.key, over.promise]));
+}
+
 /** A session whose idle time-out is up. */
 interface Overdue extends NamedUse {
   readonly key: string;
@@ -119,47 +134,14 @@ interface Overdue extends NamedUse {
   readonly record: StoredRecord;
 }
 
-/**
- * Begins to end the sessions whose idle time-out is up. Never rejects.
- *
- * @returns when each is over, under its key, and when all are
- */
-async function beginEndingIdle(
-  options: SlotsOptions,
-  principal: Principal,
-  declared: Readonly<Record<string, McpClientConnection>>,
-) {
-  const { emit } = options;
-  const overdue = await findOverdue(options, principal, declared).catch((cause: unknown) => {
-    const [connection = ""] = Object.keys(declared);
-    emit({ ...storeFailure(cause), connection });
-    return [];
-  });
-  const over = new Map(overdue.map(({ key }) => [key, Promise.withResolvers<void>()]));
-  const all = inParallel(overdue, endedAtOnce, async (session) => {
-    try {
-      await endOverdue(options, session);
-    } catch (cause) {
-      emit({ ...storeFailure(cause), ...session.slot });
-    }
-    over.get(session.key)!.resolve();
-  });
-  return { over: new Map([...over].map(([key, { promise }]) => [key, promise])), all };
-}
-
-function storeFailure(cause: unknown) {
-  const error = storeFailed("close", cause);
-  return { type: "store-failed", operation: "close", error } as const;
-}
-
 async function findOverdue(
-  options: SlotsOptions,
+  context: StepContext,
   principal: Principal,
   declared: Readonly<Record<string, McpClientConnection>>,
 ): Promise<Overdue[]> {
-  const { agent, sessionId, touchIntervalMs, now } = options;
+  const { agent, sessionId, touchIntervalMs, now } = context;
   const time = now();
-  const records = await namedRecords(options, principal, time - leastIdleMs(touchIntervalMs));
+  const records = await namedRecords(context, principal, time - leastIdleMs(touchIntervalMs));
   return records.flatMap(({ record, slot }) => {
     const definition = findDeclared(declared, slot.connection);
     const kept = parseRecord(record.value);
@@ -171,11 +153,13 @@ async function findOverdue(
 }
 
 async function endOverdue(
-  { store, emit, now }: SlotsOptions,
+  context: StepContext,
   { slot, record, principal, definition }: Overdue,
 ): Promise<void> {
-  const use = { store, stored: record, definition, principal, mode: "idle", now } as const;
-  const { reason, status } = (await endRecord(use)) ?? {};
+  const { agent, sessionId, emit } = context;
+  const use = { definition, principal, mode: "idle" } as const;
+  const ended = await endRecord(context, { agent, sessionId, ...slot }, record, use);
+  const { reason, status } = ended ?? {};
   if (reason === undefined || reason === "undeclared") return;
   emit({ type: "not-ended", ...slot, reason, ...(status !== undefined && { status }) });
 }

@@ -1,74 +1,72 @@
+import type { Principal } from "@durable-mcp/core";
 import { once } from "../base/once.ts";
-import { clientConnections, type McpConnection } from "../connection/mcp-connection.ts";
-import type { SessionPool } from "../pool/session-pool.ts";
+import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
+import { clientConnections } from "../connection/mcp-connection.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
 import type { SessionUse } from "./durable-sessions.ts";
+import { createNamedInStore } from "./named-in-store.ts";
+import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
 import { createSessionLease, type SessionLease } from "./session-lease.ts";
+import type { SessionsContext, StepContext } from "./sessions-context.ts";
 import { checkSessionId, recordOwner } from "./slot-record.ts";
-import type { SessionsContext } from "./sessions-context.ts";
-import { loadStepSlots, type StepSlots } from "./stored-slots.ts";
-
-type Connections = Record<string, McpConnection>;
+import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
 
 /** Loads an agent session's MCP sessions and connects their tools. */
-export async function openSession<CONNECTIONS extends Connections>(
-  context: SessionsContext<CONNECTIONS>,
+export async function openSession(
+  context: SessionsContext,
   sessionId: string,
   { principal, abortSignal }: SessionUse,
-): Promise<SessionLease<CONNECTIONS>> {
+): Promise<SessionLease<any>> {
   checkSessionId(sessionId);
   recordOwner(principal);
   abortSignal?.throwIfAborted();
   context.work.throwIfShutDown();
-  const { slots, registry } = await loadRegistry(context, sessionId, { principal, abortSignal });
+  const { opened, registry } = await loadRegistry(context, sessionId, { principal, abortSignal });
   const close = once(async () => {
     await registry.dispose();
-    await slots.close();
+    await opened.close();
     for (const forget of tracked) forget();
   });
   const tracked = [context.provider.track(close), context.work.track(close)];
   try {
     const tools = await registry.tools();
-    slots.throwIfNotSaved();
-    return createSessionLease({ sessionId, registry, tools, abortSignal, close });
+    opened.throwIfNotSaved();
+    return createSessionLease<any>({ sessionId, registry, tools, abortSignal, close });
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function loadRegistry<CONNECTIONS extends Connections>(
-  context: SessionsContext<CONNECTIONS>,
+async function loadRegistry(
+  sessions: SessionsContext,
   sessionId: string,
   { principal, abortSignal }: SessionUse,
-): Promise<{ slots: StepSlots; registry: ConnectionRegistry<CONNECTIONS> }> {
-  const { provider, namespace, agent } = context;
+): Promise<{ opened: OpenedSlots; registry: ConnectionRegistry<any> }> {
+  const { provider, namespace, agent } = sessions;
   const declared = provider.declaredFor(principal);
-  const pool: SessionPool | undefined = provider.poolFor([namespace, agent, sessionId]);
+  const pool = provider.poolFor([namespace, agent, sessionId]);
+  const context: StepContext = { ...sessions, sessionId, pool };
   try {
-    const slots = await loadStepSlots({
-      ...context,
-      sessionId,
-      principal,
-      declared: clientConnections(declared),
-      pool,
-    });
+    const slots = await loadSlots(context, principal, clientConnections(declared));
+    const opened = createOpenedSlots(context);
+    for (const stored of slots.values()) opened.hold(stored);
     try {
-      context.work.throwIfShutDown();
+      sessions.work.throwIfShutDown();
       const registry = provider.createRegistry({
         declared,
         principal,
         abortSignal,
-        slotFor: slots.of,
-        named: slots.named,
+        slotFor: (connection) => slots.get(connection)!,
+        named: createNamedInStore(context, opened),
         isLeased: true,
         pool,
       });
-      return { slots, registry };
+      return { opened, registry };
     } catch (error) {
       // The provider may have been shut down meanwhile.
-      await slots.close();
+      await opened.close();
       throw error;
     }
   } finally {
@@ -76,11 +74,27 @@ async function loadRegistry<CONNECTIONS extends Connections>(
   }
 }
 
+/** Loads the slots of all stateful connections. @throws {McpSessionError} `STORE_FAILED` */
+async function loadSlots(
+  context: StepContext,
+  principal: Principal,
+  declared: Record<string, McpClientConnection>,
+): Promise<ReadonlyMap<string, StoredSlot>> {
+  const stateful = Object.entries(declared).filter(([, definition]) => isStateful(definition));
+  const loading = stateful.map(async ([connection, definition]) => {
+    const use = { principal, definition };
+    return [connection, await loadStoredSlot(context, { connection }, use)] as const;
+  });
+  // Waits for all even if one fails, because the caller then returns their clients to the pool.
+  await Promise.allSettled(loading);
+  return new Map(await Promise.all(loading));
+}
+
 /** Runs a step on an open session, and closes it after success and after failure. */
-export async function runOnLease<CONNECTIONS extends Connections, T>(
-  lease: SessionLease<CONNECTIONS>,
+export async function runOnLease<T>(
+  lease: SessionLease<any>,
   abortSignal: AbortSignal | undefined,
-  step: (session: SessionTools<CONNECTIONS>) => T | PromiseLike<T>,
+  step: (session: SessionTools<any>) => T | PromiseLike<T>,
 ): Promise<T> {
   const { tools, registry } = lease;
   // Later, because the calls under way are cancelled first, and a closed client cannot do that.

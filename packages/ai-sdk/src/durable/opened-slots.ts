@@ -1,110 +1,73 @@
 import { detach } from "@durable-mcp/core/internal";
-import type { Principal, SessionStore } from "@durable-mcp/core";
-import { endpointOf } from "../connection/define-connection.ts";
+import type { Principal } from "@durable-mcp/core";
 import { registryDisposed } from "../errors/connection-error.ts";
-import { endMcpSession } from "../http/end-mcp-session.ts";
-import type { SessionPool } from "../pool/session-pool.ts";
 import type { NamedStart } from "../slots/named-slots.ts";
-import type { NamedSlot, SlotName } from "../slots/slot-name.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import { recordKey, recordOwner } from "./slot-record.ts";
+import type { SlotName } from "../slots/slot-name.ts";
+import type { StepContext } from "./sessions-context.ts";
+import { recordOwner } from "./slot-record.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
 import { storeFailed } from "./stored-records.ts";
 
-/** Where the records of an agent session are kept. */
-export interface SlotsOptions {
-  store: SessionStore;
-  agent: string | null;
-  sessionId: string;
-  touchIntervalMs: number;
-  pool: SessionPool | undefined;
-  emit: (event: ConnectionEvent) => void;
-  now: () => number;
-}
-
 export type OpenedSlots = ReturnType<typeof createOpenedSlots>;
 
-/** @throws {McpSessionError} `STORE_FAILED` */
-export async function loadSlot(
-  { store, agent, sessionId, touchIntervalMs, pool, emit, now }: SlotsOptions,
-  slot: SlotName,
-  { principal, definition, idleTimeoutMs }: NamedStart,
-): Promise<StoredSlot> {
-  const use = { definition, connection: slot.connection, principal, now };
-  return await loadStoredSlot({
-    store,
-    key: recordKey({ agent, sessionId, ...slot }, principal),
-    owner: recordOwner(principal),
-    url: endpointOf(definition),
-    touchIntervalMs,
-    idleTimeoutMs,
-    createSlot: pool && ((snapshot) => pool.createSlot(slot, principal, definition, snapshot)),
-    end: (snapshot) => endMcpSession({ ...use, snapshot }),
-    emit: (event) => emit({ ...event, ...slot }),
-    now,
-  });
-}
-
 /** The slots that a step has opened, by the keys of their records; marked as used until `close`. */
-export function createOpenedSlots(options: SlotsOptions) {
-  const { agent, sessionId, touchIntervalMs, pool, emit } = options;
-  const slots = new Map<string, { slot: SlotName; owner: string; stored: StoredSlot }>();
+export function createOpenedSlots(context: StepContext) {
+  const { touchIntervalMs, pool, emit } = context;
+  const slots = new Map<string, StoredSlot>();
   let isClosed = false;
   let timer: ReturnType<typeof setInterval> | undefined;
 
-  const forAll = async (operation: "close" | "touch", use: (slot: StoredSlot) => Promise<void>) => {
-    const uses = [...slots.values()].map(async ({ stored, slot }) => {
+  const forAll = async (operation: "close" | "touch") => {
+    const uses = [...slots.values()].map(async (stored) => {
       try {
-        await use(stored);
+        await stored[operation]();
       } catch (cause) {
-        emit({ type: "store-failed", ...slot, operation, error: storeFailed(operation, cause) });
+        emit({ ...storeFailed(operation, cause), ...stored.of });
       }
     });
     await Promise.all(uses);
   };
-  const touchAll = () => void forAll("touch", (slot) => slot.touch());
 
   const opened = {
-    hold(slot: SlotName, principal: Principal, stored: StoredSlot) {
-      const key = recordKey({ agent, sessionId, ...slot }, principal);
-      slots.set(key, { slot, owner: recordOwner(principal), stored });
+    hold(stored: StoredSlot) {
+      slots.set(stored.key, stored);
       if (timer !== undefined) return;
-      timer = setInterval(touchAll, touchIntervalMs);
+      timer = setInterval(() => void forAll("touch"), touchIntervalMs);
       // A forgotten lease must not keep a Node process alive.
       detach(timer);
     },
-    async load(slot: NamedSlot, use: NamedStart): Promise<StoredSlot> {
-      const stored = await loadSlot(options, slot, use);
+    async load(slot: SlotName, use: NamedStart): Promise<StoredSlot> {
+      const stored = await loadStoredSlot(context, slot, use);
       if (isClosed) {
         pool?.giveBack(stored.slot);
         throw registryDisposed(slot.connection);
       }
-      opened.hold(slot, use.principal, stored);
+      opened.hold(stored);
       return stored;
     },
-    find: (key: string) => slots.get(key)?.stored,
-    /** The named slots of a principal. */
-    of(principal: Principal) {
+    find: (key: string) => slots.get(key),
+    /** All of a principal. */
+    of(principal: Principal): StoredSlot[] {
       const owner = recordOwner(principal);
-      return [...slots.values()].flatMap(({ slot: { connection, name }, ...held }) =>
-        name !== undefined && held.owner === owner
-          ? [{ slot: { connection, name }, stored: held.stored }]
-          : [],
-      );
+      return [...slots.values()].filter((stored) => stored.owner === owner);
     },
     /** Nothing of it is written any more. */
     forget: (key: string) => void slots.delete(key),
-    /** Closes what a pool keeps on the session. */
-    closeKept: (slot: NamedSlot, principal: Principal) => pool?.close(slot, principal),
+    /** @throws the error of a session that could not be saved */
     throwIfNotSaved() {
-      for (const { stored } of slots.values())
-        if (stored.saveFailure !== undefined) throw stored.saveFailure;
+      for (const { saveFailure } of slots.values()) {
+        if (saveFailure !== undefined) throw saveFailure;
+      }
     },
+    /**
+     * Writes the changes and waits until the sessions without a user are ended. A failure of the
+     * store is reported as an event.
+     */
     async close() {
       isClosed = true;
       clearInterval(timer);
-      await Promise.all([...slots.values()].map(({ stored }) => stored.settle()));
-      await forAll("close", (slot) => slot.close());
+      await Promise.all([...slots.values()].map((stored) => stored.settle()));
+      await forAll("close");
     },
   };
   return opened;

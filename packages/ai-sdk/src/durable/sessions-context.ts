@@ -1,20 +1,18 @@
 import { checkMs, invalidOption } from "@durable-mcp/core/internal";
 import type { SessionStore } from "@durable-mcp/core";
 import { createOpenWork, type OpenWork } from "../base/open-work.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
 import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import type { SessionPool } from "../pool/session-pool.ts";
 import { internalsOf, type ProviderInternals } from "../provider/provider-internals.ts";
-import type { DurableSessionsOptions, StoredSessionsOptions } from "./durable-sessions.ts";
-
-type Connections = Record<string, McpConnection>;
+import type { DurableSessionsOptions } from "./durable-sessions.ts";
 
 /** The context of all methods of durable sessions. */
-export interface SessionsContext<CONNECTIONS extends Connections> {
-  readonly provider: ProviderInternals<CONNECTIONS>;
+export interface SessionsContext {
+  readonly provider: ProviderInternals<any>;
   /** The provider, if only these sessions use it. */
-  readonly ownProvider: ConnectionProvider<CONNECTIONS> | undefined;
+  readonly ownProvider: ConnectionProvider<any> | undefined;
   readonly store: SessionStore;
   /** `null` for sessions that agents share. */
   readonly agent: string | null;
@@ -26,14 +24,25 @@ export interface SessionsContext<CONNECTIONS extends Connections> {
   readonly work: OpenWork;
 }
 
+/** The context of one step of an agent session. */
+export interface StepContext extends SessionsContext {
+  readonly sessionId: string;
+  readonly pool: SessionPool | undefined;
+}
+
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
-export function createSessionsContext<CONNECTIONS extends Connections>(
-  options: DurableSessionsOptions<CONNECTIONS>,
-): SessionsContext<CONNECTIONS> {
+export function createSessionsContext(options: DurableSessionsOptions<any>): SessionsContext {
   const { store, agent, share = false, touchIntervalMs = 60_000, onEvent } = options;
-  checkStoredOptions({ agent, share, touchIntervalMs });
+  if (agent === "") throw invalidOption("agent", "must be a non-empty string");
+  if (agent !== undefined && share) {
+    throw invalidOption(
+      "agent",
+      "cannot be combined with share: shared sessions belong to no agent",
+    );
+  }
+  checkMs(touchIntervalMs, "touchIntervalMs");
   const ownProvider = createOwnProvider(options);
-  const provider = internalsOf<CONNECTIONS>(ownProvider ?? options.provider!);
+  const provider = internalsOf(ownProvider ?? options.provider!);
   return {
     provider,
     ownProvider,
@@ -47,14 +56,14 @@ export function createSessionsContext<CONNECTIONS extends Connections>(
   };
 }
 
-function createOwnProvider<CONNECTIONS extends Connections>({
+function createOwnProvider({
   provider,
   connections,
   pool,
   telemetry,
   onEvent,
   now,
-}: DurableSessionsOptions<CONNECTIONS>): ConnectionProvider<CONNECTIONS> | undefined {
+}: DurableSessionsOptions<any>): ConnectionProvider<any> | undefined {
   if (provider === undefined) {
     if (connections !== undefined) {
       return createConnectionProvider({ connections, pool, telemetry, onEvent, now });
@@ -67,19 +76,4 @@ function createOwnProvider<CONNECTIONS extends Connections>({
     throw invalidOption(option, fix);
   }
   return undefined;
-}
-
-function checkStoredOptions({
-  agent,
-  share,
-  touchIntervalMs,
-}: Pick<StoredSessionsOptions, "agent" | "share" | "touchIntervalMs">): void {
-  if (agent === "") throw invalidOption("agent", "must be a non-empty string");
-  if (agent !== undefined && share) {
-    throw invalidOption(
-      "agent",
-      "cannot be combined with share: shared sessions belong to no agent",
-    );
-  }
-  checkMs(touchIntervalMs, "touchIntervalMs");
 }

@@ -1,6 +1,5 @@
 import { invalidOption, isTimerMs } from "@durable-mcp/core/internal";
 import {
-  type JsonValue,
   parseSessionSnapshot,
   type Principal,
   principalParts,
@@ -8,7 +7,13 @@ import {
 } from "@durable-mcp/core";
 import { describeKept, type KeptSession } from "../slots/kept-session.ts";
 import type { StoredSession } from "../slots/session-reports.ts";
-import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/slot-name.ts";
+import {
+  checkSessionName,
+  parseSlotName,
+  slotNameStart,
+  slotName,
+  type SlotName,
+} from "../slots/slot-name.ts";
 
 /** A store's record of one slot of an agent session. */
 export interface SlotRecord extends KeptSession {
@@ -105,10 +110,15 @@ export function describeRecord({ key, value, lastUsedAt }: StoredRecord): Stored
   return [{ ...whose, ...describeKept(parseRecord(value), lastUsedAt) }];
 }
 
-/** A record in the form of a store's value. */
-export function recordValue(record: SlotRecord): JsonValue {
-  // A snapshot is JSON by construction.
-  return record as unknown as JsonValue;
+/**
+ * Selects the records of named sessions of that name; without a name, all records.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+export function selectName(name: string | undefined): (record: StoredRecord) => boolean {
+  if (name === undefined) return () => true;
+  checkSessionName(name, "name");
+  return ({ key }) => parseRecordKey(key)?.name === name;
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` */

@@ -1,4 +1,5 @@
 import {
+  type JsonValue,
   McpSessionError,
   type Principal,
   type SessionStore,
@@ -8,42 +9,38 @@ import {
 } from "@durable-mcp/core";
 import { withoutCause } from "../errors/connection-error.ts";
 import { withoutToolList } from "../slots/kept-session.ts";
-import { parseRecord, recordOwner, recordValue, type SlotRecord } from "./slot-record.ts";
-
-/** This process's last view of one record of a store. Writes compare and set. */
-export interface RecordCell {
-  /** `undefined` if nothing is stored, or if the stored value does not parse. */
-  readonly record: SlotRecord | undefined;
-  /** Whether the store holds anything under the key. */
-  readonly isStored: boolean;
-  /** @returns `false` on a conflict; the cell then has the stored record */
-  put(next: SlotRecord): Promise<boolean>;
-  /** @returns like `put` */
-  delete(): Promise<boolean>;
-}
+import type { SessionsContext } from "./sessions-context.ts";
+import {
+  parseRecord,
+  type RecordName,
+  recordKey,
+  recordOwner,
+  type SlotRecord,
+} from "./slot-record.ts";
 
 /** More conflicts in a row than processes can cause: the store must be wrong. */
 const maxConflicts = 100;
 /** The most that a store lists at a time. */
 const pageSize = 1_000;
 
+export type RecordCell = ReturnType<typeof createRecordCell>;
+
 /**
- * @param options.stored the value from the store; `undefined` if there was none
- * @param options.onInvalid called for a value that does not parse
+ * This process's last view of one record of a store. Writes compare and set.
+ *
+ * @param stored the value from the store; `undefined` if there was none
+ * @param onInvalid called for a value that does not parse
  */
-export function createRecordCell({
-  store,
-  key,
-  owner,
-  stored,
-  onInvalid,
-}: {
-  store: SessionStore;
-  key: string;
-  owner: string;
-  stored: StoredValue | undefined;
-  onInvalid?: () => void;
-}): RecordCell {
+export function createRecordCell(
+  store: SessionStore,
+  name: RecordName,
+  principal: Principal,
+  stored: StoredValue | undefined,
+  onInvalid?: () => void,
+) {
+  // Not the listed key: a store may list a fingerprint instead of the principal.
+  const key = recordKey(name, principal);
+  const owner = recordOwner(principal);
   let revision: string | null = null;
   let record: SlotRecord | undefined;
   const accept = (current: StoredValue | undefined) => {
@@ -53,15 +50,19 @@ export function createRecordCell({
   };
   accept(stored);
 
-  return {
+  const cell = {
+    /** `undefined` if nothing is stored, or if the stored value does not parse. */
     get record() {
       return record;
     },
+    /** Whether the store holds anything under the key. */
     get isStored() {
       return revision !== null;
     },
-    async put(next) {
-      const result = await store.put(key, recordValue(next), revision, { owner });
+    /** @returns `false` on a conflict; the cell then has the stored record */
+    async put(next: SlotRecord): Promise<boolean> {
+      // A snapshot is JSON by construction.
+      const result = await store.put(key, next as unknown as JsonValue, revision, { owner });
       if (!result.ok) {
         accept(result.current);
         return false;
@@ -70,45 +71,39 @@ export function createRecordCell({
       record = next;
       return true;
     },
-    async delete() {
+    /** @returns like `put` */
+    async delete(): Promise<boolean> {
       if (revision === null) return true;
       const result = await store.delete(key, revision);
       accept(result.ok ? undefined : result.current);
       return result.ok;
     },
+    /** Writes the changed record, or deletes or leaves it. Changes it anew after each conflict. */
+    async update(change: (record: SlotRecord | undefined) => SlotRecord | "delete" | "leave") {
+      for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
+        const next = change(record);
+        if (next === "leave") return;
+        if (await (next === "delete" ? cell.delete() : cell.put(next))) return;
+      }
+      throw new McpSessionError(
+        "STORE_FAILED",
+        `The store reported ${maxConflicts} conflicts in a row on one key. Check that its put compares and sets.`,
+      );
+    },
   };
-}
-
-/** Repeats an attempt after each conflict. */
-export async function untilSettled(attempt: () => Promise<boolean>): Promise<void> {
-  for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
-    if (await attempt()) return;
-  }
-  throw new McpSessionError(
-    "STORE_FAILED",
-    `The store reported ${maxConflicts} conflicts in a row on one key. Check that its put compares and sets.`,
-  );
+  return cell;
 }
 
 /** Removes the kept tool list from a record, even if others write the record at the same time. */
-export async function forgetToolList({
-  store,
-  key,
-  stored,
-  principal,
-  now,
-}: {
-  store: SessionStore;
-  key: string;
-  stored: StoredValue;
-  principal: Principal;
-  now: () => number;
-}): Promise<void> {
-  const cell = createRecordCell({ store, key, owner: recordOwner(principal), stored });
-  await untilSettled(async () => {
-    const { record } = cell;
+export async function forgetToolList(
+  { store, now }: SessionsContext,
+  name: RecordName,
+  stored: StoredValue,
+  principal: Principal,
+): Promise<void> {
+  await createRecordCell(store, name, principal, stored).update((record) => {
     const snapshot = record && withoutToolList(record.snapshot);
-    return !snapshot || (await cell.put({ ...record, snapshot, savedAt: now() }));
+    return snapshot ? { ...record, snapshot, savedAt: now() } : "leave";
   });
 }
 
@@ -127,9 +122,11 @@ export async function listAll(
   return records;
 }
 
-/** A store's failure in a form for events. */
-export function storeFailed(operation: string, cause: unknown): McpSessionError {
-  if (McpSessionError.isInstance(cause)) return withoutCause(cause);
+/** The event of a store's failure. */
+export function storeFailed(operation: "close" | "touch", cause: unknown) {
   // A store of the application may throw anything.
-  return new McpSessionError("STORE_FAILED", `The store failed at ${operation} of a session.`);
+  const error = McpSessionError.isInstance(cause)
+    ? withoutCause(cause)
+    : new McpSessionError("STORE_FAILED", `The store failed at ${operation} of a session.`);
+  return { type: "store-failed", operation, error } as const;
 }

@@ -4,53 +4,37 @@ import {
   createSessionSlot,
   type SessionSlot,
   type SessionSnapshot,
-  type SessionStore,
 } from "@durable-mcp/core";
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { McpSessionEnd } from "../http/end-mcp-session.ts";
+import { endpointOf } from "../connection/define-connection.ts";
+import { endMcpSession } from "../http/end-mcp-session.ts";
+import type { NamedStart, NamedUse } from "../slots/named-slots.ts";
+import type { SlotName } from "../slots/slot-name.ts";
 import type { StepSlot } from "../slots/step-slot.ts";
-import { createRecord, type SlotRecord } from "./slot-record.ts";
-import { createRecordCell, type RecordCell, untilSettled } from "./stored-records.ts";
+import type { StepContext } from "./sessions-context.ts";
+import { createRecord, recordKey, recordOwner, type SlotRecord } from "./slot-record.ts";
+import { createRecordCell, type RecordCell } from "./stored-records.ts";
 import { whatToWrite } from "./what-to-write.ts";
 
 /** A step's slot of one connection, and its record in the store. */
 export interface StoredSlot extends StepSlot {
+  readonly of: SlotName;
+  /** The key of the record. */
+  readonly key: string;
+  readonly owner: string;
   /** The error that kept the last session from being saved. */
   readonly saveFailure: unknown;
   /** Marks a stored session as used. */
   touch(): Promise<void>;
   /** Waits, for a bounded time, until the sessions without a user are ended. */
-  settle(): Promise<void>;
+  settle(): Promise<unknown>;
   /** Writes the changes since the last save. */
   close(): Promise<void>;
 }
 
-type EventOfSlot = ConnectionEvent extends infer EVENT
-  ? EVENT extends unknown
-    ? Omit<EVENT, "connection">
-    : never
-  : never;
-
-/** The place of a slot's record, and how to end its sessions. */
-interface StoredSlotOptions {
-  store: SessionStore;
-  key: string;
-  owner: string;
-  /** The connection's URL. Sessions of another URL are neither adopted nor ended. */
-  url: string;
-  touchIntervalMs: number;
-  /** Stored with the session. @default the stored value */
-  idleTimeoutMs?: number | undefined;
-  /** Makes the slot for the stored snapshot, or finds a live one. */
-  createSlot?: ((snapshot: SessionSnapshot | undefined) => SessionSlot) | undefined;
-  /** Ends a session on the server, in bounded time. */
-  end: (session: ActiveSessionSnapshot) => Promise<McpSessionEnd>;
-  emit: (event: EventOfSlot) => void;
-  now: () => number;
-}
-
 /** A slot during a step. */
-interface SlotInStep extends StoredSlotOptions {
+interface SlotInStep extends Pick<StepContext, "emit" | "now"> {
+  readonly of: SlotName;
+  readonly use: NamedStart;
   readonly cell: RecordCell;
   readonly unused: UnusedSessions;
   readonly slot: SessionSlot;
@@ -66,20 +50,35 @@ interface SlotInStep extends StoredSlotOptions {
  *
  * @throws {McpSessionError} `STORE_FAILED`
  */
-export async function loadStoredSlot(options: StoredSlotOptions): Promise<StoredSlot> {
-  const { store, key, owner, createSlot = createSessionSlot, emit, now } = options;
-  const onInvalid = () => emit({ type: "discarded", reason: "invalid" });
-  const cell = createRecordCell({ store, key, owner, stored: await store.get(key), onInvalid });
-  await markUsed(cell, options);
-  const unused = createUnusedSessions(options);
+export async function loadStoredSlot(
+  context: StepContext,
+  of: SlotName,
+  use: NamedStart,
+): Promise<StoredSlot> {
+  const { store, agent, sessionId, touchIntervalMs, pool, emit, now } = context;
+  const { principal, definition } = use;
+  const name = { agent, sessionId, ...of };
+  const key = recordKey(name, principal);
+  const cell = createRecordCell(store, name, principal, await store.get(key), () =>
+    emit({ type: "discarded", ...of, reason: "invalid" }),
+  );
+  await cell.update((record) => {
+    if (record?.snapshot.kind !== "session") return "leave";
+    const age = now() - record.savedAt;
+    return age >= 0 && age < touchIntervalMs ? "leave" : { ...record, savedAt: now() };
+  });
+  const unused = createUnusedSessions(context, of, use);
   unused.endLeftOvers(cell.record);
 
   const base = cell.record?.snapshot;
-  const slot = createSlot(base);
+  const slot = pool ? pool.createSlot(of, principal, definition, base) : createSessionSlot(base);
   const used = new Set(base?.kind === "session" ? [base.sessionId] : []);
-  const step: SlotInStep = { ...options, cell, unused, slot, base, used };
+  const step: SlotInStep = { of, use, cell, unused, slot, base, used, emit, now };
   let saveFailure: unknown;
   return {
+    of,
+    key,
+    owner: recordOwner(principal),
     slot,
     get saveFailure() {
       return saveFailure;
@@ -101,10 +100,8 @@ export async function loadStoredSlot(options: StoredSlotOptions): Promise<Stored
     async touch() {
       if (cell.record?.snapshot.kind === "session") await store.touch(key, now());
     },
-    settle: () => unused.settle(),
-    async close() {
-      await untilSettled(() => writeChanges(step));
-    },
+    settle: unused.settle,
+    close: () => cell.update((record) => changeAtEnd(step, record)),
   };
 }
 
@@ -113,88 +110,79 @@ async function saveSession(
   step: SlotInStep,
   own: ActiveSessionSnapshot,
 ): Promise<ActiveSessionSnapshot> {
-  const { cell, unused, used, url, emit, now } = step;
+  const { of, use, cell, unused, used, emit, now } = step;
+  const url = endpointOf(use.definition);
   let saved = own;
-  await untilSettled(async () => {
+  await cell.update((record) => {
+    unused.endLeftOvers(record);
+    const other = record?.snapshot;
+    if (other?.kind === "session" && other.url === url && !used.has(other.sessionId)) {
+      saved = other;
+      return "leave";
+    }
     // The new record keeps the settings of the old one, and its sessions that are still to be ended.
-    const ending = cell.record?.ending;
-    if (await cell.put(recordOf(step, own, { startedAt: now(), ending }))) return true;
-    unused.endLeftOvers(cell.record);
-    const other = cell.record?.snapshot;
-    if (other?.kind !== "session" || other.url !== url || used.has(other.sessionId)) return false;
-    saved = other;
-    return true;
+    return recordOf(step, own, { startedAt: now(), ending: record?.ending });
   });
   used.add(saved.sessionId);
   step.base = saved;
   if (saved !== own) {
     unused.end(own);
-    emit({ type: "adopted" });
+    emit({ type: "adopted", ...of });
   }
   return saved;
 }
 
-/** @returns whether there is nothing more to write */
-async function writeChanges(step: SlotInStep): Promise<boolean> {
-  const { cell, unused, slot, base, emit, now } = step;
-  const { record, isStored } = cell;
+/** The change of the record at the end of the step. */
+function changeAtEnd(
+  step: SlotInStep,
+  record: SlotRecord | undefined,
+): SlotRecord | "delete" | "leave" {
+  const { of, cell, unused, slot, base, emit, now } = step;
   const final = slot.snapshot;
-  const hasTried = unused.hasTried(record);
-  const isUnreadable = record === undefined && isStored;
-  if (sameJson(final, base) && !hasTried && !isUnreadable) return true;
-  const decision = whatToWrite({ base, final, stored: record?.snapshot });
+  const ending = unused.stillToEnd(record);
+  const hasTried = ending?.length !== record?.ending?.length;
+  const isUnreadable = record === undefined && cell.isStored;
+  if (sameJson(final, base) && !hasTried && !isUnreadable) return "leave";
+  const decision = whatToWrite(base, final, record?.snapshot);
   if (decision === "conflict") {
     const isNewer = record?.snapshot.kind === "session";
-    emit({ type: "conflict", stored: isNewer ? "newer-session" : "nothing" });
-    return true;
+    emit({ type: "conflict", ...of, stored: isNewer ? "newer-session" : "nothing" });
+    return "leave";
   }
-  if (decision === "nothing" && !hasTried) return true;
+  if (decision === "nothing" && !hasTried) return "leave";
   const snapshot = decision === "nothing" ? record?.snapshot : decision.snapshot;
-  if (snapshot === undefined) return await cell.delete();
-  const startedAt = record?.startedAt ?? now();
-  return await cell.put(recordOf(step, snapshot, { startedAt, ending: unused.stillToEnd(record) }));
+  if (snapshot === undefined) return "delete";
+  return recordOf(step, snapshot, { startedAt: record?.startedAt ?? now(), ending });
 }
 
 function recordOf(
-  { cell, idleTimeoutMs = cell.record?.idleTimeoutMs, now }: SlotInStep,
+  { cell, use: { idleTimeoutMs = cell.record?.idleTimeoutMs }, now }: SlotInStep,
   snapshot: SessionSnapshot,
   fields: Pick<SlotRecord, "startedAt" | "ending">,
 ): SlotRecord {
   return createRecord({ snapshot, ...fields, savedAt: now(), idleTimeoutMs });
 }
 
-/** Writes a session anew if its record is older than `touchIntervalMs`. */
-async function markUsed(
-  cell: RecordCell,
-  { touchIntervalMs, now }: Pick<StoredSlotOptions, "touchIntervalMs" | "now">,
-): Promise<void> {
-  await untilSettled(async () => {
-    const { record } = cell;
-    if (record?.snapshot.kind !== "session") return true;
-    const age = now() - record.savedAt;
-    if (age >= 0 && age < touchIntervalMs) return true;
-    return await cell.put({ ...record, savedAt: now() });
-  });
-}
-
 type UnusedSessions = ReturnType<typeof createUnusedSessions>;
 
-/** Ends the sessions without a user: those that this step gave up, and what earlier steps left over. */
-function createUnusedSessions({ url, end, emit }: Pick<StoredSlotOptions, "url" | "end" | "emit">) {
+/** Ends the sessions without a user: those that this step gave up, and those that earlier steps left. */
+function createUnusedSessions(
+  { emit, now }: StepContext,
+  of: SlotName,
+  { principal, definition }: NamedUse,
+) {
+  const { connection } = of;
   /** Sessions of the record that this step has tried to end. */
   const tried = new Set<string>();
-  const attempts = new Set<Promise<unknown>>();
+  const attempts: Promise<void>[] = [];
 
-  const endInBackground = (session: ActiveSessionSnapshot) => {
-    const attempt = async () => {
-      const outcome = await end(session);
-      if (outcome.ended) return;
-      const { ended: _, ...why } = outcome;
-      emit({ type: "not-ended", ...why });
-    };
-    const ending = attempt().finally(() => attempts.delete(ending));
-    attempts.add(ending);
+  const end = async (snapshot: ActiveSessionSnapshot) => {
+    const outcome = await endMcpSession({ definition, connection, principal, snapshot, now });
+    if (outcome.ended) return;
+    const { ended: _, ...why } = outcome;
+    emit({ type: "not-ended", ...of, ...why });
   };
+  const endInBackground = (session: ActiveSessionSnapshot) => void attempts.push(end(session));
 
   return {
     end: endInBackground,
@@ -203,16 +191,12 @@ function createUnusedSessions({ url, end, emit }: Pick<StoredSlotOptions, "url" 
       for (const session of record?.ending ?? []) {
         if (tried.has(session.sessionId)) continue;
         tried.add(session.sessionId);
-        if (session.url === url) endInBackground(session);
+        if (session.url === endpointOf(definition)) endInBackground(session);
       }
     },
-    hasTried: (record: SlotRecord | undefined) =>
-      record?.ending?.some(({ sessionId }) => tried.has(sessionId)) ?? false,
     /** The sessions of the record that this step has not tried to end. */
     stillToEnd: (record: SlotRecord | undefined) =>
       record?.ending?.filter(({ sessionId }) => !tried.has(sessionId)),
-    async settle() {
-      await Promise.all(attempts);
-    },
+    settle: () => Promise.all(attempts),
   };
 }

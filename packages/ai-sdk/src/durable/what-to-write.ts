@@ -11,15 +11,11 @@ import type { SessionSnapshot, ActiveSessionSnapshot } from "@durable-mcp/core";
  * @returns `snapshot: undefined` to delete; `"conflict"` when another session has taken the place of
  *   the step's
  */
-export function whatToWrite({
-  base,
-  final,
-  stored,
-}: {
-  base: SessionSnapshot | undefined;
-  final: SessionSnapshot | undefined;
-  stored: SessionSnapshot | undefined;
-}): { readonly snapshot: SessionSnapshot | undefined } | "nothing" | "conflict" {
+export function whatToWrite(
+  base: SessionSnapshot | undefined,
+  final: SessionSnapshot | undefined,
+  stored: SessionSnapshot | undefined,
+): { readonly snapshot: SessionSnapshot | undefined } | "nothing" | "conflict" {
   if (sameJson(stored, final) && final !== undefined) return "nothing";
   if (sameJson(stored, base)) return { snapshot: final };
   if (isSession(base) && isSession(stored) && base.sessionId === stored.sessionId) {

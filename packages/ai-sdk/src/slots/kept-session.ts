@@ -1,4 +1,4 @@
-import type { ActiveSessionSnapshot, SessionSnapshot } from "@durable-mcp/core";
+import type { ActiveSessionSnapshot, Principal, SessionSnapshot } from "@durable-mcp/core";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { SlotName } from "./slot-name.ts";
@@ -25,6 +25,14 @@ export interface KeptSession {
  * - `delete`: the slot is always removed.
  */
 export type EndMode = "restart" | "idle" | "end" | "sweep" | "delete";
+
+/** For whom and how a kept slot's sessions are ended. */
+export interface EndUse {
+  readonly principal: Principal;
+  /** The connection's definition; `undefined` if it is no longer declared. */
+  readonly definition: McpClientConnection | undefined;
+  readonly mode: EndMode;
+}
 
 /** How to end the sessions of a kept slot. */
 export interface EndPlan {
@@ -79,16 +87,11 @@ export function overdueSession(
  * Decides how to end the sessions of a kept slot.
  *
  * @param kept `undefined` for what does not parse
- * @param use.definition `undefined` when the connection is no longer declared
  * @param use.isNamed whether the slot has a name: a restart keeps the name, even without a session
  */
 export function planEnd(
   kept: KeptSession | undefined,
-  use: {
-    readonly definition: McpClientConnection | undefined;
-    readonly mode: EndMode;
-    readonly isNamed: boolean;
-  },
+  use: Pick<EndUse, "definition" | "mode"> & { readonly isNamed: boolean },
 ): EndPlan {
   const { snapshot, ending = [] } = kept ?? {};
   const all = snapshot?.kind === "session" ? [...ending, snapshot] : ending;

@@ -2,6 +2,7 @@ import { invalid } from "@durable-mcp/core/internal";
 import type { Principal } from "@durable-mcp/core";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
+import type { EndUse } from "./kept-session.ts";
 import type { StepSlot } from "./step-slot.ts";
 import type { NamedSlot } from "./slot-name.ts";
 
@@ -20,14 +21,8 @@ export type NamedStart = NamedUse & {
   readonly idleTimeoutMs?: number | undefined;
 };
 
-/** The principal of a named session to end, and whether its name stays. */
-export interface NamedEnd extends Pick<NamedUse, "principal"> {
-  /** The connection's definition; `undefined` if it is no longer declared. */
-  readonly definition: McpClientConnection | undefined;
-  /**
-   * `restart`: the name stays, without the session. `end`: both go, unless the session could not be
-   * ended.
-   */
+/** `restart` keeps the name, without the session. `end` keeps neither, unless ending the session fails. */
+export interface NamedEnd extends EndUse {
   readonly mode: "restart" | "end";
 }
 

@@ -16,9 +16,6 @@ import {
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { createHeldEntries, type HeldEntries, namedKey } from "./named-entry.ts";
 
-/** At most this many sessions are ended at a time. */
-const endedAtOnce = 10;
-
 interface NamedInStateOptions {
   /** Data from outside. */
   state: unknown;
@@ -88,7 +85,7 @@ export function createNamedInState({ state, pool, emit, now }: NamedInStateOptio
 
     endIdle(principal, declared) {
       const idle = claimIdle({ entries, visited, now }, principal, declared);
-      const all = inParallel(idle, endedAtOnce, async ({ slot, ...session }) => {
+      const all = inParallel(idle, async ({ slot, ...session }) => {
         const { connection } = slot;
         const end = await endMcpSession({ ...session, connection, principal, now });
         if (end.ended) return;
