@@ -97,11 +97,7 @@ const matrix = [
   ...withProcesses(
     { include: inMatrix, exclude: [] },
     {
-      include: [
-        ...inMatrix,
-        "src/{sessions,server-conformance,compatibility}/*.test.ts",
-        "src/durable/{two-openers,killed-at-each-point}.test.ts",
-      ],
+      include: [...inMatrix, "src/{sessions,replicas,server-conformance,compatibility}/*.test.ts"],
       exclude: [],
       env: { TEST_MATRIX: "1" },
     },

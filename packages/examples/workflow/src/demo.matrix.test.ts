@@ -6,7 +6,6 @@ import {
 } from "../../../stores/test/postgres-server.ts";
 import { findChromium } from "../../src/programs/find-chromium.ts";
 import { jsonLines, runDemo } from "../../test/run-demo.ts";
-import { expectDurable } from "./expect-durable.ts";
 
 if (postgresUnavailable !== undefined) console.warn(`skipped: ${postgresUnavailable}`);
 const hasBrowser = findChromium() !== undefined;
@@ -44,3 +43,13 @@ test.skipIf(postgresUnavailable)(
   },
   patience,
 );
+
+/** One session a server, in two processes of the host and many of the steps. */
+function expectDurable(durable: any, withBrowser: boolean): void {
+  const seen = { initialize: 1, "notifications/initialized": 1, "tools/list": 1, "tools/call": 4 };
+  expect(durable).toMatchObject({ hosts: 2, cart: seen });
+  expect(durable.cartAtTheEnd).toBe("The cart holds apples, bread, milk.");
+  expect(durable.stepProcesses).toBeGreaterThanOrEqual(5);
+  expect(durable.browser).toEqual(withBrowser ? seen : undefined);
+  expect(durable.orders).toEqual(withBrowser ? [{ name: "Ada", drink: "tea" }] : []);
+}

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
-import { isMatrix } from "../matrix/pairs.ts";
 import { killPoints } from "./kill-points.ts";
 import { killSteps, killTable } from "./kill-steps.ts";
 
 // `npm run kill -- --times 1000`, on each store, for more.
-const timesEach = isMatrix ? 3 : 1;
+const timesEach = 3;
 
 test("a step that is killed at any point loses nothing that was saved, and the next goes on (S5, S59)", async () => {
   const rows = await killSteps({ store: "sqlite", times: timesEach * killPoints.length });

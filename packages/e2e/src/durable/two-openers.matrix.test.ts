@@ -1,0 +1,23 @@
+import { describe, expect, test } from "vitest";
+import { storeKinds, storeUnavailable } from "./store-place.ts";
+import { faultsOf, runTwoOpeners } from "./two-openers.ts";
+
+// `npm run openers -- --rounds 50` for more.
+const rounds = 4;
+
+describe.each(storeKinds)("six processes that open one agent session at once, on %s", (store) => {
+  const reason = storeUnavailable[store];
+  if (reason !== undefined) console.warn(`skipped: ${store}: ${reason}`);
+
+  test.skipIf(reason !== undefined)(
+    "end with one MCP session, and leave none behind (S59, S60)",
+    async () => {
+      const results = await runTwoOpeners({ store, rounds });
+      expect(results).toHaveLength(2 * rounds);
+      expect(results.flatMap(faultsOf)).toEqual([]);
+      // Otherwise they did not open it at once.
+      const contested = results.filter(({ adopted }) => adopted > 0);
+      expect(contested.length).toBeGreaterThanOrEqual(rounds);
+    },
+  );
+});
