@@ -20,7 +20,6 @@ export type {
   DurableSessionsAdmin,
   DurableSessionsOptions,
   SessionOwner,
-  SessionSelection,
   SessionUse,
   SweepAuthorization,
 } from "./durable/durable-sessions.ts";
@@ -29,6 +28,7 @@ export type { Streamed } from "./streams/read-to-end.ts";
 export type {
   EndedSession,
   SessionPage,
+  SessionSelection,
   SessionStatus,
   StoredSession,
 } from "./slots/session-reports.ts";

@@ -10,24 +10,6 @@ import type { DurableAgent, DurableAgentCallOptions } from "./durable-agent.ts";
 
 type RuntimeContext = Record<string, unknown>;
 
-/** The options of AI SDK's `createAgentUIStreamResponse` for these types. */
-type ResponseOptions<
-  CALL_OPTIONS,
-  TOOLS extends ToolSet,
-  RUNTIME_CONTEXT extends RuntimeContext,
-  OUTPUT extends OutputInterface,
-  UI_MESSAGE extends UIMessage<unknown, UIDataTypes, InferUITools<TOOLS>>,
-> = Parameters<
-  typeof createAgentUIStreamResponse<
-    CALL_OPTIONS,
-    TOOLS,
-    RUNTIME_CONTEXT,
-    OUTPUT,
-    unknown,
-    UI_MESSAGE
-  >
->[0];
-
 /**
  * Runs a durable agent and answers with a stream of UI messages, like AI SDK's
  * `createAgentUIStreamResponse`. It takes the same other options. It opens the session before it reads
@@ -60,7 +42,16 @@ export async function createDurableAgentUIStreamResponse<
   options,
   ...response
 }: Omit<
-  ResponseOptions<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT, UI_MESSAGE>,
+  Parameters<
+    typeof createAgentUIStreamResponse<
+      CALL_OPTIONS,
+      TOOLS,
+      RUNTIME_CONTEXT,
+      OUTPUT,
+      unknown,
+      UI_MESSAGE
+    >
+  >[0],
   "agent" | "options"
 > & {
   agent: DurableAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>;

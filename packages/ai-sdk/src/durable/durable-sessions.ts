@@ -9,7 +9,9 @@ import type { SessionTools } from "../registry/connection-registry.ts";
 import type { SessionLease } from "./session-lease.ts";
 import type {
   EndedSession,
+  SessionListQuery,
   SessionPage,
+  SessionSelection,
   SessionStatus,
   StoredSession,
 } from "../slots/session-reports.ts";
@@ -50,34 +52,22 @@ export interface StoredSessionsOptions {
 type OwnProvider<CONNECTIONS extends Connections> = Pick<
   ConnectionProviderOptions<CONNECTIONS>,
   "connections" | "pool" | "telemetry"
-> & { provider?: undefined };
+>;
 
 /** A provider that other code uses too, from `createConnectionProvider`. */
-interface GivenProvider<CONNECTIONS extends Connections> {
-  provider: ConnectionProvider<CONNECTIONS>;
-  connections?: undefined;
-  pool?: undefined;
-  telemetry?: undefined;
-}
+type GivenProvider<CONNECTIONS extends Connections> = {
+  [OPTION in keyof OwnProvider<CONNECTIONS>]?: undefined;
+} & { provider: ConnectionProvider<CONNECTIONS> };
 
 /** The connections, or a provider that has them, and the options for keeping their sessions. */
 export type DurableSessionsOptions<CONNECTIONS extends Connections> = StoredSessionsOptions &
-  (OwnProvider<CONNECTIONS> | GivenProvider<CONNECTIONS>);
+  ((OwnProvider<CONNECTIONS> & { provider?: undefined }) | GivenProvider<CONNECTIONS>);
 
 /** The use of an agent session by one principal. */
 export interface SessionUse {
   readonly principal: Principal;
   /** Ends handshakes and listings of the step, and the hold of attached streams. */
   readonly abortSignal?: AbortSignal | undefined;
-}
-
-/** Selects sessions of one principal in an agent session. */
-export interface SessionSelection<CONNECTIONS extends Connections = Connections> {
-  readonly principal: Principal;
-  /** The one connection. @default all */
-  readonly connection?: (keyof CONNECTIONS & string) | undefined;
-  /** The one named session. @default all, and those without a name */
-  readonly name?: string | undefined;
 }
 
 /**
@@ -131,18 +121,10 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    * ended stays in the store, and its next step tries once more.
    */
   end(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
-  /**
-   * The principal's stored sessions of this agent, in an order of the store's own.
-   *
-   * @param query.name only the sessions of that name; a page may then have fewer than `limit`
-   * @param query.limit how many at most, 1 to 1000. @default 100
-   */
-  list(query: {
-    readonly principal: Principal;
-    readonly name?: string | undefined;
-    readonly cursor?: string | undefined;
-    readonly limit?: number | undefined;
-  }): Promise<SessionPage<StoredSession>>;
+  /** The principal's stored sessions of this agent, in an order of the store's own. */
+  list(
+    query: SessionListQuery & { readonly principal: Principal },
+  ): Promise<SessionPage<StoredSession>>;
   /**
    * Ends all MCP sessions of a principal, of all agents and agent sessions in the store, and removes all
    * of the principal's records, whether or not the servers could be reached.
@@ -185,13 +167,9 @@ export interface SweepAuthorization {
 /** Sees the sessions of all principals. Keep it away from code that serves users. */
 export interface DurableSessionsAdmin {
   /** All stored sessions of this agent. */
-  list(query?: {
-    /** Only the sessions of that name; a page may then have fewer than `limit`. */
-    readonly name?: string | undefined;
-    readonly cursor?: string | undefined;
-    /** How many at most, 1 to 1000. @default 100 */
-    readonly limit?: number | undefined;
-  }): Promise<SessionPage<StoredSession & Pick<SessionOwner, "owner" | "principal">>>;
+  list(
+    query?: SessionListQuery,
+  ): Promise<SessionPage<StoredSession & Pick<SessionOwner, "owner" | "principal">>>;
   /**
    * Removes sessions without use for `idleForMs`. At most one sweeper works on a session, and none
    * on a session in use. If `authorize` returns a principal, the session is ended on its server

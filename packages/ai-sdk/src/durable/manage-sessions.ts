@@ -3,8 +3,8 @@ import { inParallel } from "../base/in-parallel.ts";
 import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
 import { pingSession } from "../http/ping-session.ts";
 import type { EndMode } from "../slots/kept-session.ts";
-import type { EndedSession } from "../slots/session-reports.ts";
-import type { DurableSessions, SessionSelection } from "./durable-sessions.ts";
+import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
+import type { DurableSessions } from "./durable-sessions.ts";
 import { endRecord } from "./end-record.ts";
 import { forgetToolList, listAll } from "./stored-records.ts";
 import {

@@ -3,7 +3,7 @@ import { inParallel } from "../base/in-parallel.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
 import { describeKept, overdueSession } from "../slots/kept-session.ts";
-import type { ListedSession, NamedSlots, NamedUse } from "../slots/named-slots.ts";
+import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
 import type { NamedSlot } from "../slots/slot-name.ts";
 import { endRecord } from "./end-record.ts";
 import type { OpenedSlots } from "./opened-slots.ts";
@@ -109,57 +109,44 @@ async function beginEndingIdle(
   principal: Principal,
   declared: Readonly<Record<string, McpClientConnection>>,
 ): Promise<ReadonlyMap<string, Promise<void>>> {
-  const { emit } = context;
+  const { agent, sessionId, emit } = context;
   const overdue = await findOverdue(context, principal, declared).catch((cause: unknown) => {
     const [connection = ""] = Object.keys(declared);
     emit({ ...storeFailed("close", cause), connection });
     return [];
   });
-  const endings = overdue.map((session) => ({ session, over: Promise.withResolvers<void>() }));
-  void inParallel(endings, async ({ session, over }) => {
+  const endings = overdue.map((found) => {
+    const name = { agent, sessionId, ...found.slot };
+    return { ...found, name, over: Promise.withResolvers<void>() };
+  });
+  void inParallel(endings, async ({ name, slot, record, definition, over }) => {
     try {
-      await endOverdue(context, session);
+      const use = { definition, principal, mode: "idle" } as const;
+      const { reason, status } = (await endRecord(context, name, record, use)) ?? {};
+      if (reason !== undefined && reason !== "undeclared") {
+        emit({ type: "not-ended", ...slot, reason, ...(status !== undefined && { status }) });
+      }
     } catch (cause) {
-      emit({ ...storeFailed("close", cause), ...session.slot });
+      emit({ ...storeFailed("close", cause), ...slot });
     }
     over.resolve();
   });
-  return new Map(endings.map(({ session, over }) => [session.key, over.promise]));
-}
-
-/** A session whose idle time-out is up. */
-interface Overdue extends NamedUse {
-  readonly key: string;
-  readonly slot: NamedSlot;
-  readonly record: StoredRecord;
+  return new Map(endings.map(({ name, over }) => [recordKey(name, principal), over.promise]));
 }
 
 async function findOverdue(
   context: StepContext,
   principal: Principal,
   declared: Readonly<Record<string, McpClientConnection>>,
-): Promise<Overdue[]> {
-  const { agent, sessionId, touchIntervalMs, now } = context;
-  const time = now();
-  const records = await namedRecords(context, principal, time - leastIdleMs(touchIntervalMs));
+) {
+  const time = context.now();
+  const idleSince = time - leastIdleMs(context.touchIntervalMs);
+  const records = await namedRecords(context, principal, idleSince);
   return records.flatMap(({ record, slot }) => {
     const definition = findDeclared(declared, slot.connection);
     const kept = parseRecord(record.value);
     if (!definition || !kept) return [];
-    if (!overdueSession(kept, record.lastUsedAt, definition, time)) return [];
-    const key = recordKey({ agent, sessionId, ...slot }, principal);
-    return [{ key, slot, record, principal, definition }];
+    const isOverdue = overdueSession(kept, record.lastUsedAt, definition, time) !== undefined;
+    return isOverdue ? [{ record, slot, definition }] : [];
   });
-}
-
-async function endOverdue(
-  context: StepContext,
-  { slot, record, principal, definition }: Overdue,
-): Promise<void> {
-  const { agent, sessionId, emit } = context;
-  const use = { definition, principal, mode: "idle" } as const;
-  const ended = await endRecord(context, { agent, sessionId, ...slot }, record, use);
-  const { reason, status } = ended ?? {};
-  if (reason === undefined || reason === "undeclared") return;
-  emit({ type: "not-ended", ...slot, reason, ...(status !== undefined && { status }) });
 }

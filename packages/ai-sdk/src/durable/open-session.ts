@@ -28,11 +28,11 @@ export async function openSession(
     await opened.close();
     for (const forget of tracked) forget();
   });
-  const tracked = [context.provider.track(close), context.work.track(close)];
+  const tracked = [context.provider.work.track(close), context.work.track(close)];
   try {
     const tools = await registry.tools();
     opened.throwIfNotSaved();
-    return createSessionLease<any>({ sessionId, registry, tools, abortSignal, close });
+    return createSessionLease<any>({ sessionId, registry, tools }, abortSignal, close);
   } catch (error) {
     await close();
     throw error;

@@ -42,50 +42,37 @@ export interface SessionLease<
   readonly closed: Promise<void>;
 }
 
-/**
- * @param options.close closes the clients and writes what changed; does not reject
- */
-export function createSessionLease<CONNECTIONS extends Record<string, McpConnection>>({
-  sessionId,
-  registry,
-  tools,
-  abortSignal,
-  close,
-}: Pick<SessionLease<CONNECTIONS>, "sessionId" | "registry" | "tools"> & {
-  abortSignal: AbortSignal | undefined;
-  close: () => Promise<void>;
-}): SessionLease<CONNECTIONS> {
+/** @param close closes the clients and writes the changes; does not reject */
+export function createSessionLease<CONNECTIONS extends Record<string, McpConnection>>(
+  parts: Pick<SessionLease<CONNECTIONS>, "sessionId" | "registry" | "tools">,
+  abortSignal: AbortSignal | undefined,
+  close: () => Promise<void>,
+): SessionLease<CONNECTIONS> {
   const closed = Promise.withResolvers<void>();
-  let holds = 0;
-
-  const hold = () => {
-    let isHeld = true;
-    holds += 1;
-    const letGo = () => {
-      if (!isHeld) return;
-      isHeld = false;
-      holds -= 1;
-      if (holds === 0) closed.resolve(close());
-    };
-    return letGo;
+  let isOwn = true;
+  let holds = 1;
+  const letGo = () => {
+    holds -= 1;
+    if (holds === 0) closed.resolve(close());
   };
-  const letGoOfOwn = hold();
 
   const lease: SessionLease<CONNECTIONS> = {
-    sessionId,
-    registry,
-    tools,
+    ...parts,
     closed: closed.promise,
     attach(stream) {
       if (holds === 0) {
         throw new TypeError("attach: the lease is closed. Attach before you dispose of it.");
       }
       const { value, ended } = readToEnd(stream, abortSignal);
-      void ended?.then(hold());
+      if (ended) {
+        holds += 1;
+        void ended.then(letGo);
+      }
       return value;
     },
     async dispose() {
-      letGoOfOwn();
+      if (isOwn) letGo();
+      isOwn = false;
       if (holds === 0) await closed.promise;
     },
     [Symbol.asyncDispose]: () => lease.dispose(),

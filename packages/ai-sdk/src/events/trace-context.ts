@@ -1,3 +1,4 @@
+import { isRecord } from "@durable-mcp/core/internal";
 import type { ConnectionTelemetry } from "./connection-telemetry.ts";
 
 /** A fetch that adds the trace context, if there is any, to a client's JSON-RPC requests. */
@@ -7,12 +8,12 @@ export function withTraceContext(
 ): typeof globalThis.fetch {
   if (telemetry?.traceContext === undefined) return fetch;
   return async (input, init) => {
-    const message = parseRequest(init?.body);
-    if (message === undefined) return await fetch(input, init);
-    return await fetch(input, {
-      ...init,
-      body: JSON.stringify(addTraceContext(message, telemetry)),
-    });
+    const message = parseMessage(init?.body);
+    const traced = message && addTraceContext(message, telemetry);
+    return await fetch(
+      input,
+      traced === message ? init : { ...init, body: JSON.stringify(traced) },
+    );
   };
 }
 
@@ -32,13 +33,12 @@ export function addTraceContext<MESSAGE extends object>(
   return { ...message, params: { ...params, _meta: { ...fields, ...own } } };
 }
 
-function parseRequest(body: unknown): object | undefined {
+function parseMessage(body: unknown): object | undefined {
   // Requests for OAuth go through the same fetch.
   if (typeof body !== "string" || !body.includes('"jsonrpc"')) return undefined;
   try {
     const message: unknown = JSON.parse(body);
-    const isRequest = typeof message === "object" && message !== null && "method" in message;
-    return isRequest && "id" in message ? message : undefined;
+    return isRecord(message) ? message : undefined;
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import {
+  type Attributes,
   context,
   createContextKey,
   propagation,
@@ -9,9 +10,8 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
+import type { ConnectionOperation, ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { failureAttributes } from "./failure-attributes.ts";
-import { methodName, operationAttributes, spanName } from "./operation-attributes.ts";
 
 export interface OpenTelemetryOptions {
   /** What makes the spans. @default the global provider's tracer named `@durable-mcp/ai-sdk` */
@@ -112,4 +112,45 @@ function noteSession(span: Span, event: ConnectionEvent): void {
     case "stateless":
       span.setAttribute("durable_mcp.session", event.type);
   }
+}
+
+/** Revisions from this one on have no `initialize`. */
+const firstWithoutInitialize = "2026-07-28";
+
+const methods = { list: "tools/list", call: "tools/call" } as const;
+
+/** The method that an operation is named for; a recovery is more than one request. */
+function methodName({ operation }: ConnectionOperation, protocolVersion = ""): string {
+  if (operation === "recover") return "recover";
+  if (operation !== "connect") return methods[operation];
+  return protocolVersion >= firstWithoutInitialize ? "server/discover" : "initialize";
+}
+
+function spanName(operation: ConnectionOperation): string {
+  const { tool } = operation;
+  return tool === undefined ? methodName(operation) : `${methodName(operation)} ${tool}`;
+}
+
+/** What is known of an operation at its start, when samplers decide. */
+function operationAttributes(operation: ConnectionOperation): Attributes {
+  const { connection, transport, origin, tool } = operation;
+  return {
+    ...(operation.operation !== "recover" && { "mcp.method.name": methodName(operation) }),
+    ...(tool !== undefined && {
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": tool,
+    }),
+    "durable_mcp.connection": connection,
+    "network.transport": transport === "stdio" ? "pipe" : "tcp",
+    ...(transport === "http" && { "network.protocol.name": "http" }),
+    ...(origin !== undefined && serverAttributes(new URL(origin))),
+  };
+}
+
+function serverAttributes({ hostname, port, protocol }: URL): Attributes {
+  return {
+    // Without the brackets around an IPv6 address.
+    "server.address": hostname.replace(/^\[|\]$/g, ""),
+    "server.port": Number(port) || (protocol === "https:" ? 443 : 80),
+  };
 }

@@ -5,7 +5,7 @@ import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { ConnectionPoolOptions } from "../pool/connection-pool.ts";
 import type { AutoSessionOptions } from "../registry/auto-session.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
-import type { EndedSession } from "../slots/session-reports.ts";
+import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
 import type { Streamed } from "../streams/read-to-end.ts";
 
 type Connections = Record<string, McpConnection>;
@@ -39,18 +39,20 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   now?: (() => number) | undefined;
 }
 
-/** Options of a run on state that the application carries. */
-export interface StateRunOptions<SESSION extends { state?: unknown }> {
-  /** The agent session. Its `state` is data from outside, parsed strictly. */
-  readonly session: SESSION;
-  /**
-   * The identity that the run acts for; never taken from the state. Required if a connection is stateful.
-   */
+/** For whom, and with what, a step on state runs. */
+interface StepOptions {
+  /** The identity that the step acts for; never taken from the state. Required if a connection is stateful. */
   readonly principal?: Principal | undefined;
   /** Names the agent session to the provider's pool. Not pooled without it. */
   readonly sessionId?: string | undefined;
-  /** Ends handshakes and listings of the step, and the reading of a stream; closes the clients. */
+  /** Ends handshakes and listings of the step, and the reading of a stream; closes the clients of a run. */
   readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** Options of a run on state that the application carries. */
+export interface StateRunOptions<SESSION extends { state?: unknown }> extends StepOptions {
+  /** The agent session. Its `state` is data from outside, parsed strictly. */
+  readonly session: SESSION;
   /**
    * Saves the agent session if it has changed. Called once when the clients are closed, after success,
    * after failure and on `shutdown` too. If it fails, the run rejects with its error, unless the run has
@@ -93,18 +95,9 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * Seeds one slot per stateful connection. Sends nothing.
    *
    * @param options.state `session.state` of the agent session: data from outside, parsed strictly
-   * @param options.principal the identity that the step acts for; never taken from the state. Required if
-   *   a connection is stateful
-   * @param options.sessionId names the agent session to the provider's pool. Not pooled without it
-   * @param options.abortSignal ends handshakes and listings of the step
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
    */
-  create(options: {
-    state?: unknown;
-    principal?: Principal | undefined;
-    sessionId?: string | undefined;
-    abortSignal?: AbortSignal | undefined;
-  }): ConnectionRegistry<CONNECTIONS>;
+  create(options: StepOptions & { readonly state?: unknown }): ConnectionRegistry<CONNECTIONS>;
   /**
    * Returns the agent session with the registry's changed slots in its state. Works before and after
    * `dispose`, after success and after failure. It mutates nothing; if nothing changed, it returns the
@@ -119,22 +112,14 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * each, all at once. Returns the agent session without the ended sessions. It keeps sessions that could
    * not be ended, so you can try again. It mutates nothing; if nothing changed, it returns the same object.
    *
-   * @param options.principal ends the sessions of this principal only
-   * @param options.connection ends the sessions of this connection only. @default all
-   * @param options.name ends this named session only. @default all, and those without a name
-   * @param options.timeoutMs how long to wait for each session, the token included, in milliseconds.
+   * @param selection.timeoutMs how long to wait for each session, the token included, in milliseconds.
    *   @default 5000
    * @returns with `results`, one for each attempt to end a session on a server
    * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
    */
   end<SESSION extends { state?: unknown }>(
     session: SESSION,
-    options: {
-      principal: Principal;
-      connection?: (keyof CONNECTIONS & string) | undefined;
-      name?: string | undefined;
-      timeoutMs?: number | undefined;
-    },
+    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
   ): Promise<{ session: SESSION; results: EndedSession[] }>;
   /**
    * For the end of the process, such as on SIGTERM. It closes all open registries, runs and leases, saves

@@ -1,42 +1,74 @@
 import type { Principal } from "@durable-mcp/core";
-import type { Track } from "../base/open-work.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { SessionPool } from "../pool/session-pool.ts";
-import type { StepRegistryOptions } from "../registry/step-registry.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import { createOpenWork } from "../base/open-work.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import { createTeller } from "../events/tell-observers.ts";
+import { createConnectionPool } from "../pool/connection-pool.ts";
+import { createSessionPool } from "../pool/session-pool.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import { createStepRegistry, type StepRegistryOptions } from "../registry/step-registry.ts";
+import { noNamedSlots } from "../slots/named-slots.ts";
+import { checkConnections } from "./check-connections.ts";
+import type { ConnectionProviderOptions } from "./connection-provider.ts";
 
-/** The functions that the parts of a provider share with durable sessions on it. */
-export interface ProviderInternals<CONNECTIONS extends Record<string, McpConnection>> {
-  /** @throws {McpSessionError} `CONNECTION_INVALID` */
-  readonly declaredFor: (principal: Principal | undefined) => CONNECTIONS;
-  /** A registry on slots, wherever they come from. */
-  readonly createRegistry: (
-    options: Pick<
-      StepRegistryOptions,
-      "principal" | "abortSignal" | "slotFor" | "named" | "isLeased" | "pool"
-    > & { declared: CONNECTIONS },
-  ) => ConnectionRegistry<CONNECTIONS>;
-  /**
-   * The pool that the runs of one agent session share, named by these parts; `undefined` without a pool.
-   */
-  readonly poolFor: (scope: readonly unknown[]) => SessionPool | undefined;
-  /** A part of a scope that separates the sessions of one store from those of others. */
-  readonly createNamespace: () => number;
-  /** Lets the provider's `shutdown` close something. */
-  readonly track: Track;
-  readonly emit: (event: ConnectionEvent) => void;
-  /** An `emit` that calls this `onEvent` instead of the provider's. */
-  readonly emitTo: (onEvent: (event: ConnectionEvent) => void) => (event: ConnectionEvent) => void;
-  readonly now: () => number;
+type Connections = Record<string, McpConnection>;
+
+export type ProviderInternals<CONNECTIONS extends Connections> = ReturnType<
+  typeof createInternals<CONNECTIONS>
+>;
+
+/** The common parts of a provider, and of durable sessions on it. */
+export function createInternals<CONNECTIONS extends Connections>({
+  connections,
+  pool: poolOptions,
+  onEvent,
+  telemetry,
+  now = Date.now,
+}: ConnectionProviderOptions<CONNECTIONS>) {
+  const work = createOpenWork("The connection provider was");
+  const { track, throwIfShutDown } = work;
+  const emit = createTeller(telemetry, onEvent);
+  const pool = poolOptions && createConnectionPool({ options: poolOptions, emit, now });
+  const declaredFor = (principal: Principal | undefined): CONNECTIONS => {
+    const declared = typeof connections === "function" ? connections(principal) : connections;
+    checkConnections(declared);
+    return declared;
+  };
+  const createRegistry = (options: StepRegistryOptions & { declared: CONNECTIONS }) => {
+    throwIfShutDown();
+    const registry = createStepRegistry({ declaredFor, emit, telemetry, now, track }, options);
+    return registry as ConnectionRegistry<any> as ConnectionRegistry<CONNECTIONS>;
+  };
+  let namespaces = 0;
+  return {
+    /** @throws {McpSessionError} `CONNECTION_INVALID` */
+    declaredFor,
+    createRegistry,
+    /** A registry without an agent session: nothing of it is kept. */
+    createUnkept: (principal: Principal | undefined, isLeased?: boolean) =>
+      createRegistry({
+        declared: declaredFor(principal),
+        principal,
+        abortSignal: undefined,
+        named: noNamedSlots,
+        isLeased,
+      }) as ConnectionRegistry<any>,
+    pool,
+    /** The pool for the runs of one agent session, named by these parts; `undefined` without a pool. */
+    poolFor: (scope: readonly unknown[]) => pool && createSessionPool({ pool, scope, emit, now }),
+    /** A part of a scope that separates a store's sessions from those elsewhere. */
+    createNamespace: () => (namespaces += 1),
+    work,
+    emit,
+    /** An `emit` that tells `onEvent` instead of the provider's own. */
+    emitTo: (observe: (event: ConnectionEvent) => void) => createTeller(telemetry, observe),
+    now,
+  };
 }
 
 const internals = new WeakMap<object, ProviderInternals<any>>();
 
-export function registerInternals<CONNECTIONS extends Record<string, McpConnection>>(
-  provider: object,
-  ofProvider: ProviderInternals<CONNECTIONS>,
-): void {
+export function registerInternals(provider: object, ofProvider: ProviderInternals<any>): void {
   internals.set(provider, ofProvider);
 }
 

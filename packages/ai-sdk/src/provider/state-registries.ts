@@ -2,7 +2,8 @@ import { type Principal, sessionKey } from "@durable-mcp/core";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.ts";
-import type { ConnectionProvider } from "./connection-provider.ts";
+import { isStreamed } from "../streams/read-to-end.ts";
+import type { ConnectionProvider, StateRunResult } from "./connection-provider.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
 
 /** Registries on an agent session's state, and their changes to it. */
@@ -13,11 +14,14 @@ export function createStateRegistries<CONNECTIONS extends Record<string, McpConn
   createNamespace,
   emit,
   now,
-}: ProviderInternals<CONNECTIONS>): Pick<ConnectionProvider<CONNECTIONS>, "create" | "commit"> {
+}: ProviderInternals<CONNECTIONS>): Pick<
+  ConnectionProvider<CONNECTIONS>,
+  "create" | "commit" | "run"
+> {
   const namespace = createNamespace();
   const savedBy = new WeakMap<object, { slots: Map<string, SeededSlot>; named: NamedInState }>();
 
-  return {
+  const registries: ReturnType<typeof createStateRegistries<CONNECTIONS>> = {
     create({ state, principal, sessionId, abortSignal }) {
       const declared = declaredFor(principal);
       const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
@@ -52,5 +56,29 @@ export function createStateRegistries<CONNECTIONS extends Record<string, McpConn
       }
       return commitSlots(session, saved.slots, saved.named.changes());
     },
+
+    async run({ session, onSession, ...options }, step) {
+      const registry = registries.create({ ...options, state: session.state });
+      const saving = Promise.withResolvers<typeof session>();
+      // The run rejects with the same error, or an event tells of it.
+      saving.promise.catch(() => undefined);
+      const save = async () => {
+        try {
+          const changed = registries.commit(registry, session);
+          if (changed !== session) await onSession?.(changed);
+          saving.resolve(changed);
+        } catch (error) {
+          saving.reject(error);
+          throw error;
+        }
+      };
+      const result = await registry.run(
+        async () => await step({ tools: await registry.tools(), registry }),
+        { onClose: save },
+      );
+      const saved = isStreamed(result) ? saving.promise : await saving.promise;
+      return { result, session: saved } as StateRunResult<any, any>;
+    },
   };
+  return registries;
 }

@@ -2,7 +2,6 @@ import { McpSessionError, type Principal } from "@durable-mcp/core";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
-import { noNamedSlots } from "../slots/named-slots.ts";
 import { internalsOf } from "../provider/provider-internals.ts";
 import { createRegistryFacade } from "../registry/registry-facade.ts";
 
@@ -14,16 +13,9 @@ export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpCo
   provider: ConnectionProvider<CONNECTIONS>;
   principal?: Principal | undefined;
 }): ConnectionRegistry<CONNECTIONS> {
-  const { declaredFor, createRegistry } = internalsOf<CONNECTIONS>(provider);
-  const open = (): ConnectionRegistry =>
-    createRegistry({
-      declared: declaredFor(principal),
-      principal,
-      abortSignal: undefined,
-      named: noNamedSlots,
-    }) as ConnectionRegistry;
+  const { createUnkept } = internalsOf<CONNECTIONS>(provider);
   const lend = async <T>(use: (registry: ConnectionRegistry) => Promise<T>): Promise<T> => {
-    const registry = open();
+    const registry = createUnkept(principal);
     try {
       return await use(registry);
     } finally {
@@ -31,7 +23,7 @@ export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpCo
     }
   };
   // At once, so that the caller learns what is wrong with the connections or the principal.
-  const example = open();
+  const example = createUnkept(principal);
   return createRegistryFacade({
     lend,
     example: () => example,

@@ -1,5 +1,17 @@
-import type { SessionEnd } from "@durable-mcp/core";
+import type { Principal, SessionEnd } from "@durable-mcp/core";
+import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { SlotName } from "./slot-name.ts";
+
+/** Selects sessions of one principal in an agent session. */
+export interface SessionSelection<
+  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
+> {
+  readonly principal: Principal;
+  /** The one connection. @default all */
+  readonly connection?: (keyof CONNECTIONS & string) | undefined;
+  /** The one named session. @default all, and those without a name */
+  readonly name?: string | undefined;
+}
 
 /** The stored session of one connection of an agent session, without the MCP session's id. */
 export interface StoredSession extends SlotName {
@@ -64,4 +76,13 @@ export interface EndedSession extends SlotName, Pick<SessionEnd, "status"> {
 export interface SessionPage<ENTRY> {
   readonly sessions: readonly ENTRY[];
   readonly cursor?: string | undefined;
+}
+
+/** Selects a page of a list. */
+export interface SessionListQuery {
+  /** Only the sessions of that name; a page may then have fewer than `limit`. */
+  readonly name?: string | undefined;
+  readonly cursor?: string | undefined;
+  /** How many at most, 1 to 1000. @default 100 */
+  readonly limit?: number | undefined;
 }

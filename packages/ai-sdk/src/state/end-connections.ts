@@ -10,7 +10,7 @@ import {
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { parseNamedEntry, parseNamedKey } from "./named-entry.ts";
 import { replaceEntries, seedSlot, stateEntry, stateKeys } from "./session-state.ts";
-import type { EndedSession } from "../slots/session-reports.ts";
+import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
 import { checkSessionName, type SlotName } from "../slots/slot-name.ts";
 
 /** One entry of the state. */
@@ -38,18 +38,9 @@ export async function endConnections<SESSION extends { state?: unknown }>(
     now: () => number;
   },
   session: SESSION,
-  {
-    principal,
-    connection: only,
-    name,
-    timeoutMs,
-  }: {
-    principal: Principal;
-    connection?: string | undefined;
-    name?: string | undefined;
-    timeoutMs?: number | undefined;
-  },
+  selection: SessionSelection & { readonly timeoutMs?: number | undefined },
 ): Promise<{ session: SESSION; results: EndedSession[] }> {
+  const { principal, connection: only, name, timeoutMs } = selection;
   // Even if there is nothing to end, because a missing principal is a mistake in the program.
   sessionKey({ connection: "any", principal });
   const declared = declaredFor(principal);
