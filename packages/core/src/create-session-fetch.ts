@@ -6,7 +6,7 @@ import { askedBy } from "./answer/server-requests.ts";
 import { exchange } from "./exchange/exchange.ts";
 import { answerInitialize, answerInitialized, answerProbe } from "./handshake/client-handshake.ts";
 import { type Route, routeMessage } from "./route-message.ts";
-import { bufferAnswer, toResponse } from "./session/buffered-answer.ts";
+import { bufferAnswer, responseForClient, toResponse } from "./session/buffered-answer.ts";
 import {
   announceResumption,
   discard,
@@ -14,7 +14,6 @@ import {
   type SessionContext,
 } from "./session/session-context.ts";
 import type { SessionFetchOptions } from "./session/session-fetch-options.ts";
-import { responseForClient } from "./session/session-headers.ts";
 import {
   bindUrl,
   isCurrent,

@@ -3,7 +3,7 @@ import { type ByteParts, partsLength, partsText, replaceBytes, utf8 } from "../w
 import { createEventSplitter, type EventBytes, eventText } from "../wire/event-splitter.ts";
 import { parseMessages } from "../wire/json-rpc.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
-import type { AnswerRestorer } from "./restore-answer.ts";
+import type { AnswerRestorer, MessageEdit } from "./restore-answer.ts";
 
 export interface AnswerStreamOptions {
   readonly body: ReadableStream<Uint8Array>;
@@ -46,7 +46,7 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
     options.signal?.throwIfAborted();
     const edit = chunk.failed ? undefined : restorer.restore(parts, 0, partsLength(parts));
     if (!answered()) enqueue(controller, [utf8(failure(chunk.cause))]);
-    else if (edit !== "drop") enqueue(controller, edit ? replaceBytes(parts, edit) : parts);
+    else enqueue(controller, edited(parts, edit));
     return true;
   });
 }
@@ -66,8 +66,6 @@ export function createEventAnswerStream(
   let reader = options.body.getReader();
   const splitter = createEventSplitter();
   const failureEvent = (cause: unknown) => [utf8(`event: message\ndata: ${failure(cause)}\n\n`)];
-  const pass = (controller: Controller, event: EventBytes) =>
-    enqueue(controller, restoreEvent(event, restorer));
 
   return createStream(
     options,
@@ -75,7 +73,9 @@ export function createEventAnswerStream(
     async (controller) => {
       const chunk = await read(reader, options);
       if ("value" in chunk) {
-        for (const event of splitter.push(chunk.value)) pass(controller, event);
+        for (const event of splitter.push(chunk.value)) {
+          enqueue(controller, restoreEvent(event, restorer));
+        }
         if (splitter.pendingBytes <= MAX_MESSAGE_BYTES) return false;
         await reader.cancel().catch(() => undefined);
         if (isOpenEnded) throw tooLarge();
@@ -83,32 +83,23 @@ export function createEventAnswerStream(
         return true;
       }
       options.signal?.throwIfAborted();
-      if (isOpenEnded) {
-        splitter.finish();
-        const { lastEventId = "", retryMs } = splitter;
-        const continued = await resume(lastEventId, retryMs);
-        if (continued !== undefined) {
-          reader = continued.getReader();
-          return false;
-        }
-        if (chunk.failed) throw chunk.cause;
-        return true;
-      }
       const rest = splitter.finish();
       if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
         // Some servers forget the blank line after the last event. It counts if it is the answer.
         const restored = restoreEvent(rest, restorer);
         if (answered()) enqueue(controller, [...restored, utf8("\n\n")]);
       }
-      if (answered()) return true;
-      const { lastEventId, retryMs } = splitter;
-      const continued = lastEventId ? await resume(lastEventId, retryMs) : undefined;
-      if (continued === undefined) {
-        enqueue(controller, failureEvent(chunk.cause));
-        return true;
+      if (answered() && !isOpenEnded) return true;
+      const { lastEventId = "", retryMs } = splitter;
+      const mayResume = isOpenEnded || lastEventId !== "";
+      const continued = mayResume ? await resume(lastEventId, retryMs) : undefined;
+      if (continued !== undefined) {
+        reader = continued.getReader();
+        return false;
       }
-      reader = continued.getReader();
-      return false;
+      if (!isOpenEnded) enqueue(controller, failureEvent(chunk.cause));
+      else if (chunk.failed) throw chunk.cause;
+      return true;
     },
   );
 }
@@ -152,22 +143,25 @@ function createStream(
   });
 }
 
+function edited(parts: ByteParts, edit: MessageEdit): ByteParts {
+  if (edit === "drop") return [];
+  return edit ? replaceBytes(parts, edit) : parts;
+}
+
 function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
   if (event.type !== "" && event.type !== "message") return event.parts;
   if (event.data !== undefined) {
-    const edit = restorer.restore(event.parts, event.data.start, event.data.end);
-    if (edit === "drop") return [];
-    return edit ? replaceBytes(event.parts, edit) : event.parts;
+    const { start, end } = event.data;
+    return edited(event.parts, restorer.restore(event.parts, start, end));
   }
   if (event.multiline === undefined) return event.parts;
   const { data, otherLines } = event.multiline;
   const bytes = utf8(data);
   const edit = restorer.restore([bytes], 0, bytes.length);
-  if (edit === undefined) return event.parts;
-  if (edit === "drop") return [];
-  const edited = replaceBytes([bytes], edit);
+  if (edit === undefined || edit === "drop") return edited(event.parts, edit);
+  const restored = replaceBytes([bytes], edit);
   // Not /^/gm: that also matches after U+2028, which does not end a line here.
-  const dataLines = partsText(edited, 0, partsLength(edited)).split("\n");
+  const dataLines = partsText(restored, 0, partsLength(restored)).split("\n");
   const lines = [...otherLines, ...dataLines.map((line) => `data: ${line}`), "", ""];
   return [utf8(lines.join("\n"))];
 }

@@ -12,26 +12,17 @@ const defaultRetryMs = 1_000;
 /** The stream of one session is opened again at most this often after it broke. */
 const maxReconnects = 5;
 
-/** The server's stream of messages behind a client's stream, of one session after the other. */
-export interface ListeningStream {
-  /** The session that the stream belongs to now. */
-  readonly session: () => LiveSession;
-  /** The answer to the first GET that another session did not overtake. */
-  readonly first: () => Promise<Response>;
-  /** The next stream after one is over; waits for it as long as the client's stream lasts. */
-  readonly next: (
-    lastEventId: string,
-    retryMs: number | undefined,
-  ) => Promise<ReadableStream<Uint8Array>>;
-}
-
-/** @param signal aborts when the client's stream is over */
+/**
+ * The server's stream of messages behind a client's stream, of one session after the other.
+ *
+ * @param signal aborts when the client's stream is over
+ */
 export function createListeningStream(
   context: SessionContext,
   request: OutgoingRequest,
   firstSession: LiveSession,
   signal: AbortSignal,
-): ListeningStream {
+) {
   const { state } = context;
   let session = firstSession;
   /** Aborts when another session takes the place of this one. */
@@ -45,9 +36,9 @@ export function createListeningStream(
     const both = AbortSignal.any([signal, replaced.signal]);
     const headers = new Headers(request.headers);
     if (lastEventId !== "") headers.set("last-event-id", lastEventId);
-    const get = { ...request, headers, signal: both };
     const on = session;
-    const opening = withoutConflict(() => sendOn(context, on, get), both);
+    const get = () => sendOn(context, on, { ...request, headers, signal: both });
+    const opening = withoutConflict(get, both);
     holdRequests(state, opening);
     return opening;
   };
@@ -69,7 +60,7 @@ export function createListeningStream(
   let opening: Promise<Response> | undefined = open("");
   watch();
 
-  /** The answer to the GET under way, or to the one that overtook it. */
+  /** The answer to the GET under way, or to the one of another session that overtook it. */
   const opened = async (): Promise<Response> => {
     for (;;) {
       const current = opening ?? open("");
@@ -97,23 +88,22 @@ export function createListeningStream(
     signal.throwIfAborted();
   };
 
-  return {
-    session: () => session,
-    first: opened,
-    async next(lastEventId, retryMs = defaultRetryMs) {
-      newestEventId = lastEventId;
-      for (;;) {
-        if (opening === undefined) {
-          await pause(retryMs);
-          opening ??= open(lastEventId === foreignEventId ? "" : lastEventId);
-        }
-        const response = await opened().catch(() => undefined);
-        signal.throwIfAborted();
-        if (isEventStream(response)) return response.body;
-        await letGo(response);
+  /** The next stream after one is over; waits for it as long as the client's stream lasts. */
+  const next = async (lastEventId: string, retryMs = defaultRetryMs) => {
+    newestEventId = lastEventId;
+    for (;;) {
+      if (opening === undefined) {
+        await pause(retryMs);
+        opening ??= open(lastEventId === foreignEventId ? "" : lastEventId);
       }
-    },
+      const response = await opened().catch(() => undefined);
+      signal.throwIfAborted();
+      if (isEventStream(response)) return response.body;
+      await letGo(response);
+    }
   };
+
+  return { session: () => session, first: opened, next };
 }
 
 /** Tries again while the server answers that it has such a stream already. */

@@ -1,4 +1,4 @@
-import { type ByteParts, partsText } from "../wire/byte-parts.ts";
+import { type ByteParts, partsText, type Replacement } from "../wire/byte-parts.ts";
 import { isRecord } from "../base/json-values.ts";
 import {
   isRequest,
@@ -8,11 +8,8 @@ import {
 } from "../wire/json-rpc.ts";
 import { type PendingRequest, type RequestIds, restoreProgress } from "../wire/request-ids.ts";
 
-/** The edit of a message from the server: none, a replaced part, or withholding it. */
-type MessageEdit =
-  | { readonly start: number; readonly end: number; readonly text: string }
-  | "drop"
-  | undefined;
+/** The edit of a message from the server: a replaced part, withholding it, or none. */
+export type MessageEdit = Replacement | "drop" | undefined;
 
 export interface AnswerRestorer {
   /** Decides on the message in `parts` from `start` to `end`, and settles its request. */
@@ -74,15 +71,12 @@ export function createAnswerRestorer({
     const match = atHead ?? last.exec(tail);
     const pending = find(match?.[1]);
     if (match === null || pending === undefined || reads(pending)) return undefined;
+    const { wireId, request } = pending;
     ids.settle(pending);
     // The text between the id and the near end is ASCII, so each character there is one byte.
-    const before = match[0].indexOf(`"${pending.wireId}"`);
-    const from = atHead ? start + match.index + before : end - (tail.length - match.index - before);
-    return {
-      start: from,
-      end: from + pending.wireId.length + 2,
-      text: JSON.stringify(pending.request.id),
-    };
+    const at = match.index + match[0].indexOf(`"${wireId}"`);
+    const from = atHead ? start + at : end - (tail.length - at);
+    return { start: from, end: from + wireId.length + 2, text: JSON.stringify(request.id) };
   };
 
   /** The message for the client; the same object if nothing in it is ours, `undefined` to withhold it. */
@@ -96,10 +90,9 @@ export function createAnswerRestorer({
       if ("method" in forClient && !isRequest(forClient)) notify?.(forClient);
       return forClient;
     }
-    const isError = isRecord(message.error);
-    const unnamed = message.id === null || message.id === undefined;
+    const unnamed = message.id == null;
     // If a server could not read the request, its error has no id.
-    const pending = find(unnamed && isError ? owner?.wireId : message.id);
+    const pending = find(unnamed && isRecord(message.error) ? owner?.wireId : message.id);
     if (pending === undefined || answered.has(pending)) {
       // No request went out under a client's own id, so an answer with such an id is for nobody here.
       return owner === undefined && unnamed ? message : undefined;
@@ -126,10 +119,8 @@ export function createAnswerRestorer({
   return {
     restore(parts, start, end) {
       try {
-        return (
-          (end - start > parsedUpTo ? restoreEnds(parts, start, end) : undefined) ??
-          restoreParsed(parts, start, end)
-        );
+        const edit = end - start > parsedUpTo ? restoreEnds(parts, start, end) : undefined;
+        return edit ?? restoreParsed(parts, start, end);
       } catch (error) {
         // A message nested deeper than the stack is of no use, and does not count as an answer.
         if (error instanceof RangeError) return "drop";

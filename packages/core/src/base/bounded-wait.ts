@@ -36,21 +36,11 @@ export async function wait(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
-/**
- * Waits for `work`, but no longer than `ms` milliseconds.
- *
- * @returns whether `work` was done in time
- */
+/** Waits for `work`, but no longer than `ms` milliseconds. Returns whether `work` was done in time. */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  try {
-    return await Promise.race([work.then(() => true), timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const over = new AbortController();
+  const timeout = wait(ms, over.signal).then(() => false);
+  return await Promise.race([work.then(() => true), timeout]).finally(() => over.abort());
 }
 
 /**

@@ -6,43 +6,40 @@ import { abortable } from "./bounded-wait.ts";
  * called `finish`. Then it runs to its end, and callers that come meanwhile get its result.
  */
 export interface SharedTask<T> {
-  (
-    start: (signal: AbortSignal, finish: () => void) => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T>;
+  (start: Start<T>, signal: AbortSignal | undefined): Promise<T>;
   /** The task under way. */
   readonly current: Promise<unknown> | undefined;
 }
+
+type Start<T> = (signal: AbortSignal, finish: () => void) => Promise<T>;
 
 export function createSharedTask<T>(): SharedTask<T> {
   let current:
     | { promise: Promise<T>; waiting: number; abort: (reason: unknown) => void }
     | undefined;
 
-  const run = async (
-    start: (signal: AbortSignal, finish: () => void) => Promise<T>,
-    signal: AbortSignal | undefined,
-  ): Promise<T> => {
+  const begin = (start: Start<T>) => {
+    const controller = new AbortController();
+    let isFinishing = false;
+    const promise = start(controller.signal, () => {
+      isFinishing = true;
+    });
+    const clear = () => {
+      if (current === task) current = undefined;
+    };
+    const abort = (reason: unknown) => {
+      if (isFinishing) return;
+      clear();
+      controller.abort(reason);
+    };
+    const task = { promise, waiting: 0, abort };
+    promise.then(clear, clear);
+    return task;
+  };
+
+  const run = async (start: Start<T>, signal: AbortSignal | undefined): Promise<T> => {
     signal?.throwIfAborted();
-    if (current === undefined) {
-      const controller = new AbortController();
-      let isFinishing = false;
-      const promise = start(controller.signal, () => {
-        isFinishing = true;
-      });
-      const abort = (reason: unknown) => {
-        if (isFinishing) return;
-        if (current === task) current = undefined;
-        controller.abort(reason);
-      };
-      const task = { promise, waiting: 0, abort };
-      current = task;
-      const clear = () => {
-        if (current === task) current = undefined;
-      };
-      task.promise.then(clear, clear);
-    }
-    const task = current;
+    const task = (current ??= begin(start));
     task.waiting += 1;
     try {
       return await abortable(task.promise, signal);

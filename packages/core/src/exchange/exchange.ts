@@ -6,6 +6,7 @@ import { ensureSession } from "../handshake/handshake.ts";
 import {
   bufferAnswer,
   isAuthOrOutage,
+  responseForClient,
   toResponse,
   toResponseFor,
 } from "../session/buffered-answer.ts";
@@ -17,7 +18,6 @@ import {
   type SessionContext,
 } from "../session/session-context.ts";
 import { notSentAgain, outcomeUnknown, sessionRefused } from "../session/session-errors.ts";
-import { responseForClient } from "../session/session-headers.ts";
 import { type LiveSession, liveSession, lostSession } from "../session/session-life.ts";
 import { mayHaveArrived } from "../wire/connection-broke.ts";
 import {

@@ -61,10 +61,10 @@ async function makeSession(
 }
 
 /** Makes the new session exactly once, whatever `around` does. */
-async function runAroundRecovery<T extends object>(
+async function runAroundRecovery(
   around: AroundRecovery,
-  make: () => Promise<T & { readonly refused?: RecoveryOutcome }>,
-): Promise<T> {
+  make: () => Promise<Confirmation & { readonly refused?: RecoveryOutcome }>,
+): Promise<Confirmation> {
   let making: ReturnType<typeof make> | undefined;
   const makeOnce = () => (making ??= make());
   try {

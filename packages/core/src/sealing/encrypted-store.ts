@@ -1,8 +1,7 @@
 import { guarded } from "../base/observe.ts";
-import { type JsonValue, type SessionStore, type StoredValue } from "../stores/session-store.ts";
-import { McpSessionError } from "../base/mcp-session-error.ts";
-import { createFingerprint } from "./fingerprint.ts";
-import { fingerprintedPrefix, fingerprintKey } from "./fingerprinted-key.ts";
+import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
+import { isStoreText, printValue } from "../stores/store-limits.ts";
+import { createFingerprint, fingerprintedPrefix, fingerprintKey } from "./fingerprint.ts";
 import { openText, sealText, type UnreadableReason } from "./sealed-text.ts";
 import { purposeKeys, type SealingKey, type SealingKeys } from "./sealing-keys.ts";
 
@@ -23,12 +22,8 @@ export interface EncryptStoreOptions {
 
 export type UnreadableValueReason = UnreadableReason | "other-key";
 
-/** The longest value, as JSON, in characters, like in every store. */
-const maxValueLength = 1_000_000;
 /** A character has 4 bytes at most. The rest around the value is far smaller. */
 const maxDecompressedLength = 5_000_000;
-/** Longer keys and owners stay unchanged, and the store refuses them. */
-const maxTextLength = 1_000;
 
 /**
  * A store that keeps its values sealed in another store. A reader of that store sees the agent, the agent
@@ -42,22 +37,23 @@ const maxTextLength = 1_000;
  * @throws {McpSessionError} at the first use: `CONNECTION_INVALID`, naming the wrong key
  */
 export function encryptStore(store: SessionStore, options: EncryptStoreOptions): SessionStore {
-  const { onUnreadable } = options;
-  const tellUnreadable = guarded(onUnreadable);
+  const tellUnreadable = guarded(options.onUnreadable);
   const fingerprint = createFingerprint(options.fingerprintKey);
   // The keys and not their promise, because some runtimes forbid to await another request's I/O.
   let derived: Awaited<ReturnType<typeof purposeKeys>> | undefined;
   const loadKeys = async () => (derived ??= await purposeKeys(options.keys, "store value"));
 
+  // A text that no store takes stays unchanged, and the store refuses it.
   const outerKey = async (key: string) =>
-    isText(key) ? await fingerprintKey(key, fingerprint) : key;
-  const outerOwner = async (owner: string) => (isText(owner) ? await fingerprint(owner) : owner);
+    isStoreText(key) ? await fingerprintKey(key, fingerprint) : key;
+  const outerOwner = async (owner: string) =>
+    isStoreText(owner) ? await fingerprint(owner) : owner;
 
   /** The sealed content; `undefined` if it cannot be opened or belongs to another key. */
   const open = async (outer: string, value: JsonValue): Promise<Sealed | undefined> => {
     const opened =
       typeof value === "string"
-        ? await openText(value, await loadKeys(), { maxDecompressedLength })
+        ? await openText(value, await loadKeys(), maxDecompressedLength)
         : { reason: "malformed" as const };
     if ("reason" in opened) return unreadable(opened.reason);
     const sealed = JSON.parse(opened.text) as Sealed;
@@ -81,8 +77,9 @@ export function encryptStore(store: SessionStore, options: EncryptStoreOptions):
     async put(key, value, ifRevision, { owner, ...putOptions }) {
       const outer = await outerKey(key);
       const [current] = await loadKeys();
-      const text = printSealed({ outer, key, owner, value });
-      const sealed = await sealText(text, current, { isCompressed: true });
+      printValue(value);
+      const text = JSON.stringify({ outer, key, owner, value } satisfies Sealed);
+      const sealed = await sealText(text, current, true);
       const ownOptions = { ...putOptions, owner: await outerOwner(owner) };
       const answer = await store.put(outer, sealed, ifRevision, ownOptions);
       if (answer.ok) return answer;
@@ -98,7 +95,7 @@ export function encryptStore(store: SessionStore, options: EncryptStoreOptions):
       return { ok: false, current: await openStored(outer, answer.current) };
     },
     async list({ prefix, owner, ...query }) {
-      const outerPrefix = isText(prefix) ? fingerprintedPrefix(prefix) : prefix;
+      const outerPrefix = isStoreText(prefix) ? fingerprintedPrefix(prefix) : prefix;
       const page = await store.list({
         ...query,
         prefix: outerPrefix,
@@ -113,8 +110,8 @@ export function encryptStore(store: SessionStore, options: EncryptStoreOptions):
         }),
       );
       // If the prefix reaches into the principal, it is compared here, because the store cannot do it.
-      const isPart = outerPrefix === prefix ? () => true : isInside(prefix!);
-      return { ...page, records: records.filter(isPart) };
+      const isWhole = outerPrefix === prefix;
+      return { ...page, records: records.filter(({ key }) => isWhole || key.startsWith(prefix!)) };
     },
   };
 }
@@ -126,24 +123,4 @@ interface Sealed {
   readonly key: string;
   readonly owner: string;
   readonly value: JsonValue;
-}
-
-function isInside(prefix: string) {
-  return ({ key }: { readonly key: string }) => key.startsWith(prefix);
-}
-
-function printSealed(sealed: Sealed): string {
-  let cause: unknown;
-  try {
-    const length = JSON.stringify(sealed.value)?.length ?? Infinity;
-    if (length <= maxValueLength) return JSON.stringify(sealed);
-  } catch (error) {
-    cause = error;
-  }
-  const message = `value must be JSON of at most ${maxValueLength} characters.`;
-  throw new McpSessionError("STATE_INVALID", message, { data: { field: "value" }, cause });
-}
-
-function isText(text: unknown): text is string {
-  return typeof text === "string" && text.length <= maxTextLength && text.isWellFormed();
 }

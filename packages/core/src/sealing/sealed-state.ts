@@ -1,7 +1,6 @@
-import { invalidOption } from "../base/check-option.ts";
+import { checkText, invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-import type { Principal } from "../session/principal.ts";
-import { sessionKey } from "../session/principal.ts";
+import { type Principal, sessionKey } from "../session/principal.ts";
 import { openText, sealText, type UnreadableReason } from "./sealed-text.ts";
 import { purposeKeys, type SealingKeys } from "./sealing-keys.ts";
 
@@ -49,9 +48,6 @@ export interface UnsealStateResult {
   readonly reason?: UnsealStateReason | undefined;
 }
 
-const defaultMaxLength = 1_000_000;
-const defaultExpiresInMs = 7 * 24 * 3_600_000;
-
 /**
  * Seals a state for somebody else to hold, such as a browser in a cookie. Nobody without the keys can
  * read or change it. It counts for this agent session and principal alone, until it expires. An older
@@ -63,7 +59,7 @@ const defaultExpiresInMs = 7 * 24 * 3_600_000;
  */
 export async function sealState(
   state: unknown,
-  { expiresInMs = defaultExpiresInMs, ...options }: SealStateOptions,
+  { expiresInMs = 7 * 24 * 3_600_000, ...options }: SealStateOptions,
 ): Promise<SealStateResult> {
   const { sessionId, principal, maxLength, now } = checkOptions(options);
   if (!Number.isFinite(expiresInMs) || expiresInMs <= 0) {
@@ -91,7 +87,7 @@ export async function unsealState(
   if (sealed === undefined || sealed === null || sealed === "") return { state: undefined };
   if (typeof sealed !== "string") return refused("malformed");
   if (sealed.length > maxLength) return refused("too-large");
-  const opened = await openText(sealed, keys, { maxDecompressedLength: 0 });
+  const opened = await openText(sealed, keys, 0);
   if ("reason" in opened) return refused(opened.reason);
   // Only `sealState` can have written it.
   const claims = JSON.parse(opened.text) as Claims;
@@ -114,22 +110,18 @@ function printClaims(claims: Claims): string {
   try {
     return JSON.stringify(claims);
   } catch (cause) {
-    throw new McpSessionError("STATE_INVALID", "The state must be JSON.", {
-      data: { field: "state" },
-      cause,
-    });
+    const data = { field: "state" };
+    throw new McpSessionError("STATE_INVALID", "The state must be JSON.", { data, cause });
   }
 }
 
 function checkOptions({
   sessionId,
   principal,
-  maxLength = defaultMaxLength,
+  maxLength = 1_000_000,
   now = Date.now,
 }: Omit<SealStateOptions, "expiresInMs">) {
-  if (typeof sessionId !== "string" || sessionId.length === 0) {
-    throw invalidOption("sessionId", "must be a non-empty string");
-  }
+  checkText(sessionId, "sessionId");
   if (!Number.isSafeInteger(maxLength) || maxLength <= 0) {
     throw invalidOption("maxLength", "must be a whole number above 0");
   }

@@ -7,13 +7,13 @@ export type UnreadableReason = "malformed" | "unknown-key" | "tampered";
 /**
  * Encrypts and authenticates a text: a compact JWE with a key of our own (`dir`) and AES-256-GCM.
  *
- * @param options.isCompressed the length then reveals something about the content
+ * @param isCompressed the length then reveals something about the content
  * @see https://www.rfc-editor.org/rfc/rfc7516
  */
 export async function sealText(
   text: string,
   { id, secret }: PurposeKey,
-  { isCompressed = false }: { readonly isCompressed?: boolean } = {},
+  isCompressed = false,
 ): Promise<string> {
   return await new CompactEncrypt(new TextEncoder().encode(text))
     .setProtectedHeader({
@@ -28,12 +28,12 @@ export async function sealText(
 /**
  * Opens a text that one of the keys sealed, or returns the reason why it cannot. It never throws.
  *
- * @param options.maxDecompressedLength in bytes; 0 refuses compressed texts
+ * @param maxDecompressedLength in bytes; 0 refuses compressed texts
  */
 export async function openText(
   sealed: string,
   keys: readonly PurposeKey[],
-  { maxDecompressedLength }: { readonly maxDecompressedLength: number },
+  maxDecompressedLength: number,
 ): Promise<{ readonly text: string } | { readonly reason: UnreadableReason }> {
   let isKeyKnown = true;
   try {

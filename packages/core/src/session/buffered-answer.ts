@@ -40,6 +40,12 @@ export function toResponse({ status, headers, body }: BufferedAnswer): Response 
   return new Response(body === "" ? null : body, { status, headers });
 }
 
+/** A server's unchanged answer, with the headers for the client. */
+export function responseForClient(response: Response): Response {
+  const { body, status, statusText } = response;
+  return new Response(body, { status, statusText, headers: headersForClient(response.headers) });
+}
+
 /** A copy with the client's id, if the body is a message with an id. */
 export function toResponseFor(id: JsonRpcId, answer: BufferedAnswer): Response {
   let body = answer.body;
@@ -52,10 +58,7 @@ export function toResponseFor(id: JsonRpcId, answer: BufferedAnswer): Response {
   return toResponse({ ...answer, body });
 }
 
-/**
- * Whether it is a 401, 403, 429 or 5xx. The client or the application handles those; they never mean a
- * loss.
- */
+/** Whether the client or the application handles it. Such an answer never means a loss. */
 export function isAuthOrOutage({ status }: BufferedAnswer): boolean {
   return status === 401 || status === 403 || status === 429 || status >= 500;
 }

@@ -29,18 +29,9 @@ export function headersForMessage(headers: Headers, session: LiveSession | undef
   return result;
 }
 
-/**
- * An answer's headers for the client: without the session id, and without the length of the original
- * body.
- */
+/** An answer's headers for the client: without the session id and the original body's length. */
 export function headersForClient(headers: Headers): Headers {
   const result = new Headers(headers);
   for (const name of [sessionIdHeader, "content-length", "content-encoding"]) result.delete(name);
   return result;
-}
-
-/** A server's unchanged answer, with the headers for the client. */
-export function responseForClient(response: Response): Response {
-  const { body, status, statusText } = response;
-  return new Response(body, { status, statusText, headers: headersForClient(response.headers) });
 }

@@ -62,21 +62,17 @@ export function createMemoryStore({
         return true;
       },
       list({ prefix, owner, idleSince = Infinity, after: [last] = [0, ""], limit }, time) {
-        const page: (StoredTextRecord & { readonly number: number })[] = [];
-        for (const record of records.values()) {
-          if (
-            record.number <= last ||
-            !record.key.startsWith(prefix) ||
-            (owner !== undefined && record.owner !== owner) ||
-            record.lastUsedAt > idleSince ||
-            isExpired(record, time)
-          ) {
-            continue;
-          }
-          if (page.length === limit) return { records: page, end: [page[limit - 1]!.number, ""] };
-          page.push(record);
-        }
-        return { records: page };
+        const matches = [...records.values()].filter(
+          (record) =>
+            record.number > last &&
+            record.key.startsWith(prefix) &&
+            (owner === undefined || record.owner === owner) &&
+            record.lastUsedAt <= idleSince &&
+            !isExpired(record, time),
+        );
+        const page = matches.slice(0, limit);
+        const isLast = matches.length <= limit;
+        return { records: page, end: isLast ? undefined : [page[limit - 1]!.number, ""] };
       },
     },
     now,

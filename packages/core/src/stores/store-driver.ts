@@ -2,6 +2,7 @@ import { checkWhole, invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
 import type { JsonValue, SessionStore } from "./session-store.ts";
+import { isStoreText, maxTextLength, printValue } from "./store-limits.ts";
 
 /** A value in the form that a driver keeps. */
 export interface StoredText {
@@ -62,10 +63,6 @@ export interface StoreSelected {
   readonly end?: StorePosition | undefined;
 }
 
-const maxTextLength = 1_000;
-const maxValueLength = 1_000_000;
-const maxLimit = 1_000;
-
 /**
  * Creates a store on a driver. It checks the arguments, prints and parses the JSON, makes the revisions,
  * and turns the driver's errors into `STORE_FAILED`.
@@ -93,7 +90,7 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
       checkText("owner", owner);
       if (expiresAt !== undefined) checkWhole(expiresAt, "expiresAt", 0);
       if (ifRevision !== null) checkText("ifRevision", ifRevision);
-      const text = print(value);
+      const text = printValue(value);
       const revision = randomToken();
       const write = { key, text, revision, ifRevision, owner, expiresAt };
       return (await attempt("put", (time) => driver.put(write, time)))
@@ -116,21 +113,16 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
       checkText("prefix", prefix);
       if (owner !== undefined) checkText("owner", owner);
       if (idleSince !== undefined) checkWhole(idleSince, "idleSince", 0);
-      checkWhole(limit, "limit", 1, maxLimit);
+      checkWhole(limit, "limit", 1, 1_000);
       const after = cursor === undefined ? undefined : parsePosition(cursor);
       return attempt("list", async (time) => {
         const selection = { prefix, owner, idleSince, after, limit };
         const { records, end } = await driver.list(selection, time);
-        return {
-          records: records.map((record) => ({
-            key: record.key,
-            ...parse(record),
-            owner: record.owner,
-            lastUsedAt: record.lastUsedAt,
-            expiresAt: record.expiresAt,
-          })),
-          cursor: end && JSON.stringify(end),
-        };
+        const parsed = records.map((record) => {
+          const { key, owner: ofWhom, lastUsedAt, expiresAt } = record;
+          return { key, ...parse(record), owner: ofWhom, lastUsedAt, expiresAt };
+        });
+        return { records: parsed, cursor: end && JSON.stringify(end) };
       });
     },
   };
@@ -165,19 +157,6 @@ function parse({ text, revision }: StoredText) {
   return { value: JSON.parse(text) as JsonValue, revision };
 }
 
-function print(value: JsonValue): string {
-  let text: string | undefined;
-  let cause: unknown;
-  try {
-    text = JSON.stringify(value);
-  } catch (error) {
-    cause = error;
-  }
-  if (text !== undefined && text.length <= maxValueLength) return text;
-  const message = `value must be JSON of at most ${maxValueLength} characters.`;
-  throw new McpSessionError("STATE_INVALID", message, { data: { field: "value" }, cause });
-}
-
 function parsePosition(cursor: string): StorePosition {
   try {
     const [number, text, ...others] = JSON.parse(cursor);
@@ -191,7 +170,6 @@ function parsePosition(cursor: string): StorePosition {
 }
 
 function checkText(field: string, text: unknown): void {
-  // Databases differ in what they make of a lone surrogate: most would change it.
-  if (typeof text === "string" && text.length <= maxTextLength && text.isWellFormed()) return;
+  if (isStoreText(text)) return;
   throw invalidOption(field, `must be well-formed text of at most ${maxTextLength} characters`);
 }

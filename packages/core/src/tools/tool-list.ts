@@ -104,15 +104,16 @@ function saveList(state: SlotState, list: ToolList | undefined): void {
   else if (toolList !== undefined) saveSnapshot(state, others);
 }
 
+const unknownTool =
+  /unknown tool|no such tool|tool\b.{0,200}\b(not found|does not exist|unknown)/is;
+
 /** Servers report it as an error or, like the official SDK now, as a result with `isError`. */
 function reportsUnknownTool({ error, result }: JsonRpcResponse, name: unknown): boolean {
   const content = result?.["isError"] === true ? result["content"] : undefined;
   const first: unknown = Array.isArray(content) ? content[0] : undefined;
   const text: unknown = error?.message ?? (isRecord(first) ? first["text"] : undefined);
   if (typeof text !== "string" || typeof name !== "string" || !text.includes(name)) return false;
-  return /unknown tool|no such tool|tool\b.{0,200}\b(not found|does not exist|unknown)/is.test(
-    text,
-  );
+  return unknownTool.test(text);
 }
 
 const maxPages = 100;

@@ -37,11 +37,14 @@ function joined(parts: ByteParts): Uint8Array {
   return whole;
 }
 
-/** `parts` with the bytes from `start` to `end` replaced by `text`. */
-export function replaceBytes(
-  parts: ByteParts,
-  { start, end, text }: { start: number; end: number; text: string },
-): Uint8Array[] {
+/** The place of some bytes, and the text that replaces them. */
+export interface Replacement {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+export function replaceBytes(parts: ByteParts, { start, end, text }: Replacement): Uint8Array[] {
   return [...partsBetween(parts, 0, start), utf8(text), ...partsBetween(parts, end, Infinity)];
 }
 

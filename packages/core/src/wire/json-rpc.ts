@@ -52,11 +52,7 @@ export function parseMessages(
 }
 
 export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
-  return (
-    "method" in message &&
-    "id" in message &&
-    (typeof message.id === "string" || typeof message.id === "number")
-  );
+  return "method" in message && "id" in message && ["string", "number"].includes(typeof message.id);
 }
 
 /** The method of a request or a notification. */

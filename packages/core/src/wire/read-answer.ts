@@ -28,26 +28,20 @@ export async function readAnswer(
   const reader = response.body.getReader();
   for (;;) {
     const { done, value } = await reader.read();
-    const rest = done ? splitter.finish() : undefined;
-    for (const event of value ? splitter.push(value) : rest ? [rest] : []) {
-      const answer = asAnswer(eventText(event), id);
-      if (answer === undefined) continue;
-      await reader.cancel().catch(() => undefined);
-      return answer;
-    }
-    if (done || splitter.pendingBytes > MAX_MESSAGE_BYTES) {
-      await reader.cancel().catch(() => undefined);
-      return undefined;
-    }
+    const events = done ? [splitter.finish()] : splitter.push(value);
+    const answers = events.map((event) => event && asAnswer(eventText(event), id));
+    const answer = answers.find((message) => message !== undefined);
+    if (answer === undefined && !done && splitter.pendingBytes <= MAX_MESSAGE_BYTES) continue;
+    await reader.cancel().catch(() => undefined);
+    return answer;
   }
 }
 
 function asAnswer(text: string, id: string): JsonRpcResponse | undefined {
   const message = parseMessage(text);
   if (message === undefined || "method" in message) return undefined;
-  return message.id === id || (message.error !== undefined && message.id == null)
-    ? message
-    : undefined;
+  const isUnnamedError = message.error !== undefined && message.id == null;
+  return message.id === id || isUnnamedError ? message : undefined;
 }
 
 /** The largest message that is held, in bytes (64 MiB). No well-meaning server sends a larger one. */

@@ -1,5 +1,5 @@
-import { randomToken } from "../base/random-token.ts";
 import { isRecord } from "../base/json-values.ts";
+import { randomToken } from "../base/random-token.ts";
 import {
   type JsonRpcId,
   type JsonRpcMessage,
@@ -10,11 +10,9 @@ import {
 
 /** A client's request that went out under an id of ours and has no answer yet. */
 export interface PendingRequest {
-  /** Its id on the wire. */
   readonly wireId: string;
   /** The client's request, under its own id. */
   readonly request: JsonRpcRequest;
-  readonly progressToken: JsonRpcId | undefined;
 }
 
 /**
@@ -46,7 +44,7 @@ export function createRequestIds(): RequestIds {
   // It is made with the first request, because some edge runtimes have no randomness before that.
   let prefix = "";
   let count = 0;
-  const pendingByWireId = new Map<string, PendingRequest>();
+  const pendingByWireId = new Map<unknown, PendingRequest>();
 
   const next = () => {
     prefix ||= `${randomToken()}.`;
@@ -61,47 +59,39 @@ export function createRequestIds(): RequestIds {
     next,
     send(request) {
       const wireId = next();
-      const meta = request.params?.["_meta"];
-      const progressToken = isRecord(meta) ? meta["progressToken"] : undefined;
-      const tracksProgress = typeof progressToken === "string" || typeof progressToken === "number";
-      const pending: PendingRequest = {
-        wireId,
-        request,
-        progressToken: tracksProgress ? progressToken : undefined,
-      };
+      const pending = { wireId, request };
       pendingByWireId.set(wireId, pending);
-      const message = tracksProgress
-        ? {
-            ...request,
-            id: wireId,
-            params: { ...request.params, _meta: { ...(meta as object), progressToken: wireId } },
-          }
-        : { ...request, id: wireId };
-      return { pending, message };
+      const message = { ...request, id: wireId };
+      if (progressTokenOf(request) === undefined) return { pending, message };
+      const meta = { ...(request.params?.["_meta"] as object), progressToken: wireId };
+      const params = { ...request.params, _meta: meta };
+      return { pending, message: { ...message, params } };
     },
-    find: (wireId) => (typeof wireId === "string" ? pendingByWireId.get(wireId) : undefined),
+    find: (wireId) => pendingByWireId.get(wireId),
     findByClientId(id) {
-      const matches = [...pendingByWireId.values()].filter((entry) => entry.request.id === id);
+      const matches = [...pendingByWireId.values()].filter(({ request }) => request.id === id);
       return matches.length === 1 ? matches[0] : undefined;
     },
-    settle(pending) {
-      pendingByWireId.delete(pending.wireId);
-    },
+    settle: ({ wireId }) => void pendingByWireId.delete(wireId),
   };
 }
 
-/**
- * Restores the client's token in a progress notification of the server.
- *
- * @returns the message for the client, or `undefined` if it has no token of ours
- */
+function progressTokenOf({ params }: JsonRpcRequest): JsonRpcId | undefined {
+  const meta = params?.["_meta"];
+  const token = isRecord(meta) ? meta["progressToken"] : undefined;
+  return typeof token === "string" || typeof token === "number" ? token : undefined;
+}
+
+/** A progress notification of the server with the client's token; `undefined` for other messages. */
 export function restoreProgress(
   message: JsonRpcMessage,
   ids: Pick<RequestIds, "find">,
 ): JsonRpcMessage | undefined {
   if (methodOf(message) !== "notifications/progress") return undefined;
   const params = paramsOf(message);
-  const progressToken = ids.find(params?.["progressToken"])?.progressToken;
-  if (progressToken === undefined) return undefined;
-  return { ...message, params: { ...params, progressToken } };
+  const pending = ids.find(params?.["progressToken"]);
+  const progressToken = pending && progressTokenOf(pending.request);
+  return progressToken === undefined
+    ? undefined
+    : { ...message, params: { ...params, progressToken } };
 }

@@ -36,9 +36,8 @@ export const withoutIdRewrite = () =>
       const pendingById = new Map<unknown, object>();
       return {
         ...original.createRequestIds(),
-        send: (request: { id: unknown; params?: { _meta?: { progressToken?: unknown } } }) => {
-          const progressToken = request.params?.["_meta"]?.progressToken;
-          const pending = { wireId: request.id, request, progressToken };
+        send: (request: { id: unknown }) => {
+          const pending = { wireId: request.id, request };
           pendingById.set(request.id, pending);
           return { pending, message: request };
         },
