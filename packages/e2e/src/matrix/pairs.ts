@@ -1,5 +1,4 @@
-import type { ClientName } from "../clients/index.ts";
-import { clientNames } from "../clients/index.ts";
+import { type ClientName, clientNames } from "../clients/index.ts";
 
 /** Whether every server is tested with every client: `npm run test:matrix`. */
 export const isMatrix = process.env["TEST_MATRIX"] === "1";

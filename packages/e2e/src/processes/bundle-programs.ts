@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
+import type { TestProject } from "vitest/node";
 import { bundleName, bundlesVariable } from "./programs.ts";
 
 const packages = fileURLToPath(new URL("../../../", import.meta.url));
@@ -24,7 +25,11 @@ const supervisor = "ai-sdk/src/stdio/supervisor.ts";
  * Bundles the programs once for a run of the tests, in a folder that is gone afterwards: hundreds of
  * processes then load two or three files each, which are compiled once.
  */
-export default async function bundlePrograms(): Promise<() => void> {
+export default async function bundlePrograms({
+  vitest,
+}: TestProject): Promise<(() => void) | undefined> {
+  // A bundle would not see what changes.
+  if (vitest.config.watch) return undefined;
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-bundles-"));
   const paths = globSync(programs, { cwd: packages }).map((path) => join(packages, path));
   await build({
