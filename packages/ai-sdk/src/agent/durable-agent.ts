@@ -2,7 +2,7 @@ import { invalidOption } from "@durable-mcp/core/internal";
 import type { Principal } from "@durable-mcp/core";
 import type { Agent, FlexibleSchema, OutputInterface, ToolLoopAgentSettings, ToolSet } from "ai";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
 import type {
   DurableSessions,
@@ -15,7 +15,6 @@ import { bindTools } from "./bind-tools.ts";
 import { currentScope } from "../registry/run-scope.ts";
 import type { OpenDurableAgent } from "./open-durable-agent.ts";
 
-type Connections = Record<string, McpConnection>;
 type RuntimeContext = Record<string, unknown>;
 
 /** The agent session of a call, and the principal that the call acts for. */

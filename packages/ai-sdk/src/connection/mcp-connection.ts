@@ -9,6 +9,9 @@ export type McpConnection<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
 > = McpClientConnection<SCHEMAS> | McpStdioConnection<SCHEMAS>;
 
+/** Declared servers by name. */
+export type Connections = Record<string, McpConnection>;
+
 /** The declared connection of a name from outside. */
 export function findDeclared<CONNECTION extends McpConnection>(
   declared: Readonly<Record<string, CONNECTION>>,
@@ -36,7 +39,7 @@ export function hasSession(
 
 /** The connections with a server behind a URL. Only their sessions can be kept. */
 export function clientConnections(
-  declared: Readonly<Record<string, McpConnection>>,
+  declared: Readonly<Connections>,
 ): Record<string, McpClientConnection> {
   const entries = Object.entries(declared).flatMap(([name, connection]) =>
     connection.type === "mcp-client" ? [[name, connection] as const] : [],

@@ -1,5 +1,5 @@
 import { within } from "@durable-mcp/core/internal";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions.ts";
 import { createSessionsManagement } from "./manage-sessions.ts";
 import { openSession, runOnLease } from "./open-session.ts";
@@ -16,7 +16,7 @@ import { createSessionsContext } from "./sessions-context.ts";
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`
  */
-export function createDurableSessions<CONNECTIONS extends Record<string, McpConnection>>(
+export function createDurableSessions<CONNECTIONS extends Connections>(
   options: DurableSessionsOptions<CONNECTIONS>,
 ): DurableSessions<CONNECTIONS> {
   const context = createSessionsContext(options);

@@ -1,5 +1,5 @@
 import type { Principal, SessionStore } from "@durable-mcp/core";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type {
   ConnectionProvider,
@@ -16,8 +16,6 @@ import type {
   StoredSession,
 } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/slot-name.ts";
-
-type Connections = Record<string, McpConnection>;
 
 /** The options for keeping sessions, independent of their connections. */
 export interface StoredSessionsOptions {

@@ -1,6 +1,6 @@
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import { readToEnd, type Streamed } from "../streams/read-to-end.ts";
 
 /**
@@ -13,7 +13,7 @@ import { readToEnd, type Streamed } from "../streams/read-to-end.ts";
  * return lease.attach(result).toUIMessageStreamResponse();
  */
 export interface SessionLease<
-  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
+  CONNECTIONS extends Connections = Connections,
 > extends AsyncDisposable {
   /** The agent session's id, as given to `open`. */
   readonly sessionId: string;
@@ -43,7 +43,7 @@ export interface SessionLease<
 }
 
 /** @param close closes the clients and writes the changes; does not reject */
-export function createSessionLease<CONNECTIONS extends Record<string, McpConnection>>(
+export function createSessionLease<CONNECTIONS extends Connections>(
   parts: Pick<SessionLease<CONNECTIONS>, "sessionId" | "registry" | "tools">,
   abortSignal: AbortSignal | undefined,
   close: () => Promise<void>,

@@ -1,5 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { ConnectionPoolOptions } from "../pool/connection-pool.ts";
@@ -7,8 +7,6 @@ import type { AutoSessionOptions } from "../registry/auto-session.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
 import type { Streamed } from "../streams/read-to-end.ts";
-
-type Connections = Record<string, McpConnection>;
 
 export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   /**

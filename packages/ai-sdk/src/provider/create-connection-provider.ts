@@ -1,5 +1,5 @@
 import { within } from "@durable-mcp/core/internal";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import { startAutoSession } from "../registry/auto-session.ts";
 import { endConnections } from "../state/end-connections.ts";
 import { checkConnections } from "./check-connections.ts";
@@ -16,7 +16,7 @@ import { createStateRegistries } from "./state-registries.ts";
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the connection and the field
  */
-export function createConnectionProvider<CONNECTIONS extends Record<string, McpConnection>>(
+export function createConnectionProvider<CONNECTIONS extends Connections>(
   options: ConnectionProviderOptions<CONNECTIONS>,
 ): ConnectionProvider<CONNECTIONS> {
   const { connections, autoSession } = options;

@@ -1,6 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import { createOpenWork } from "../base/open-work.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createTeller } from "../events/tell-observers.ts";
 import { createConnectionPool } from "../pool/connection-pool.ts";
@@ -10,8 +10,6 @@ import { createStepRegistry, type StepRegistryOptions } from "../registry/step-r
 import { noNamedSlots } from "../slots/named-slots.ts";
 import { checkConnections } from "./check-connections.ts";
 import type { ConnectionProviderOptions } from "./connection-provider.ts";
-
-type Connections = Record<string, McpConnection>;
 
 export type ProviderInternals<CONNECTIONS extends Connections> = ReturnType<
   typeof createInternals<CONNECTIONS>
@@ -72,7 +70,7 @@ export function registerInternals(provider: object, ofProvider: ProviderInternal
   internals.set(provider, ofProvider);
 }
 
-export function internalsOf<CONNECTIONS extends Record<string, McpConnection>>(
+export function internalsOf<CONNECTIONS extends Connections>(
   provider: object,
 ): ProviderInternals<CONNECTIONS> {
   const found = internals.get(provider);

@@ -1,5 +1,5 @@
 import { type Principal, sessionKey } from "@durable-mcp/core";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.ts";
 import { isStreamed } from "../streams/read-to-end.ts";
@@ -7,7 +7,7 @@ import type { ConnectionProvider, StateRunResult } from "./connection-provider.t
 import type { ProviderInternals } from "./provider-internals.ts";
 
 /** Registries on an agent session's state, and their changes to it. */
-export function createStateRegistries<CONNECTIONS extends Record<string, McpConnection>>({
+export function createStateRegistries<CONNECTIONS extends Connections>({
   declaredFor,
   createRegistry,
   poolFor,

@@ -1,7 +1,7 @@
 import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import type { CallOptions } from "../tools/bounded-call.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import type { EndedSession, StoredSession } from "../slots/session-reports.ts";
 import type { ReadyOptions } from "./wait-until-ready.ts";
 
@@ -15,14 +15,14 @@ export interface RunOptions {
 }
 
 /** What a step is given: the tools of all connections, and the registry that they come from. */
-export interface SessionTools<CONNECTIONS extends Record<string, McpConnection>> {
+export interface SessionTools<CONNECTIONS extends Connections> {
   readonly tools: ConnectionToolSet<CONNECTIONS>;
   readonly registry: ConnectionRegistry<CONNECTIONS>;
 }
 
 /** A step's live clients: one for each connection, built on first use. */
 export interface ConnectionRegistry<
-  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
+  CONNECTIONS extends Connections = Connections,
 > extends AsyncDisposable {
   /** The declared connections, for prompts and menus. */
   readonly connections: readonly {
@@ -129,9 +129,7 @@ export interface NamedSession {
  * its own, on one connection or several. It lasts as long as the agent session, and a later step
  * finds it by its name. With durable sessions every method may reject with `STORE_FAILED`.
  */
-export interface NamedSessions<
-  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
-> {
+export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
   /**
    * Makes a named session now, with its MCP sessions. (`withConnections` makes one on first use.)
    * Two processes that make the same name at once go on in the same session.

@@ -4,9 +4,9 @@ import type { NamedSession, NamedSessions } from "./connection-registry.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import {
   clientConnections,
+  type Connections,
   findDeclared,
   hasSession,
-  type McpConnection,
   notDeclared,
 } from "../connection/mcp-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
@@ -16,7 +16,7 @@ import { checkSessionName, type NamedSlot } from "../slots/slot-name.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 
 interface NamedSessionsOptions {
-  declared: Readonly<Record<string, McpConnection>>;
+  declared: Readonly<Connections>;
   principal: Principal | undefined;
   slots: NamedSlots;
   live: NamedConnections;
@@ -149,7 +149,7 @@ function byConnection(a: { connection: string }, b: { connection: string }): num
 }
 
 function chooseStateful(
-  declared: Readonly<Record<string, McpConnection>>,
+  declared: Readonly<Connections>,
   chosen: readonly string[] | undefined,
 ): (readonly [connection: string, definition: McpClientConnection])[] {
   const names = chosen === undefined ? Object.keys(declared) : [...new Set(chosen)];

@@ -3,9 +3,9 @@ import { invalidOption, sameJson } from "@durable-mcp/core/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import {
   clientConnections,
+  type Connections,
   findDeclared,
   hasSession,
-  type McpConnection,
 } from "../connection/mcp-connection.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
@@ -17,8 +17,6 @@ import { createNamedSessions } from "./named-sessions.ts";
 import { createRegistryLifetime } from "./registry-lifetime.ts";
 import type { ConnectionMode, NestOptions, RunScope } from "./run-scope.ts";
 import type { StepConnections } from "./step-connections.ts";
-
-type Connections = Readonly<Record<string, McpConnection>>;
 
 /** The parts that a step shares with all runs inside it. */
 export interface StepParts {

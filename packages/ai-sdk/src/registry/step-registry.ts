@@ -1,6 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import type { Track } from "../base/open-work.ts";
-import { clientConnections, hasSession, type McpConnection } from "../connection/mcp-connection.ts";
+import { clientConnections, type Connections, hasSession } from "../connection/mcp-connection.ts";
 import { createStepTime } from "../connection/step-time.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
@@ -12,8 +12,6 @@ import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
 import { createRegistryLifetime } from "./registry-lifetime.ts";
 import { createStepConnections } from "./step-connections.ts";
-
-type Connections = Readonly<Record<string, McpConnection>>;
 
 /** The parts that all registries of one provider share. */
 export interface RegistryFactory {

@@ -3,10 +3,8 @@ import { currentAutoSession } from "../registry/auto-session.ts";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { createEphemeralRegistry } from "./ephemeral-registry.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import { currentScope, hasScopes } from "../registry/run-scope.ts";
-
-type Connections = Record<string, McpConnection>;
 
 /** For code that may be called outside of any run. */
 export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connections> =

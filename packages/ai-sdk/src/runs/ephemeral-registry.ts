@@ -1,12 +1,12 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import { internalsOf } from "../provider/provider-internals.ts";
 import { createRegistryFacade } from "../registry/registry-facade.ts";
 
 /** A registry that opens another for each use, and ends its sessions afterwards. */
-export function createEphemeralRegistry<CONNECTIONS extends Record<string, McpConnection>>({
+export function createEphemeralRegistry<CONNECTIONS extends Connections>({
   provider,
   principal,
 }: {

@@ -1,7 +1,7 @@
 import type { Principal } from "@durable-mcp/core";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { runRequired } from "./current-connections.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import { currentAutoSession } from "../registry/auto-session.ts";
 import { type ConnectionMode, currentScope, hasScopes, runNested } from "../registry/run-scope.ts";
 
@@ -28,10 +28,7 @@ export interface WithConnectionsOptions {
  *   `CONNECTION_INVALID` for an unknown connection or mode, and for one inherited under another
  *   principal. `CONNECTION_UNAVAILABLE` when the run around is over
  */
-export async function withConnections<
-  T,
-  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
->(
+export async function withConnections<T, CONNECTIONS extends Connections = Connections>(
   modes: { readonly [NAME in keyof CONNECTIONS & string]?: ConnectionMode | undefined },
   use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
   options: WithConnectionsOptions = {},

@@ -1,11 +1,9 @@
 import type { Principal, SessionEnd } from "@durable-mcp/core";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
 import type { SlotName } from "./slot-name.ts";
 
 /** Selects sessions of one principal in an agent session. */
-export interface SessionSelection<
-  CONNECTIONS extends Record<string, McpConnection> = Record<string, McpConnection>,
-> {
+export interface SessionSelection<CONNECTIONS extends Connections = Connections> {
   readonly principal: Principal;
   /** The one connection. @default all */
   readonly connection?: (keyof CONNECTIONS & string) | undefined;

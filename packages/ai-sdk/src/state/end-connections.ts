@@ -3,8 +3,8 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import {
   clientConnections,
+  type Connections,
   findDeclared,
-  type McpConnection,
   notDeclared,
 } from "../connection/mcp-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
@@ -33,7 +33,7 @@ export async function endConnections<SESSION extends { state?: unknown }>(
     emit,
     now,
   }: {
-    declaredFor: (principal: Principal) => Record<string, McpConnection>;
+    declaredFor: (principal: Principal) => Connections;
     emit: (event: ConnectionEvent) => void;
     now: () => number;
   },

@@ -1,13 +1,13 @@
 import type { CallToolResult } from "@ai-sdk/mcp";
 import type { FlexibleSchema, Tool, ToolSet } from "ai";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
 
 /**
  * The tools of connections with `schemas`, by name and type: `<connection>__<tool>`. Each is
  * optional, because its connection may be down. The tools of other connections are there at run time
  * only. If no connection has schemas, it is a `ToolSet`.
  */
-export type ConnectionToolSet<CONNECTIONS extends Record<string, McpConnection>> = Listed<
+export type ConnectionToolSet<CONNECTIONS extends Connections> = Listed<
   string extends keyof CONNECTIONS ? ToolSet : NamedTools<KnownTools<CONNECTIONS>>
 >;
 
