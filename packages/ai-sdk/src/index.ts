@@ -49,9 +49,13 @@ export type {
 } from "./registry/connection-registry.ts";
 export type { CallOptions } from "./tools/bounded-call.ts";
 export type { ReadyOptions } from "./registry/wait-until-ready.ts";
-export { currentConnections, type CurrentConnectionsOptions } from "./runs/current-connections.ts";
+export {
+  currentConnections,
+  type CurrentConnectionsOptions,
+  withConnections,
+  type WithConnectionsOptions,
+} from "./runs/current-connections.ts";
 export type { ConnectionMode } from "./registry/run-scope.ts";
-export { withConnections, type WithConnectionsOptions } from "./runs/with-connections.ts";
 export type { ConnectionToolSet } from "./tools/connection-tool-set.ts";
 export type {
   ConnectionToken,

@@ -162,29 +162,23 @@ export function createDurableAgent<
       }),
     } as unknown as ToolLoopAgentSettings<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>);
   };
-  /** Not `await using`, because the oldest supported Node does not know it. */
+  /** Runs a call of the loop agent on the session that the call's options name. */
   const withOpen = async <T>(
-    session: Parameters<typeof open>[0],
-    run: (agent: Awaited<ReturnType<typeof open>>) => Promise<T>,
+    parameters: object,
+    run: (agent: Awaited<ReturnType<typeof open>>, call: never) => Promise<T>,
   ): Promise<T> => {
-    const agent = await open(session);
-    try {
-      return await run(agent);
-    } finally {
-      await agent.dispose();
-    }
-  };
-  /** The call in the loop agent's form, and the part for `open`. */
-  const split = (parameters: object) => {
     const { options, ...others } = parameters as {
       options: CallOptions;
       abortSignal?: AbortSignal;
     };
     const { sessionId, principal, ...own } = options ?? {};
-    return {
-      session: { sessionId, principal, abortSignal: others.abortSignal },
-      call: { ...others, options: own } as never,
-    };
+    // Not `await using`, because the oldest supported Node does not know it.
+    const agent = await open({ sessionId, principal, abortSignal: others.abortSignal });
+    try {
+      return await run(agent, { ...others, options: own } as never);
+    } finally {
+      await agent.dispose();
+    }
   };
 
   return {
@@ -193,14 +187,8 @@ export function createDurableAgent<
     sessions,
     tools: { ...ownTools } as Tools,
     open,
-    async generate(parameters) {
-      const { session, call } = split(parameters);
-      return await withOpen(session, (agent) => agent.generate(call));
-    },
-    async stream(parameters) {
-      const { session, call } = split(parameters);
-      return await withOpen(session, (agent) => agent.stream(call));
-    },
+    generate: (parameters) => withOpen(parameters, (agent, call) => agent.generate(call)),
+    stream: (parameters) => withOpen(parameters, (agent, call) => agent.stream(call)),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { MCPClient } from "@ai-sdk/mcp";
-import type { TraceOperation } from "../events/operation-tracer.ts";
+import type { TraceOperation } from "../events/connection-telemetry.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { LossNotices } from "./loss-notice.ts";
 

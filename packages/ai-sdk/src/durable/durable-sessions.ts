@@ -15,7 +15,7 @@ import type {
   SessionStatus,
   StoredSession,
 } from "../slots/session-reports.ts";
-import type { SlotName } from "../slots/slot-name.ts";
+import type { SlotName } from "../slots/step-slot.ts";
 
 /** The options for keeping sessions, independent of their connections. */
 export interface StoredSessionsOptions {

@@ -4,7 +4,7 @@ import type { McpClientConnection } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
 import { describeKept, overdueSession } from "../slots/kept-session.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
-import type { NamedSlot } from "../slots/slot-name.ts";
+import type { NamedSlot } from "../slots/step-slot.ts";
 import { endRecord } from "./end-record.ts";
 import type { OpenedSlots } from "./opened-slots.ts";
 import type { StepContext } from "./sessions-context.ts";

@@ -2,7 +2,7 @@ import { detach } from "@durable-mcp/core/internal";
 import type { Principal } from "@durable-mcp/core";
 import { registryDisposed } from "../errors/connection-error.ts";
 import type { NamedStart } from "../slots/named-slots.ts";
-import type { SlotName } from "../slots/slot-name.ts";
+import type { SlotName } from "../slots/step-slot.ts";
 import type { StepContext } from "./sessions-context.ts";
 import { recordOwner } from "./slot-record.ts";
 import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";

@@ -3,8 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { on } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, callTool } from "../../test/step.ts";
-import { currentConnections } from "../runs/current-connections.ts";
-import { withConnections } from "../runs/with-connections.ts";
+import { currentConnections, withConnections } from "../runs/current-connections.ts";
 
 const isOver = { code: "CONNECTION_UNAVAILABLE" };
 const initializations = (log: string[]) => log.filter((line) => line === "POST initialize").length;

@@ -13,7 +13,7 @@ import {
   slotNameStart,
   slotName,
   type SlotName,
-} from "../slots/slot-name.ts";
+} from "../slots/step-slot.ts";
 
 /** A store's record of one slot of an agent session. */
 export interface SlotRecord extends KeptSession {

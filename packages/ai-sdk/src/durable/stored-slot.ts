@@ -8,8 +8,7 @@ import {
 import { endpointOf } from "../connection/define-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import type { NamedStart, NamedUse } from "../slots/named-slots.ts";
-import type { SlotName } from "../slots/slot-name.ts";
-import type { StepSlot } from "../slots/step-slot.ts";
+import type { SlotName, StepSlot } from "../slots/step-slot.ts";
 import type { StepContext } from "./sessions-context.ts";
 import { createRecord, recordKey, recordOwner, type SlotRecord } from "./slot-record.ts";
 import { createRecordCell, type RecordCell } from "./stored-records.ts";

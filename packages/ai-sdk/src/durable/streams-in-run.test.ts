@@ -12,8 +12,7 @@ import { startRuns } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
-import { currentConnections } from "../runs/current-connections.ts";
-import { withConnections } from "../runs/with-connections.ts";
+import { currentConnections, withConnections } from "../runs/current-connections.ts";
 
 type Model = ReturnType<typeof streamingModel>;
 

@@ -1,5 +1,5 @@
+import type { MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError, sessionFailure, type SessionSlot } from "@durable-mcp/core";
-import { systemCode } from "./error-causes.ts";
 
 /**
  * The `McpSessionError` behind a client's error: thrown by a fetch of ours, or delivered by the
@@ -75,4 +75,46 @@ export function registryDisposed(connection?: string): McpSessionError {
     `${start} registry was disposed of, or its run is over. Create one for each step. In a run, wait for all that it starts, or return a stream: the run lasts as long as the stream.`,
     { data: { connection } },
   );
+}
+
+/** How deep to look. The chain may be a circle. */
+const maxCauses = 10;
+
+/** An error and its causes, those that are objects, outermost first. */
+export function causesOf(error: unknown): { name?: unknown; code?: unknown }[] {
+  const causes: { name?: unknown; code?: unknown }[] = [];
+  let current = error;
+  while (typeof current === "object" && current !== null && causes.length < maxCauses) {
+    causes.push(current);
+    current = (current as { cause?: unknown }).cause;
+  }
+  return causes;
+}
+
+/** The first code of a system error in a chain of causes, such as `ECONNREFUSED`. */
+export function systemCode(error: unknown): string | undefined {
+  const codes = causesOf(error).map(({ code }) => code);
+  return codes.find(
+    (code): code is string => typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code),
+  );
+}
+
+/** The client, whose errors from the session fetch are each an `McpSessionError` again. */
+export function withSessionErrors(
+  client: MCPClient,
+  restoreError: (error: unknown) => unknown,
+): MCPClient {
+  return new Proxy(client, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        const result: unknown = value.apply(target, args);
+        if (!(result instanceof Promise)) return result;
+        return result.catch((error: unknown) => {
+          throw restoreError(error);
+        });
+      };
+    },
+  });
 }

@@ -1,3 +1,4 @@
+import { isRecord } from "@durable-mcp/core/internal";
 import type { ConnectionEvent } from "./connection-event.ts";
 
 /** An operation of a connection that takes time. It holds no id, token, principal or argument. */
@@ -29,7 +30,7 @@ export interface ConnectionOperationDetails {
   readonly refusedStatus?: number | undefined;
 }
 
-export type NoteDetails = (details: ConnectionOperationDetails) => void;
+type NoteDetails = (details: ConnectionOperationDetails) => void;
 
 /** Measures a provider's connections. `openTelemetry` makes one. */
 export interface ConnectionTelemetry {
@@ -44,4 +45,80 @@ export interface ConnectionTelemetry {
   observe?(event: ConnectionEvent): void;
   /** Fields for `params._meta` of each request to a server. @default none */
   traceContext?(): Readonly<Record<string, string>> | undefined;
+}
+
+/** Traces the operations of one connection. */
+export type TraceOperation = <T>(
+  operation: Pick<ConnectionOperation, "operation" | "tool">,
+  run: (note: NoteDetails) => Promise<T>,
+) => Promise<T>;
+
+const noteNothing: NoteDetails = () => undefined;
+
+/** For connections whose provider has no telemetry. */
+export const traceNothing: TraceOperation = (_, run) => run(noteNothing);
+
+export function createOperationTracer(
+  telemetry: ConnectionTelemetry | undefined,
+  connection: Omit<ConnectionOperation, "operation" | "tool">,
+): TraceOperation {
+  if (telemetry === undefined) return traceNothing;
+  /** The version that the last connected client speaks. */
+  let protocolVersion: string | undefined;
+  return (operation, run) =>
+    telemetry.trace({ ...connection, ...operation }, async (note) => {
+      const noteAndKeep: NoteDetails = (details) => {
+        protocolVersion = details.protocolVersion ?? protocolVersion;
+        note(details);
+      };
+      try {
+        return await run(noteAndKeep);
+      } finally {
+        const isOnClient = operation.operation === "list" || operation.operation === "call";
+        if (isOnClient && protocolVersion !== undefined) note({ protocolVersion });
+      }
+    });
+}
+
+/** A fetch that adds the trace context, if there is any, to a client's JSON-RPC requests. */
+export function withTraceContext(
+  fetch: typeof globalThis.fetch,
+  telemetry: ConnectionTelemetry | undefined,
+): typeof globalThis.fetch {
+  if (telemetry?.traceContext === undefined) return fetch;
+  return async (input, init) => {
+    const message = parseMessage(init?.body);
+    const traced = message && addTraceContext(message, telemetry);
+    return await fetch(
+      input,
+      traced === message ? init : { ...init, body: JSON.stringify(traced) },
+    );
+  };
+}
+
+/**
+ * The JSON-RPC message with the trace context in `params._meta`, if it is a request.
+ * @see https://modelcontextprotocol.io/community/seps/414-request-meta
+ */
+export function addTraceContext<MESSAGE extends object>(
+  message: MESSAGE,
+  telemetry: ConnectionTelemetry | undefined,
+): MESSAGE {
+  if (!("method" in message && "id" in message)) return message;
+  const fields = telemetry?.traceContext?.();
+  if (fields === undefined) return message;
+  const { params = {} } = message as { params?: Readonly<Record<string, unknown>> };
+  const own = params["_meta"] as object | undefined;
+  return { ...message, params: { ...params, _meta: { ...fields, ...own } } };
+}
+
+function parseMessage(body: unknown): object | undefined {
+  // Requests for OAuth go through the same fetch.
+  if (typeof body !== "string" || !body.includes('"jsonrpc"')) return undefined;
+  try {
+    const message: unknown = JSON.parse(body);
+    return isRecord(message) ? message : undefined;
+  } catch {
+    return undefined;
+  }
 }

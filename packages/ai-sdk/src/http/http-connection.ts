@@ -4,9 +4,8 @@ import { isStateful, readyTimeoutMs, sessionOptions } from "../connection/define
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { createSharedClient, type SharedClient } from "../connection/shared-client.ts";
-import { connectionUnavailable } from "../errors/connection-error.ts";
-import { withSessionErrors } from "../errors/with-session-errors.ts";
-import { withTraceContext } from "../events/trace-context.ts";
+import { connectionUnavailable, withSessionErrors } from "../errors/connection-error.ts";
+import { withTraceContext } from "../events/connection-telemetry.ts";
 import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./http-parts.ts";
 import { isOldServerStatus, openClient } from "./open-client.ts";
 import { watchClientVersion } from "./peer-version.ts";

@@ -4,8 +4,7 @@ import type { ConnectionContext } from "../connection/connection-options.ts";
 import { type McpClientConnection, sessionOptions } from "../connection/define-connection.ts";
 import { restoreSessionError } from "../errors/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
-import { createOperationTracer } from "../events/operation-tracer.ts";
+import { type ConnectionTelemetry, createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 
 export interface HttpConnectionOptions {

@@ -12,7 +12,7 @@ import {
   startTimeoutMs,
 } from "../connection/define-connection.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
-import { withSessionErrors } from "../errors/with-session-errors.ts";
+import { withSessionErrors } from "../errors/connection-error.ts";
 import type { HttpParts } from "./http-parts.ts";
 import { openClient } from "./open-client.ts";
 

@@ -1,6 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { MCPClientError } from "@ai-sdk/mcp";
-import { causesOf, systemCode } from "../errors/error-causes.ts";
+import { causesOf, systemCode } from "../errors/connection-error.ts";
 
 const abortNames = ["AbortError", "TimeoutError"];
 

@@ -5,7 +5,7 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { SlotName } from "../slots/slot-name.ts";
+import type { SlotName } from "../slots/step-slot.ts";
 import { sameDefinition } from "./same-definition.ts";
 
 export interface ConnectionPoolOptions {

@@ -11,8 +11,7 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import { slotName, type SlotName } from "../slots/slot-name.ts";
-import type { ConnectionUse, StepSlot } from "../slots/step-slot.ts";
+import { type ConnectionUse, type SlotName, slotName, type StepSlot } from "../slots/step-slot.ts";
 import { createClientOfRun } from "./client-of-run.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
 import {

@@ -6,8 +6,7 @@ import { on } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice } from "../../test/step.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
-import { currentConnections } from "../runs/current-connections.ts";
-import { withConnections } from "../runs/with-connections.ts";
+import { currentConnections, withConnections } from "../runs/current-connections.ts";
 
 const isOver = { code: "CONNECTION_UNAVAILABLE" };
 const principal = alice;

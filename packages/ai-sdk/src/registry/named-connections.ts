@@ -2,13 +2,12 @@ import { type Principal, principalParts } from "@durable-mcp/core";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import type { NamedEnd, NamedSlots, NamedStart, NamedUse } from "../slots/named-slots.ts";
-import type { StepSlot } from "../slots/step-slot.ts";
+import { type NamedSlot, slotName, type StepSlot } from "../slots/step-slot.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import {
   createReplaceableConnection,
   type ReplaceableConnection,
 } from "../connection/replaceable-connection.ts";
-import { type NamedSlot, slotName } from "../slots/slot-name.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
 
 /** The live connections of named sessions: one each for all runs of a step. */

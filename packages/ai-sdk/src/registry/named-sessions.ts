@@ -12,7 +12,7 @@ import {
 import type { NamedConnections } from "./named-connections.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
 import { runNested, type RunScope } from "./run-scope.ts";
-import { checkSessionName, type NamedSlot } from "../slots/slot-name.ts";
+import { checkSessionName, type NamedSlot } from "../slots/step-slot.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 
 interface NamedSessionsOptions {

@@ -9,8 +9,7 @@ import {
 } from "../connection/mcp-connection.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
-import { checkSessionName } from "../slots/slot-name.ts";
-import type { ConnectionUse } from "../slots/step-slot.ts";
+import { checkSessionName, type ConnectionUse } from "../slots/step-slot.ts";
 import { createConnectionRegistry, type RegistryParts } from "./create-connection-registry.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import { createNamedSessions } from "./named-sessions.ts";

@@ -9,9 +9,8 @@ import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
 import { alice } from "../../test/step.ts";
 import { createDurableAgent } from "../agent/durable-agent.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
-import { currentConnections } from "../runs/current-connections.ts";
+import { currentConnections, withConnections } from "../runs/current-connections.ts";
 import { currentScope } from "./run-scope.ts";
-import { withConnections } from "../runs/with-connections.ts";
 
 const prompt = "Go on.";
 const stopWhen = isStepCount(5);

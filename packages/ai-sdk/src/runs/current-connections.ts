@@ -1,10 +1,11 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
-import { currentAutoSession } from "../registry/auto-session.ts";
-import type { ConnectionProvider } from "../provider/connection-provider.ts";
-import type { ConnectionRegistry } from "../registry/connection-registry.ts";
-import { createEphemeralRegistry } from "./ephemeral-registry.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import { currentScope, hasScopes } from "../registry/run-scope.ts";
+import type { ConnectionProvider } from "../provider/connection-provider.ts";
+import { internalsOf } from "../provider/provider-internals.ts";
+import { currentAutoSession } from "../registry/auto-session.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import { createRegistryFacade } from "../registry/registry-facade.ts";
+import { type ConnectionMode, currentScope, hasScopes, runNested } from "../registry/run-scope.ts";
 
 /** For code that may be called outside of any run. */
 export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connections> =
@@ -43,9 +44,82 @@ export function currentConnections<CONNECTIONS extends Connections = Connections
   throw runRequired("currentConnections");
 }
 
-export function runRequired(caller: string): McpSessionError {
+function runRequired(caller: string): McpSessionError {
   const fix = hasScopes()
     ? "Call it inside registry.run, sessions.run or a durable agent, ask for an ephemeral registry, or give the provider autoSession."
     : "This runtime has no AsyncLocalStorage: pass the registry on by hand.";
   return new McpSessionError("RUN_REQUIRED", `${caller} was called outside of a run. ${fix}`);
+}
+
+export interface WithConnectionsOptions {
+  /** On whose behalf. Nothing can be inherited under another. @default the principal of the run around */
+  readonly principal?: Principal | undefined;
+  /** Ends the nested run's own handshakes and listings, and closes its isolated connections. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs `use` in a nested run, inside the run around the calling code. It is for sub-agents that share some
+ * sessions and not others.
+ *
+ * @example
+ * await Promise.all([
+ *   withConnections({ browser: "isolate" }, () => researcher.generate({ prompt })),
+ *   withConnections({ browser: "isolate" }, () => buyer.generate({ prompt })),
+ * ]);
+ *
+ * @param modes by connection; all others are inherited
+ * @returns what `use` returned, after the isolated sessions were ended
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider has `autoSession`.
+ *   `CONNECTION_INVALID` for an unknown connection or mode, and for one inherited under another
+ *   principal. `CONNECTION_UNAVAILABLE` when the run around is over
+ */
+export async function withConnections<T, CONNECTIONS extends Connections = Connections>(
+  modes: { readonly [NAME in keyof CONNECTIONS & string]?: ConnectionMode | undefined },
+  use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
+  options: WithConnectionsOptions = {},
+): Promise<T> {
+  const { principal, abortSignal } = options;
+  const nest = { modes, principal, abortSignal };
+  const around = currentScope();
+  if (around !== undefined) return await runNested(around, nest, use);
+  const auto = currentAutoSession();
+  if (auto === undefined || !hasScopes()) throw runRequired("withConnections");
+  return await auto.run(async () => await runNested(currentScope()!, nest, use));
+}
+
+/** A registry that opens another for each use, and ends its sessions afterwards. */
+function createEphemeralRegistry<CONNECTIONS extends Connections>({
+  provider,
+  principal,
+}: Extract<
+  CurrentConnectionsOptions<CONNECTIONS>,
+  { ephemeral: true }
+>): ConnectionRegistry<CONNECTIONS> {
+  const { createUnkept } = internalsOf<CONNECTIONS>(provider);
+  const lend = async <T>(use: (registry: ConnectionRegistry) => Promise<T>): Promise<T> => {
+    const registry = createUnkept(principal);
+    try {
+      return await use(registry);
+    } finally {
+      await registry.dispose();
+    }
+  };
+  // At once, so that the caller learns what is wrong with the connections or the principal.
+  const example = createUnkept(principal);
+  return createRegistryFacade({
+    lend,
+    example: () => example,
+    client: async () => refuse("client"),
+    fetch: () => refuse("fetch"),
+    dispose: () => Promise.resolve(),
+  }) as ConnectionRegistry<any>;
+}
+
+function refuse(method: string): never {
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `${method} outlives a call, and an ephemeral registry does not. Use it in run(), or open a run.`,
+    { data: { field: "ephemeral" } },
+  );
 }

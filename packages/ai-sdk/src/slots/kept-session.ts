@@ -1,7 +1,7 @@
 import type { ActiveSessionSnapshot, Principal, SessionSnapshot } from "@durable-mcp/core";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
-import type { SlotName } from "./slot-name.ts";
+import type { SlotName } from "./step-slot.ts";
 
 /** A slot in a state or a store, between steps. */
 export interface KeptSession {

@@ -3,8 +3,7 @@ import type { Principal } from "@durable-mcp/core";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { EndUse } from "./kept-session.ts";
-import type { StepSlot } from "./step-slot.ts";
-import type { NamedSlot } from "./slot-name.ts";
+import type { NamedSlot, StepSlot } from "./step-slot.ts";
 
 /** The description of one connection's named session. */
 export type ListedSession = NamedSlot & Omit<StoredSession, "sessionId" | keyof NamedSlot>;

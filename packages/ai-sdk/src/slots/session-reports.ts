@@ -1,6 +1,6 @@
 import type { Principal, SessionEnd } from "@durable-mcp/core";
 import type { Connections } from "../connection/mcp-connection.ts";
-import type { SlotName } from "./slot-name.ts";
+import type { SlotName } from "./step-slot.ts";
 
 /** Selects sessions of one principal in an agent session. */
 export interface SessionSelection<CONNECTIONS extends Connections = Connections> {

@@ -11,7 +11,7 @@ import { endMcpSession } from "../http/end-mcp-session.ts";
 import { parseNamedEntry, parseNamedKey } from "./named-entry.ts";
 import { replaceEntries, seedSlot, stateEntry, stateKeys } from "./session-state.ts";
 import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
-import { checkSessionName, type SlotName } from "../slots/slot-name.ts";
+import { checkSessionName, type SlotName } from "../slots/step-slot.ts";
 
 /** One entry of the state. */
 interface Target {

@@ -8,7 +8,7 @@ import {
 } from "@durable-mcp/core";
 import * as z from "zod/mini";
 import type { KeptSession } from "../slots/kept-session.ts";
-import { isSessionName, type NamedSlot, parseSlotName, slotName } from "../slots/slot-name.ts";
+import { isSessionName, type NamedSlot, parseSlotName, slotName } from "../slots/step-slot.ts";
 import { stateEntry, stateKeys } from "./session-state.ts";
 
 /** A state's entry for one connection's named session. Times are milliseconds since 1970-01-01 UTC. */

@@ -3,10 +3,9 @@ import { createMCPClient, type MCPClient, type MCPTransport } from "@ai-sdk/mcp"
 import { McpSessionError } from "@durable-mcp/core";
 import { withTimeLimit } from "@durable-mcp/core/internal";
 import type { ConnectionContext } from "../connection/connection-options.ts";
-import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
+import { addTraceContext, type ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { answerElicitations, clientCapabilities } from "../connection/client-capabilities.ts";
 import { scrubSecrets } from "../errors/scrub-secrets.ts";
-import { addTraceContext } from "../events/trace-context.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { createOutputTail } from "./output-tail.ts";
 import type { ServerOutput, StdioErrors } from "./stdio-errors.ts";

@@ -1,6 +1,6 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { isToolError } from "./bounded-call.ts";
-import { traceNothing, type TraceOperation } from "../events/operation-tracer.ts";
+import { traceNothing, type TraceOperation } from "../events/connection-telemetry.ts";
 
 const tracedClients = new WeakMap<MCPClient, MCPClient>();
 

@@ -5,9 +5,8 @@ import { on } from "../../test/notebook-server.ts";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, bob } from "../../test/step.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
-import { currentConnections } from "./current-connections.ts";
+import { currentConnections, withConnections } from "./current-connections.ts";
 import type { ConnectionMode } from "../registry/run-scope.ts";
-import { withConnections } from "./with-connections.ts";
 
 const isOver = { code: "CONNECTION_UNAVAILABLE" };
 const add = async (connection: string, text: string) =>

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { startRuns, textOf } from "../../test/run.ts";
 import { alice, callTool } from "../../test/step.ts";
-import { currentConnections } from "./current-connections.ts";
-import { withConnections } from "./with-connections.ts";
+import { currentConnections, withConnections } from "./current-connections.ts";
 
 async function startEphemeral() {
   const application = await startRuns();
