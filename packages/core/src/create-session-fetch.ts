@@ -13,6 +13,7 @@ import {
   sendOn,
   type SessionContext,
 } from "./session/session-context.ts";
+import type { SessionEvent } from "./session/session-event.ts";
 import type { SessionFetchOptions } from "./session/session-fetch-options.ts";
 import {
   bindUrl,
@@ -35,12 +36,13 @@ import {
 } from "./wire/json-rpc.ts";
 import {
   bodyText,
+  fetchOtherUrl,
   type OutgoingRequest,
+  parseEndpointUrl,
   readOutgoingRequest,
   requestUrl,
-} from "./wire/outgoing-request.ts";
+} from "./wire/server-endpoint.ts";
 import { createRequestIds } from "./wire/request-ids.ts";
-import { fetchOtherUrl, parseEndpointUrl } from "./wire/server-endpoint.ts";
 
 /**
  * Creates a `fetch` that keeps one MCP session across clients and processes. Any MCP client that accepts
@@ -70,8 +72,7 @@ interface Pipeline {
   readonly fetch: typeof globalThis.fetch;
   /** Answers a request to the connection's URL, with the JSON-RPC message in its body, if it is one. */
   readonly answer: (request: OutgoingRequest, message?: JsonRpcMessage) => Promise<Response>;
-  /** Whether a client's answer or notification belongs to this pipeline's session. */
-  readonly owns: (message: JsonRpcMessage) => boolean;
+  readonly context: SessionContext;
 }
 
 type Handler = (request: OutgoingRequest, message: JsonRpcRequest) => Response | Promise<Response>;
@@ -86,9 +87,13 @@ function createPipeline(
   const { statelessMaxAgeMs = 86_400_000 } = options;
   const allowOtherOrigins = options.allowOtherOrigins ?? options.fetch !== undefined;
   bindToUrl(context);
-  const except = options.except && createExcept(options, options.except, context);
-  const isExcepted = (message: JsonRpcMessage) =>
-    except !== undefined && (isRequest(message) ? except.matches(message) : except.owns(message));
+  const { except } = options;
+  const forExcepted =
+    except && createPipeline(withoutSaving(options, except.slot), context.questions);
+  const isExcepted = (message: JsonRpcMessage) => {
+    if (except === undefined || forExcepted === undefined) return false;
+    return isRequest(message) ? except.matches(message) : owns(forExcepted.context, message);
+  };
 
   const handlers: Readonly<Record<Route, Handler>> = {
     pass(request) {
@@ -99,7 +104,11 @@ function createPipeline(
     close: () => emptyAnswer(204),
     listen: (request) => (options.listen ? listen(context, request) : emptyAnswer(405)),
     resume: (request) => resumeStream(context, request),
-    except: (request, message) => except!.answer(request, message),
+    except(request, message) {
+      const own = forExcepted!.context.state;
+      if (own.clientParams === undefined) setClientParams(own, state.clientParams);
+      return forExcepted!.answer(request, message);
+    },
     probe: async (request, message) =>
       (await answerProbe(context, message, request)) ?? (await pass(context, request, undefined)),
     initialize: (request, message) => answerInitialize(context, message, request),
@@ -132,7 +141,7 @@ function createPipeline(
     const isPost = request.method === "POST";
     return await answer(request, isPost ? parseMessage(bodyText(request) ?? "") : undefined);
   };
-  return { fetch, answer, owns: (message) => owns(context, message) };
+  return { fetch, answer, context };
 }
 
 /** The context of all parts of the pipeline, with the defaults of the options. */
@@ -179,6 +188,7 @@ function isKnownStateless({ state: { phase }, now }: SessionContext, maxAgeMs: n
   return age >= 0 && age <= maxAgeMs;
 }
 
+/** Whether a client's answer or notification belongs to this session. */
 function owns(context: SessionContext, message: JsonRpcMessage): boolean {
   if (!("method" in message)) {
     const asking = askedBy(context, message);
@@ -190,31 +200,15 @@ function owns(context: SessionContext, message: JsonRpcMessage): boolean {
   );
 }
 
-/** The session of the excepted requests, for the same clients. It is not saved. */
-function createExcept(
+/** Options for the excepted requests: their session is not saved, and only its trouble is reported. */
+function withoutSaving(
   { onEvent, ...options }: SessionFetchOptions,
-  { slot, matches }: NonNullable<SessionFetchOptions["except"]>,
-  { state, questions }: SessionContext,
-) {
-  const own = slotState(slot);
-  // Only its trouble is reported.
+  slot: SessionSlot,
+): SessionFetchOptions {
   const reported = new Set(["lost", "recovered", "start-failed", "notification"]);
-  const pipeline = createPipeline(
-    {
-      ...options,
-      slot,
-      listen: false,
-      onSession: undefined,
-      except: undefined,
-      onEvent: onEvent && ((event) => reported.has(event.type) && onEvent(event)),
-    },
-    questions,
-  );
-  const answer: Pipeline["answer"] = (request, message) => {
-    if (own.clientParams === undefined) setClientParams(own, state.clientParams);
-    return pipeline.answer(request, message);
-  };
-  return { matches, owns: pipeline.owns, answer };
+  const emit = onEvent && ((event: SessionEvent) => reported.has(event.type) && onEvent(event));
+  const none = { onSession: undefined, except: undefined };
+  return { ...options, ...none, slot, listen: false, onEvent: emit };
 }
 
 /** Options for the client of `onStart`: its fetch makes no session, and reports nothing twice. */

@@ -1,6 +1,6 @@
 import { isRecord } from "./base/json-values.ts";
 import { isRequest, type JsonRpcMessage, methodOf, paramsOf } from "./wire/json-rpc.ts";
-import type { OutgoingRequest } from "./wire/outgoing-request.ts";
+import type { OutgoingRequest } from "./wire/server-endpoint.ts";
 
 /**
  * The way of a client's request to the connection's URL:

@@ -4,7 +4,7 @@ import { sendOn, type SessionContext } from "../session/session-context.ts";
 import { headersForClient } from "../session/session-headers.ts";
 import { type LiveSession, liveSession, waitForLive } from "../session/session-life.ts";
 import { emptyAnswer } from "../wire/json-rpc.ts";
-import type { OutgoingRequest } from "../wire/outgoing-request.ts";
+import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { emptyStream, isEventStream, letGo } from "../wire/read-answer.ts";
 import { createEventAnswerStream, type ResumeStream } from "./answer-stream.ts";
 import { createListeningStream } from "./listening-stream.ts";
@@ -27,7 +27,7 @@ export async function resumeStream(
     response.body,
     request.signal,
     () => live,
-    () => Promise.resolve(undefined),
+    async () => undefined,
     () => undefined,
   );
   return new Response(body, { headers: headersForClient(response.headers) });

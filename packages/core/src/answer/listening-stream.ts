@@ -1,7 +1,7 @@
 import { abortable, wait } from "../base/bounded-wait.ts";
 import { sendOn, type SessionContext } from "../session/session-context.ts";
 import { type LiveSession, sameSession, type SlotState } from "../session/session-life.ts";
-import type { OutgoingRequest } from "../wire/outgoing-request.ts";
+import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { isEventStream, letGo } from "../wire/read-answer.ts";
 
 /** Waiting times, in milliseconds, while the stream of the step before still closes. */

@@ -1,13 +1,12 @@
 import { abortable, wait } from "../base/bounded-wait.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import { outcomeUnknown } from "../session/session-errors.ts";
-import { deliverFailure } from "../session/session-failure.ts";
+import { deliverFailure } from "../session/session-slot.ts";
 import { headersForClient, headersForMessage } from "../session/session-headers.ts";
 import type { LiveSession } from "../session/session-life.ts";
-import type { OutgoingRequest } from "../wire/outgoing-request.ts";
+import { type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { emptyStream, hasContentType, isEventStream, letGo } from "../wire/read-answer.ts";
 import type { PendingRequest } from "../wire/request-ids.ts";
-import { sendToEndpoint } from "../wire/server-endpoint.ts";
 import {
   type AnswerStreamOptions,
   createEventAnswerStream,

@@ -16,6 +16,20 @@ export interface AnswerRestorer {
   restore(parts: ByteParts, start: number, end: number): MessageEdit;
 }
 
+interface AnswerRestorerOptions {
+  readonly ids: RequestIds;
+  /** The request of the HTTP answer, if there is one. An answer to another request is withheld. */
+  readonly pending: PendingRequest | undefined;
+  /** Gets each parsed message, and the request that it answers. */
+  readonly observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
+  /** Whether `observe` needs the answer to this request, however large. */
+  readonly reads: (pending: PendingRequest) => boolean;
+  /** Makes the other changes to a message for the client. */
+  readonly toClient: (message: JsonRpcMessage) => JsonRpcMessage;
+  /** Gets each notification, in its form for the client. */
+  readonly notify?: (message: JsonRpcNotification) => void;
+}
+
 /** A message up to this size, in bytes, is parsed. Of a larger one only the two ends are read. */
 const parsedUpTo = 16_384;
 const endLength = 256;
@@ -31,29 +45,9 @@ const versionMember = `"jsonrpc"${space}:${space}"2\\.0"`;
  * Servers print the id as the first or the last member of the message (beside `jsonrpc`). So for a large
  * message a look at its two ends is enough, and the rest passes unchanged: an unescaped `"id":"…"` there
  * can only be the message's own member. All other messages are parsed.
- *
- * @param options.pending the request of the HTTP answer. An answer to another request is withheld.
- *   `undefined` for a stream without a request
- * @param options.toClient makes the other changes to a message for the client
- * @param options.observe gets each parsed message, and the request that it answers
- * @param options.notify gets each notification, in its form for the client
- * @param options.reads whether `observe` needs the answer to this request, however large
  */
-export function createAnswerRestorer({
-  ids,
-  pending: owner,
-  observe,
-  reads,
-  toClient,
-  notify,
-}: {
-  ids: RequestIds;
-  pending: PendingRequest | undefined;
-  observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
-  reads: (pending: PendingRequest) => boolean;
-  toClient: (message: JsonRpcMessage) => JsonRpcMessage;
-  notify?: ((message: JsonRpcNotification) => void) | undefined;
-}): AnswerRestorer {
+export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRestorer {
+  const { ids, pending: owner, observe, reads, toClient, notify } = options;
   const find: RequestIds["find"] = (wireId) => {
     const pending = ids.find(wireId);
     return owner === undefined || pending === owner ? pending : undefined;

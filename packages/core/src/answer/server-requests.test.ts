@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import type { ServerResponse } from "node:http";
-import { eventText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
+import { eventText, initializeResult, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
 import { answerQuestion, receiveMessage } from "./server-requests.ts";
 import type { JsonRpcMessage, JsonRpcResponse } from "../wire/json-rpc.ts";
 import type { LiveSession } from "../session/session-life.ts";
-import { initializeResult } from "../../test/mcp-server.ts";
 
 const session = (sessionId: string): LiveSession => ({
   kind: "session",

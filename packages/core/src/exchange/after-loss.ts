@@ -6,8 +6,7 @@ import { type SessionContext, sendOwn } from "../session/session-context.ts";
 import { notSentAgain, refusedOnLiveSession, sessionLost } from "../session/session-errors.ts";
 import { compareAndClear, isCurrent, type LiveSession } from "../session/session-life.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
-import type { OutgoingRequest } from "../wire/outgoing-request.ts";
-import { answerOrReason } from "../wire/server-endpoint.ts";
+import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
 
 /** The history of a request. */
 export interface Attempts {
@@ -57,7 +56,8 @@ export async function decideAfterLoss(
   throw notSentAgain(refused, loss);
 }
 
-const safeMethods: ReadonlySet<string> = new Set([
+/** Requests of these methods change nothing on the server. */
+export const safeMethods: ReadonlySet<string> = new Set([
   "ping",
   "tools/list",
   "resources/list",
@@ -68,18 +68,15 @@ const safeMethods: ReadonlySet<string> = new Set([
   "completion/complete",
 ]);
 
-/** Whether requests of this method change nothing on the server. */
-export function isSafeMethod(method: string): boolean {
-  return safeMethods.has(method);
-}
-
 export function maySendAgain(
   { resend, isSafeToResend }: Pick<SessionContext, "resend" | "isSafeToResend">,
   request: JsonRpcRequest,
   loss: SessionLoss,
 ): boolean {
   if (resend !== "safe") return resend === "always";
-  return loss === "definite" || isSafeMethod(request.method) || isSafeToResend?.(request) === true;
+  return (
+    loss === "definite" || safeMethods.has(request.method) || isSafeToResend?.(request) === true
+  );
 }
 
 /** Gives up a session that the server does not know, unless another has already taken its place. */

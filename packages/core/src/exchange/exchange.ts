@@ -28,10 +28,9 @@ import {
   methodOf,
   paramsOf,
 } from "../wire/json-rpc.ts";
-import type { OutgoingRequest } from "../wire/outgoing-request.ts";
+import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
 import { letGo } from "../wire/read-answer.ts";
-import { answerOrReason } from "../wire/server-endpoint.ts";
-import { type Attempts, decideAfterLoss, isSafeMethod, lose } from "./after-loss.ts";
+import { type Attempts, decideAfterLoss, lose, safeMethods } from "./after-loss.ts";
 
 /** Sends a client's message on the session, and makes a session if there is none. */
 export async function exchange(
@@ -77,7 +76,7 @@ async function sessionFor(
   if (!recover && liveSession(state) === undefined && lostSession(state) !== undefined) {
     throw notSentAgain({ method, url }, "definite");
   }
-  const mayHaveRun = isUncertain && !isSafeMethod(method);
+  const mayHaveRun = isUncertain && !safeMethods.has(method);
   const ensured = await ensureSession(context, request, signal).catch((error: unknown) => {
     throw mayHaveRun && !signal?.aborted ? notSentAgain({ method, url }, "probable") : error;
   });
@@ -125,7 +124,7 @@ async function sendOnce(
   } catch (cause) {
     settle();
     const { silentMs } = timeout;
-    const isUnknown = silentMs !== undefined || (!isSafeMethod(method) && mayHaveArrived(cause));
+    const isUnknown = silentMs !== undefined || (!safeMethods.has(method) && mayHaveArrived(cause));
     throw isUnknown ? outcomeUnknown({ method, url, cause }, silentMs) : cause;
   }
 }

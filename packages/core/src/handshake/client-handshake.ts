@@ -14,7 +14,7 @@ import {
   methodNotFoundAnswer,
   resultAnswer,
 } from "../wire/json-rpc.ts";
-import type { OutgoingRequest } from "../wire/outgoing-request.ts";
+import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { isRecord } from "../base/json-values.ts";
 import { ensureOpened, ensureSession } from "./handshake.ts";
 import { toClientParams } from "./open-session.ts";

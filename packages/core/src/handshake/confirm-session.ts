@@ -38,8 +38,17 @@ export async function confirmSession(
   signal: AbortSignal,
   finish: () => void,
 ): Promise<Confirmation> {
-  const { state, url } = context;
-  const refused = await acknowledge(context, opened, template, signal, finish);
+  const { state, url, emit } = context;
+  const method = "notifications/initialized";
+  const refused = await inTime(context, method, signal, async (bounded) => {
+    const response = await sendOwn(context, opened, { method }, template, bounded);
+    const answer = response.ok ? undefined : await bufferAnswer(response, opened);
+    // Some fetches ignore the signal, so another attempt may have made or replaced the session by now.
+    bounded.throwIfAborted();
+    if (answer !== undefined) return answer;
+    finish();
+    return await letGo(response);
+  });
   if (refused !== undefined) {
     leaveOpened(state);
     return { refused };
@@ -60,29 +69,15 @@ export async function confirmSession(
   }
   if (lost !== undefined) await relistTools(context, lost, template, signal);
   const live = liveSession(state) ?? opened;
-  announce(context, live, replacesLost, lost ?? opened);
+  const { protocolVersion, capabilities } = live.initializeResult;
+  if (live.kind === "sessionless") emit({ type: "sessionless", protocolVersion });
+  else {
+    const before = (lost ?? opened).initializeResult;
+    const changed =
+      protocolVersion !== before.protocolVersion || !sameJson(capabilities, before.capabilities);
+    emit({ type: replacesLost ? "recovered" : "started", protocolVersion, changed });
+  }
   return { live };
-}
-
-/** @returns the server's refusal */
-async function acknowledge(
-  context: SessionContext,
-  opened: LiveSession,
-  template: RequestTemplate,
-  signal: AbortSignal,
-  finish: () => void,
-) {
-  const method = "notifications/initialized";
-  return await inTime(context, method, signal, async (bounded) => {
-    const response = await sendOwn(context, opened, { method }, template, bounded);
-    const refused = response.ok ? undefined : await bufferAnswer(response, opened);
-    // Some fetches ignore the signal, so another attempt may have made or replaced the session by now.
-    bounded.throwIfAborted();
-    if (refused !== undefined) return refused;
-    finish();
-    await letGo(response);
-    return undefined;
-  });
 }
 
 /** The session in use from now on: this one, or the one that another process saved before. */
@@ -157,17 +152,4 @@ async function runStartHook(
     over.abort(new DOMException("onStart is over.", "AbortError"));
   }
   return slot.snapshot?.kind === "session" ? slot.snapshot.toolList : undefined;
-}
-
-function announce(
-  { emit }: SessionContext,
-  live: LiveSession,
-  replacesLost: boolean,
-  { initializeResult: before }: LiveSession,
-): void {
-  const { protocolVersion, capabilities } = live.initializeResult;
-  if (live.kind === "sessionless") return emit({ type: "sessionless", protocolVersion });
-  const changed =
-    protocolVersion !== before.protocolVersion || !sameJson(capabilities, before.capabilities);
-  emit({ type: replacesLost ? "recovered" : "started", protocolVersion, changed });
 }

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Principal } from "./principal.ts";
-import { sessionKey } from "./principal.ts";
+import { type Principal, sessionKey } from "./principal.ts";
 
 test("is readable: a JSON array of the parts", () => {
   const principal: Principal = { type: "user", issuer: "https://idp", id: "42" };

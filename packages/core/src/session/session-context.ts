@@ -1,7 +1,6 @@
 import type { JsonRpcId } from "../wire/json-rpc.ts";
-import type { OutgoingRequest } from "../wire/outgoing-request.ts";
+import { type Endpoint, type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import type { RequestIds } from "../wire/request-ids.ts";
-import { type Endpoint, sendToEndpoint } from "../wire/server-endpoint.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type {
   ResendPolicy,
@@ -12,19 +11,10 @@ import { headersForMessage, headersForSession } from "./session-headers.ts";
 import { discardSnapshot, type LiveSession, type SlotState, takeResumed } from "./session-life.ts";
 import type { SessionSlot } from "./session-slot.ts";
 
-type OptionWithoutDefault =
-  | "aroundRecovery"
-  | "cancelOnAbort"
-  | "classifyLoss"
-  | "isSafeToResend"
-  | "onEvent"
-  | "onSession"
-  | "onStart"
-  | "retrySameId";
+type Defaulted = keyof Endpoint | "now" | "recover" | "resend" | "toolList";
 
 /** The one context of all parts of a session fetch: its options with their defaults, and its state. */
-export interface SessionContext
-  extends Endpoint, Readonly<Pick<SessionFetchOptions, OptionWithoutDefault>> {
+export interface SessionContext extends Endpoint, Readonly<Omit<SessionFetchOptions, Defaulted>> {
   readonly state: SlotState;
   readonly ids: RequestIds;
   /** The server's questions that the client has not answered, under the client's id as JSON. */

@@ -74,12 +74,15 @@ export interface ToolList {
   readonly listedAt: number;
 }
 
-/** A session that the server named with an `Mcp-Session-Id`. The id is a credential. */
-export interface ActiveSessionSnapshot {
+interface SnapshotOf<KIND extends string> {
   readonly version: 1;
-  readonly kind: "session";
-  /** The one URL that the id may be sent to. */
+  readonly kind: KIND;
+  /** The one URL of the session. Its id may go nowhere else. */
   readonly url: string;
+}
+
+/** A session that the server named with an `Mcp-Session-Id`. The id is a credential. */
+export interface ActiveSessionSnapshot extends SnapshotOf<"session"> {
   readonly sessionId: string;
   readonly initializeResult: InitializeResult;
   /** The client's capabilities in the handshake of the session. */
@@ -90,24 +93,13 @@ export interface ActiveSessionSnapshot {
 }
 
 /** The session was lost, and no other has taken its place yet. */
-export interface LostSessionSnapshot {
-  readonly version: 1;
-  readonly kind: "lost";
-  readonly url: string;
-}
+export type LostSessionSnapshot = SnapshotOf<"lost">;
 
 /** `initialize` succeeded and named no session. Each step makes the handshake anew. */
-export interface SessionlessSnapshot {
-  readonly version: 1;
-  readonly kind: "sessionless";
-  readonly url: string;
-}
+export type SessionlessSnapshot = SnapshotOf<"sessionless">;
 
 /** The server refused `initialize`, because it only speaks revisions without sessions. */
-export interface StatelessSnapshot {
-  readonly version: 1;
-  readonly kind: "stateless";
-  readonly url: string;
+export interface StatelessSnapshot extends SnapshotOf<"stateless"> {
   /** The time of the refusal, in milliseconds since 1970-01-01 UTC. */
   readonly decidedAt: number;
 }

@@ -10,11 +10,7 @@ export interface JsonRpcRequest {
   readonly params?: Record<string, unknown>;
 }
 
-export interface JsonRpcNotification {
-  readonly jsonrpc: "2.0";
-  readonly method: string;
-  readonly params?: Record<string, unknown>;
-}
+export type JsonRpcNotification = Omit<JsonRpcRequest, "id">;
 
 /** A result or an error. The fetch reads only a part of it. */
 export interface JsonRpcResponse {

@@ -1,5 +1,5 @@
 import { abortable } from "../../src/base/bounded-wait.ts";
-import { requestUrl } from "../../src/wire/outgoing-request.ts";
+import { requestUrl } from "../../src/wire/server-endpoint.ts";
 import { createAnswerStreams } from "./answer-streams.ts";
 import type { Delivery, InvariantChecks, WireRequest } from "./invariants.ts";
 import type { FaultRates } from "./plan.ts";

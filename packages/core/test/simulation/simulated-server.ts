@@ -1,5 +1,4 @@
-import type { IssuedSession, WireRequest } from "./invariants.ts";
-import { idMarker } from "./invariants.ts";
+import { idMarker, type IssuedSession, type WireRequest } from "./invariants.ts";
 import type { Random } from "./random.ts";
 
 /** An event stream that answers one request. */

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { sessionFailure } from "./session-failure.ts";
-import { createSessionSlot } from "./session-slot.ts";
+import { createSessionSlot, sessionFailure } from "./session-slot.ts";
 
 test("gives the error behind a failure that was delivered as a JSON-RPC error", async () => {
   const server = await startMcpServer();
