@@ -41,9 +41,10 @@ export type {
 export { createConnectionProvider } from "./provider/create-connection-provider.ts";
 export type { ConnectionPoolOptions } from "./pool/connection-pool.ts";
 export type { AutoSessionOptions } from "./registry/auto-session.ts";
-export type { NamedSession, NamedSessions } from "./registry/connection-registry.ts";
 export type {
   ConnectionRegistry,
+  NamedSession,
+  NamedSessions,
   RunOptions,
   SessionTools,
 } from "./registry/connection-registry.ts";
@@ -58,14 +59,16 @@ export {
 export type { ConnectionMode } from "./registry/run-scope.ts";
 export type { ConnectionToolSet } from "./tools/connection-tool-set.ts";
 export type {
+  ConnectionContext,
+  ConnectionStart,
   ConnectionToken,
+  ConnectionToolSchemas,
   McpClientConnectionOptions,
-} from "./connection/client-connection-options.ts";
-export type { ConnectionContext, ConnectionToolSchemas } from "./connection/connection-options.ts";
+  StatefulSessionOptions,
+} from "./connection/connection-options.ts";
 export {
   defineMcpClientConnection,
   type McpClientConnection,
 } from "./connection/define-connection.ts";
-export type { ConnectionStart, StatefulSessionOptions } from "./connection/session-options.ts";
 export type { McpConnection } from "./connection/mcp-connection.ts";
 export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";

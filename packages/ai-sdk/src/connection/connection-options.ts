@@ -3,8 +3,15 @@ import type {
   ElicitResult,
   MCPClient,
   MCPClientCapabilities,
+  OAuthClientProvider,
 } from "@ai-sdk/mcp";
-import type { Principal } from "@durable-mcp/core";
+import type {
+  Principal,
+  RefusedAnswer,
+  ResendPolicy,
+  SessionLoss,
+  ToolListOptions,
+} from "@durable-mcp/core";
 
 /** The use for which a function of a definition is called. */
 export interface ConnectionContext {
@@ -55,4 +62,131 @@ export interface ConnectionTimeouts {
   readonly callMs?: number | undefined;
   /** For `session.onStart`, in milliseconds. @default 60000 */
   readonly startMs?: number | undefined;
+}
+
+/** The argument of `session.onStart`. */
+export interface ConnectionStart extends ConnectionContext {
+  /** `"started"`: the first session. `"recovered"`: a session in the place of a lost one. */
+  readonly reason: "started" | "recovered";
+  /** Talks to the new session; closed when the hook is over. */
+  readonly client: MCPClient;
+  /** Aborts when the hook takes too long, and when the step's registry is disposed of. */
+  readonly abortSignal: AbortSignal;
+}
+
+/** How a session, or a stdio server's process, is prepared, replaced, and reported as lost. */
+export interface SessionReplacementOptions {
+  /**
+   * Which requests are sent again when the server has lost the session. `"safe"`: those that the
+   * server certainly refused unprocessed. Of others only lists, reads, pings, `safeTools` and, with
+   * `trustAnnotations`, tools that the server marks as read-only or idempotent. `"always"`: all.
+   * `"never"`: none. A request that is not sent again fails with `SESSION_LOST` or `OUTCOME_UNKNOWN`.
+   * @default "safe"
+   */
+  readonly resend?: ResendPolicy | undefined;
+  /** Tools, by the server's names, that may run twice. @default none */
+  readonly safeTools?: readonly string[] | undefined;
+  /** Whether to trust the server's annotations on which tools may run twice. @default false */
+  readonly trustAnnotations?: boolean | undefined;
+  /**
+   * Whether a lost session is replaced. Otherwise the loss is reported, for callers that open the
+   * next session elsewhere. @default true
+   */
+  readonly recover?: boolean | undefined;
+  /**
+   * Prepares each new session, the first one and each that replaces a lost one: selects a workspace,
+   * logs in. Runs before the session is saved and before any waiting call goes on. When it fails,
+   * the session is ended and the calls fail with `CONNECTION_UNAVAILABLE`. The next call tries again.
+   */
+  readonly onStart?: ((start: ConnectionStart) => Awaitable<void>) | undefined;
+  /**
+   * The note to the model in the first tool result after a lost session was replaced; `false` for
+   * none. @default a sentence that says that the server's earlier state is lost
+   */
+  readonly lossNotice?: string | false | undefined;
+}
+
+/** How a stateful connection keeps its session. */
+export interface StatefulSessionOptions extends SessionReplacementOptions {
+  readonly mode: "stateful";
+  /** Limits the age and the size of the tool list in the state. */
+  readonly toolList?: ToolListOptions | undefined;
+  /**
+   * Judges an answer other than 2xx, for servers with a dialect of their own: whether its loss of
+   * the session is `"definite"`, `"probable"` or `"none"`. `undefined` leaves that to the built-in rule.
+   */
+  readonly classifyLoss?: ((answer: RefusedAnswer) => SessionLoss | undefined) | undefined;
+  /**
+   * Whether a request that met a lost session is first tried once more with the same id, for load
+   * balancers that sometimes pick the wrong replica. @default false
+   */
+  readonly retrySameId?: boolean | undefined;
+  /**
+   * Tools, by the server's names, whose calls go to a second session, which lasts as long as the
+   * step's registry and is not saved. @default none
+   */
+  readonly except?: readonly string[] | undefined;
+  /**
+   * After this time, in milliseconds, a server without sessions is asked for one again.
+   * @default 86400000 (1 day)
+   */
+  readonly statelessMaxAgeMs?: number | undefined;
+}
+
+/** A bearer token and its expiry, in milliseconds since 1970-01-01 UTC or as a `Date`. */
+export interface ConnectionToken {
+  readonly token: string;
+  readonly expiresAt?: number | Date | undefined;
+}
+
+type HeaderValue = string | ((context: ConnectionContext) => Awaitable<string>);
+
+/** The options of a connection over Streamable HTTP. */
+export interface McpClientConnectionOptions<
+  SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
+> extends ConnectionOptions<SCHEMAS> {
+  /** The server's Streamable HTTP endpoint. */
+  readonly url: string | URL;
+  /**
+   * Whether one MCP session lasts over all steps of an agent session.
+   * @default "stateless"
+   */
+  readonly session?: "stateless" | "stateful" | StatefulSessionOptions | undefined;
+  /**
+   * A bearer token. It is asked for once a step, and again after a 401. Not together with `authProvider`.
+   */
+  readonly auth?:
+    | { readonly getToken: (context: ConnectionContext) => Awaitable<ConnectionToken> }
+    | undefined;
+  /**
+   * OAuth, which `@ai-sdk/mcp` carries out. A function, when each principal has tokens of its own,
+   * is called once a step.
+   */
+  readonly authProvider?:
+    | OAuthClientProvider
+    | ((context: ConnectionContext) => Awaitable<OAuthClientProvider>)
+    | undefined;
+  /** Headers for every request to the server. Functions are called once a step. */
+  readonly headers?: Readonly<Record<string, HeaderValue>> | undefined;
+  readonly timeouts?: ClientConnectionTimeouts | undefined;
+  /** Whether a stateful connection follows redirects within the server's origin. @default "refuse" */
+  readonly redirect?: "refuse" | "same-origin" | undefined;
+  /**
+   * Sends the requests. With a fetch of your own you also vouch for the hosts that OAuth requests go
+   * to: use one that checks them. @default globalThis.fetch, with other origins refused
+   */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+interface ClientConnectionTimeouts extends ConnectionTimeouts {
+  /**
+   * For the handshake and for listing tools, in milliseconds. A server that does not answer delays
+   * `tools()`, for all connections, by that time. @default 10000
+   */
+  readonly connectMs?: number | undefined;
+  /**
+   * The longest silence of a stateful connection's server while a call waits, in milliseconds. After
+   * that the call fails with `OUTCOME_UNKNOWN`. @default 300000 (5 minutes)
+   */
+  readonly answerMs?: number | undefined;
 }

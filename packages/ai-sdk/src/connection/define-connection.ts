@@ -1,8 +1,21 @@
-import { checkOptions } from "./check-options.ts";
-import type { McpClientConnectionOptions } from "./client-connection-options.ts";
-import { clientConnectionSchema } from "./client-connection-schema.ts";
-import type { ConnectionToolSchemas } from "./connection-options.ts";
-import type { StatefulSessionOptions } from "./session-options.ts";
+import * as z from "zod/mini";
+import type {
+  ConnectionToolSchemas,
+  McpClientConnectionOptions,
+  StatefulSessionOptions,
+} from "./connection-options.ts";
+import {
+  checkOptions,
+  connectionFields,
+  isFunction,
+  isHeaderValue,
+  names,
+  positive,
+  replacementFields,
+  someFunction,
+  timeout,
+  timeoutFields,
+} from "./option-schemas.ts";
 
 /** A declared MCP server. Made by `defineMcpClientConnection`. */
 export interface McpClientConnection<
@@ -62,4 +75,74 @@ export function connectTimeoutMs({ options }: McpClientConnection): number {
 export function readyTimeoutMs(definition: McpClientConnection): number {
   const { onStart } = sessionOptions(definition);
   return connectTimeoutMs(definition) + (onStart ? startTimeoutMs(definition) : 0);
+}
+
+const sessionSchema = z.union(
+  [
+    z.literal(["stateless", "stateful"]),
+    z.strictObject({
+      mode: z.literal("stateful"),
+      toolList: z.optional(
+        z.strictObject({ maxAgeMs: z.optional(positive), maxLength: z.optional(z.number()) }),
+      ),
+      statelessMaxAgeMs: z.optional(positive),
+      ...replacementFields,
+      classifyLoss: z.optional(someFunction),
+      retrySameId: z.optional(z.boolean()),
+      except: z.optional(names),
+    }),
+  ],
+  'must be "stateless", "stateful" or { mode: "stateful", … } with known options',
+);
+
+/** Checks `McpClientConnectionOptions`. */
+const clientConnectionSchema = z
+  .strictObject({
+    url: z.custom(
+      (value) => /^https?:$/.test(parseUrl(value)?.protocol ?? ""),
+      "must be an absolute http(s) URL",
+    ),
+    ...connectionFields,
+    session: z.optional(sessionSchema),
+    auth: z.optional(z.strictObject({ getToken: someFunction })),
+    authProvider: z.optional(
+      z.custom(
+        (value) => isFunction(value) || isFunction((value as { tokens?: unknown } | null)?.tokens),
+        "must be an OAuthClientProvider or a function that returns one",
+      ),
+    ),
+    headers: z.optional(
+      z.record(
+        z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "must be an HTTP header name")),
+        z.custom(
+          (value) => isHeaderValue(value) || isFunction(value),
+          "must be a string that is valid in a header, or a function that returns one",
+        ),
+      ),
+    ),
+    timeouts: z.optional(z.strictObject({ ...timeoutFields, answerMs: z.optional(timeout) })),
+    redirect: z.optional(z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"')),
+    fetch: z.optional(someFunction),
+  })
+  .check(
+    z.refine(({ auth, authProvider }) => auth === undefined || authProvider === undefined, {
+      path: ["auth"],
+      message: "cannot be combined with authProvider; keep the one that applies",
+    }),
+    z.refine(({ redirect, session = "stateless" }) => !redirect || session !== "stateless", {
+      path: ["redirect"],
+      message: "is for stateful connections; a stateless one refuses redirects",
+    }),
+    z.refine(({ url }) => !hasCredentials(parseUrl(url)), {
+      path: ["url"],
+      message: "must not contain credentials; use auth or headers",
+    }),
+  );
+
+function parseUrl(value: unknown): URL | undefined {
+  return URL.canParse(String(value)) ? new URL(String(value)) : undefined;
+}
+
+function hasCredentials(url: URL | undefined): boolean {
+  return Boolean(url?.username) || Boolean(url?.password);
 }

@@ -1,4 +1,6 @@
-import type { LiveConnection } from "./live-connection.ts";
+import { McpSessionError } from "@durable-mcp/core";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import { closeConnection, type LiveConnection } from "./live-connection.ts";
 
 /**
  * A connection that forwards to another one. The other one may change between two uses, and tools that
@@ -52,4 +54,71 @@ export function forwardConnection(
     restoreError: (error) => current().restoreError(error),
   };
   return Object.defineProperties(forwarded, Object.getOwnPropertyDescriptors(own));
+}
+
+/** A front for a connection that can be replaced while runs and tools hold the front. */
+export interface ReplaceableConnection extends LiveConnection {
+  /** Closes the connection behind it. Every use fails until there is another. */
+  clear(): Promise<void>;
+  /** Puts another connection behind it. */
+  fill(next: LiveConnection): void;
+}
+
+/** @param options.why the reason in the error of a use while there is no connection behind it */
+export function createReplaceableConnection({
+  first,
+  why,
+  emit,
+}: {
+  first: LiveConnection;
+  why: string;
+  emit: (event: ConnectionEvent) => void;
+}): ReplaceableConnection {
+  const { name, definition, origin, session, connectMs, abortSignal, trace } = first;
+  let current: LiveConnection | undefined = first;
+  let last = first;
+  const inUse = (): LiveConnection => {
+    if (current !== undefined) return current;
+    throw new McpSessionError("CONNECTION_UNAVAILABLE", `Connection ${name}: ${why}`, {
+      data: { connection: name, origin },
+    });
+  };
+
+  const connection = forwardConnection(inUse, {
+    // Members that work while there is no connection behind it.
+    ...{ name, definition, origin, session, connectMs, abortSignal, trace },
+    get openings() {
+      return current?.openings ?? new Set();
+    },
+    settle: async () => await current?.settle(),
+    endLooseSessions: async () => await current?.endLooseSessions(),
+    restoreError: (error) => current?.restoreError(error) ?? error,
+    lossNotices: first.lossNotices && {
+      take: () => current?.lossNotices?.take(),
+      mark: (result, toolCallId) => current?.lossNotices?.mark(result, toolCallId) ?? result,
+      // A result can be told after its session was closed.
+      tell: async (...result) => await last.lossNotices!.tell(...result),
+    },
+    createFetch(use) {
+      inUse();
+      let own: { of: LiveConnection; fetch: typeof globalThis.fetch } | undefined;
+      // It serves one client, which needs one fetch of each connection in turn.
+      return async (input, init) => {
+        const of = inUse();
+        if (own?.of !== of) own = { of, fetch: of.createFetch(use) };
+        return await own.fetch(input, init);
+      };
+    },
+  });
+  return Object.assign(connection, {
+    async clear() {
+      const closing = current;
+      current = undefined;
+      if (closing !== undefined) await closeConnection(closing, emit);
+    },
+    fill(next: LiveConnection) {
+      current = next;
+      last = next;
+    },
+  });
 }

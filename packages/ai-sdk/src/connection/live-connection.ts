@@ -1,4 +1,6 @@
 import type { MCPClient } from "@ai-sdk/mcp";
+import { within } from "@durable-mcp/core/internal";
+import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { TraceOperation } from "../events/connection-telemetry.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { LossNotices } from "./loss-notice.ts";
@@ -63,4 +65,34 @@ export interface LiveConnection {
    * Ends sessions that must not outlive the step: the session of `session.except`, and an unfinished one.
    */
   endLooseSessions(): Promise<void>;
+}
+
+/** The longest wait for the clients of one connection, in milliseconds. */
+const closeTimeoutMs = 5_000;
+
+/**
+ * Closes a connection's clients and ends the sessions that must not outlive it, in bounded time.
+ * Never rejects: a failure is the event `close-failed`.
+ */
+export async function closeConnection(
+  connection: LiveConnection,
+  emit: (event: ConnectionEvent) => void,
+): Promise<void> {
+  const { name } = connection;
+  const closings = [...connection.openings].map(async (opening) => {
+    const client = await opening.catch(() => undefined);
+    await client?.close();
+  });
+  const ending = async () => {
+    // An aborted start is still ending its session.
+    await connection.settle();
+    await connection.endLooseSessions();
+  };
+  const closeAll = async () => {
+    const outcomes = await Promise.allSettled([...closings, ending()]);
+    const isFailed = outcomes.some(({ status }) => status === "rejected");
+    if (isFailed) emit({ type: "close-failed", connection: name, reason: "error" });
+  };
+  const isDone = await within(closeTimeoutMs, closeAll());
+  if (!isDone) emit({ type: "close-failed", connection: name, reason: "timeout" });
 }

@@ -12,7 +12,7 @@ import { notebook, startSaved } from "../../test/saved-session.ts";
 import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
-import type { StatefulSessionOptions } from "./session-options.ts";
+import type { StatefulSessionOptions } from "./connection-options.ts";
 
 const list = { tool: "notes__list_notes" };
 const add = { tool: "notes__add_note", input: { text: "a" } };

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
-import type { StatefulSessionOptions } from "./session-options.ts";
+import type { StatefulSessionOptions } from "./connection-options.ts";
 import { mayRunTwice } from "./may-run-twice.ts";
 
 const call = (name: string) => ({

@@ -1,5 +1,5 @@
 import type { JsonRpcRequest, SessionSnapshot } from "@durable-mcp/core";
-import type { StatefulSessionOptions } from "./session-options.ts";
+import type { StatefulSessionOptions } from "./connection-options.ts";
 
 type SafeOptions = Pick<StatefulSessionOptions, "safeTools" | "trustAnnotations">;
 

@@ -1,5 +1,6 @@
-import { isRecord, maxTimerMs } from "@durable-mcp/core/internal";
 import * as z from "zod/mini";
+import { McpSessionError } from "@durable-mcp/core";
+import { isRecord, maxTimerMs } from "@durable-mcp/core/internal";
 
 // The parts of the definitions' schemas.
 
@@ -44,3 +45,33 @@ export const replacementFields = {
   onStart: z.optional(someFunction),
   lossNotice: z.optional(z.union([text, z.literal(false)])),
 };
+
+/**
+ * Checks the options of a definition.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field and how to fix it
+ */
+export function checkOptions(schema: z.ZodMiniType, options: unknown): void {
+  const parsed = z.safeParse(schema, options);
+  if (parsed.success) return;
+  const issue = parsed.error.issues[0];
+  const unknownKey = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
+  const path = [...(issue?.path ?? []), ...(unknownKey === undefined ? [] : [unknownKey])];
+  const field = path.join(".") || "options";
+  // The issue of a key only tells that it is invalid. The inner issue tells why.
+  const reason = issue?.code === "invalid_key" ? issue.issues[0]?.message : issue?.message;
+  const fix = unknownKey === undefined ? (reason ?? "is invalid") : "is not a known option";
+  throw new McpSessionError("CONNECTION_INVALID", `Connection option ${field} ${fix}.`, {
+    data: { field },
+  });
+}
+
+/**
+ * Whether `fetch` accepts the value in a header. Its error for other values repeats them, and they
+ * may be secret.
+ */
+export function isHeaderValue(value: unknown): value is string {
+  if (typeof value !== "string") return false;
+  const normalized = value.replaceAll(/^[\t\n\r ]+|[\t\n\r ]+$/g, "");
+  return /^[\t\x20-\x7E\x80-\xFF]*$/.test(normalized);
+}

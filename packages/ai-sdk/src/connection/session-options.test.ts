@@ -2,9 +2,8 @@ import { describe, expect, test } from "vitest";
 import { sendJson } from "../../test/http-server.ts";
 import { answer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "./client-connection-options.ts";
+import type { McpClientConnectionOptions, StatefulSessionOptions } from "./connection-options.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
-import type { StatefulSessionOptions } from "./session-options.ts";
 
 /** An application with one notebook whose session has these options. */
 async function start(

@@ -1,7 +1,7 @@
 import type { Principal, StoredRecord } from "@durable-mcp/core";
 import { inParallel } from "../base/in-parallel.ts";
 import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
-import { pingSession } from "../http/ping-session.ts";
+import { pingSession } from "../http/end-mcp-session.ts";
 import type { EndMode } from "../slots/kept-session.ts";
 import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
 import type { DurableSessions } from "./durable-sessions.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/client-connection-options.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 const notebook = ({ url }: NotebookServer, options: Partial<McpClientConnectionOptions> = {}) =>

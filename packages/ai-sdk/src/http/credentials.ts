@@ -1,8 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
-import type { ConnectionToken } from "../connection/client-connection-options.ts";
-import type { ConnectionContext } from "../connection/connection-options.ts";
+import type { ConnectionContext, ConnectionToken } from "../connection/connection-options.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
-import { isHeaderValue } from "../connection/header-value.ts";
+import { isHeaderValue } from "../connection/option-schemas.ts";
 import { once } from "../base/once.ts";
 
 type Definition = McpClientConnection["options"];

@@ -1,7 +1,23 @@
-import { type Principal, type ActiveSessionSnapshot, endSession } from "@durable-mcp/core";
-import { createConnectionFetch } from "./connection-fetch.ts";
+import {
+  type ActiveSessionSnapshot,
+  createSessionFetch,
+  createSessionSlot,
+  endSession,
+  type McpSessionError,
+  type Principal,
+  sessionFailure,
+  type SessionSlot,
+  type SessionSnapshot,
+} from "@durable-mcp/core";
+import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
 import type { ConnectionContext } from "../connection/connection-options.ts";
-import type { McpClientConnection } from "../connection/define-connection.ts";
+import {
+  endpointOf,
+  type McpClientConnection,
+  sessionOptions,
+} from "../connection/define-connection.ts";
+import type { SessionStatus } from "../slots/session-reports.ts";
+import { createConnectionFetch } from "./connection-fetch.ts";
 
 /** The outcome of ending one MCP session on its server, without the error. */
 export type McpSessionEnd =
@@ -51,7 +67,7 @@ export async function endMcpSession({
 }
 
 /** A connection's fetch outside of a step's registry. */
-export function fetchOnce(
+function fetchOnce(
   definition: McpClientConnection,
   context: ConnectionContext,
   now: () => number,
@@ -64,4 +80,94 @@ export function fetchOnce(
       typeof authProvider === "function" ? await authProvider(context) : authProvider,
     now,
   }).fetch;
+}
+
+/** Asks the server whether it has a stored session. Never rejects; takes `timeoutMs` at most. */
+export async function pingSession({
+  definition,
+  connection,
+  principal,
+  snapshot,
+  timeoutMs,
+  now,
+}: {
+  /** `undefined` if the connection is no longer declared. */
+  definition: McpClientConnection | undefined;
+  connection: string;
+  principal: Principal;
+  snapshot: SessionSnapshot | undefined;
+  timeoutMs: number;
+  now: () => number;
+}): Promise<SessionStatus> {
+  if (!definition || snapshot?.kind !== "session" || snapshot.url !== endpointOf(definition)) {
+    return { connection, alive: false, reason: "no-session" };
+  }
+  const url = new URL(snapshot.url);
+  const signal = withTimeLimit(timeoutMs, undefined);
+  const slot = createSessionSlot(snapshot);
+  const fetch = createSessionFetch({
+    url,
+    slot,
+    fetch: fetchOnce(definition, { principal, connection, abortSignal: signal }, now),
+    redirect: definition.options.redirect,
+    classifyLoss: sessionOptions(definition).classifyLoss,
+    recover: false,
+  });
+  try {
+    // A fetch or a `getToken` of the application may ignore the signal.
+    const { status, failure } = await abortable(ping({ fetch, url, slot, signal }), signal);
+    if (status !== undefined) return { connection, alive: false, reason: "refused", status };
+    if (failure !== undefined) return { connection, alive: false, reason: "unreachable" };
+    return { connection, alive: true };
+  } catch (error) {
+    if (signal.aborted) return { connection, alive: false, reason: "timeout" };
+    const status = (error as { data?: { status?: number } }).data?.status;
+    const reason = slot.snapshot?.kind === "lost" ? "lost" : "unreachable";
+    return { connection, alive: false, reason, ...(status !== undefined && { status }) };
+  }
+}
+
+/**
+ * Sends a ping on the session of a slot.
+ *
+ * @returns with the `status` of a refusal, or the `failure` of an answer that broke off; with neither if
+ *   the server answered
+ */
+export async function ping({
+  fetch,
+  url,
+  slot,
+  signal,
+}: {
+  /** A session fetch on the slot. */
+  fetch: typeof globalThis.fetch;
+  url: URL;
+  slot: SessionSlot;
+  signal: AbortSignal;
+}): Promise<{ status?: number; failure?: McpSessionError | undefined }> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "ping" }),
+    signal,
+  });
+  const text = await response.text();
+  if (!response.ok) return { status: response.status };
+  // An answer that broke off arrives as an error of ours.
+  const failures = errorsIn(text).map((error) => sessionFailure(slot, error));
+  return { failure: failures.find((failure) => failure !== undefined) };
+}
+
+/** The JSON-RPC errors in an answer: one message of JSON, or events. */
+function errorsIn(text: string): unknown[] {
+  return text.split("\n").flatMap((line) => {
+    try {
+      return [(JSON.parse(line.replace(/^data: ?/, "")) as { error?: unknown }).error];
+    } catch {
+      return [];
+    }
+  });
 }

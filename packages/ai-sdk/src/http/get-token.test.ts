@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { authorizations, countedTokens, refuse } from "../../test/counted-tokens.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/client-connection-options.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 type Options = Partial<McpClientConnectionOptions>;

@@ -6,11 +6,15 @@ import { createLossNotices } from "../connection/loss-notice.ts";
 import { createSharedClient, type SharedClient } from "../connection/shared-client.ts";
 import { connectionUnavailable, withSessionErrors } from "../errors/connection-error.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
-import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./http-parts.ts";
+import {
+  createHttpParts,
+  createStatefulFetch,
+  type HttpConnectionOptions,
+  type HttpParts,
+} from "./stateful-fetch.ts";
 import { isOldServerStatus, openClient } from "./open-client.ts";
 import { watchClientVersion } from "./peer-version.ts";
-import { ping } from "./ping-session.ts";
-import { createStatefulFetch } from "./stateful-fetch.ts";
+import { ping } from "./end-mcp-session.ts";
 
 type TakeFetch = () => typeof globalThis.fetch;
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type ReceivedRequest, sendJson, sendText } from "../../test/http-server.ts";
 import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
 import { callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/client-connection-options.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 const principal = { type: "user", issuer: "https://canary-issuer", id: "canary-user" } as const;

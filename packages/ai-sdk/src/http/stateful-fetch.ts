@@ -1,19 +1,26 @@
 import {
   createSessionFetch,
+  createSessionSlot,
+  type OnSession,
   type SessionEvent,
   type SessionSlot,
   type SessionStart,
 } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
+import { once } from "../base/once.ts";
 import { needsListening } from "../connection/client-capabilities.ts";
+import type { ConnectionContext } from "../connection/connection-options.ts";
 import {
   connectTimeoutMs,
+  type McpClientConnection,
   sessionOptions,
   startTimeoutMs,
 } from "../connection/define-connection.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
-import { withSessionErrors } from "../errors/connection-error.ts";
-import type { HttpParts } from "./http-parts.ts";
+import { restoreSessionError, withSessionErrors } from "../errors/connection-error.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import { type ConnectionTelemetry, createOperationTracer } from "../events/connection-telemetry.ts";
+import { createConnectionFetch } from "./connection-fetch.ts";
 import { openClient } from "./open-client.ts";
 
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
@@ -82,4 +89,43 @@ async function prepare(
   } finally {
     await client.close();
   }
+}
+
+export interface HttpConnectionOptions {
+  readonly definition: McpClientConnection;
+  readonly context: ConnectionContext;
+  /** The slot of a stateful connection. */
+  readonly slot?: SessionSlot | undefined;
+  /** The save point of the slot. */
+  readonly onSession?: OnSession | undefined;
+  /** Whether the step goes on. Aborted calls are only cancelled then, not when clients close. */
+  readonly isActive: () => boolean;
+  readonly emit: (event: ConnectionEvent) => void;
+  readonly telemetry: ConnectionTelemetry | undefined;
+  readonly now: () => number;
+}
+
+export type HttpParts = ReturnType<typeof createHttpParts>;
+
+/** The common parts of the clients of one connection over HTTP. */
+export function createHttpParts(options: HttpConnectionOptions) {
+  const { definition, context, slot, telemetry, now } = options;
+  const { url, authProvider: provider } = definition.options;
+  const { connection } = context;
+  const { origin } = new URL(url);
+  const authProvider = once(async () =>
+    typeof provider === "function" ? await provider(context) : provider,
+  );
+  return {
+    ...options,
+    url,
+    origin,
+    authProvider,
+    connectionFetch: createConnectionFetch({ definition, context, authProvider, now }),
+    /** The slot of the session for the tools in `session.except`. */
+    exceptSlot: sessionOptions(definition).except && createSessionSlot(),
+    isResuming: slot?.snapshot?.kind === "session",
+    restoreError: (error: unknown) => restoreSessionError(error, connection, slot),
+    trace: createOperationTracer(telemetry, { connection, transport: "http", origin }),
+  };
 }

@@ -16,7 +16,7 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionPoolOptions } from "./connection-pool.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
 import { withConnections } from "../runs/current-connections.ts";
-import type { McpClientConnectionOptions } from "../connection/client-connection-options.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 const user = { principal: alice };

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, callTool, startApplication } from "../../test/step.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
-import type { McpClientConnectionOptions } from "../connection/client-connection-options.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionPoolOptions } from "./connection-pool.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";

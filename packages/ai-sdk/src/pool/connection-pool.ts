@@ -1,12 +1,10 @@
 import type { OnSession, SessionSlot, SessionSnapshot } from "@durable-mcp/core";
 import { checkWhole, detach, maxTimerMs, sameJson } from "@durable-mcp/core/internal";
-import { closeConnection } from "../connection/close-connection.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import { closeConnection, type LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { SlotName } from "../slots/step-slot.ts";
-import { sameDefinition } from "./same-definition.ts";
 
 export interface ConnectionPoolOptions {
   /** How long a live client is kept after its last run, in milliseconds. @default 60000 */
@@ -41,47 +39,14 @@ export interface PooledConnection {
 
 type ClosedReason = Extract<ConnectionEvent, { type: "pool"; action: "closed" }>["reason"];
 
-/** A run that takes a connection. */
-interface PoolRun {
-  readonly definition: McpConnection;
-  /** The stored session. */
-  readonly snapshot?: SessionSnapshot | undefined;
-}
-
 /** Keeps live clients between the runs of one agent session and principal. */
-export interface ConnectionPool {
-  readonly checkAfterMs: number;
-  /**
-   * Takes the connection that is kept under a key, unless the run has another session or another
-   * declaration.
-   */
-  take(key: string, run: PoolRun): PooledConnection | undefined;
-  /** Waits until connections of a key are closed, because they may hold a port or a lock. */
-  settle(key: string): Promise<void>;
-  /**
-   * Gives a connection back.
-   *
-   * @param options.isUnused whether the run did not use it, so that nothing new is known of its server.
-   *   @default false
-   */
-  give(key: string, pooled: PooledConnection, options?: { isUnused?: boolean }): void;
-  /** Closes the connection that is kept under a key, because its session changed elsewhere. */
-  closeKept(key: string): void;
-  /** Closes a connection that a run has. */
-  close(pooled: PooledConnection, reason: ClosedReason): Promise<void>;
-  /** Closes all kept connections. From now on each connection is closed when it is given back. */
-  closeAll(): Promise<void>;
-}
+export type ConnectionPool = ReturnType<typeof createConnectionPool>;
 
-export function createConnectionPool({
-  options: { keepAliveMs = 60_000, max = 100, checkAfterMs = 30_000 },
-  emit,
-  now,
-}: {
-  options: ConnectionPoolOptions;
-  emit: (event: ConnectionEvent) => void;
-  now: () => number;
-}): ConnectionPool {
+export function createConnectionPool(
+  { keepAliveMs = 60_000, max = 100, checkAfterMs = 30_000 }: ConnectionPoolOptions,
+  emit: (event: ConnectionEvent) => void,
+  now: () => number,
+) {
   for (const [name, value] of Object.entries({ keepAliveMs, max, checkAfterMs })) {
     checkWhole(value, `pool.${name}`, 0, maxTimerMs);
   }
@@ -99,6 +64,7 @@ export function createConnectionPool({
     clearTimeout(entry?.timer);
     return entry?.pooled;
   };
+  /** Closes a connection that a run has. */
   const close = async (pooled: PooledConnection, reason: ClosedReason): Promise<void> => {
     const closing = (async () => {
       await closePooled(pooled, emit);
@@ -118,17 +84,23 @@ export function createConnectionPool({
   };
 
   return {
+    emit,
+    now,
     checkAfterMs,
     close,
-    closeKept: (key) => closeKept(key, "stale"),
-    settle: async (key) => await closingOf.get(key),
-    take(key, run) {
+    /** Closes the connection that is kept under a key, because its session changed elsewhere. */
+    closeKept: (key: string) => closeKept(key, "stale"),
+    /** Waits until connections of a key are closed, because they may hold a port or a lock. */
+    settle: async (key: string) => await closingOf.get(key),
+    /** Takes the connection that is kept under a key, unless the run has another session or declaration. */
+    take(key: string, definition: McpConnection, stored?: SessionSnapshot) {
       const pooled = remove(key);
-      if (pooled === undefined || fits(pooled, run)) return pooled;
+      if (pooled === undefined || fits(pooled, definition, stored)) return pooled;
       void close(pooled, "stale");
       return undefined;
     },
-    give(key, pooled, { isUnused = false } = {}) {
+    /** Gives a connection back. If the run did not use it, nothing new is known of its server. */
+    give(key: string, pooled: PooledConnection, { isUnused = false } = {}) {
       if (isClosed) {
         void close(pooled, "shutdown");
         return;
@@ -146,6 +118,7 @@ export function createConnectionPool({
       const [oldest] = idle.keys();
       if (idle.size > max && oldest !== undefined) closeKept(oldest, "max");
     },
+    /** Closes all kept connections. From now on each connection is closed when it is given back. */
     async closeAll() {
       isClosed = true;
       for (const key of [...idle.keys()].toReversed()) closeKept(key, "shutdown");
@@ -155,12 +128,16 @@ export function createConnectionPool({
 }
 
 /** Whether a run can go on with a connection. */
-function fits({ session, kept, definition }: PooledConnection, run: PoolRun): boolean {
+function fits(
+  { session, kept, definition }: PooledConnection,
+  declared: McpConnection,
+  stored: SessionSnapshot | undefined,
+): boolean {
   return (
-    sameSession(session?.snapshot, run.snapshot) &&
+    sameSession(session?.snapshot, stored) &&
     // If the stored session differs from the last run's, another process has changed it.
-    sameDetails(kept, run.snapshot) &&
-    sameDefinition(definition.options, run.definition.options)
+    sameDetails(kept, stored) &&
+    sameDefinition(definition.options, declared.options)
   );
 }
 
@@ -185,4 +162,27 @@ function sameSession(a: SessionSnapshot | undefined, b: SessionSnapshot | undefi
 function sameDetails(a: SessionSnapshot | undefined, b: SessionSnapshot | undefined): boolean {
   if (a?.kind !== "session" || b?.kind !== "session") return true;
   return sameJson(a.toolList, b.toolList) && a.replacesLost === b.replacesLost;
+}
+
+/**
+ * Whether two declarations of a connection are equal. Functions and instances of classes count as
+ * equal, because a `connections` function makes them anew each time.
+ */
+function sameDefinition(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== typeof b) return false;
+  if (typeof a === "function") return true;
+  if (typeof a !== "object" || a === null || b === null) return false;
+  if (a instanceof URL && b instanceof URL) return a.href === b.href;
+  return isPlain(a) && isPlain(b!) ? sameEntries(a, b) : !isPlain(a) && !isPlain(b!);
+}
+
+function sameEntries(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...names].every((name) => sameDefinition(a[name], b[name]));
+}
+
+function isPlain(value: object): value is Record<string, unknown> {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || Array.isArray(value);
 }

@@ -3,7 +3,6 @@ import { withTimeLimit } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 import { closePooled, type ConnectionPool, type PooledConnection } from "./connection-pool.ts";
 
 /** The states of a use. Its connection was found in the pool, or made for the run. */
@@ -28,8 +27,6 @@ interface UseContext {
   readonly found: PooledConnection | undefined;
   readonly make: () => PooledConnection;
   readonly runSignal: AbortSignal;
-  readonly emit: (event: ConnectionEvent) => void;
-  readonly now: () => number;
 }
 
 /** One run's use of one pooled connection, from taking it until giving it back. */
@@ -97,8 +94,8 @@ async function getReady(use: PooledUse): Promise<void> {
 
 /** Asks the server of the found connection, if that was idle for long. */
 async function isAnswering(use: PooledUse, found: PooledConnection): Promise<boolean> {
-  const { pool, runSignal, now } = use;
-  if (now() - found.idleSince < pool.checkAfterMs) return true;
+  const { pool, runSignal } = use;
+  if (pool.now() - found.idleSince < pool.checkAfterMs) return true;
   try {
     const { connection } = found;
     await connection.probe(withTimeLimit(connection.connectMs, runSignal));
@@ -222,13 +219,13 @@ export async function recoverInUse<T>(
 
 /** Gives the connection back to the pool, or closes it if no later run can use it. */
 export async function endUse(use: PooledUse): Promise<void> {
-  const { pool, key, phase, entry, isHandedOut, runSignal, abandon, emit } = use;
+  const { pool, key, phase, entry, isHandedOut, runSignal, abandon } = use;
   use.phase = "over";
   runSignal.removeEventListener("abort", abandon);
   if (phase === "untouched") return pool.give(key, entry, { isUnused: true });
   if (entry.connection.openings.size === 0 && !isHandedOut) {
     // It has no client, but it may have started a session or a process.
-    return await closePooled(entry, emit);
+    return await closePooled(entry, pool.emit);
   }
   const isBusy = use.calls + use.connecting > 0 || isHandedOut || !entry.time.isActive();
   if (isBusy) return await pool.close(entry, "busy");
@@ -236,8 +233,8 @@ export async function endUse(use: PooledUse): Promise<void> {
   pool.give(key, entry);
 }
 
-function tell({ emit, entry }: PooledUse, action: "hit" | "miss" | "opened"): void {
-  emit({ type: "pool", ...entry.slot, action });
+function tell({ pool, entry }: PooledUse, action: "hit" | "miss" | "opened"): void {
+  pool.emit({ type: "pool", ...entry.slot, action });
 }
 
 /** JSON-RPC codes of clients: the connection closed, the request took too long. */

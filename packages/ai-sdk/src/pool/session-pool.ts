@@ -6,11 +6,11 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
+import { isStateful, sessionOptions } from "../connection/define-connection.ts";
 import { forwardConnection } from "../connection/forward-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 import { type ConnectionUse, type SlotName, slotName, type StepSlot } from "../slots/step-slot.ts";
 import { createClientOfRun } from "./client-of-run.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
@@ -27,60 +27,43 @@ import {
 } from "./pooled-use.ts";
 
 /** The part of the pool that belongs to one agent session. A run takes clients and gives them back. */
-export interface SessionPool {
-  /** Makes the slot for a saved session, or finds the slot of a live client on that session. */
-  createSlot(
-    slot: SlotName,
-    principal: Principal,
-    definition: McpConnection,
-    snapshot?: SessionSnapshot,
-  ): SessionSlot;
-  /**
-   * Connects for one run. Closing the connection gives its client back.
-   *
-   * @param stepSlot has a slot from `createSlot`; `undefined` without a session
-   * @param make makes the connection that the pool keeps
-   */
-  connect(
-    use: ConnectionUse,
-    stepSlot: StepSlot | undefined,
-    make: (time: StepTime, onSession: OnSession) => LiveConnection,
-  ): LiveConnection;
-  /** Closes the kept client of a slot, if no run has it. */
-  close(slot: SlotName, principal: Principal): void;
-  /** Gives back the clients of slots that were never connected: of one slot, or of all. */
-  giveBack(session?: SessionSlot): void;
-}
+export type SessionPool = ReturnType<typeof createSessionPool>;
 
-/** @param options.scope the parts that name the agent session */
-export function createSessionPool({
-  pool,
-  scope,
-  emit,
-  now,
-}: {
-  pool: ConnectionPool;
-  scope: readonly unknown[];
-  emit: (event: ConnectionEvent) => void;
-  now: () => number;
-}): SessionPool {
+/** @param scope the parts that name the agent session */
+export function createSessionPool(pool: ConnectionPool, scope: readonly unknown[]) {
   const reserved = new Map<SessionSlot, { key: string; pooled: PooledConnection }>();
   const keyOf = (slot: SlotName, principal: Principal | undefined) =>
     JSON.stringify([scope, slotName(slot), ...(principal ? principalParts(principal) : [])]);
 
   return {
-    createSlot(slot, principal, definition, snapshot) {
+    /** Makes the slot for a saved session, or finds the slot of a live client on that session. */
+    createSlot(
+      slot: SlotName,
+      principal: Principal,
+      definition: McpConnection,
+      snapshot?: SessionSnapshot,
+    ): SessionSlot {
       const key = keyOf(slot, principal);
-      const pooled = pool.take(key, { definition, snapshot });
+      const pooled = pool.take(key, definition, snapshot);
       if (pooled?.session === undefined) return createSessionSlot(snapshot);
       reserved.set(pooled.session, { key, pooled });
       return pooled.session;
     },
 
-    connect({ slot, principal, definition, step }, stepSlot, makeFor) {
+    /**
+     * Connects for one run. Closing the connection gives its client back.
+     *
+     * @param stepSlot has a slot from `createSlot`; `undefined` without a session
+     * @param makeFor makes the connection that the pool keeps
+     */
+    connect(
+      { slot, principal, definition, step }: ConnectionUse,
+      stepSlot: StepSlot | undefined,
+      makeFor: (time: StepTime, onSession: OnSession) => LiveConnection,
+    ): LiveConnection {
       const { slot: session, onSession } = stepSlot ?? {};
       const key = keyOf(slot, principal);
-      const found = session ? reserved.get(session)?.pooled : pool.take(key, { definition });
+      const found = session ? reserved.get(session)?.pooled : pool.take(key, definition);
       if (session) reserved.delete(session);
       if (found) found.onSession = onSession;
       const make = (): PooledConnection => {
@@ -92,19 +75,20 @@ export function createSessionPool({
           session,
           onSession,
           kept: undefined,
-          idleSince: now(),
+          idleSince: pool.now(),
           isSuspect: false,
           time,
         };
         return own;
       };
-      const runSignal = step.signal;
-      return connectionInUse(beginUse({ pool, key, found, make, runSignal, emit, now }));
+      return connectionInUse(beginUse({ pool, key, found, make, runSignal: step.signal }));
     },
 
-    close: (slot, principal) => pool.closeKept(keyOf(slot, principal)),
+    /** Closes the kept client of a slot, if no run has it. */
+    close: (slot: SlotName, principal: Principal) => pool.closeKept(keyOf(slot, principal)),
 
-    giveBack(only) {
+    /** Gives back the clients of slots that were never connected: of one slot, or of all. */
+    giveBack(only?: SessionSlot) {
       for (const [session, { key, pooled }] of reserved) {
         if (only !== undefined && only !== session) continue;
         reserved.delete(session);
@@ -138,4 +122,16 @@ function connectionInUse(use: PooledUse): LiveConnection {
     withRecovery: (tool, attempt) => recoverInUse(use, tool, attempt),
     endLooseSessions: () => endUse(use),
   });
+}
+
+/** Whether a connection's client may outlive a run. It may not if a part of it belongs to the run. */
+export function mayBeKept(definition: McpConnection): boolean {
+  if (definition.type !== "mcp-client") return true;
+  const { headers = {}, authProvider, fetch } = definition.options;
+  // The session of `except` ends with the run.
+  if (sessionOptions(definition).except !== undefined) return false;
+  // Here `@ai-sdk/mcp` sets the headers itself, and keeps those of the first run.
+  const isLeftToClient = !isStateful(definition) && authProvider !== undefined && !fetch;
+  const isAsked = Object.values(headers).some((value) => typeof value === "function");
+  return !(isLeftToClient && isAsked);
 }

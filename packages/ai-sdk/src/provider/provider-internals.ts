@@ -26,7 +26,7 @@ export function createInternals<CONNECTIONS extends Connections>({
   const work = createOpenWork("The connection provider was");
   const { track, throwIfShutDown } = work;
   const emit = createTeller(telemetry, onEvent);
-  const pool = poolOptions && createConnectionPool({ options: poolOptions, emit, now });
+  const pool = poolOptions && createConnectionPool(poolOptions, emit, now);
   const declaredFor = (principal: Principal | undefined): CONNECTIONS => {
     const declared = typeof connections === "function" ? connections(principal) : connections;
     checkConnections(declared);
@@ -53,7 +53,7 @@ export function createInternals<CONNECTIONS extends Connections>({
       }) as ConnectionRegistry<any>,
     pool,
     /** The pool for the runs of one agent session, named by these parts; `undefined` without a pool. */
-    poolFor: (scope: readonly unknown[]) => pool && createSessionPool({ pool, scope, emit, now }),
+    poolFor: (scope: readonly unknown[]) => pool && createSessionPool(pool, scope),
     /** A part of a scope that separates a store's sessions from those elsewhere. */
     createNamespace: () => (namespaces += 1),
     work,

@@ -3,7 +3,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { describe, expect, test } from "vitest";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, callTool, startApplication } from "../../test/step.ts";
-import type { McpClientConnectionOptions } from "../connection/client-connection-options.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 const notebook = ({ url }: NotebookServer, options: Partial<McpClientConnectionOptions> = {}) =>

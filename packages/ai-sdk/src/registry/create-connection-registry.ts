@@ -8,8 +8,7 @@ import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import { tracedClient } from "../tools/traced-client.ts";
-import type { ConnectionRegistry } from "./connection-registry.ts";
-import { createOverlappingRuns } from "./overlapping-runs.ts";
+import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 import { registerRegistryInternals, type RegistryInternals } from "./registry-internals.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
@@ -32,7 +31,7 @@ export function createConnectionRegistry(
   const { connections, lifetime } = parts;
   const allNames = connections.map(({ name }) => name);
   const { signal, dispose } = lifetime;
-  const { find, collect } = createInternals(parts);
+  const { find, collect } = createInternals(parts, allNames);
   const runs = createOverlappingRuns(parts);
 
   const registry: ConnectionRegistry = {
@@ -81,15 +80,15 @@ export function createConnectionRegistry(
   return registry;
 }
 
-function createInternals({ connections, lifetime, emit }: RegistryParts): RegistryInternals {
+function createInternals(
+  { connections, lifetime, emit }: RegistryParts,
+  allNames: readonly string[],
+): RegistryInternals {
   const { signal } = lifetime;
   const find = (name: string): LiveConnection => {
     lifetime.throwIfOver(name);
     const connection = connections.find((each) => each.name === name);
-    if (connection === undefined) {
-      const names = connections.map((each) => each.name);
-      throw notDeclared(name, names, "name");
-    }
+    if (connection === undefined) throw notDeclared(name, allNames, "name");
     lifetime.use(connection);
     return connection;
   };
@@ -118,4 +117,81 @@ function createInternals({ connections, lifetime, emit }: RegistryParts): Regist
 async function instructionsOf(connection: LiveConnection) {
   const { instructions } = await connection.client();
   return instructions ? [[connection.name, instructions] as const] : [];
+}
+
+type OnClose = NonNullable<RunOptions["onClose"]>;
+
+/** Lets overlapping runs of one registry end together. */
+function createOverlappingRuns({ lifetime, isLeased, emit }: RegistryParts) {
+  const { signal, inUse, track, dispose } = lifetime;
+  let running: ReturnType<typeof start> | undefined;
+  const closeRegistry = async () => {
+    if (!isLeased) await dispose();
+  };
+  // Later, because the calls under way are cancelled first, and a closed client cannot do that.
+  const closeEarly = () => queueMicrotask(() => void closeRegistry());
+
+  /** Starts the part that all overlapping runs share. */
+  const start = () => {
+    const onClose: OnClose[] = [];
+    const failures: unknown[] = [];
+    signal.addEventListener("abort", closeEarly, { once: true });
+    const closeNext = async () => {
+      await closeRegistry();
+      for (let call = onClose.shift(); call !== undefined; call = onClose.shift()) {
+        // If one run cannot save, the others still can.
+        try {
+          await call();
+        } catch (error) {
+          failures.push(error);
+        }
+      }
+      if (failures.length > 0) throw failures[0];
+    };
+    let closing = Promise.resolve();
+    /** Called by `shutdown` and at the end. If the first call fails, the second fails with its error. */
+    const close = async () => {
+      closing = closing.then(closeNext, closeNext);
+      await closing;
+    };
+    const forget = track(close);
+    return {
+      uses: 0,
+      onClose,
+      async end() {
+        this.uses -= 1;
+        if (this.uses > 0) return;
+        running = undefined;
+        signal.removeEventListener("abort", closeEarly);
+        await close().finally(forget);
+      },
+    };
+  };
+
+  /** Tells of an `onClose` that failed where no caller waits. */
+  const reportNotCommitted = () => {
+    for (const { name } of inUse) {
+      emit({ type: "close-failed", connection: name, reason: "not-committed" });
+    }
+  };
+
+  /** Runs `use`; `onClose` is called once when the last overlapping run is over, and on `shutdown`. */
+  const run = async <T>(use: () => Promise<T>, onClose: OnClose | undefined): Promise<T> => {
+    running ??= start();
+    const current = running;
+    current.uses += 1;
+    if (onClose) current.onClose.push(onClose);
+    let result;
+    try {
+      signal.throwIfAborted();
+      result = await use();
+    } catch (error) {
+      // The caller must get the run's own failure.
+      await current.end().catch(reportNotCommitted);
+      throw error;
+    }
+    await current.end();
+    return result;
+  };
+  return { run, reportNotCommitted };
 }

@@ -7,7 +7,7 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import {
   createReplaceableConnection,
   type ReplaceableConnection,
-} from "../connection/replaceable-connection.ts";
+} from "../connection/forward-connection.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
 
 /** The live connections of named sessions: one each for all runs of a step. */

@@ -15,13 +15,13 @@ import type { NamedConnections } from "./named-connections.ts";
 import { createNamedSessions } from "./named-sessions.ts";
 import { createRegistryLifetime } from "./registry-lifetime.ts";
 import type { ConnectionMode, NestOptions, RunScope } from "./run-scope.ts";
-import type { StepConnections } from "./step-connections.ts";
 
 /** The parts that a step shares with all runs inside it. */
 export interface StepParts {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => Connections;
-  readonly make: StepConnections;
+  /** Connects on a session that ends with the connection. */
+  readonly isolate: (use: ConnectionUse) => LiveConnection;
   readonly namedSlots: NamedSlots;
   /** The connections of named sessions. All runs of the step share them, and the step closes them. */
   readonly namedConnections: NamedConnections;
@@ -65,7 +65,7 @@ async function createNestedRun(
     const use = { slot: { connection }, definition, principal, step };
     const mode = (Object.hasOwn(modes, connection) && modes[connection]) || "inherit";
     if (mode === "isolate") {
-      const isolated = parts.make.isolate(use);
+      const isolated = parts.isolate(use);
       owned.push(isolated);
       return isolated;
     }

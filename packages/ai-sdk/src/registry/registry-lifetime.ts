@@ -1,11 +1,9 @@
 import { within } from "@durable-mcp/core/internal";
 import type { Track } from "../base/open-work.ts";
-import { closeConnection } from "../connection/close-connection.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import { closeConnection, type LiveConnection } from "../connection/live-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import { type Closable, closeInTurn } from "./close-in-turn.ts";
 
 /** How long `dispose` waits for handshakes, and then for the clients to close, in milliseconds. */
 const disposeTimeoutMs = 5_000;
@@ -41,7 +39,7 @@ export function createRegistryLifetime({
   let untrack: (() => void) | undefined;
 
   const dispose = async () => {
-    disposal ??= closeAll({ step, owned, inside, opened }).then(() => untrack?.());
+    disposal ??= closeAll(step, owned, inside, opened).then(() => untrack?.());
     await disposal;
   };
   const trackIn = (closables: Set<Closable>, close: () => Promise<void>) => {
@@ -84,7 +82,7 @@ export function createRegistryLifetime({
     adopt: (connection: LiveConnection) => {
       owned.add(connection);
       use(connection);
-      void disposal?.then(() => closeInTurn({ opened, timeoutMs: disposeTimeoutMs }));
+      void disposal?.then(() => closeInTurn(opened, disposeTimeoutMs));
     },
     trackInside,
     /** Lets the registry's owner close something. */
@@ -99,26 +97,50 @@ export function createRegistryLifetime({
 
 export type RegistryLifetime = ReturnType<typeof createRegistryLifetime>;
 
-async function closeAll({
-  step,
-  owned,
-  inside,
-  opened,
-}: {
-  step: StepTime;
-  owned: ReadonlySet<LiveConnection>;
-  inside: Set<Closable>;
-  opened: Set<Closable>;
-}): Promise<void> {
+async function closeAll(
+  step: StepTime,
+  owned: ReadonlySet<LiveConnection>,
+  inside: Set<Closable>,
+  opened: Set<Closable>,
+): Promise<void> {
   step.end("closing");
   const openings = [...owned].flatMap((connection) => [...connection.openings]);
   const handshakes = [...owned].map((connection) => connection.settle());
   // First, because they use the connections that are closed next.
-  const insideClosed = closeInTurn({ opened: inside, timeoutMs: 2 * disposeTimeoutMs });
+  const insideClosed = closeInTurn(inside, 2 * disposeTimeoutMs);
   const settling = Promise.allSettled([...openings, ...handshakes, insideClosed]);
   await within(disposeTimeoutMs, settling);
   step.end("closed");
   // This includes the connections that were opened in the meantime.
-  const closed = closeInTurn({ opened, timeoutMs: disposeTimeoutMs });
+  const closed = closeInTurn(opened, disposeTimeoutMs);
   await within(disposeTimeoutMs, Promise.all([insideClosed, closed]));
+}
+
+/** Something open that is closed later. */
+export interface Closable {
+  close(): Promise<void>;
+}
+
+/** How long closing one waits for the one before it, in milliseconds. */
+const turnMs = 1_000;
+
+/**
+ * Closes what was opened, the last one first, one after another. One that takes long does not keep
+ * the next from beginning. Whatever is opened meanwhile is closed too.
+ *
+ * @param opened in the order in which it was opened; emptied
+ * @param timeoutMs for all together, in milliseconds
+ */
+export async function closeInTurn(opened: Set<Closable>, timeoutMs: number): Promise<void> {
+  const closings: Promise<void>[] = [];
+  const closeEach = async () => {
+    for (let next = [...opened].at(-1); next !== undefined; next = [...opened].at(-1)) {
+      opened.delete(next);
+      const closing = next.close();
+      closings.push(closing);
+      await within(turnMs, closing);
+    }
+    await Promise.all(closings);
+  };
+  await within(timeoutMs, closeEach());
 }

@@ -1,17 +1,21 @@
-import type { Principal } from "@durable-mcp/core";
+import { createSessionSlot, type Principal, principalParts } from "@durable-mcp/core";
 import type { Track } from "../base/open-work.ts";
+import { forwardConnection } from "../connection/forward-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, hasSession } from "../connection/mcp-connection.ts";
+import { openConnection } from "../connection/stdio-connection-options.ts";
 import { createStepTime } from "../connection/step-time.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
-import type { SessionPool } from "../pool/session-pool.ts";
+import { endMcpSession } from "../http/end-mcp-session.ts";
+import { createHttpConnection } from "../http/http-connection.ts";
+import { mayBeKept, type SessionPool } from "../pool/session-pool.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
-import type { StepSlot } from "../slots/step-slot.ts";
+import type { ConnectionUse, StepSlot } from "../slots/step-slot.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
 import { createRegistryLifetime } from "./registry-lifetime.ts";
-import { createStepConnections } from "./step-connections.ts";
 
 /** The parts that all registries of one provider share. */
 export interface RegistryFactory {
@@ -40,9 +44,10 @@ export interface StepRegistryOptions {
 
 /** Creates the registry of a step. */
 export function createStepRegistry(
-  { declaredFor, emit, telemetry, now, track }: RegistryFactory,
+  factory: RegistryFactory,
   options: StepRegistryOptions,
 ): ConnectionRegistry {
+  const { declaredFor, emit, track } = factory;
   const { declared, principal, slotFor, named, isLeased = false, pool } = options;
   const step = createStepTime(options.abortSignal);
   const lifetime = createRegistryLifetime({
@@ -56,12 +61,12 @@ export function createStepRegistry(
       trackInside(() => named.endStep());
     },
   });
-  const make = createStepConnections({ emit, telemetry, now, pool });
+  const parts = { ...factory, pool };
 
   const connections = Object.entries(declared).map(([connection, definition]) => {
     const use = { slot: { connection }, definition, principal, step };
-    if (!hasSession(definition)) return make.connect(use, undefined);
-    return slotFor ? make.connect(use, slotFor(connection)) : make.isolate(use);
+    if (!hasSession(definition)) return connect(parts, use, undefined);
+    return slotFor ? connect(parts, use, slotFor(connection)) : isolate(parts, use);
   });
   connections.forEach(lifetime.own);
   // A connection from the pool must return to the pool, used or not.
@@ -70,14 +75,84 @@ export function createStepRegistry(
   const namedConnections = createNamedConnections({
     slots: named,
     connect: ({ connection, name }, use, stepSlot) =>
-      make.connect({ slot: { connection, name }, ...use, step }, stepSlot),
+      connect(parts, { slot: { connection, name }, ...use, step }, stepSlot),
     lifetime,
     giveBack: ({ slot }) => pool?.giveBack(slot),
     emit,
   });
   const { registry } = createRunScope(
-    { declaredFor, make, namedSlots: named, namedConnections },
+    {
+      declaredFor,
+      isolate: (use) => isolate(parts, use),
+      namedSlots: named,
+      namedConnections,
+    },
     { declared, principal, step, connections, lifetime, isLeased, emit },
   );
   return registry;
+}
+
+/**
+ * How long the server of an isolated session has to end it, in milliseconds. Closing a connection has
+ * more time than this, so that a server that hangs is reported once.
+ */
+const endTimeoutMs = 4_000;
+
+/** The parts for the connections of a step, and of the runs inside it. */
+type ConnectionParts = RegistryFactory & Pick<StepRegistryOptions, "pool">;
+
+/** Makes a connection. Starts nothing yet. */
+function open(
+  { emit, telemetry, now }: ConnectionParts,
+  use: ConnectionUse,
+  slot: StepSlot | undefined,
+): LiveConnection {
+  const { definition, principal, step } = use;
+  const { connection } = use.slot;
+  const common = {
+    context: { principal, connection, abortSignal: step.signal },
+    isActive: step.isActive,
+    emit: (event: ConnectionEvent) => emit({ ...event, ...use.slot }),
+    telemetry,
+  };
+  return definition.type === "mcp-stdio"
+    ? definition[openConnection](common)
+    : createHttpConnection({ ...common, ...slot, definition, now });
+}
+
+/** On the agent session's own session, or without one; from the pool, if there is one. */
+function connect(
+  parts: ConnectionParts,
+  use: ConnectionUse,
+  slot: StepSlot | undefined,
+): LiveConnection {
+  const { pool } = parts;
+  if (pool === undefined || !mayBeKept(use.definition)) return open(parts, use, slot);
+  return pool.connect(use, slot, (kept, onSession) =>
+    open(parts, { ...use, step: kept }, slot && { ...slot, onSession }),
+  );
+}
+
+/** On a session that is ended on its server when the connection is closed. */
+function isolate(parts: ConnectionParts, use: ConnectionUse): LiveConnection {
+  const { definition, principal } = use;
+  const { connection } = use.slot;
+  if (!hasSession(definition)) return open(parts, use, undefined);
+  // Every session has a principal, even if nobody finds it again.
+  principalParts(principal);
+  const slot = createSessionSlot();
+  const isolated = open(parts, use, { slot });
+  return forwardConnection(() => isolated, {
+    async endLooseSessions() {
+      await isolated.endLooseSessions();
+      const { snapshot } = slot;
+      if (snapshot?.kind !== "session") return;
+      const session = { definition, connection, principal: principal!, snapshot };
+      const { now, emit } = parts;
+      const outcome = await endMcpSession({ ...session, timeoutMs: endTimeoutMs, now });
+      if (outcome.ended) return;
+      const { ended: _, ...why } = outcome;
+      emit({ type: "close-failed", connection, ...why });
+    },
+  });
 }

@@ -6,7 +6,7 @@ import { type NotebookServer, on, startNotebookServer } from "../../test/noteboo
 import { aliceKey, deepFreeze, slotsOf, startSaved } from "../../test/saved-session.ts";
 import { type AgentSession, alice, bob, callForText, startApplication } from "../../test/step.ts";
 import { createConnectionProvider } from "../provider/create-connection-provider.ts";
-import type { McpClientConnectionOptions } from "../connection/client-connection-options.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 

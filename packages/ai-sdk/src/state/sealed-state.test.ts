@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { StatefulSessionOptions } from "../connection/session-options.ts";
+import type { StatefulSessionOptions } from "../connection/connection-options.ts";
 import { sealState, type SealStateOptions, unsealState } from "@durable-mcp/core/sealing";
 
 const randomKey = () => crypto.getRandomValues(new Uint8Array(32));

@@ -1,8 +1,6 @@
 import * as z from "zod/mini";
-import { checkOptions } from "../connection/check-options.ts";
-import type { ConnectionToolSchemas } from "../connection/connection-options.ts";
-import { openConnection } from "../connection/open-connection.ts";
 import {
+  checkOptions,
   connectionFields,
   replacementFields,
   someFunction,
@@ -10,9 +8,11 @@ import {
   timeout,
   timeoutFields,
 } from "../connection/option-schemas.ts";
-import type {
-  McpStdioConnection,
-  McpStdioConnectionOptions,
+import type { ConnectionToolSchemas } from "../connection/connection-options.ts";
+import {
+  type McpStdioConnection,
+  type McpStdioConnectionOptions,
+  openConnection,
 } from "../connection/stdio-connection-options.ts";
 import { createStdioConnection } from "./stdio-connection.ts";
 

@@ -2,8 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { describe, expect, test, vi } from "vitest";
-import { readProcessTable, readPs } from "./process-table.ts";
-import { createProcessTree } from "./process-tree.ts";
+import { createProcessTree, readProcessTable, readPs } from "./process-tree.ts";
 
 const lives = "setInterval(() => {}, 1e6);";
 const mark = () => `DURABLE_MCP_STDIO=${randomUUID()}`;

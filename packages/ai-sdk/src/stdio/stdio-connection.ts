@@ -3,15 +3,22 @@ import { McpSessionError } from "@durable-mcp/core";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { toolMayRunTwice } from "../connection/may-run-twice.ts";
-import type { OpenConnection } from "../connection/open-connection.ts";
+import type {
+  McpStdioConnectionOptions,
+  OpenConnection,
+} from "../connection/stdio-connection-options.ts";
 import { createSharedClient } from "../connection/shared-client.ts";
-import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { connectionUnavailable, withSessionErrors } from "../errors/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
-import { connectServer, type OpenServer, prepareServer } from "./open-server.ts";
+import {
+  connectServer,
+  type OpenServer,
+  prepareServer,
+  startStdioServer,
+  type StdioServer,
+} from "./stdio-server.ts";
 import { createServerLife } from "./server-life.ts";
 import { createStdioErrors, describeEnd, stdioOrigin } from "./stdio-errors.ts";
-import { startStdioServer, type StdioServer } from "./stdio-server.ts";
 
 type StdioStep = { readonly options: McpStdioConnectionOptions } & Parameters<OpenConnection>[0];
 

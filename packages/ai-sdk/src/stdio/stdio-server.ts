@@ -1,14 +1,18 @@
-import { statSync } from "node:fs";
 import { createMCPClient, type MCPClient, type MCPTransport } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { withTimeLimit } from "@durable-mcp/core/internal";
-import type { ConnectionContext } from "../connection/connection-options.ts";
-import { addTraceContext, type ConnectionTelemetry } from "../events/connection-telemetry.ts";
+import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
+import { statSync } from "node:fs";
 import { answerElicitations, clientCapabilities } from "../connection/client-capabilities.ts";
-import { scrubSecrets } from "../errors/scrub-secrets.ts";
+import type { ConnectionContext, ConnectionStart } from "../connection/connection-options.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
-import { createOutputTail } from "./output-tail.ts";
-import type { ServerOutput, StdioErrors } from "./stdio-errors.ts";
+import { scrubSecrets } from "../errors/scrub-secrets.ts";
+import { addTraceContext, type ConnectionTelemetry } from "../events/connection-telemetry.ts";
+import {
+  createOutputTail,
+  describeEnd,
+  type ServerOutput,
+  type StdioErrors,
+} from "./stdio-errors.ts";
 import { createStdioTransport } from "./stdio-transport.ts";
 import { type ProcessEnd, startSupervisedProcess } from "./supervised-process.ts";
 
@@ -139,7 +143,7 @@ async function connectClient(
   }
 }
 
-export function isUnsupportedVersion(error: unknown): boolean {
+function isUnsupportedVersion(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === unsupportedVersion;
 }
 
@@ -169,4 +173,68 @@ async function resolveEnvironment(
     );
   });
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/** A running server, and a client after its handshake. */
+export interface OpenServer {
+  readonly server: StdioServer;
+  readonly client: MCPClient;
+}
+
+/** Starts a server and makes the handshake. A server without `initialize` is started once more. */
+export async function connectServer(start: () => Promise<StdioServer>): Promise<OpenServer> {
+  const connect = async (discover: boolean) => {
+    const server = await start();
+    try {
+      return { server, client: await server.connect({ discover }) };
+    } catch (error) {
+      void server.close();
+      throw error;
+    }
+  };
+  try {
+    return await connect(false);
+  } catch (error) {
+    if (!isUnsupportedVersion(error)) throw error;
+    return await connect(true);
+  }
+}
+
+/**
+ * Runs `session.onStart` before anything else is sent.
+ *
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
+ */
+export async function prepareServer({
+  opened: { server, client },
+  reason,
+  options: { session, timeouts },
+  context,
+  errors,
+  onFailure,
+}: {
+  opened: OpenServer;
+  reason: ConnectionStart["reason"];
+  options: McpStdioConnectionOptions;
+  context: ConnectionContext;
+  errors: StdioErrors;
+  onFailure: () => void;
+}): Promise<void> {
+  if (session?.onStart === undefined) return;
+  const startMs = timeouts?.startMs ?? 60_000;
+  const abortSignal = withTimeLimit(startMs, context.abortSignal);
+  try {
+    const hook = session.onStart({ ...context, reason, client, abortSignal });
+    await abortable(Promise.race([hook, server.ended]), abortSignal);
+    // The hook may have caught the error of a request that met the server's end.
+    if (server.end !== undefined) throw new Error(`The server ${describeEnd(server.end)}.`);
+  } catch (cause) {
+    onFailure();
+    const isLate = abortSignal.aborted && !context.abortSignal.aborted;
+    const why = isLate ? `did not end within ${startMs} ms` : "failed";
+    throw errors.unavailable(
+      `was not prepared: onStart ${why}; the cause says more. Its process was ended, and the next use starts another.`,
+      { cause, field: "onStart", output: server.output() },
+    );
+  }
 }

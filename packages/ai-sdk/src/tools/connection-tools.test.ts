@@ -8,7 +8,7 @@ import { answer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { McpClientConnectionOptions } from "../connection/client-connection-options.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 /** The tools of one connection named `notes`. */

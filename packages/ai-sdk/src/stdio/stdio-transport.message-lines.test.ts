@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createLineSplitter } from "./message-lines.ts";
+import { createLineSplitter } from "./stdio-transport.ts";
 
 test("gives the same lines, wherever the stream is cut", () => {
   const line = fc.string({ unit: "grapheme" }).map((text) => text.replaceAll(/[\r\n]/g, ""));

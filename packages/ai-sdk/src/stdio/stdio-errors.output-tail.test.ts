@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createOutputTail } from "./output-tail.ts";
+import { createOutputTail } from "./stdio-errors.ts";
 
 test("quotes nothing of a server that printed nothing", () => {
   expect(createOutputTail([]).quote()).toBe("");

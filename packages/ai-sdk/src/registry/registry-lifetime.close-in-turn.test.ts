@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { type Closable, closeInTurn } from "./close-in-turn.ts";
+import { type Closable, closeInTurn } from "./registry-lifetime.ts";
 
 const closable = (close: () => Promise<void>): Closable => ({ close });
 const never = () => new Promise<void>(() => undefined);
@@ -16,7 +16,7 @@ describe("closing in turn", () => {
         order.push(`${name} closed`);
       });
     const opened = new Set([slow("a"), slow("b")]);
-    await closeInTurn({ opened, timeoutMs: 1_000 });
+    await closeInTurn(opened, 1_000);
     expect(order).toEqual(["b closing", "b closed", "a closing", "a closed"]);
     expect(opened.size).toBe(0);
   });
@@ -32,7 +32,7 @@ describe("closing in turn", () => {
         opened.add(late);
       }),
     );
-    await closeInTurn({ opened, timeoutMs: 1_000 });
+    await closeInTurn(opened, 1_000);
     expect(order).toEqual(["b", "late", "a"]);
   });
 
@@ -44,7 +44,7 @@ describe("closing in turn", () => {
         closable(async () => void order.push("a")),
         closable(() => (order.push("hangs"), never())),
       ]);
-      const closing = closeInTurn({ opened, timeoutMs: 5_000 }).then(() => order.push("done"));
+      const closing = closeInTurn(opened, 5_000).then(() => order.push("done"));
       await vi.advanceTimersByTimeAsync(999);
       expect(order).toEqual(["hangs"]);
       await vi.advanceTimersByTimeAsync(1);
