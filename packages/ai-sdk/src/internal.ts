@@ -5,7 +5,7 @@
  */
 
 export { connectionUnavailable } from "./errors/connection-error.ts";
-export { warnWhereNobodyListens } from "./events/tell-observers.ts";
+export { warnWhereNobodyListens } from "./events/connection-telemetry.ts";
 export { boundedCall } from "./tools/bounded-call.ts";
 export { endpointOf, type McpClientConnection } from "./connection/define-connection.ts";
 export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";

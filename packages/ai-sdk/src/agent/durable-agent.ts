@@ -142,11 +142,8 @@ export function createDurableAgent<
   const { sessions, settings } = splitSessions<CONNECTIONS, typeof given>(given);
   const { id, tools: ownTools, prepareCall } = settings;
 
-  const open = async ({
-    sessionId,
-    principal,
-    abortSignal,
-  }: DurableAgentSession & Pick<SessionUse, "abortSignal">) => {
+  const open = async (use: DurableAgentSession & Pick<SessionUse, "abortSignal">) => {
+    const { sessionId, principal, abortSignal } = use;
     // AI SDK is a third of what this package loads: only where an agent runs.
     const loop = await import("./open-durable-agent.ts");
     const lease = await sessions.open(sessionId, { principal, abortSignal });

@@ -26,11 +26,11 @@ export class OpenDurableAgent<
   extends ToolLoopAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>
   implements AsyncDisposable
 {
-  readonly #lease: Pick<SessionLease<any>, "attach" | "dispose" | "closed" | "registry">;
+  readonly #lease: SessionLease<any>;
 
   /** @internal */
   constructor(
-    lease: Pick<SessionLease<any>, "attach" | "dispose" | "closed" | "registry">,
+    lease: SessionLease<any>,
     settings: ToolLoopAgentSettings<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>,
   ) {
     super(settings);

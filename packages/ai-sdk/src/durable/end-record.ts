@@ -27,9 +27,9 @@ export async function endRecord(
 
   /** Writes that the record has no session, and which sessions are still to be ended. */
   const claim = async (ending: readonly ActiveSessionSnapshot[]): Promise<boolean> => {
-    const { snapshot, startedAt, idleTimeoutMs } = cell.record!;
-    const lost = { snapshot: lostSnapshot(snapshot), startedAt, savedAt: now(), idleTimeoutMs };
-    return await cell.put(createRecord({ ...lost, ending }));
+    const record = cell.record!;
+    const snapshot = lostSnapshot(record.snapshot);
+    return await cell.put(createRecord({ ...record, snapshot, savedAt: now(), ending }));
   };
 
   const endOnServer = async (sessions: readonly ActiveSessionSnapshot[]) => {

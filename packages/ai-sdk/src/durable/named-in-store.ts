@@ -99,11 +99,7 @@ async function namedRecords(
   });
 }
 
-/**
- * Begins to end the sessions whose idle time-out is up. Never rejects.
- *
- * @returns the end of each, under its key
- */
+/** Begins to end the idle sessions. Never rejects. @returns the end of each, under its key */
 async function beginEndingIdle(
   context: StepContext,
   principal: Principal,

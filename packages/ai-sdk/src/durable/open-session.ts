@@ -3,7 +3,7 @@ import { once } from "../base/once.ts";
 import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
 import { clientConnections } from "../connection/mcp-connection.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
-import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
+import { runToEndOfStream } from "../streams/read-to-end.ts";
 import type { SessionUse } from "./durable-sessions.ts";
 import { createNamedInStore } from "./named-in-store.ts";
 import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
@@ -108,5 +108,5 @@ export async function runOnLease<T>(
       await lease.dispose();
     }
   };
-  return await runToEndOfStream({ run, step: () => step({ tools, registry }), abortSignal });
+  return await runToEndOfStream(run, () => step({ tools, registry }), abortSignal);
 }

@@ -56,14 +56,10 @@ export function createSessionsContext(options: DurableSessionsOptions<any>): Ses
   };
 }
 
-function createOwnProvider({
-  provider,
-  connections,
-  pool,
-  telemetry,
-  onEvent,
-  now,
-}: DurableSessionsOptions<any>): ConnectionProvider<any> | undefined {
+function createOwnProvider(
+  options: DurableSessionsOptions<any>,
+): ConnectionProvider<any> | undefined {
+  const { provider, connections, pool, telemetry, onEvent, now } = options;
   if (provider === undefined) {
     if (connections !== undefined) {
       return createConnectionProvider({ connections, pool, telemetry, onEvent, now });

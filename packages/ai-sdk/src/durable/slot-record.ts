@@ -89,11 +89,8 @@ export function parseRecord(value: unknown): SlotRecord | undefined {
 }
 
 /** A record of these fields; empty ones are left out. */
-export function createRecord({
-  ending = [],
-  idleTimeoutMs,
-  ...fields
-}: Omit<SlotRecord, "version">): SlotRecord {
+export function createRecord(parts: Omit<SlotRecord, "version">): SlotRecord {
+  const { ending = [], idleTimeoutMs, ...fields } = parts;
   return {
     version: 1,
     ...fields,
@@ -110,11 +107,7 @@ export function describeRecord({ key, value, lastUsedAt }: StoredRecord): Stored
   return [{ ...whose, ...describeKept(parseRecord(value), lastUsedAt) }];
 }
 
-/**
- * Selects the records of named sessions of that name; without a name, all records.
- *
- * @throws {McpSessionError} `CONNECTION_INVALID`
- */
+/** Selects the records of that name; without one, all. @throws {McpSessionError} `CONNECTION_INVALID` */
 export function selectName(name: string | undefined): (record: StoredRecord) => boolean {
   if (name === undefined) return () => true;
   checkSessionName(name, "name");

@@ -1,4 +1,4 @@
-import { isRecord } from "@durable-mcp/core/internal";
+import { guarded, isRecord } from "@durable-mcp/core/internal";
 import type { ConnectionEvent } from "./connection-event.ts";
 
 /** An operation of a connection that takes time. It holds no id, token, principal or argument. */
@@ -53,10 +53,8 @@ export type TraceOperation = <T>(
   run: (note: NoteDetails) => Promise<T>,
 ) => Promise<T>;
 
-const noteNothing: NoteDetails = () => undefined;
-
 /** For connections whose provider has no telemetry. */
-export const traceNothing: TraceOperation = (_, run) => run(noteNothing);
+export const traceNothing: TraceOperation = (_, run) => run(() => undefined);
 
 export function createOperationTracer(
   telemetry: ConnectionTelemetry | undefined,
@@ -121,4 +119,27 @@ function parseMessage(body: unknown): object | undefined {
   } catch {
     return undefined;
   }
+}
+
+type Observe = (event: ConnectionEvent) => void;
+
+/**
+ * A function that passes events to the telemetry, and then to the application. Their errors are dropped.
+ */
+export function createTeller(
+  telemetry: ConnectionTelemetry | undefined,
+  onEvent: Observe = warnWhereNobodyListens,
+): Observe {
+  const measure = guarded((event: ConnectionEvent) => telemetry?.observe?.(event));
+  const observe = guarded(onEvent);
+  return (event) => {
+    measure(event);
+    observe(event);
+  };
+}
+
+/** Warns on the console of a store's failure in the background. */
+export function warnWhereNobodyListens(event: ConnectionEvent): void {
+  if (event.type !== "store-failed") return;
+  console.warn(`Connection ${event.connection}: ${event.error.message}`);
 }

@@ -1,3 +1,5 @@
+import { MCPClientError } from "@ai-sdk/mcp";
+import { McpSessionError } from "@durable-mcp/core";
 import {
   type Attributes,
   context,
@@ -9,9 +11,9 @@ import {
   trace,
   type Tracer,
 } from "@opentelemetry/api";
+import { causesOf, systemCode } from "../errors/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionOperation, ConnectionTelemetry } from "../events/connection-telemetry.ts";
-import { failureAttributes } from "./failure-attributes.ts";
 
 export interface OpenTelemetryOptions {
   /** What makes the spans. @default the global provider's tracer named `@durable-mcp/ai-sdk` */
@@ -153,4 +155,38 @@ function serverAttributes({ hostname, port, protocol }: URL): Attributes {
     "server.address": hostname.replace(/^\[|\]$/g, ""),
     "server.port": Number(port) || (protocol === "https:" ? 443 : 80),
   };
+}
+
+const abortNames = ["AbortError", "TimeoutError"];
+
+/**
+ * What a span says of an error: its class, and no word of its message. `error.type` is, in this
+ * order, our own code, the JSON-RPC error's, the HTTP status, how it was aborted (`AbortError`,
+ * `TimeoutError`), the system's code such as `ECONNREFUSED`, or `_OTHER`.
+ */
+export function failureAttributes(error: unknown): Record<string, string | number> {
+  if (McpSessionError.isInstance(error)) {
+    const { status } = error.data;
+    return { "error.type": error.code, ...statusAttribute(status) };
+  }
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
+  // The numeric `code` of a `DOMException` is none of JSON-RPC.
+  if (MCPClientError.isInstance(error) && Number.isInteger(code)) {
+    const type = String(code);
+    return {
+      "error.type": type,
+      "rpc.response.status_code": type,
+      ...statusAttribute(statusCode),
+    };
+  }
+  if (typeof statusCode === "number") {
+    return { "error.type": String(statusCode), ...statusAttribute(statusCode) };
+  }
+  const names = causesOf(error).map(({ name }) => name);
+  const aborted = abortNames.find((name) => names.includes(name));
+  return { "error.type": aborted ?? systemCode(error) ?? "_OTHER" };
+}
+
+function statusAttribute(status: unknown): Record<string, number> {
+  return typeof status === "number" ? { "http.response.status_code": status } : {};
 }

@@ -2,7 +2,6 @@ import { within } from "@durable-mcp/core/internal";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { startAutoSession } from "../registry/auto-session.ts";
 import { endConnections } from "../state/end-connections.ts";
-import { checkConnections } from "./check-connections.ts";
 import type { ConnectionProvider, ConnectionProviderOptions } from "./connection-provider.ts";
 import { createInternals, registerInternals } from "./provider-internals.ts";
 import { createStateRegistries } from "./state-registries.ts";
@@ -19,8 +18,7 @@ import { createStateRegistries } from "./state-registries.ts";
 export function createConnectionProvider<CONNECTIONS extends Connections>(
   options: ConnectionProviderOptions<CONNECTIONS>,
 ): ConnectionProvider<CONNECTIONS> {
-  const { connections, autoSession } = options;
-  if (typeof connections !== "function") checkConnections(connections);
+  const { autoSession } = options;
   const internals = createInternals(options);
   const { pool, work, createUnkept } = internals;
   const auto =

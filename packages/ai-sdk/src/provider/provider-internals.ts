@@ -2,7 +2,7 @@ import type { Principal } from "@durable-mcp/core";
 import { createOpenWork } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import { createTeller } from "../events/tell-observers.ts";
+import { createTeller } from "../events/connection-telemetry.ts";
 import { createConnectionPool } from "../pool/connection-pool.ts";
 import { createSessionPool } from "../pool/session-pool.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
@@ -16,25 +16,23 @@ export type ProviderInternals<CONNECTIONS extends Connections> = ReturnType<
 >;
 
 /** The common parts of a provider, and of durable sessions on it. */
-export function createInternals<CONNECTIONS extends Connections>({
-  connections,
-  pool: poolOptions,
-  onEvent,
-  telemetry,
-  now = Date.now,
-}: ConnectionProviderOptions<CONNECTIONS>) {
+export function createInternals<CONNECTIONS extends Connections>(
+  options: ConnectionProviderOptions<CONNECTIONS>,
+) {
+  const { connections, onEvent, telemetry, now = Date.now } = options;
+  if (typeof connections !== "function") checkConnections(connections);
   const work = createOpenWork("The connection provider was");
   const { track, throwIfShutDown } = work;
   const emit = createTeller(telemetry, onEvent);
-  const pool = poolOptions && createConnectionPool(poolOptions, emit, now);
+  const pool = options.pool && createConnectionPool(options.pool, emit, now);
   const declaredFor = (principal: Principal | undefined): CONNECTIONS => {
     const declared = typeof connections === "function" ? connections(principal) : connections;
     checkConnections(declared);
     return declared;
   };
-  const createRegistry = (options: StepRegistryOptions & { declared: CONNECTIONS }) => {
+  const createRegistry = (step: StepRegistryOptions & { declared: CONNECTIONS }) => {
     throwIfShutDown();
-    const registry = createStepRegistry({ declaredFor, emit, telemetry, now, track }, options);
+    const registry = createStepRegistry({ declaredFor, emit, telemetry, now, track }, step);
     return registry as ConnectionRegistry<any> as ConnectionRegistry<CONNECTIONS>;
   };
   let namespaces = 0;

@@ -1,4 +1,4 @@
-import { type Principal, sessionKey } from "@durable-mcp/core";
+import { createSessionSlot, type Principal, sessionKey } from "@durable-mcp/core";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.ts";
@@ -7,17 +7,10 @@ import type { ConnectionProvider, StateRunResult } from "./connection-provider.t
 import type { ProviderInternals } from "./provider-internals.ts";
 
 /** Registries on an agent session's state, and their changes to it. */
-export function createStateRegistries<CONNECTIONS extends Connections>({
-  declaredFor,
-  createRegistry,
-  poolFor,
-  createNamespace,
-  emit,
-  now,
-}: ProviderInternals<CONNECTIONS>): Pick<
-  ConnectionProvider<CONNECTIONS>,
-  "create" | "commit" | "run"
-> {
+export function createStateRegistries<CONNECTIONS extends Connections>(
+  internals: ProviderInternals<CONNECTIONS>,
+): Pick<ConnectionProvider<CONNECTIONS>, "create" | "commit" | "run"> {
+  const { declaredFor, createRegistry, poolFor, createNamespace, emit, now } = internals;
   const namespace = createNamespace();
   const savedBy = new WeakMap<object, { slots: Map<string, SeededSlot>; named: NamedInState }>();
 
@@ -26,22 +19,23 @@ export function createStateRegistries<CONNECTIONS extends Connections>({
       const declared = declaredFor(principal);
       const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
       const slots = new Map<string, SeededSlot>();
-      const seed = (connection: string, user: Principal) => {
-        const key = sessionKey({ connection, principal: user });
-        const definition = declared[connection]!;
-        const createSlot: Parameters<typeof seedSlot>[2] =
-          pool && ((snapshot) => pool.createSlot({ connection }, user, definition, snapshot));
-        const seeded = seedSlot(state, key, createSlot);
-        if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
-        slots.set(key, seeded);
-        return { slot: seeded.slot };
-      };
-      const named = createNamedInState({ state, pool, emit, now });
+      const named = createNamedInState(state, pool, emit, now);
       const registry = createRegistry({
         declared,
         principal,
         abortSignal,
-        slotFor: (connection) => seed(connection, principal as Principal),
+        slotFor(connection) {
+          const user = principal as Principal;
+          const key = sessionKey({ connection, principal: user });
+          const seeded = seedSlot(state, key, (snapshot) =>
+            pool
+              ? pool.createSlot({ connection }, user, declared[connection]!, snapshot)
+              : createSessionSlot(snapshot),
+          );
+          if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
+          slots.set(key, seeded);
+          return seeded;
+        },
         named,
         pool,
       });

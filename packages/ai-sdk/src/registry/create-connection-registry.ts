@@ -4,7 +4,7 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
 import { connectionUnavailable, withoutCause } from "../errors/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
+import { runToEndOfStream } from "../streams/read-to-end.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import { tracedClient } from "../tools/traced-client.ts";
@@ -64,12 +64,12 @@ export function createConnectionRegistry(
     },
     async run(use, { onClose } = {}) {
       lifetime.throwIfOver();
-      return await runToEndOfStream({
-        run: (inRun) => runs.run(() => enterScope(scope, inRun), onClose),
-        step: () => use(registry),
-        abortSignal: signal,
-        onLateFailure: runs.reportNotCommitted,
-      });
+      return await runToEndOfStream(
+        (inRun) => runs.run(() => enterScope(scope, inRun), onClose),
+        () => use(registry),
+        signal,
+        runs.reportNotCommitted,
+      );
     },
     named,
     dispose,

@@ -1,6 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import type { ConnectionRegistry } from "./connection-registry.ts";
-import { runToEndOfStream } from "../streams/run-to-end-of-stream.ts";
+import { runToEndOfStream } from "../streams/read-to-end.ts";
 
 /**
  * What a nested run does with a connection:
@@ -72,8 +72,7 @@ export async function runNested<T>(
       await nested.registry.dispose();
     }
   };
-  const step = () => use(nested.registry);
-  return await runToEndOfStream({ run, step, abortSignal });
+  return await runToEndOfStream(run, () => use(nested.registry), abortSignal);
 }
 
 function storage(): ScopeStorage | undefined {

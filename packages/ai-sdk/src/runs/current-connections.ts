@@ -79,8 +79,7 @@ export async function withConnections<T, CONNECTIONS extends Connections = Conne
   use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
   options: WithConnectionsOptions = {},
 ): Promise<T> {
-  const { principal, abortSignal } = options;
-  const nest = { modes, principal, abortSignal };
+  const nest = { modes, ...options };
   const around = currentScope();
   if (around !== undefined) return await runNested(around, nest, use);
   const auto = currentAutoSession();

@@ -34,8 +34,7 @@ export interface EndUse {
   readonly mode: EndMode;
 }
 
-/** How to end the sessions of a kept slot. */
-export interface EndPlan {
+interface EndPlan {
   /** `end` the sessions on their server; without sessions, `leave` the slot or `forget` it. */
   readonly act: "end" | "leave" | "forget";
   readonly sessions: readonly ActiveSessionSnapshot[];
@@ -43,11 +42,7 @@ export interface EndPlan {
   readonly outcome: Pick<EndedSession, "ended" | "reason">;
 }
 
-/**
- * Describes a kept slot without its session's id.
- *
- * @param kept `undefined` for what does not parse
- */
+/** Describes a kept slot, `undefined` if it does not parse, without its session's id. */
 export function describeKept(
   kept: KeptSession | undefined,
   lastUsedAt: number,
@@ -68,10 +63,7 @@ export function describeKept(
   };
 }
 
-/**
- * The session of a slot whose idle time-out is up. A session of another URL than its connection's is
- * left alone.
- */
+/** The session of a slot whose idle time-out is up, unless it is of another URL than its connection's. */
 export function overdueSession(
   { snapshot, idleTimeoutMs }: KeptSession,
   lastUsedAt: number,
@@ -84,9 +76,8 @@ export function overdueSession(
 }
 
 /**
- * Decides how to end the sessions of a kept slot.
+ * Decides how to end the sessions of a kept slot, `undefined` if it does not parse.
  *
- * @param kept `undefined` for what does not parse
  * @param use.isNamed whether the slot has a name: a restart keeps the name, even without a session
  */
 export function planEnd(

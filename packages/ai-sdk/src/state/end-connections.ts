@@ -28,11 +28,7 @@ interface Target {
  * connection's URL are removed, and nothing is sent for them.
  */
 export async function endConnections<SESSION extends { state?: unknown }>(
-  {
-    declaredFor,
-    emit,
-    now,
-  }: {
+  provider: {
     declaredFor: (principal: Principal) => Connections;
     emit: (event: ConnectionEvent) => void;
     now: () => number;
@@ -40,6 +36,7 @@ export async function endConnections<SESSION extends { state?: unknown }>(
   session: SESSION,
   selection: SessionSelection & { readonly timeoutMs?: number | undefined },
 ): Promise<{ session: SESSION; results: EndedSession[] }> {
+  const { declaredFor, emit, now } = provider;
   const { principal, connection: only, name, timeoutMs } = selection;
   // Even if there is nothing to end, because a missing principal is a mistake in the program.
   sessionKey({ connection: "any", principal });

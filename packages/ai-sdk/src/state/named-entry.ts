@@ -1,6 +1,5 @@
 import { isRecord, isTimerMs } from "@durable-mcp/core/internal";
 import {
-  parseSessionSnapshot,
   type Principal,
   type SessionSlot,
   type SessionSnapshot,
@@ -9,7 +8,7 @@ import {
 import * as z from "zod/mini";
 import type { KeptSession } from "../slots/kept-session.ts";
 import { isSessionName, type NamedSlot, parseSlotName, slotName } from "../slots/step-slot.ts";
-import { stateEntry, stateKeys } from "./session-state.ts";
+import { parseOrNothing, stateEntry, stateKeys } from "./session-state.ts";
 
 /** A state's entry for one connection's named session. Times are milliseconds since 1970-01-01 UTC. */
 export interface NamedEntry extends Omit<KeptSession, "ending"> {
@@ -31,12 +30,8 @@ export function parseNamedEntry(value: unknown): NamedEntry | undefined {
   if (!isRecord(value)) return undefined;
   // Own keys alone: the schema reads inherited ones too.
   const { success, data } = z.safeParse(entrySchema, { __proto__: null, ...value });
-  if (!success) return undefined;
-  try {
-    return { ...(data as NamedEntry), snapshot: parseSessionSnapshot(data.snapshot) };
-  } catch {
-    return undefined;
-  }
+  const snapshot = success ? parseOrNothing(data.snapshot) : undefined;
+  return snapshot && { ...(data as NamedEntry), snapshot };
 }
 
 /** The key of a named session of one principal in a state. */
@@ -67,11 +62,7 @@ interface InUse {
 
 export type HeldEntries = ReturnType<typeof createHeldEntries>;
 
-/**
- * The named sessions of a state in one step: found, changed or in use.
- *
- * @param state data from outside
- */
+/** The named sessions of a state, data from outside, in one step: found, changed or in use. */
 export function createHeldEntries(state: unknown, now: () => number) {
   const inUse = new Map<string, InUse>();
   /** `undefined`: removed. */
@@ -128,12 +119,8 @@ export function createHeldEntries(state: unknown, now: () => number) {
   };
 }
 
-function createEntry({
-  snapshot,
-  startedAt,
-  lastUsedAt,
-  idleTimeoutMs,
-}: Omit<NamedEntry, "version">): NamedEntry {
+function createEntry(fields: Omit<NamedEntry, "version">): NamedEntry {
+  const { snapshot, startedAt, lastUsedAt, idleTimeoutMs } = fields;
   return {
     version: 1,
     snapshot,

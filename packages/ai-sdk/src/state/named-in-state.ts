@@ -16,18 +16,16 @@ import {
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { createHeldEntries, type HeldEntries, namedKey } from "./named-entry.ts";
 
-interface NamedInStateOptions {
-  /** Data from outside. */
-  state: unknown;
-  pool: SessionPool | undefined;
-  emit: (event: ConnectionEvent) => void;
-  now: () => number;
-}
-
 /** The named sessions in the state of an agent session. */
 export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {}
 
-export function createNamedInState({ state, pool, emit, now }: NamedInStateOptions): NamedInState {
+/** @param state data from outside */
+export function createNamedInState(
+  state: unknown,
+  pool: SessionPool | undefined,
+  emit: (event: ConnectionEvent) => void,
+  now: () => number,
+): NamedInState {
   const entries = createHeldEntries(state, now);
   const visited = new Set<string>();
   const endings = new Set<Promise<unknown>>();

@@ -46,7 +46,8 @@ export function stateKeys(state: unknown): string[] {
   return Object.keys(asRecord(ownValue(state, stateKey)));
 }
 
-function parseOrNothing(entry: unknown): SessionSnapshot | undefined {
+/** A snapshot; `undefined` if it does not parse. */
+export function parseOrNothing(entry: unknown): SessionSnapshot | undefined {
   try {
     return parseSessionSnapshot(entry);
   } catch {

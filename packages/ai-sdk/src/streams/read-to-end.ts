@@ -1,4 +1,4 @@
-import { abortable } from "@durable-mcp/core/internal";
+import { abortable, within } from "@durable-mcp/core/internal";
 
 /** A readable result of an AI SDK run, such as the result of `streamText`. */
 interface AttachableResult {
@@ -80,4 +80,41 @@ function hasMethods<NAME extends string>(
   if (typeof value !== "object" || value === null) return false;
   // `in` first: some proxies throw for properties that they do not have.
   return names.every((name) => name in value && typeof (value as never)[name] === "function");
+}
+
+/**
+ * Runs `step` in a run. If `step` returns a stream, the run lasts until the stream has ended.
+ *
+ * @param run calls its argument, and closes everything when that is done
+ * @param onLateFailure called if closing fails after a stream was returned
+ * @returns at once if there is a stream, and otherwise when all is closed
+ * @throws the error of `step`, when all is closed; without a stream also the error of closing
+ */
+export async function runToEndOfStream<T>(
+  run: (use: () => Promise<void>) => Promise<void>,
+  step: () => T | PromiseLike<T>,
+  abortSignal: AbortSignal | undefined,
+  onLateFailure?: () => void,
+): Promise<T> {
+  const given = Promise.withResolvers<T>();
+  let result: T;
+  let isGiven = false;
+  const over = run(async () => {
+    // Read inside, so that the application's own tools find the run.
+    const stream = readToEnd(await step(), abortSignal);
+    result = stream.value;
+    if (stream.ended === undefined) return;
+    // If the stream is already complete, its caller finds all closed, as without a stream.
+    isGiven = !(await within(0, stream.ended));
+    if (isGiven) given.resolve(result);
+    await stream.ended;
+  });
+  over.then(
+    () => given.resolve(result),
+    (error: unknown) => {
+      if (isGiven) onLateFailure?.();
+      given.reject(error);
+    },
+  );
+  return await given.promise;
 }
