@@ -163,9 +163,10 @@ function createContext(
     recover: options.recover ?? true,
     resend: options.resend ?? "safe",
     toolList: options.toolList ?? {},
-    initializeMs: timerMs(initializeMs),
-    startMs: timerMs(startMs),
-    answerMs: timerMs(answerMs),
+    // A timer ends at once for a longer time.
+    initializeMs: Math.min(initializeMs, maxTimerMs),
+    startMs: Math.min(startMs, maxTimerMs),
+    answerMs: Math.min(answerMs, maxTimerMs),
     createStartFetch: (slot) => createSessionFetch(forStartHook(options, slot)),
   };
 }
@@ -215,11 +216,6 @@ function withoutSaving(
 function forStartHook(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
   const none = { onStart: undefined, onSession: undefined, onEvent: undefined, except: undefined };
   return { ...options, ...none, slot, recover: false, listen: false };
-}
-
-/** Limits a time to the longest that a timer takes, because timers end at once for a longer time. */
-function timerMs(ms: number): number {
-  return Math.min(ms, maxTimerMs);
 }
 
 function isSameEndpoint(a: URL, b: URL): boolean {

@@ -19,8 +19,7 @@ export type {
   SessionStart,
   ToolListOptions,
 } from "./session/session-fetch-options.ts";
-export { sessionFailure } from "./session/session-slot.ts";
-export { createSessionSlot, type SessionSlot } from "./session/session-slot.ts";
+export { createSessionSlot, sessionFailure, type SessionSlot } from "./session/session-slot.ts";
 export {
   type InitializeResult,
   parseSessionSnapshot,

@@ -49,12 +49,10 @@ export function routeMessage(
   if (method === "notifications/initialized") return "initialized";
   if (method === "server/discover" && isRequest(message)) return "probe";
   if (method === "initialize" && isRequest(message)) return "initialize";
-  if (isOfStatelessEra(message)) return "pass";
-  return method === "tools/list" && isRequest(message) ? "list" : "exchange";
-}
-
-/** Requests of the revisions without sessions name their revision themselves. */
-function isOfStatelessEra(message: JsonRpcMessage): boolean {
+  // Requests of the revisions without sessions name their revision themselves.
   const meta = paramsOf(message)?.["_meta"];
-  return isRecord(meta) && Object.hasOwn(meta, "io.modelcontextprotocol/protocolVersion");
+  const namesRevision =
+    isRecord(meta) && Object.hasOwn(meta, "io.modelcontextprotocol/protocolVersion");
+  if (namesRevision) return "pass";
+  return method === "tools/list" && isRequest(message) ? "list" : "exchange";
 }

@@ -5,7 +5,7 @@ import { parseMessages } from "../wire/json-rpc.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
 import type { AnswerRestorer, MessageEdit } from "./restore-answer.ts";
 
-export interface AnswerStreamOptions {
+export interface EventStreamOptions {
   readonly body: ReadableStream<Uint8Array>;
   readonly restorer: AnswerRestorer;
   readonly signal: AbortSignal | undefined;
@@ -13,19 +13,22 @@ export interface AnswerStreamOptions {
   readonly giveUp?: AbortSignal;
   /** Called with each chunk that arrives. */
   readonly onChunk?: () => void;
-  /** Whether the stream's request has its answer; `true` for a stream without a request. */
-  readonly answered: () => boolean;
+  /** Whether the stream's request has its answer. */
+  readonly answered?: () => boolean;
   /** The JSON-RPC error, as text, that is delivered if the answer does not come. */
-  readonly failure: (cause: unknown) => string;
+  readonly failure?: (cause: unknown) => string;
+  /** Continues an interrupted stream; `undefined` if that is impossible. */
+  readonly resume?: (
+    lastEventId: string,
+    retryMs: number | undefined,
+  ) => Promise<ReadableStream<Uint8Array> | undefined>;
   /** Called once when the stream is over, after success and after failure. */
-  readonly onEnd: () => void;
+  readonly onEnd?: () => void;
 }
 
-/** Continues an interrupted stream; `undefined` if that is impossible. */
-export type ResumeStream = (
-  lastEventId: string,
-  retryMs: number | undefined,
-) => Promise<ReadableStream<Uint8Array> | undefined>;
+/** The options for the stream of a request. */
+export type AnswerStreamOptions = EventStreamOptions &
+  Required<Pick<EventStreamOptions, "answered" | "failure">>;
 
 /** An `application/json` answer: one message, held until it is whole. */
 export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableStream<Uint8Array> {
@@ -53,19 +56,17 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
 
 /**
  * A `text/event-stream` answer, event by event. If it breaks before the answer, it is resumed. If that is
- * not possible, the last event is the error.
+ * not possible, the last event is the error. A stream without a request has no `failure`, and lasts as
+ * long as `resume` returns another.
  */
-export function createEventAnswerStream(
-  options: AnswerStreamOptions & {
-    /** Whether the stream belongs to no request. It lasts as long as `resume` returns another. */
-    readonly isOpenEnded?: boolean;
-    readonly resume: ResumeStream;
-  },
-): ReadableStream<Uint8Array> {
-  const { restorer, answered, failure, resume, isOpenEnded = false } = options;
+export function createEventAnswerStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
+  const { restorer, answered = () => true, failure, resume } = options;
   let reader = options.body.getReader();
   const splitter = createEventSplitter();
-  const failureEvent = (cause: unknown) => [utf8(`event: message\ndata: ${failure(cause)}\n\n`)];
+  const fail = (controller: Controller, cause: unknown) => {
+    const text = failure?.(cause);
+    if (text !== undefined) enqueue(controller, [utf8(`event: message\ndata: ${text}\n\n`)]);
+  };
 
   return createStream(
     options,
@@ -78,8 +79,8 @@ export function createEventAnswerStream(
         }
         if (splitter.pendingBytes <= MAX_MESSAGE_BYTES) return false;
         await reader.cancel().catch(() => undefined);
-        if (isOpenEnded) throw tooLarge();
-        if (!answered()) enqueue(controller, failureEvent(tooLarge()));
+        if (failure === undefined) throw tooLarge();
+        if (!answered()) fail(controller, tooLarge());
         return true;
       }
       options.signal?.throwIfAborted();
@@ -89,16 +90,17 @@ export function createEventAnswerStream(
         const restored = restoreEvent(rest, restorer);
         if (answered()) enqueue(controller, [...restored, utf8("\n\n")]);
       }
+      const isOpenEnded = failure === undefined;
       if (answered() && !isOpenEnded) return true;
       const { lastEventId = "", retryMs } = splitter;
       const mayResume = isOpenEnded || lastEventId !== "";
-      const continued = mayResume ? await resume(lastEventId, retryMs) : undefined;
+      const continued = mayResume ? await resume?.(lastEventId, retryMs) : undefined;
       if (continued !== undefined) {
         reader = continued.getReader();
         return false;
       }
-      if (!isOpenEnded) enqueue(controller, failureEvent(chunk.cause));
-      else if (chunk.failed) throw chunk.cause;
+      if (isOpenEnded && chunk.failed) throw chunk.cause;
+      fail(controller, chunk.cause);
       return true;
     },
   );
@@ -111,7 +113,7 @@ function tooLarge(): RangeError {
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 
 function createStream(
-  { onEnd, signal, giveUp }: AnswerStreamOptions,
+  { onEnd, signal, giveUp }: EventStreamOptions,
   source: { cancel(reason?: unknown): Promise<void> },
   /** Reads once and passes on complete messages; resolves to whether the stream is over. */
   step: (controller: Controller) => Promise<boolean>,
@@ -125,19 +127,19 @@ function createStream(
           const before = controller.desiredSize;
           if (await step(controller)) {
             controller.close();
-            onEnd();
+            onEnd?.();
             return;
           }
           if (controller.desiredSize !== before) return;
         }
       } catch (error) {
-        onEnd();
+        onEnd?.();
         controller.error(signal?.aborted ? signal.reason : error);
         await source.cancel(error).catch(() => undefined);
       }
     },
     async cancel(reason) {
-      onEnd();
+      onEnd?.();
       await source.cancel(reason).catch(() => undefined);
     },
   });
@@ -168,7 +170,7 @@ function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
 
 async function read(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  { giveUp, onChunk }: AnswerStreamOptions,
+  { giveUp, onChunk }: EventStreamOptions,
 ): Promise<{ value: Uint8Array } | { failed: boolean; cause: unknown }> {
   try {
     const { done, value } = await reader.read();

@@ -1,14 +1,26 @@
-import { abortable } from "../base/bounded-wait.ts";
+import { abortable, wait, within } from "../base/bounded-wait.ts";
 import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
 import { sendOn, type SessionContext } from "../session/session-context.ts";
 import { headersForClient } from "../session/session-headers.ts";
-import { type LiveSession, liveSession, waitForLive } from "../session/session-life.ts";
+import {
+  type LiveSession,
+  liveSession,
+  sameSession,
+  waitForLive,
+} from "../session/session-life.ts";
 import { emptyAnswer } from "../wire/json-rpc.ts";
-import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { emptyStream, isEventStream, letGo } from "../wire/read-answer.ts";
-import { createEventAnswerStream, type ResumeStream } from "./answer-stream.ts";
-import { createListeningStream } from "./listening-stream.ts";
+import type { OutgoingRequest } from "../wire/server-endpoint.ts";
+import { createEventAnswerStream } from "./answer-stream.ts";
 import { createRestorer } from "./message-for-client.ts";
+
+/** Waiting times, in milliseconds, while the stream of the step before still closes. */
+const conflictDelaysMs = [50, 100, 200, 400];
+/** Requests wait for the stream at most this long, in milliseconds, because some servers answer late. */
+const maxHoldMs = 1_000;
+const defaultRetryMs = 1_000;
+/** The stream of one session is opened again at most this often after it broke. */
+const maxReconnects = 5;
 
 /**
  * Sends a client's GET that resumes a stream (`Last-Event-ID`). A lost session's stream cannot be resumed
@@ -22,14 +34,9 @@ export async function resumeStream(
   if (live === undefined) return emptyAnswer(405);
   const response = await sendOn(context, live, request);
   if (!isEventStream(response)) return toResponse(await bufferAnswer(response, live));
-  const body = streamForClient(
-    context,
-    response.body,
-    request.signal,
-    () => live,
-    async () => undefined,
-    () => undefined,
-  );
+  const restorer = createRestorer(context, undefined, () => live);
+  const { signal } = request;
+  const body = createEventAnswerStream({ body: response.body, restorer, signal });
   return new Response(body, { headers: headersForClient(response.headers) });
 }
 
@@ -71,8 +78,13 @@ async function openStream(context: SessionContext, request: OutgoingRequest): Pr
     // A 404 may mean that the session is lost. The next request will show it.
     const opened = isEventStream(first) ? first.body : emptyStream();
     if (!isEventStream(first)) await letGo(first);
-    const { session, next } = stream;
-    const body = streamForClient(context, opened, request.signal, session, next, onEnd);
+    const body = createEventAnswerStream({
+      body: opened,
+      restorer: createRestorer(context, undefined, stream.session),
+      signal: request.signal,
+      resume: stream.next,
+      onEnd,
+    });
     return new Response(body, { headers: { "content-type": "text/event-stream" } });
   } catch (error) {
     onEnd();
@@ -80,23 +92,111 @@ async function openStream(context: SessionContext, request: OutgoingRequest): Pr
   }
 }
 
-/** The server's stream in a form for the client. */
-function streamForClient(
+/**
+ * The server's stream of messages behind a client's stream, of one session after the other.
+ *
+ * @param signal aborts when the client's stream is over
+ */
+export function createListeningStream(
   context: SessionContext,
-  body: ReadableStream<Uint8Array>,
-  signal: AbortSignal | undefined,
-  session: () => LiveSession,
-  resume: ResumeStream,
-  onEnd: () => void,
-): ReadableStream<Uint8Array> {
-  return createEventAnswerStream({
-    body,
-    signal,
-    resume,
-    onEnd,
-    restorer: createRestorer(context, undefined, session),
-    isOpenEnded: true,
-    answered: () => true,
-    failure: () => "",
-  });
+  request: OutgoingRequest,
+  firstSession: LiveSession,
+  signal: AbortSignal,
+) {
+  const { state } = context;
+  let session = firstSession;
+  /** Aborts when another session takes the place of this one. */
+  let replaced = new AbortController();
+  let reconnects = 0;
+  /** An event id of the session before. This session does not know it. */
+  let foreignEventId = "";
+  let newestEventId = "";
+
+  const open = (lastEventId: string): Promise<Response> => {
+    const both = AbortSignal.any([signal, replaced.signal]);
+    const headers = new Headers(request.headers);
+    if (lastEventId !== "") headers.set("last-event-id", lastEventId);
+    const on = session;
+    const get = () => sendOn(context, on, { ...request, headers, signal: both });
+    const opening = withoutConflict(get, both);
+    // Requests wait for the stream, so that the server can ask back from the first call on.
+    state.stream.opening = within(maxHoldMs, opening).catch(() => undefined);
+    return opening;
+  };
+
+  const watch = () => {
+    state.liveListeners.add((live) => {
+      if (signal.aborted) return;
+      watch();
+      if (sameSession(live, session)) return;
+      session = live;
+      reconnects = 0;
+      foreignEventId = newestEventId;
+      const before = replaced;
+      replaced = new AbortController();
+      opening = open("");
+      before.abort(new DOMException("The session was replaced.", "AbortError"));
+    });
+  };
+  let opening: Promise<Response> | undefined = open("");
+  watch();
+
+  /** The answer to the GET under way, or to the one of another session that overtook it. */
+  const opened = async (): Promise<Response> => {
+    for (;;) {
+      const current = opening ?? open("");
+      try {
+        const response = await current;
+        if (opening === current) opening = undefined;
+        // Only another session can change a 404.
+        if (response.status === 404) reconnects = maxReconnects;
+        return response;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (opening === current) opening = undefined;
+        if (opening === undefined) throw error;
+      }
+    }
+  };
+
+  /** Waits before the same session's stream is opened again. Another session cuts the wait short. */
+  const pause = async (retryMs: number) => {
+    const both = AbortSignal.any([signal, replaced.signal]);
+    reconnects += 1;
+    const isOver = reconnects > maxReconnects;
+    const pausing = isOver ? abortable(new Promise<void>(() => {}), both) : wait(retryMs, both);
+    await pausing.catch(() => undefined);
+    signal.throwIfAborted();
+  };
+
+  /** The next stream after one is over; waits for it as long as the client's stream lasts. */
+  const next = async (lastEventId: string, retryMs = defaultRetryMs) => {
+    newestEventId = lastEventId;
+    for (;;) {
+      if (opening === undefined) {
+        await pause(retryMs);
+        opening ??= open(lastEventId === foreignEventId ? "" : lastEventId);
+      }
+      const response = await opened().catch(() => undefined);
+      signal.throwIfAborted();
+      if (isEventStream(response)) return response.body;
+      await letGo(response);
+    }
+  };
+
+  return { session: () => session, first: opened, next };
+}
+
+/** Tries again while the server answers that it has such a stream already. */
+async function withoutConflict(
+  get: () => Promise<Response>,
+  signal: AbortSignal,
+): Promise<Response> {
+  for (const delayMs of conflictDelaysMs) {
+    const response = await get();
+    if (response.status !== 409) return response;
+    await letGo(response);
+    await wait(delayMs, signal);
+  }
+  return await get();
 }

@@ -11,7 +11,7 @@ import {
   type AnswerStreamOptions,
   createEventAnswerStream,
   createJsonAnswerStream,
-  type ResumeStream,
+  type EventStreamOptions,
 } from "./answer-stream.ts";
 import type { AnswerTimeout } from "./answer-timeout.ts";
 import { createRestorer } from "./message-for-client.ts";
@@ -90,7 +90,7 @@ function createResumption(
   context: SessionContext,
   { session, request, timeout }: AnsweredRequest,
   over: AbortSignal,
-): ResumeStream {
+): NonNullable<EventStreamOptions["resume"]> {
   let attempts = 0;
   let resumedFrom: string | undefined;
 

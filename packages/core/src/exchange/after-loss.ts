@@ -52,7 +52,7 @@ export async function decideAfterLoss(
   if (attempts.isRecovered && loss === "definite") throw sessionLost(refused);
   if (attempts.isRecovered || !context.recover) throw notSentAgain(refused, loss);
   if (maySend) return { ...attempts, isUncertain, isRecovered: true };
-  await ensureSession(context, request, request.signal).catch(() => undefined);
+  await ensureSession(context, request).catch(() => undefined);
   throw notSentAgain(refused, loss);
 }
 
@@ -95,12 +95,12 @@ const pingTimeoutMs = 5_000;
 async function isKnown(
   context: SessionContext,
   session: LiveSession,
-  template: OutgoingRequest,
+  request: OutgoingRequest,
 ): Promise<boolean> {
-  const signal = withTimeLimit(pingTimeoutMs, template.signal);
+  const signal = withTimeLimit(pingTimeoutMs, request.signal);
   const ping = { method: "ping", id: context.ids.next() };
   try {
-    const sending = sendOwn(context, session, ping, template, signal);
+    const sending = sendOwn(context, session, ping, { ...request, signal });
     const response = await answerOrReason(sending, signal);
     // An outage of the server proves nothing about the session.
     return (await bufferAnswer(response, session, context.classifyLoss)).loss === "none";

@@ -77,7 +77,7 @@ async function sessionFor(
     throw notSentAgain({ method, url }, "definite");
   }
   const mayHaveRun = isUncertain && !safeMethods.has(method);
-  const ensured = await ensureSession(context, request, signal).catch((error: unknown) => {
+  const ensured = await ensureSession(context, request).catch((error: unknown) => {
     throw mayHaveRun && !signal?.aborted ? notSentAgain({ method, url }, "probable") : error;
   });
   if ("live" in ensured) {
@@ -152,8 +152,8 @@ function cancelWhenAborted(
     const reason = isSilent ? "The server was silent." : "The request was aborted.";
     const params = { requestId: wireId, reason };
     const cancelled = { method: "notifications/cancelled", params };
-    const limit = AbortSignal.timeout(cancelTimeoutMs);
-    void sendOwn(context, session, cancelled, request, limit)
+    const own = { ...request, signal: AbortSignal.timeout(cancelTimeoutMs) };
+    void sendOwn(context, session, cancelled, own)
       .then(letGo)
       .catch(() => undefined);
   });

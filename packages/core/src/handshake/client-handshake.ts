@@ -38,7 +38,7 @@ export async function answerProbe(
   setClientParams(state, description);
   announceResumption(context);
   if (liveSession(state) ?? openedSession(state)) return methodNotFoundAnswer(id);
-  const opening = await ensureOpened(context, request, request.signal);
+  const opening = await ensureOpened(context, request);
   if ("opened" in opening) return methodNotFoundAnswer(id);
   // A refused login or an outage tells nothing about the server's revisions. Other refusals may.
   return isAuthOrOutage(opening.refused) ? toResponseFor(id, opening.refused) : undefined;
@@ -59,7 +59,7 @@ export async function answerInitialize(
     noteClientTold(state);
     return resultAnswer(id, current.initializeResult);
   }
-  const opening = await ensureOpened(context, request, request.signal);
+  const opening = await ensureOpened(context, request);
   if ("opened" in opening) return resultAnswer(id, opening.opened.initializeResult);
   if (opening.stateless) throw eraUnsupported({ method, url });
   // After this answer, a client would fall back to HTTP+SSE.
@@ -76,7 +76,7 @@ export async function answerInitialized(
 ): Promise<Response> {
   const { state, url } = context;
   announceResumption(context);
-  const ensured = await ensureSession(context, request, request.signal);
+  const ensured = await ensureSession(context, request);
   if ("live" in ensured) return emptyAnswer(202);
   if (isAuthOrOutage(ensured.refused)) return toResponse(ensured.refused);
   const { status } = ensured.refused;

@@ -2,7 +2,7 @@ import { abortable } from "../base/bounded-wait.ts";
 import { sameJson } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
-import { type RequestTemplate, type SessionContext, sendOwn } from "../session/session-context.ts";
+import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
 import type { SessionStart } from "../session/session-fetch-options.ts";
 import {
   type Confirmation,
@@ -34,17 +34,16 @@ import { inTime } from "./open-session.ts";
 export async function confirmSession(
   context: SessionContext,
   opened: LiveSession,
-  template: RequestTemplate,
-  signal: AbortSignal,
+  request: BoundedRequest,
   finish: () => void,
 ): Promise<Confirmation> {
   const { state, url, emit } = context;
   const method = "notifications/initialized";
-  const refused = await inTime(context, method, signal, async (bounded) => {
-    const response = await sendOwn(context, opened, { method }, template, bounded);
+  const refused = await inTime(context, method, request, async (bounded) => {
+    const response = await sendOwn(context, opened, { method }, bounded);
     const answer = response.ok ? undefined : await bufferAnswer(response, opened);
     // Some fetches ignore the signal, so another attempt may have made or replaced the session by now.
-    bounded.throwIfAborted();
+    bounded.signal.throwIfAborted();
     if (answer !== undefined) return answer;
     finish();
     return await letGo(response);
@@ -58,7 +57,7 @@ export async function confirmSession(
   try {
     let saved = opened;
     if (opened.kind === "session") {
-      saved = await startAndSave(context, opened, replacesLost, template);
+      saved = await startAndSave(context, opened, replacesLost, request);
     } else if (state.snapshot?.kind !== "sessionless") {
       saveSnapshot(state, { version: 1, kind: "sessionless", url: url.href });
     }
@@ -67,7 +66,7 @@ export async function confirmSession(
     leaveOpened(state);
     throw error;
   }
-  if (lost !== undefined) await relistTools(context, lost, template, signal);
+  if (lost !== undefined) await relistTools(context, lost, request);
   const live = liveSession(state) ?? opened;
   const { protocolVersion, capabilities } = live.initializeResult;
   if (live.kind === "sessionless") emit({ type: "sessionless", protocolVersion });
@@ -85,7 +84,7 @@ async function startAndSave(
   context: SessionContext,
   opened: NamedSession,
   replacesLost: boolean,
-  { headers }: RequestTemplate,
+  { headers }: BoundedRequest,
 ): Promise<ActiveSessionSnapshot> {
   const { state, url, fetch, emit, onSession } = context;
   const reason = replacesLost ? "recovered" : "started";

@@ -1,5 +1,5 @@
 import type { AroundRecovery, RecoveryOutcome } from "../session/session-fetch-options.ts";
-import type { RequestTemplate, SessionContext } from "../session/session-context.ts";
+import type { BoundedRequest, OwnRequest, SessionContext } from "../session/session-context.ts";
 import {
   type Confirmation,
   liveSession,
@@ -16,48 +16,46 @@ import { openSession } from "./open-session.ts";
 /** Opens a session, which is still to be confirmed. */
 export function ensureOpened(
   context: SessionContext,
-  template: RequestTemplate,
-  callerSignal: AbortSignal | undefined,
+  { headers, init, signal: callerSignal }: OwnRequest,
 ): Promise<Opening> {
-  const open = (signal: AbortSignal) => openSession(context, template, signal);
+  const open = (signal: AbortSignal) => openSession(context, { headers, init, signal });
   return context.state.tasks.opening(open, callerSignal);
 }
 
 /** The session in use; makes one if there is none. */
 export async function ensureSession(
   context: SessionContext,
-  template: RequestTemplate,
-  callerSignal: AbortSignal | undefined,
+  request: OwnRequest,
 ): Promise<Confirmation> {
   const { state, aroundRecovery, recover } = context;
+  const { headers, init } = request;
   const live = liveSession(state);
   if (live !== undefined) return { live };
   const ensured = await state.tasks.ensuring(async (signal, finish) => {
     const isLost = lostSession(state) !== undefined && openedSession(state) === undefined;
-    const make = () => makeSession(context, template, signal, finish);
+    const make = () => makeSession(context, { headers, init, signal }, finish);
     if (aroundRecovery === undefined || !recover || !isLost) return await make();
     return await runAroundRecovery(aroundRecovery, make);
-  }, callerSignal);
+  }, request.signal);
   // The session may have been lost again while others waited for it.
   const isLostAgain =
     "live" in ensured && liveSession(state) === undefined && lostSession(state) !== undefined;
-  return isLostAgain ? await ensureSession(context, template, callerSignal) : ensured;
+  return isLostAgain ? await ensureSession(context, request) : ensured;
 }
 
 /** Completes the handshake, from its current stage to its end. */
 async function makeSession(
   context: SessionContext,
-  template: RequestTemplate,
-  signal: AbortSignal,
+  request: BoundedRequest,
   finish: () => void,
 ): Promise<Confirmation> {
   let opened = openedSession(context.state);
   if (opened === undefined) {
-    const opening = await ensureOpened(context, template, signal);
+    const opening = await ensureOpened(context, request);
     if ("refused" in opening) return opening;
     ({ opened } = opening);
   }
-  return await confirmSession(context, opened, template, signal, finish);
+  return await confirmSession(context, opened, request, finish);
 }
 
 /** Makes the new session exactly once, whatever `around` does. */

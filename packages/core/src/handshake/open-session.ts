@@ -2,7 +2,7 @@ import { abortable } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
-import { type RequestTemplate, type SessionContext, sendOwn } from "../session/session-context.ts";
+import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
 import { handshakeTimedOut, initializeUnusable, sessionLost } from "../session/session-errors.ts";
 import {
   type ClientParams,
@@ -31,8 +31,7 @@ import { readAnswer } from "../wire/read-answer.ts";
  */
 export async function openSession(
   context: SessionContext,
-  template: RequestTemplate,
-  signal: AbortSignal,
+  request: BoundedRequest,
 ): Promise<Opening> {
   const { state, url, ids } = context;
   const method = "initialize";
@@ -46,8 +45,8 @@ export async function openSession(
       protocolVersion: lost?.initializeResult.protocolVersion,
       capabilities: lost?.clientCapabilities,
     });
-  const { response, refused, answer } = await inTime(context, method, signal, async (bounded) => {
-    const sent = await sendOwn(context, undefined, { id, method, params }, template, bounded);
+  const { response, refused, answer } = await inTime(context, method, request, async (bounded) => {
+    const sent = await sendOwn(context, undefined, { id, method, params }, bounded);
     return sent.ok
       ? { response: sent, answer: await readAnswer(sent, id) }
       : { response: sent, refused: await bufferAnswer(sent) };
@@ -56,7 +55,7 @@ export async function openSession(
   const initializeResult = asInitializeResult(answer?.result);
   if (initializeResult === undefined) return toRefusal(context, unusable(answer, id), answer);
   // Some fetches ignore the signal, and a late answer must not replace a newer session.
-  signal.throwIfAborted();
+  request.signal.throwIfAborted();
   const session = toLiveSession(url, response, initializeResult, params);
   enterOpened(state, session);
   return { opened: session };
@@ -66,15 +65,16 @@ export async function openSession(
 export async function inTime<T>(
   { url, initializeMs }: SessionContext,
   method: string,
-  signal: AbortSignal,
-  exchange: (bounded: AbortSignal) => Promise<T>,
+  request: BoundedRequest,
+  exchange: (bounded: BoundedRequest) => Promise<T>,
 ): Promise<T> {
   const timeout = AbortSignal.timeout(initializeMs);
   try {
     // Some fetches ignore the signal.
-    return await abortable(exchange(AbortSignal.any([signal, timeout])), timeout);
+    const signal = AbortSignal.any([request.signal, timeout]);
+    return await abortable(exchange({ ...request, signal }), timeout);
   } catch (cause) {
-    if (!timeout.aborted || signal.aborted) throw cause;
+    if (!timeout.aborted || request.signal.aborted) throw cause;
     throw handshakeTimedOut({ method, url, cause }, initializeMs);
   }
 }

@@ -51,10 +51,7 @@ export function encryptStore(store: SessionStore, options: EncryptStoreOptions):
 
   /** The sealed content; `undefined` if it cannot be opened or belongs to another key. */
   const open = async (outer: string, value: JsonValue): Promise<Sealed | undefined> => {
-    const opened =
-      typeof value === "string"
-        ? await openText(value, await loadKeys(), maxDecompressedLength)
-        : { reason: "malformed" as const };
+    const opened = await openText(value, await loadKeys(), maxDecompressedLength);
     if ("reason" in opened) return unreadable(opened.reason);
     const sealed = JSON.parse(opened.text) as Sealed;
     return sealed.outer === outer ? sealed : unreadable("other-key");

@@ -31,14 +31,14 @@ export async function sealText(
  * @param maxDecompressedLength in bytes; 0 refuses compressed texts
  */
 export async function openText(
-  sealed: string,
+  sealed: unknown,
   keys: readonly PurposeKey[],
   maxDecompressedLength: number,
 ): Promise<{ readonly text: string } | { readonly reason: UnreadableReason }> {
   let isKeyKnown = true;
   try {
     const { plaintext } = await compactDecrypt(
-      sealed,
+      sealed as string,
       ({ kid }) => {
         const key = keys.find(({ id }) => id === kid);
         isKeyKnown = key !== undefined;

@@ -1,4 +1,4 @@
-import { McpSessionError } from "../base/mcp-session-error.ts";
+import { invalid } from "../base/check-option.ts";
 
 /** A secret of 32 random bytes, as bytes or as base64 text (`openssl rand -base64 32`). */
 export type SealingKey = Uint8Array | string;
@@ -49,16 +49,12 @@ export async function purposeKey(
   purpose: SealingPurpose,
   field: string,
 ): Promise<PurposeKey> {
-  const secret = await crypto.subtle.importKey("raw", keyBytes(key, field), "HKDF", false, [
-    "deriveBits",
-  ]);
+  const { subtle } = crypto;
+  const secret = await subtle.importKey("raw", keyBytes(key, field), "HKDF", false, ["deriveBits"]);
   const info = new TextEncoder().encode(`durable-mcp ${purpose}`);
-  const bits = await crypto.subtle.deriveBits(
-    { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info },
-    secret,
-    (keyLength + idLength) * 8,
-  );
-  const derived = new Uint8Array(bits);
+  const hkdf = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info };
+  const bits = (keyLength + idLength) * 8;
+  const derived = new Uint8Array(await subtle.deriveBits(hkdf, secret, bits));
   return { secret: derived.subarray(0, keyLength), id: base64Url(derived.subarray(keyLength)) };
 }
 
@@ -77,9 +73,8 @@ function keyBytes(key: unknown, field: string): Uint8Array<ArrayBuffer> {
     const text = atob(key.replaceAll("-", "+").replaceAll("_", "/"));
     return Uint8Array.from(text, (character) => character.charCodeAt(0));
   }
-  throw new McpSessionError(
-    "CONNECTION_INVALID",
+  throw invalid(
+    field,
     `${field} must be ${keyLength} bytes, as a Uint8Array or as base64 text. \`openssl rand -base64 ${keyLength}\` makes one.`,
-    { data: { field } },
   );
 }

@@ -1,4 +1,3 @@
-import { isRecord } from "../base/json-values.ts";
 import { parseMessages } from "../wire/json-rpc.ts";
 
 /**
@@ -65,16 +64,12 @@ export function classifyLoss({ status, body }: { status: number; body: string })
   const isOfOthers = status === 401 || status === 403 || status === 408 || status === 429;
   if (status < 400 || status >= 500 || isOfOthers) return "none";
   const text = body.slice(0, readUpTo);
-  if (/protocol[ -]?version/i.test(text) || hasOtherMeaning(body)) return "none";
+  const { messages = [] } = parseMessages(body) ?? {};
+  const hasOtherMeaning = messages.some(
+    (message) => "error" in message && otherMeanings.has(message.error?.code),
+  );
+  if (hasOtherMeaning || /protocol[ -]?version/i.test(text)) return "none";
   const isKnown = status === 400 && definiteRefusals.some((refusal) => refusal.test(text));
   if (status === 404 || isKnown) return "definite";
   return lostInWords.test(text) ? "probable" : "none";
-}
-
-function hasOtherMeaning(body: string): boolean {
-  const { messages = [] } = parseMessages(body) ?? {};
-  return messages.some(
-    (message) =>
-      "error" in message && isRecord(message.error) && otherMeanings.has(message.error["code"]),
-  );
 }

@@ -55,15 +55,15 @@ export function sendOn(
 }
 
 /** The parts of a client's request that the fetch uses for a message of its own. */
-export type RequestTemplate = Pick<OutgoingRequest, "headers" | "init">;
+export type OwnRequest = Pick<OutgoingRequest, "headers" | "init" | "signal">;
+export type BoundedRequest = OwnRequest & { readonly signal: AbortSignal };
 
 /** Sends a message of the fetch itself, on a session or, for `initialize`, on no session. */
 export function sendOwn(
   context: SessionContext,
   session: LiveSession | undefined,
   message: { readonly method: string; readonly id?: JsonRpcId; readonly params?: object },
-  { headers, init }: RequestTemplate,
-  signal: AbortSignal,
+  { headers, init, signal }: BoundedRequest,
 ): Promise<Response> {
   const body = JSON.stringify({ jsonrpc: "2.0", ...message });
   const own = { method: "POST", headers: headersForMessage(headers, session), body, signal, init };

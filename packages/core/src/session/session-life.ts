@@ -82,7 +82,7 @@ export interface SlotState {
   readonly stream: {
     isOpen: boolean;
     /** Settles when the stream under way is open or refused. */
-    opening: Promise<void> | undefined;
+    opening: Promise<unknown> | undefined;
   };
   /** Failures that were delivered as JSON-RPC errors, under the receipt in their `data`. */
   readonly failures: Map<string, McpSessionError>;

@@ -1,6 +1,6 @@
 import { abortable, withTimeLimit } from "../base/bounded-wait.ts";
 import { isRecord, sameJson } from "../base/json-values.ts";
-import { type RequestTemplate, type SessionContext, sendOwn } from "../session/session-context.ts";
+import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
 import {
   type LiveSession,
   liveSession,
@@ -127,24 +127,23 @@ const timeoutMs = 10_000;
 export async function relistTools(
   context: SessionContext,
   lost: ActiveSessionSnapshot,
-  template: RequestTemplate,
-  signal: AbortSignal,
+  request: BoundedRequest,
 ): Promise<void> {
   const { state, ids, emit } = context;
   const before = lost.toolList ?? state.tools.local?.list;
   if (before === undefined || keptList(context) !== undefined) return;
   const session = liveSession(state);
-  const bounded = withTimeLimit(timeoutMs, signal);
+  const signal = withTimeLimit(timeoutMs, request.signal);
   try {
     let cursor: unknown;
     for (let page = 0; page < maxPages; page += 1) {
       const id = ids.next();
       const params = cursor === undefined ? {} : { params: { cursor } };
       const message: JsonRpcRequest = { jsonrpc: "2.0", id, method: "tools/list", ...params };
-      const sending = sendOwn(context, session, message, template, bounded);
-      const response = await answerOrReason(sending, bounded);
+      const sending = sendOwn(context, session, message, { ...request, signal });
+      const response = await answerOrReason(sending, signal);
       // Some fetches ignore the signal, and the requests of the step wait for this.
-      const answer = response.ok ? await abortable(readAnswer(response, id), bounded) : undefined;
+      const answer = response.ok ? await abortable(readAnswer(response, id), signal) : undefined;
       if (answer?.result === undefined) return await letGo(response);
       observeTools(context, answer, message);
       cursor = answer.result["nextCursor"];

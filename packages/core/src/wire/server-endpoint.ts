@@ -77,7 +77,9 @@ export async function sendToEndpoint(
     if (!isRedirect(response)) return response;
     await letGo(response);
     const { status } = response;
-    const next = redirectTarget(response, target);
+    const location = response.headers.get("location");
+    const isUrl = location !== null && URL.canParse(location, target);
+    const next = isUrl ? new URL(location, target) : undefined;
     const isAllowed = redirect === "same-origin" && next?.origin === url.origin;
     const keepsMethod = method === "GET" || status === 307 || status === 308;
     if (!isAllowed || !keepsMethod || redirects === maxRedirects) {
@@ -136,11 +138,6 @@ export async function answerOrReason(
 
 export function isRedirect(response: Response): boolean {
   return response.type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(response.status);
-}
-
-function redirectTarget(response: Response, base: URL): URL | undefined {
-  const location = response.headers.get("location");
-  return location !== null && URL.canParse(location, base) ? new URL(location, base) : undefined;
 }
 
 function redirectRefused(method: string, url: URL, status: number): McpSessionError {
