@@ -7,8 +7,7 @@ import type {
   UIMessage,
 } from "ai";
 import type { DurableAgent, DurableAgentCallOptions } from "./durable-agent.ts";
-
-type RuntimeContext = Record<string, unknown>;
+import type { RuntimeContext } from "./open-durable-agent.ts";
 
 /**
  * Runs a durable agent and answers with a stream of UI messages, like AI SDK's

@@ -13,9 +13,7 @@ import type {
 import type { ConnectionProviderOptions } from "../provider/connection-provider.ts";
 import { bindTools } from "./bind-tools.ts";
 import { currentScope } from "../registry/run-scope.ts";
-import type { OpenDurableAgent } from "./open-durable-agent.ts";
-
-type RuntimeContext = Record<string, unknown>;
+import type { OpenDurableAgent, RuntimeContext } from "./open-durable-agent.ts";
 
 /** The agent session of a call, and the principal that the call acts for. */
 export interface DurableAgentSession {

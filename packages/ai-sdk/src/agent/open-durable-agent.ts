@@ -8,7 +8,7 @@ import {
 } from "ai";
 import type { SessionLease } from "../durable/session-lease.ts";
 
-type RuntimeContext = Record<string, unknown>;
+export type RuntimeContext = Record<string, unknown>;
 
 /**
  * An agent with an open agent session, so `tools` has the tools of its connections. It is for AI SDK

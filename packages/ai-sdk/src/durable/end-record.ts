@@ -32,13 +32,6 @@ export async function endRecord(
     return await cell.put(createRecord({ ...record, snapshot, savedAt: now(), ending }));
   };
 
-  const endOnServer = async (sessions: readonly ActiveSessionSnapshot[]) => {
-    const { connection } = name;
-    const use = { definition: definition!, connection, principal, now };
-    const ends = await Promise.all(sessions.map((snapshot) => endMcpSession({ ...use, snapshot })));
-    return ends.find(({ ended }) => !ended);
-  };
-
   /** @returns `undefined` when another process wrote the record meanwhile */
   const attempt = async (): Promise<EndedSession | undefined> => {
     const isNamed = name.name !== undefined;
@@ -49,7 +42,9 @@ export async function endRecord(
 
     const wasTried = cell.record!.snapshot.kind === "lost";
     if (!(await claim(sessions.map(withoutContents)))) return undefined;
-    const failure = await endOnServer(sessions);
+    const use = { definition: definition!, connection: name.connection, principal, now };
+    const ends = await Promise.all(sessions.map((snapshot) => endMcpSession({ ...use, snapshot })));
+    const failure = ends.find(({ ended }) => !ended);
     const ended: EndedSession = { ...planned, ...failure };
     const next = afterEnd(mode, { failed: failure !== undefined, wasTried });
     if (next === "again") return ended;

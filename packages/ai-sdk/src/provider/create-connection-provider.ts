@@ -3,7 +3,7 @@ import type { Connections } from "../connection/mcp-connection.ts";
 import { startAutoSession } from "../registry/auto-session.ts";
 import { endConnections } from "../state/end-connections.ts";
 import type { ConnectionProvider, ConnectionProviderOptions } from "./connection-provider.ts";
-import { createInternals, registerInternals } from "./provider-internals.ts";
+import { allInternals, createInternals } from "./provider-internals.ts";
 import { createStateRegistries } from "./state-registries.ts";
 
 /**
@@ -43,6 +43,6 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
       await within(timeoutMs, closeAll());
     },
   };
-  registerInternals(provider, internals);
+  allInternals.set(provider, internals);
   return provider;
 }

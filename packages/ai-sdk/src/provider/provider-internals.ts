@@ -62,16 +62,13 @@ export function createInternals<CONNECTIONS extends Connections>(
   };
 }
 
-const internals = new WeakMap<object, ProviderInternals<any>>();
-
-export function registerInternals(provider: object, ofProvider: ProviderInternals<any>): void {
-  internals.set(provider, ofProvider);
-}
+/** By provider. */
+export const allInternals = new WeakMap<object, ProviderInternals<any>>();
 
 export function internalsOf<CONNECTIONS extends Connections>(
   provider: object,
 ): ProviderInternals<CONNECTIONS> {
-  const found = internals.get(provider);
+  const found = allInternals.get(provider);
   if (found !== undefined) return found;
   throw new TypeError(
     "provider must come from createConnectionProvider of this copy of @durable-mcp/ai-sdk.",
