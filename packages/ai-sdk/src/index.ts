@@ -48,7 +48,7 @@ export type {
   RunOptions,
   SessionTools,
 } from "./registry/connection-registry.ts";
-export type { CallOptions } from "./tools/bounded-call.ts";
+export type { CallOptions } from "./tools/call-tool.ts";
 export type { ReadyOptions } from "./registry/wait-until-ready.ts";
 export {
   currentConnections,

@@ -6,11 +6,11 @@
 
 export { connectionUnavailable } from "./errors/connection-error.ts";
 export { warnWhereNobodyListens } from "./events/connection-telemetry.ts";
-export { boundedCall } from "./tools/bounded-call.ts";
+export { boundedCall } from "./tools/call-tool.ts";
 export { endpointOf, type McpClientConnection } from "./connection/define-connection.ts";
 export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { toolMayRunTwice } from "./connection/may-run-twice.ts";
-export { toolName } from "./tools/tool-name.ts";
+export { toolName } from "./tools/connection-tools.ts";
 export { registryInternalsOf, type RegistryInternals } from "./registry/registry-internals.ts";

@@ -12,33 +12,12 @@ export function forwardConnection(
   current: () => LiveConnection,
   own: Partial<LiveConnection>,
 ): LiveConnection {
+  const first = current();
   const forwarded: LiveConnection = {
-    get name() {
-      return current().name;
-    },
-    get definition() {
-      return current().definition;
-    },
-    get origin() {
-      return current().origin;
-    },
-    get session() {
-      return current().session;
-    },
-    get connectMs() {
-      return current().connectMs;
-    },
-    get abortSignal() {
-      return current().abortSignal;
-    },
-    get openings() {
-      return current().openings;
-    },
-    get trace() {
-      return current().trace;
-    },
+    // The values are the same for all connections in turn. The functions follow.
+    ...first,
     // Tools keep the notices of the time of their listing.
-    lossNotices: current().lossNotices && {
+    lossNotices: first.lossNotices && {
       take: () => current().lossNotices!.take(),
       mark: (...result) => current().lossNotices!.mark(...result),
       tell: async (...result) => await current().lossNotices!.tell(...result),
@@ -64,17 +43,13 @@ export interface ReplaceableConnection extends LiveConnection {
   fill(next: LiveConnection): void;
 }
 
-/** @param options.why the reason in the error of a use while there is no connection behind it */
-export function createReplaceableConnection({
-  first,
-  why,
-  emit,
-}: {
-  first: LiveConnection;
-  why: string;
-  emit: (event: ConnectionEvent) => void;
-}): ReplaceableConnection {
-  const { name, definition, origin, session, connectMs, abortSignal, trace } = first;
+/** @param why the reason in the error of a use while there is no connection behind it */
+export function createReplaceableConnection(
+  first: LiveConnection,
+  why: string,
+  emit: (event: ConnectionEvent) => void,
+): ReplaceableConnection {
+  const { name, origin } = first;
   let current: LiveConnection | undefined = first;
   let last = first;
   const inUse = (): LiveConnection => {
@@ -86,7 +61,6 @@ export function createReplaceableConnection({
 
   const connection = forwardConnection(inUse, {
     // Members that work while there is no connection behind it.
-    ...{ name, definition, origin, session, connectMs, abortSignal, trace },
     get openings() {
       return current?.openings ?? new Set();
     },

@@ -1,4 +1,5 @@
 import type { SessionSlot } from "@durable-mcp/core";
+import { isRecord } from "@durable-mcp/core/internal";
 import type { Tool } from "ai";
 
 /** The text for the model, unless the definition has another. */
@@ -89,9 +90,5 @@ function withText(text: string, output: ModelOutput): ModelOutput {
 function isCallToolResult(
   value: unknown,
 ): value is Record<string, unknown> & { _meta?: Record<string, unknown> } {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    Array.isArray((value as { content?: unknown }).content)
-  );
+  return isRecord(value) && Array.isArray(value["content"]);
 }

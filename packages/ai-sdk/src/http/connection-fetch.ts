@@ -1,5 +1,5 @@
 import { isRedirect } from "@durable-mcp/core/internal";
-import type { OAuthClientProvider } from "@ai-sdk/mcp";
+import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
@@ -15,40 +15,25 @@ type SendToServer = (
   headers: Headers,
 ) => Promise<Response>;
 
-/** The fetches of one connection in one step: with its headers and its token. */
-export interface ConnectionFetch {
-  /** Adds them to requests to the connection's URL. */
-  readonly fetch: Fetch;
-  /** Adds them to all requests to its origin, because the old HTTP+SSE transport posts to another path. */
-  readonly fetchForOrigin: Fetch;
-  /** The definition's headers, for a client that sets them itself. */
-  readonly headers: () => Promise<Record<string, string>>;
-  /** Resolves headers and token anew, for another step. */
-  readonly renew: () => void;
-  /** The status of the last answer to an `initialize`; tells an old server from a failure. */
-  readonly initializeStatus: number | undefined;
-}
-
 /**
- * Resolves the connection's headers and token once for the step. After a 401 the request is sent once
- * more, with another token.
+ * The fetches of one connection in one step. Headers and token are resolved once for the step. After
+ * a 401 the request is sent once more, with another token.
  */
-export function createConnectionFetch({
-  definition: { options },
-  context,
-  authProvider,
-  now,
-}: {
-  definition: McpClientConnection;
-  context: ConnectionContext;
-  /** Its tokens go with requests that have no `Authorization` of their own. */
-  authProvider: () => Promise<OAuthClientProvider | undefined>;
-  now: () => number;
-}): ConnectionFetch {
+export function createConnectionFetch(
+  options: McpClientConnection["options"],
+  context: ConnectionContext,
+  now: () => number,
+) {
   const { connection } = context;
   const url = new URL(options.url);
   const createOwn = () => createCredentials(options, context, now);
   let credentials = createOwn();
+  const authProvider = once(async () =>
+    typeof options.authProvider === "function"
+      ? await options.authProvider(context)
+      : options.authProvider,
+  );
+  /** The status of the last answer to an `initialize`; tells an old server from a failure. */
   let initializeStatus: number | undefined;
 
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
@@ -102,15 +87,19 @@ export function createConnectionFetch({
   };
 
   return {
+    authProvider,
+    /** For requests to the connection's URL. Tokens go with those without an `Authorization`. */
     fetch: createFetch(
       ({ pathname, search }) => pathname === url.pathname && search === url.search,
       sendWithTokens,
     ),
-    // The client sets its tokens itself. Its OAuth requests may go to the same origin, and must have no
-    // token.
+    // All requests to the origin, because the old HTTP+SSE transport posts to another path. The client
+    // sets its tokens itself. Its OAuth requests may go to the same origin, and must have no token.
     fetchForOrigin: createFetch(() => true, sendToServer),
+    /** The definition's headers, for a client that sets them itself. */
     headers: () => credentials.headers(),
-    renew: () => (credentials = createOwn()),
+    /** Resolves headers and token anew, for another step. */
+    renew: () => void (credentials = createOwn()),
     get initializeStatus() {
       return initializeStatus;
     },

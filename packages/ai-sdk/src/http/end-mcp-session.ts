@@ -19,34 +19,32 @@ import {
 import type { SessionStatus } from "../slots/session-reports.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 
+/** A stored session, used outside of a step's registry. */
+interface McpSessionUse {
+  /** `undefined` if the connection is no longer declared. */
+  readonly definition: McpClientConnection | undefined;
+  readonly connection: string;
+  readonly principal: Principal;
+  readonly snapshot: SessionSnapshot | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly now: () => number;
+}
+
 /** The outcome of ending one MCP session on its server, without the error. */
 export type McpSessionEnd =
   | { readonly ended: true; readonly status?: number }
-  | {
-      readonly ended: false;
-      readonly reason: "refused" | "timeout" | "unreachable";
-      readonly status?: number;
-    };
+  | { readonly ended: false; readonly status?: number; readonly reason: EndFailure };
+
+type EndFailure = "refused" | "timeout" | "unreachable";
 
 /**
  * Ends one MCP session with DELETE, with the connection's own headers and token. Never rejects, and
  * takes `timeoutMs` at most. The snapshot must be of the connection's URL.
  */
-export async function endMcpSession({
-  definition,
-  connection,
-  principal,
-  snapshot,
-  timeoutMs,
-  now,
-}: {
-  definition: McpClientConnection;
-  connection: string;
-  principal: Principal;
-  snapshot: ActiveSessionSnapshot;
-  timeoutMs?: number | undefined;
-  now: () => number;
-}): Promise<McpSessionEnd> {
+export async function endMcpSession(
+  use: McpSessionUse & { definition: McpClientConnection; snapshot: ActiveSessionSnapshot },
+): Promise<McpSessionEnd> {
+  const { definition, connection, principal, snapshot, timeoutMs, now } = use;
   const closing = new AbortController();
   const context: ConnectionContext = { principal, connection, abortSignal: closing.signal };
   try {
@@ -59,7 +57,7 @@ export async function endMcpSession({
     const answer = status === undefined ? {} : { status };
     if (ended) return { ended, ...answer };
     // The snapshot has a session, so the reason is never `no-session`.
-    return { ended, ...answer, reason: reason as "refused" | "timeout" | "unreachable" };
+    return { ended, ...answer, reason: reason as EndFailure };
   } finally {
     // Tells a `getToken` that is still running that nobody waits for it.
     closing.abort();
@@ -72,33 +70,14 @@ function fetchOnce(
   context: ConnectionContext,
   now: () => number,
 ): typeof globalThis.fetch {
-  const { authProvider } = definition.options;
-  return createConnectionFetch({
-    definition,
-    context,
-    authProvider: async () =>
-      typeof authProvider === "function" ? await authProvider(context) : authProvider,
-    now,
-  }).fetch;
+  return createConnectionFetch(definition.options, context, now).fetch;
 }
 
 /** Asks the server whether it has a stored session. Never rejects; takes `timeoutMs` at most. */
-export async function pingSession({
-  definition,
-  connection,
-  principal,
-  snapshot,
-  timeoutMs,
-  now,
-}: {
-  /** `undefined` if the connection is no longer declared. */
-  definition: McpClientConnection | undefined;
-  connection: string;
-  principal: Principal;
-  snapshot: SessionSnapshot | undefined;
-  timeoutMs: number;
-  now: () => number;
-}): Promise<SessionStatus> {
+export async function pingSession(
+  use: McpSessionUse & { timeoutMs: number },
+): Promise<SessionStatus> {
+  const { definition, connection, principal, snapshot, timeoutMs, now } = use;
   if (!definition || snapshot?.kind !== "session" || snapshot.url !== endpointOf(definition)) {
     return { connection, alive: false, reason: "no-session" };
   }
@@ -115,7 +94,7 @@ export async function pingSession({
   });
   try {
     // A fetch or a `getToken` of the application may ignore the signal.
-    const { status, failure } = await abortable(ping({ fetch, url, slot, signal }), signal);
+    const { status, failure } = await abortable(ping(fetch, url, slot, signal), signal);
     if (status !== undefined) return { connection, alive: false, reason: "refused", status };
     if (failure !== undefined) return { connection, alive: false, reason: "unreachable" };
     return { connection, alive: true };
@@ -130,21 +109,16 @@ export async function pingSession({
 /**
  * Sends a ping on the session of a slot.
  *
+ * @param fetch a session fetch on the slot
  * @returns with the `status` of a refusal, or the `failure` of an answer that broke off; with neither if
  *   the server answered
  */
-export async function ping({
-  fetch,
-  url,
-  slot,
-  signal,
-}: {
-  /** A session fetch on the slot. */
-  fetch: typeof globalThis.fetch;
-  url: URL;
-  slot: SessionSlot;
-  signal: AbortSignal;
-}): Promise<{ status?: number; failure?: McpSessionError | undefined }> {
+export async function ping(
+  fetch: typeof globalThis.fetch,
+  url: URL,
+  slot: SessionSlot,
+  signal: AbortSignal,
+): Promise<{ status?: number; failure?: McpSessionError | undefined }> {
   const response = await fetch(url, {
     method: "POST",
     headers: {

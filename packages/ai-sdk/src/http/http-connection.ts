@@ -109,7 +109,7 @@ async function connectClient(parts: HttpParts, takeFetch: TakeFetch): Promise<MC
       fetch: clientFetch,
       sseFetch: clientFetch && withTraceContext(connectionFetch.fetchForOrigin, telemetry),
       headers: async () => (clientFetch || !headers ? undefined : await connectionFetch.headers()),
-      authProvider: parts.authProvider,
+      authProvider: connectionFetch.authProvider,
       isOldServer,
       onSseFallback: () => emit({ type: "sse-fallback", connection }),
     });
@@ -134,8 +134,7 @@ async function probeServer(
     if (isConnected && hasTools) await connected.listTools({ options: { signal } });
     return;
   }
-  const fetch = takeFetch();
-  const { status, failure } = await ping({ fetch, url: new URL(url), slot, signal });
+  const { status, failure } = await ping(takeFetch(), new URL(url), slot, signal);
   if (failure !== undefined) throw failure;
   if (status !== undefined) {
     throw connectionUnavailable({ statusCode: status }, context.connection, origin);

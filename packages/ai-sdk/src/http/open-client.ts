@@ -15,20 +15,20 @@ export interface ConnectionTransport {
   /** For Streamable HTTP; `undefined` leaves everything to the client. */
   readonly fetch: typeof globalThis.fetch | undefined;
   /** For the old HTTP+SSE transport. */
-  readonly sseFetch: typeof globalThis.fetch | undefined;
+  readonly sseFetch?: typeof globalThis.fetch | undefined;
   /** Headers that the client sets itself, if no fetch of ours does. */
-  readonly headers: () => Promise<Record<string, string> | undefined>;
+  readonly headers?: () => Promise<Record<string, string> | undefined>;
   readonly authProvider: () => Promise<OAuthClientProvider | undefined>;
   /** Whether a failed connect may mean that the server only knows HTTP+SSE. */
-  readonly isOldServer: (error: unknown) => boolean;
-  readonly onSseFallback: () => void;
+  readonly isOldServer?: (error: unknown) => boolean;
+  readonly onSseFallback?: () => void;
 }
 
 /** Connects an `@ai-sdk/mcp` client. */
 export async function openClient(transport: ConnectionTransport): Promise<MCPClient> {
-  const { definition, context, isOldServer, onSseFallback } = transport;
+  const { definition, context } = transport;
   const { options } = definition;
-  const headers = await transport.headers();
+  const headers = await transport.headers?.();
   const authProvider = await transport.authProvider();
 
   const connect = async (
@@ -58,12 +58,12 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
   try {
     return await connect("http", transport.fetch);
   } catch (error) {
-    if (context.abortSignal.aborted || !isOldServer(error)) throw error;
+    if (context.abortSignal.aborted || !transport.isOldServer?.(error)) throw error;
     // When the second attempt fails too, the first one's error says more.
     const client = await connect("sse", transport.sseFetch).catch(() => {
       throw error;
     });
-    onSseFallback();
+    transport.onSseFallback?.();
     return client;
   }
 }

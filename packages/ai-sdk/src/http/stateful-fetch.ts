@@ -7,7 +7,6 @@ import {
   type SessionStart,
 } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
-import { once } from "../base/once.ts";
 import { needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import {
@@ -66,7 +65,7 @@ type StartHook = NonNullable<ReturnType<typeof sessionOptions>["onStart"]>;
 
 /** Runs `session.onStart` with a client on the new session. */
 async function prepare(
-  { definition, context, authProvider, restoreError }: HttpParts,
+  { definition, context, connectionFetch, restoreError }: HttpParts,
   onStart: StartHook,
   { reason, fetch, abortSignal: startSignal }: SessionStart,
 ): Promise<void> {
@@ -76,11 +75,7 @@ async function prepare(
     definition,
     context: startContext,
     fetch,
-    sseFetch: undefined,
-    headers: () => Promise.resolve(undefined),
-    authProvider,
-    isOldServer: () => false,
-    onSseFallback: () => undefined,
+    authProvider: connectionFetch.authProvider,
   });
   try {
     const start = { ...startContext, reason, client: withSessionErrors(client, restoreError) };
@@ -110,18 +105,14 @@ export type HttpParts = ReturnType<typeof createHttpParts>;
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {
   const { definition, context, slot, telemetry, now } = options;
-  const { url, authProvider: provider } = definition.options;
+  const { url } = definition.options;
   const { connection } = context;
   const { origin } = new URL(url);
-  const authProvider = once(async () =>
-    typeof provider === "function" ? await provider(context) : provider,
-  );
   return {
     ...options,
     url,
     origin,
-    authProvider,
-    connectionFetch: createConnectionFetch({ definition, context, authProvider, now }),
+    connectionFetch: createConnectionFetch(definition.options, context, now),
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     isResuming: slot?.snapshot?.kind === "session",

@@ -22,11 +22,11 @@ export function createClientOfRun({
   leaveSomething,
 }: {
   /** @throws when the run is over */
-  throwIfOver: () => void;
+  throwIfOver?: () => void;
   /** Sees a request from its start to its end. */
   watched: <T>(request: () => T | Promise<T>) => Promise<T>;
   /** Called when the client was changed, so that a later run must not get it. */
-  leaveSomething: () => void;
+  leaveSomething?: () => void;
 }): (client: MCPClient) => MCPClient {
   const clients = new WeakMap<MCPClient, MCPClient>();
 
@@ -36,7 +36,7 @@ export function createClientOfRun({
       const { execute: call } = tool as { execute?: Execute };
       if (call === undefined) return [name, tool] as const;
       const execute: Execute = async (...input) => {
-        throwIfOver();
+        throwIfOver?.();
         return await watched(() => call(...input) as Promise<unknown>);
       };
       return [name, { ...tool, execute }] as const;
@@ -50,8 +50,8 @@ export function createClientOfRun({
         const value: unknown = Reflect.get(target, property, target);
         if (typeof value !== "function") return value;
         const call = (args: unknown[]): unknown => {
-          throwIfOver();
-          if (leavesSomething.has(property)) leaveSomething();
+          throwIfOver?.();
+          if (leavesSomething.has(property)) leaveSomething?.();
           return value.apply(target, args);
         };
         if (property === "toolsFromDefinitions") {

@@ -23,11 +23,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   const { pool, work, createUnkept } = internals;
   const auto =
     autoSession &&
-    startAutoSession({
-      options: autoSession,
-      open: (principal) => createUnkept(principal, true),
-      track: work.track,
-    });
+    startAutoSession(autoSession, (principal) => createUnkept(principal, true), work.track);
 
   const provider: ConnectionProvider<CONNECTIONS> = {
     ...createStateRegistries(internals),

@@ -35,19 +35,15 @@ export function currentAutoSession(): ConnectionRegistry<any> | undefined {
 /**
  * Makes the implicit registry of the process. Opens nothing yet.
  *
- * @param options.open makes a registry with sessions that are ended when it is disposed of
- * @param options.track has something closed when the provider is shut down
+ * @param open makes a registry with sessions that are ended when it is disposed of
+ * @param track has something closed when the provider is shut down
  * @throws {McpSessionError} `PRINCIPAL_REQUIRED`; `CONNECTION_INVALID`, also when the process has one
  */
-export function startAutoSession({
-  options: { principal, idleTimeoutMs = 300_000 },
-  open,
-  track,
-}: {
-  options: AutoSessionOptions;
-  open: (principal: Principal) => ConnectionRegistry<any>;
-  track: Track;
-}): AutoSession {
+export function startAutoSession(
+  { principal, idleTimeoutMs = 300_000 }: AutoSessionOptions,
+  open: (principal: Principal) => ConnectionRegistry<any>,
+  track: Track,
+): AutoSession {
   sessionKey({ connection: "any", principal });
   checkMs(idleTimeoutMs, "autoSession.idleTimeoutMs");
   if (holder[holderKey] !== undefined) {
@@ -56,24 +52,17 @@ export function startAutoSession({
       "There is a connection provider with autoSession in this process already. Give the option to one provider only, or shut the other down first.",
     );
   }
-  const { lend, hold, whileHeld, end } = createIdleLoan({
-    open() {
-      const value = open(principal);
-      const forget = track(end);
-      const close = async () => {
-        await value.dispose();
-        forget();
-      };
-      return { value, close };
-    },
-    idleTimeoutMs,
-  });
+  const { lend, hold, whileHeld, end } = createIdleLoan(() => {
+    const value = open(principal);
+    const forget = track(end);
+    const close = async () => {
+      await value.dispose();
+      forget();
+    };
+    return { value, close };
+  }, idleTimeoutMs);
   /** The client outlives the loan; its requests are uses, too. */
-  const watchedClient = createClientOfRun({
-    throwIfOver: () => undefined,
-    watched: whileHeld,
-    leaveSomething: () => undefined,
-  });
+  const watchedClient = createClientOfRun({ watched: whileHeld });
 
   const registry = createRegistryFacade({
     lend,
@@ -143,15 +132,12 @@ function heldResponse(response: Response, release: () => void): Response {
  * Lends a value. The first use opens it. It is closed when it was idle, or when the process has
  * nothing more to do. The next use opens another.
  *
- * @param options.open opens the value, and returns it with a function that closes it
+ * @param open opens the value, and returns it with a function that closes it
  */
-function createIdleLoan<T>({
-  open,
-  idleTimeoutMs,
-}: {
-  open: () => { readonly value: T; readonly close: () => Promise<void> };
-  idleTimeoutMs: number;
-}) {
+function createIdleLoan<T>(
+  open: () => { readonly value: T; readonly close: () => Promise<void> },
+  idleTimeoutMs: number,
+) {
   let current: ReturnType<typeof open> | undefined;
   let uses = 0;
   /** How often a use has begun or ended. */

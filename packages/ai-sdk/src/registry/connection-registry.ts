@@ -1,5 +1,5 @@
 import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
-import type { CallOptions } from "../tools/bounded-call.ts";
+import type { CallOptions } from "../tools/call-tool.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { EndedSession, StoredSession } from "../slots/session-reports.ts";

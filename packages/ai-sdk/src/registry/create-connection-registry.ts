@@ -7,7 +7,7 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import { callTool } from "../tools/call-tool.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
-import { tracedClient } from "../tools/traced-client.ts";
+import { tracedClient } from "../tools/call-tool.ts";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 import { registerRegistryInternals, type RegistryInternals } from "./registry-internals.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";

@@ -60,7 +60,7 @@ export function createNamedConnections({
     const first = await connectTo(slot, use);
     const own = (event: ConnectionEvent) => emit({ ...event, name: slot.name });
     const why = `its session ${JSON.stringify(slot.name)} is being ended, or has ended.`;
-    const connection = createReplaceableConnection({ first, why, emit: own });
+    const connection = createReplaceableConnection(first, why, own);
     lifetime.adopt(connection);
     live.set(keyOf(slot, use), connection);
     return connection;
