@@ -48,7 +48,7 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
         timeout: readyTimeoutMs(definition),
         signal: context.abortSignal,
       },
-      capabilities: clientCapabilities(definition),
+      capabilities: clientCapabilities(options),
     };
     const client = await createMCPClient(config);
     answerElicitations(client, options, context);

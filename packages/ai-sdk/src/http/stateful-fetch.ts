@@ -38,7 +38,7 @@ export function createStatefulFetch(
     statelessMaxAgeMs: session.statelessMaxAgeMs,
     fetch: parts.connectionFetch.fetch,
     allowOtherOrigins: fetch !== undefined,
-    listen: needsListening(definition),
+    listen: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
     isSafeToResend: (request) => mayRunTwice(request, session, slot.snapshot),
     except: exceptSlot && {

@@ -10,20 +10,6 @@ import {
 } from "../connection/forward-connection.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
 
-/** The live connections of named sessions: one each for all runs of a step. */
-export interface NamedConnections {
-  /** @throws {McpSessionError} `STORE_FAILED` */
-  open(slot: NamedSlot, use: NamedUse): Promise<LiveConnection>;
-  /** Runs `work` when no other work on that name is under way. */
-  alone<T>(name: string, principal: Principal, work: () => Promise<T>): Promise<T>;
-  /** Opens a connection without a kept session, and makes the session. @throws if that failed */
-  create(slot: NamedSlot, use: NamedStart): Promise<void>;
-  /** Ends a session on its server. After a restart, the runs that used it continue in another. */
-  end(slot: NamedSlot, use: NamedEnd): Promise<EndedSession>;
-  /** Forgets the kept tool list of a session. */
-  clearTools(slot: NamedSlot, use: Omit<NamedEnd, "mode">): Promise<void>;
-}
-
 interface NamedConnectionsOptions {
   slots: NamedSlots;
   /** Makes a connection for the rest of the step. */
@@ -35,13 +21,11 @@ interface NamedConnectionsOptions {
   emit: (event: ConnectionEvent) => void;
 }
 
-export function createNamedConnections({
-  slots,
-  connect,
-  lifetime,
-  giveBack,
-  emit,
-}: NamedConnectionsOptions): NamedConnections {
+/** The live connections of named sessions: one each for all runs of a step. */
+export type NamedConnections = ReturnType<typeof createNamedConnections>;
+
+export function createNamedConnections(options: NamedConnectionsOptions) {
+  const { slots, connect, lifetime, giveBack, emit } = options;
   const live = new Map<string, ReplaceableConnection>();
   const inTurn = createTurns();
 
@@ -88,16 +72,19 @@ export function createNamedConnections({
   };
 
   return {
-    async open(slot, use) {
+    /** @throws {McpSessionError} `STORE_FAILED` */
+    async open(slot: NamedSlot, use: NamedUse): Promise<LiveConnection> {
       const key = keyOf(slot, use);
       return await inTurn(key, async () => live.get(key) ?? (await openNow(slot, use)));
     },
 
-    async alone(name, principal, work) {
+    /** Runs `work` when no other work on that name is under way. */
+    async alone<T>(name: string, principal: Principal, work: () => Promise<T>): Promise<T> {
       return await inTurn(JSON.stringify(["name", name, ...principalParts(principal)]), work);
     },
 
-    async create(slot, use) {
+    /** Opens a connection without a kept session, and makes the session. @throws if that failed */
+    async create(slot: NamedSlot, use: NamedStart): Promise<void> {
       const key = keyOf(slot, use);
       await inTurn(key, async () => {
         const unused = live.get(key);
@@ -107,11 +94,13 @@ export function createNamedConnections({
       });
     },
 
-    async end(slot, use) {
+    /** Ends a session on its server. After a restart, the runs that used it continue in another. */
+    async end(slot: NamedSlot, use: NamedEnd): Promise<EndedSession> {
       return await whileClosed(slot, use, async () => await slots.end(slot, use));
     },
 
-    async clearTools(slot, use) {
+    /** Forgets the kept tool list of a session. */
+    async clearTools(slot: NamedSlot, use: Omit<NamedEnd, "mode">): Promise<void> {
       const clear = async () => await slots.clearTools(slot, use.principal);
       await whileClosed(slot, { ...use, mode: "restart" }, clear);
     },
@@ -127,10 +116,8 @@ function createTurns() {
       await before;
       return await work();
     })();
-    turns.set(
-      key,
-      own.catch(() => undefined),
-    );
+    const turn = own.catch(() => undefined);
+    turns.set(key, turn);
     return await own;
   };
 }

@@ -92,14 +92,8 @@ function readProc(): ProcessEntry[] {
     // The command, in parentheses, may hold anything. The fields from the third follow it.
     const [state, parent, , session, ...rest] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (state === undefined || state === "" || state === "Z" || state === "X") return [];
-    return [
-      {
-        pid: Number(name),
-        parent: Number(parent),
-        group: Number(session),
-        startedAt: rest[15] ?? "",
-      },
-    ];
+    const ids = { pid: Number(name), parent: Number(parent), group: Number(session) };
+    return [{ ...ids, startedAt: rest[15] ?? "" }];
   });
 }
 

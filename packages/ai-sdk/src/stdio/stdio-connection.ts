@@ -183,9 +183,9 @@ async function openServer(parts: Parts): Promise<OpenServer> {
   const opened = { server, client };
   const reason = life.isLost() ? "recovered" : "started";
   try {
-    const onFailure = () => emit({ type: "start-failed", connection, reason });
-    await prepareServer({ ...parts, opened, reason, onFailure });
+    await prepareServer(parts, opened, reason);
   } catch (error) {
+    emit({ type: "start-failed", connection, reason });
     void server.close();
     throw error;
   }

@@ -96,20 +96,12 @@ const keptLength = 16_000;
 const quotedLength = 2_000;
 const quotedLines = 20;
 
-/** The end of a server's output. */
-export interface OutputTail {
-  append(text: string): void;
-  /** The last lines, without secrets and terminal codes. Empty if the server printed nothing. */
-  quote(): string;
-}
-
-/** @param secrets values that are never quoted */
-export function createOutputTail(secrets: readonly string[]): OutputTail {
+/** The end of a server's output. @param secrets values that are never quoted */
+export function createOutputTail(secrets: readonly string[]) {
   let kept = "";
   return {
-    append(text) {
-      kept = (kept + text).slice(-keptLength);
-    },
+    append: (text: string) => void (kept = (kept + text).slice(-keptLength)),
+    /** The last lines, without secrets and terminal codes. Empty if the server printed nothing. */
     quote() {
       const clean = scrubSecrets(stripVTControlCharacters(kept), secrets)
         // oxlint-disable-next-line no-control-regex -- that is what is taken out

@@ -22,7 +22,7 @@ const unsupportedVersion = -32022;
 /** A server, from its start until all its processes have ended. */
 export interface StdioServer {
   /** Makes the handshake. @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */
-  connect(client: { discover: boolean }): Promise<MCPClient>;
+  connect(discover: boolean): Promise<MCPClient>;
   /** Settles when the server's own process has ended. */
   readonly exited: Promise<void>;
   /** Settles when all its processes have ended. */
@@ -103,7 +103,7 @@ export async function startStdioServer(own: StdioServerOptions): Promise<StdioSe
       return end;
     },
     close: async () => await transport.close(),
-    connect: ({ discover }) => connectClient(own, server, { transport, secrets, discover }),
+    connect: (discover) => connectClient(own, server, transport, secrets, discover),
   };
   return server;
 }
@@ -111,11 +111,9 @@ export async function startStdioServer(own: StdioServerOptions): Promise<StdioSe
 async function connectClient(
   { options, context, errors, connectMs, failures }: StdioServerOptions,
   server: StdioServer,
-  {
-    transport,
-    secrets,
-    discover,
-  }: { transport: MCPTransport; secrets: readonly string[]; discover: boolean },
+  transport: MCPTransport,
+  secrets: readonly string[],
+  discover: boolean,
 ): Promise<MCPClient> {
   const signal = withTimeLimit(connectMs, context.abortSignal);
   try {
@@ -124,7 +122,7 @@ async function connectClient(
       clientName: "durable-mcp",
       protocolVersionDiscovery: discover,
       initializationOptions: { signal },
-      capabilities: clientCapabilities({ options }),
+      capabilities: clientCapabilities(options),
     });
     answerElicitations(client, options, context);
     return client;
@@ -186,7 +184,7 @@ export async function connectServer(start: () => Promise<StdioServer>): Promise<
   const connect = async (discover: boolean) => {
     const server = await start();
     try {
-      return { server, client: await server.connect({ discover }) };
+      return { server, client: await server.connect(discover) };
     } catch (error) {
       void server.close();
       throw error;
@@ -205,21 +203,12 @@ export async function connectServer(start: () => Promise<StdioServer>): Promise<
  *
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
  */
-export async function prepareServer({
-  opened: { server, client },
-  reason,
-  options: { session, timeouts },
-  context,
-  errors,
-  onFailure,
-}: {
-  opened: OpenServer;
-  reason: ConnectionStart["reason"];
-  options: McpStdioConnectionOptions;
-  context: ConnectionContext;
-  errors: StdioErrors;
-  onFailure: () => void;
-}): Promise<void> {
+export async function prepareServer(
+  { options, context, errors }: Pick<StdioServerOptions, "options" | "context" | "errors">,
+  { server, client }: OpenServer,
+  reason: ConnectionStart["reason"],
+): Promise<void> {
+  const { session, timeouts } = options;
   if (session?.onStart === undefined) return;
   const startMs = timeouts?.startMs ?? 60_000;
   const abortSignal = withTimeLimit(startMs, context.abortSignal);
@@ -229,7 +218,6 @@ export async function prepareServer({
     // The hook may have caught the error of a request that met the server's end.
     if (server.end !== undefined) throw new Error(`The server ${describeEnd(server.end)}.`);
   } catch (cause) {
-    onFailure();
     const isLate = abortSignal.aborted && !context.abortSignal.aborted;
     const why = isLate ? `did not end within ${startMs} ms` : "failed";
     throw errors.unavailable(

@@ -36,22 +36,15 @@ export interface SupervisedProcess {
   hold(isHeld: boolean): void;
 }
 
-export interface ServerCommand {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** Set in addition to the few inherited variables, or in their place. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd: string | undefined;
-  /** How long the server has to end by itself, and again after SIGTERM, in milliseconds. */
-  readonly closeMs: number;
-}
-
 /**
  * Starts a server under a supervisor of its own.
  *
+ * @param server its `env` is set in addition to the few inherited variables, or in their place
  * @throws {Error} when the supervisor's program is not where it should be
  */
-export function startSupervisedProcess(server: ServerCommand): SupervisedProcess {
+export function startSupervisedProcess(
+  server: Omit<SupervisorOrder & { type: "start" }, "type" | "mark">,
+): SupervisedProcess {
   const program = fileURLToPath(supervisorUrl);
   if (!existsSync(program)) {
     throw new Error(

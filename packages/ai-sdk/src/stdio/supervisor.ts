@@ -65,14 +65,8 @@ process.on("SIGTERM", () => end.resolve());
 // These signals are for the program. It decides when the server ends.
 for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
 
-async function run({
-  command,
-  args,
-  env,
-  cwd,
-  mark,
-  closeMs,
-}: SupervisorOrder & { type: "start" }): Promise<void> {
+async function run(order: SupervisorOrder & { type: "start" }): Promise<void> {
+  const { command, args, env, cwd, mark, closeMs } = order;
   isStarted = true;
   const child = spawn(command, args, {
     cwd,
