@@ -1,4 +1,4 @@
-import type { Principal, StoredRecord } from "@durable-mcp/core";
+import type { Principal } from "@durable-mcp/core";
 import { inParallel } from "../base/in-parallel.ts";
 import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
 import { pingSession } from "../http/end-mcp-session.ts";
@@ -6,15 +6,14 @@ import type { EndMode } from "../slots/kept-session.ts";
 import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
 import type { DurableSessions } from "./durable-sessions.ts";
 import { endRecord } from "./end-record.ts";
-import { forgetToolList, listAll } from "./stored-records.ts";
+import { forgetToolList, listAll, listRecords } from "./stored-records.ts";
 import {
   checkSessionId,
   describeRecord,
+  type ListedRecord,
   parseRecord,
-  parseRecordKey,
   recordOwner,
   recordPrefix,
-  selectName,
 } from "./slot-record.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 
@@ -33,15 +32,14 @@ export function createSessionsManagement(
 
   return {
     async info(sessionId, selection) {
-      return (await findRecords(context, sessionId, selection)).flatMap(describeRecord);
+      return (await findRecords(context, sessionId, selection)).map(describeRecord);
     },
 
     async status(sessionId, { timeoutMs = 5_000, ...selection }) {
       const { principal } = selection;
       const records = await findRecords(context, sessionId, selection);
       const declared = clientConnections(provider.declaredFor(principal));
-      return await inParallel(records, async ({ key, value }) => {
-        const { connection, name } = parseRecordKey(key)!;
+      return await inParallel(records, async ({ of: { connection, name }, value }) => {
         const definition = findDeclared(declared, connection);
         const snapshot = parseRecord(value)?.snapshot;
         const session = { definition, connection, principal, snapshot };
@@ -56,23 +54,19 @@ export function createSessionsManagement(
     async clearTools(sessionId, selection) {
       const records = await findRecords(context, sessionId, selection);
       await inParallel(records, async (stored) => {
-        const name = parseRecordKey(stored.key)!;
-        await forgetToolList(context, name, stored, selection.principal);
+        await forgetToolList(context, stored.of, stored, selection.principal);
       });
     },
 
     async list({ principal, name, cursor, limit = 100 }) {
-      const isSelected = selectName(name);
-      const query = { owner: recordOwner(principal), prefix: recordPrefix(agent), cursor, limit };
-      const page = await store.list(query);
-      const sessions = page.records.filter(isSelected).flatMap(describeRecord);
-      return { sessions, cursor: page.cursor };
+      const ofAgent = { owner: recordOwner(principal), prefix: recordPrefix(agent) };
+      const page = await listRecords(store, { ...ofAgent, name, cursor, limit });
+      return { sessions: page.records.map(describeRecord), cursor: page.cursor };
     },
 
     async endAll({ principal }) {
       const records = await listAll(store, { owner: recordOwner(principal) });
-      const own = records.filter(({ key }) => parseRecordKey(key) !== undefined);
-      return await endRecords(context, own, principal, "delete");
+      return await endRecords(context, records, principal, "delete");
     },
   };
 }
@@ -82,16 +76,13 @@ async function findRecords(
   { store, agent, provider }: SessionsContext,
   sessionId: string,
   { principal, connection, name }: SessionSelection,
-): Promise<StoredRecord[]> {
+): Promise<ListedRecord[]> {
   checkSessionId(sessionId);
-  const isSelected = selectName(name);
   const owner = recordOwner(principal);
-  const records = await listAll(store, { prefix: recordPrefix(agent, sessionId), owner });
-  const selected = records.filter((record) => {
-    const found = parseRecordKey(record.key);
-    const isOfConnection = connection === undefined || found?.connection === connection;
-    return found !== undefined && isOfConnection && isSelected(record);
-  });
+  const records = await listAll(store, { prefix: recordPrefix(agent, sessionId), owner, name });
+  const selected = records.filter(
+    ({ of }) => connection === undefined || of.connection === connection,
+  );
   if (connection !== undefined && selected.length === 0) {
     const declared = provider.declaredFor(principal);
     if (!Object.hasOwn(declared, connection)) {
@@ -103,15 +94,14 @@ async function findRecords(
 
 async function endRecords(
   context: SessionsContext,
-  records: readonly StoredRecord[],
+  records: readonly ListedRecord[],
   principal: Principal,
   mode: EndMode,
 ): Promise<EndedSession[]> {
   const declared = clientConnections(context.provider.declaredFor(principal));
   const ended = await inParallel(records, async (stored) => {
-    const name = parseRecordKey(stored.key)!;
-    const definition = findDeclared(declared, name.connection);
-    return await endRecord(context, name, stored, { definition, principal, mode });
+    const definition = findDeclared(declared, stored.of.connection);
+    return await endRecord(context, stored.of, stored, { definition, principal, mode });
   });
   return ended.filter((result) => result !== undefined);
 }

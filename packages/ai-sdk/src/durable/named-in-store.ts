@@ -13,7 +13,6 @@ import {
   leastIdleMs,
   namedRecordPrefix,
   parseRecord,
-  parseRecordKey,
   type RecordName,
   recordKey,
   recordOwner,
@@ -93,9 +92,8 @@ async function namedRecords(
   const prefix = namedRecordPrefix(agent, sessionId);
   const records = await listAll(store, { prefix, owner: recordOwner(principal), idleSince });
   return records.flatMap((record) => {
-    const { connection, name } = parseRecordKey(record.key) ?? {};
-    if (connection === undefined || name === undefined) return [];
-    return [{ record, slot: { connection, name } }];
+    const { connection, name } = record.of;
+    return name === undefined ? [] : [{ record, slot: { connection, name } }];
   });
 }
 

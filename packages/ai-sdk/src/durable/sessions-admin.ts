@@ -1,9 +1,4 @@
-import {
-  McpSessionError,
-  type Principal,
-  type SessionStore,
-  type StoredRecord,
-} from "@durable-mcp/core";
+import { McpSessionError, type Principal, type SessionStore } from "@durable-mcp/core";
 import {
   defineMcpClientConnection,
   type McpClientConnection,
@@ -17,39 +12,35 @@ import type { SessionsContext } from "./sessions-context.ts";
 import {
   checkIdleMs,
   describeRecord,
-  parseRecordKey,
+  type ListedRecord,
   parseRecordOwner,
-  type RecordName,
   recordKey,
   recordPrefix,
-  selectName,
 } from "./slot-record.ts";
+import { listRecords } from "./stored-records.ts";
 
 export function createSessionsAdmin(context: SessionsContext): DurableSessionsAdmin {
   const { store, agent, touchIntervalMs, now } = context;
   return {
     async list({ name, cursor, limit = 100 } = {}) {
-      const isSelected = selectName(name);
-      const page = await store.list({ prefix: recordPrefix(agent), cursor, limit });
-      const sessions = page.records.filter(isSelected).flatMap((stored) => {
-        const { owner } = stored;
-        const principal = parseRecordOwner(owner);
-        return describeRecord(stored).map((session) => ({ ...session, owner, principal }));
+      const page = await listRecords(store, { prefix: recordPrefix(agent), name, cursor, limit });
+      const sessions = page.records.map((record) => {
+        const { owner } = record;
+        return { ...describeRecord(record), owner, principal: parseRecordOwner(owner) };
       });
       return { sessions, cursor: page.cursor };
     },
 
     async sweep({ idleForMs, name, limit = 100, authorize }) {
-      const isSelected = selectName(name);
       checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
-      const query = { prefix: recordPrefix(agent), idleSince: now() - idleForMs, limit };
-      const idle: StoredRecord[] = [];
+      const query = { name, prefix: recordPrefix(agent), idleSince: now() - idleForMs, limit };
+      const idle: ListedRecord[] = [];
       // A page may have no record of a given name.
       const enough = name === undefined ? 0 : limit;
       let cursor: string | undefined;
       do {
-        const page = await store.list({ ...query, cursor });
-        idle.push(...page.records.filter(isSelected));
+        const page = await listRecords(store, { ...query, cursor });
+        idle.push(...page.records);
         ({ cursor } = page);
       } while (cursor !== undefined && idle.length < enough);
       const swept = await inParallel(idle.slice(0, limit), async (stored) => {
@@ -61,28 +52,26 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
   };
 }
 
-/** @returns `undefined` for a record of something else, or if another process took care of it */
+/** @returns `undefined` if another process took care of the record */
 async function sweepRecord(
   context: SessionsContext,
-  stored: StoredRecord,
+  stored: ListedRecord,
   authorize: Parameters<DurableSessionsAdmin["sweep"]>[0]["authorize"],
 ): Promise<EndedSession | undefined> {
-  const { key, owner, revision } = stored;
+  const { key, owner, revision, of } = stored;
   const { store, provider } = context;
-  const name = parseRecordKey(key);
-  if (name === undefined) return undefined;
-  const { agent: _, ...whose } = name;
+  const { agent: _, ...whose } = of;
   const authorized = await authorize?.({ owner, principal: parseRecordOwner(owner), ...whose });
   if (authorized === undefined) {
     const deleted = await store.delete(key, revision);
     return deleted.ok ? { ...whose, ended: false, removed: true } : undefined;
   }
   const { principal, headers } = authorized;
-  if (!(await isOfPrincipal(store, stored, name, principal))) return undefined;
+  if (!(await isOfPrincipal(store, stored, principal))) return undefined;
   const connections = clientConnections(provider.declaredFor(principal));
-  const declared = findDeclared(connections, name.connection);
+  const declared = findDeclared(connections, of.connection);
   const definition = declared && withHeaders(declared, headers);
-  return await endRecord(context, name, stored, { definition, principal, mode: "sweep" });
+  return await endRecord(context, of, stored, { definition, principal, mode: "sweep" });
 }
 
 /**
@@ -93,18 +82,17 @@ async function sweepRecord(
  */
 async function isOfPrincipal(
   store: SessionStore,
-  stored: StoredRecord,
-  name: RecordName,
+  { key: listedKey, owner, revision, of }: ListedRecord,
   principal: Principal,
 ): Promise<boolean> {
-  const key = recordKey(name, principal);
-  if (key === stored.key) return true;
-  const found = parseRecordOwner(stored.owner) === undefined ? await store.get(key) : undefined;
-  if (found !== undefined) return found.revision === stored.revision;
+  const key = recordKey(of, principal);
+  if (key === listedKey) return true;
+  const found = parseRecordOwner(owner) === undefined ? await store.get(key) : undefined;
+  if (found !== undefined) return found.revision === revision;
   throw new McpSessionError(
     "CONNECTION_INVALID",
     "authorize must return the principal of the session that it was given, or nothing.",
-    { data: { field: "authorize", connection: name.connection } },
+    { data: { field: "authorize", connection: of.connection } },
   );
 }
 

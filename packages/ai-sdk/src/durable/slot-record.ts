@@ -7,13 +7,7 @@ import {
 } from "@durable-mcp/core";
 import { describeKept, type KeptSession } from "../slots/kept-session.ts";
 import type { StoredSession } from "../slots/session-reports.ts";
-import {
-  checkSessionName,
-  parseSlotName,
-  slotNameStart,
-  slotName,
-  type SlotName,
-} from "../slots/step-slot.ts";
+import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/step-slot.ts";
 
 /** A store's record of one slot of an agent session. */
 export interface SlotRecord extends KeptSession {
@@ -29,6 +23,11 @@ export interface RecordName extends SlotName {
   /** `null` for sessions that the agents of a principal share. */
   readonly agent: string | null;
   readonly sessionId: string;
+}
+
+/** A record from a store's list, and the name in its key. */
+export interface ListedRecord extends StoredRecord {
+  readonly of: RecordName;
 }
 
 /** A JSON array of all parts, so no choice of names or ids makes two keys collide. */
@@ -99,19 +98,10 @@ export function createRecord(parts: Omit<SlotRecord, "version">): SlotRecord {
   };
 }
 
-/** Describes a record without its MCP session's id. Empty for other keys. */
-export function describeRecord({ key, value, lastUsedAt }: StoredRecord): StoredSession[] {
-  const name = parseRecordKey(key);
-  if (name === undefined) return [];
-  const { agent: _, ...whose } = name;
-  return [{ ...whose, ...describeKept(parseRecord(value), lastUsedAt) }];
-}
-
-/** Selects the records of that name; without one, all. @throws {McpSessionError} `CONNECTION_INVALID` */
-export function selectName(name: string | undefined): (record: StoredRecord) => boolean {
-  if (name === undefined) return () => true;
-  checkSessionName(name, "name");
-  return ({ key }) => parseRecordKey(key)?.name === name;
+/** Describes a record without its MCP session's id. */
+export function describeRecord({ of, value, lastUsedAt }: ListedRecord): StoredSession {
+  const { agent: _, ...whose } = of;
+  return { ...whose, ...describeKept(parseRecord(value), lastUsedAt) };
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` */

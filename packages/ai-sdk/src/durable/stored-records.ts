@@ -3,15 +3,17 @@ import {
   McpSessionError,
   type Principal,
   type SessionStore,
-  type StoredRecord,
   type StoredValue,
   type StoreListQuery,
 } from "@durable-mcp/core";
 import { withoutCause } from "../errors/connection-error.ts";
 import { withoutToolList } from "../slots/kept-session.ts";
+import { checkSessionName } from "../slots/step-slot.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import {
+  type ListedRecord,
   parseRecord,
+  parseRecordKey,
   type RecordName,
   recordKey,
   recordOwner,
@@ -107,15 +109,31 @@ export async function forgetToolList(
   });
 }
 
+interface RecordsQuery extends StoreListQuery {
+  /** Only the records of named sessions of that name. */
+  readonly name?: string | undefined;
+}
+
+/** A page of records, without those of something else. @throws {McpSessionError} `CONNECTION_INVALID` */
+export async function listRecords(store: SessionStore, { name, ...query }: RecordsQuery) {
+  if (name !== undefined) checkSessionName(name, "name");
+  const page = await store.list(query);
+  const records = page.records.flatMap((record): ListedRecord[] => {
+    const of = parseRecordKey(record.key);
+    return of && (name === undefined || of.name === name) ? [{ ...record, of }] : [];
+  });
+  return { records, cursor: page.cursor };
+}
+
 /** All matching records, over all pages. */
 export async function listAll(
   store: SessionStore,
-  query: Omit<StoreListQuery, "cursor" | "limit">,
-): Promise<StoredRecord[]> {
-  const records: StoredRecord[] = [];
+  query: Omit<RecordsQuery, "cursor" | "limit">,
+): Promise<ListedRecord[]> {
+  const records: ListedRecord[] = [];
   let cursor: string | undefined;
   do {
-    const page = await store.list({ ...query, cursor, limit: pageSize });
+    const page = await listRecords(store, { ...query, cursor, limit: pageSize });
     records.push(...page.records);
     ({ cursor } = page);
   } while (cursor !== undefined);
