@@ -135,8 +135,13 @@ function together(name: string, parts: readonly ListedSession[]): NamedSession {
     name,
     lastUsedAt: Math.max(...parts.map(({ lastUsedAt }) => lastUsedAt)),
     ...(timeouts.length > 0 && { idleTimeoutMs: Math.min(...timeouts) }),
-    connections: parts.map(({ name: _, ...part }) => part).toSorted(byConnection),
+    connections: parts.map(withoutName).toSorted(byConnection),
   };
+}
+
+function withoutName(listed: ListedSession): NamedSession["connections"][number] {
+  const { name: _, ...part } = listed;
+  return part;
 }
 
 function byConnection(a: { connection: string }, b: { connection: string }): number {
