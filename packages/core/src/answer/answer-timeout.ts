@@ -11,10 +11,7 @@ export interface AnswerTimeout {
   readonly stop: () => void;
 }
 
-/**
- * @param ms the longest silence, in milliseconds
- * @param isOver whether the answer has come; a stream may stay open after it
- */
+/** @param isOver whether the answer has come; a stream may stay open after it */
 export function createAnswerTimeout(
   ms: number,
   callerSignal: AbortSignal | undefined,

@@ -12,13 +12,12 @@ import { emptyAnswer } from "../wire/json-rpc.ts";
 import { emptyStream, isEventStream, letGo } from "../wire/read-answer.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { createEventAnswerStream } from "./answer-stream.ts";
-import { createRestorer } from "./message-for-client.ts";
+import { createRestorer } from "./restore-answer.ts";
 
 /** Waiting times, in milliseconds, while the stream of the step before still closes. */
 const conflictDelaysMs = [50, 100, 200, 400];
 /** Requests wait for the stream at most this long, in milliseconds, because some servers answer late. */
 const maxHoldMs = 1_000;
-const defaultRetryMs = 1_000;
 /** The stream of one session is opened again at most this often after it broke. */
 const maxReconnects = 5;
 
@@ -93,11 +92,10 @@ async function openStream(context: SessionContext, request: OutgoingRequest): Pr
 }
 
 /**
- * The server's stream of messages behind a client's stream, of one session after the other.
- *
- * @param signal aborts when the client's stream is over
+ * The server's stream of messages behind a client's stream, of one session after the other, until `signal`
+ * aborts.
  */
-export function createListeningStream(
+function createListeningStream(
   context: SessionContext,
   request: OutgoingRequest,
   firstSession: LiveSession,
@@ -170,7 +168,7 @@ export function createListeningStream(
   };
 
   /** The next stream after one is over; waits for it as long as the client's stream lasts. */
-  const next = async (lastEventId: string, retryMs = defaultRetryMs) => {
+  const next = async (lastEventId: string, retryMs = 1_000) => {
     newestEventId = lastEventId;
     for (;;) {
       if (opening === undefined) {

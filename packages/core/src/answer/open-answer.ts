@@ -14,12 +14,11 @@ import {
   type EventStreamOptions,
 } from "./answer-stream.ts";
 import type { AnswerTimeout } from "./answer-timeout.ts";
-import { createRestorer } from "./message-for-client.ts";
+import { createRestorer } from "./restore-answer.ts";
 
 /** A request that the server has begun to answer. */
 export interface AnsweredRequest {
   readonly pending: PendingRequest;
-  /** Its session. */
   readonly session: LiveSession;
   readonly request: OutgoingRequest;
   readonly timeout: AnswerTimeout;
@@ -74,8 +73,6 @@ export function openAnswer(
   return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
 }
 
-/** The waiting time before the first `retry` field, in milliseconds. */
-const defaultRetryMs = 1000;
 /** A stream may be resumed this often in a row without a new event. */
 const maxAttempts = 10;
 
@@ -105,7 +102,7 @@ function createResumption(
     return abortable(sendToEndpoint(context, init), signal).catch(() => undefined);
   };
 
-  return async (lastEventId, retryMs = defaultRetryMs) => {
+  return async (lastEventId, retryMs = 1_000) => {
     // A break counts as news from the server. From here on, so does each attempt.
     if (timeout.silentMs === undefined) timeout.heard();
     if (lastEventId !== resumedFrom) attempts = 0;

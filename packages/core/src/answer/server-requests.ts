@@ -24,8 +24,13 @@ export function receiveMessage(
   session: LiveSession,
 ): JsonRpcMessage {
   if (!isRequest(message)) {
-    const isCancellation = methodOf(message) === "notifications/cancelled";
-    return isCancellation ? withClientId(questions, message, session) : message;
+    if (methodOf(message) !== "notifications/cancelled") return message;
+    const params = paramsOf(message);
+    for (const [key, { id, session: asking }] of questions) {
+      if (id !== params?.["requestId"] || !sameSession(asking, session)) continue;
+      return { ...message, params: { ...params, requestId: JSON.parse(key) } };
+    }
+    return message;
   }
   const { id } = message;
   const other = questions.get(JSON.stringify(id));
@@ -33,21 +38,6 @@ export function receiveMessage(
   const idForClient = isTaken ? ids.next() : id;
   questions.set(JSON.stringify(idForClient), { session, id });
   return isTaken ? { ...message, id: idForClient } : message;
-}
-
-/** A cancellation with the client's id of the question. */
-function withClientId(
-  questions: SessionContext["questions"],
-  message: JsonRpcMessage,
-  session: LiveSession,
-): JsonRpcMessage {
-  const params = paramsOf(message);
-  for (const [key, { id, session: asking }] of questions) {
-    if (id !== params?.["requestId"] || !sameSession(asking, session)) continue;
-    const requestId: unknown = JSON.parse(key);
-    return requestId === id ? message : { ...message, params: { ...params, requestId } };
-  }
-  return message;
 }
 
 /** The session whose question the client answers here. */

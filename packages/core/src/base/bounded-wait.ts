@@ -25,15 +25,9 @@ export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal | undefin
 
 /** Waits for `ms` milliseconds, or rejects with the signal's reason as soon as it aborts. */
 export async function wait(ms: number, signal?: AbortSignal): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const elapsed = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  try {
-    await abortable(elapsed, signal);
-  } finally {
-    clearTimeout(timer);
-  }
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await abortable(promise, signal).finally(() => clearTimeout(timer));
 }
 
 /** Waits for `work`, but no longer than `ms` milliseconds. Returns whether `work` was done in time. */

@@ -19,9 +19,8 @@ export interface Attempts {
 }
 
 /**
- * Decides on a request that the server refused because it does not know the session.
+ * Decides on a request that the server refused because it does not know its session.
  *
- * @param session the session of the refused request
  * @returns the next attempt: on the same session, if it is still in use, or on its successor
  * @throws {McpSessionError} `SESSION_LOST`, `OUTCOME_UNKNOWN` for a request that is not sent again
  */

@@ -100,8 +100,7 @@ async function sendOnce(
 ): Promise<Response | BufferedAnswer> {
   const { url, ids, classifyLoss, answerMs } = context;
   const { method } = message;
-  const sent = ids.send(message);
-  const { pending } = sent;
+  const { pending, message: outgoing } = ids.send(message);
   const isAnswered = () => ids.find(pending.wireId) === undefined;
   const timeout = createAnswerTimeout(answerMs, request.signal, isAnswered);
   const stopCancelling = cancelWhenAborted(context, { pending, session, request, timeout });
@@ -112,7 +111,7 @@ async function sendOnce(
     stopCancelling();
   };
   try {
-    const body = JSON.stringify(sent.message);
+    const body = JSON.stringify(outgoing);
     const sending = sendOn(context, session, { ...request, body, signal });
     const response = await answerOrReason(sending, signal);
     if (response.ok) {
@@ -134,8 +133,6 @@ const cancelTimeoutMs = 5_000;
 /**
  * Tells the server that nobody waits for the answer any more: some clients only drop the connection when
  * they abort, and a silent server has to stop too. Best effort.
- *
- * @returns a function that stops it
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation
  */
 function cancelWhenAborted(
@@ -179,9 +176,7 @@ async function exchangeOneWay(
   const answer = await bufferAnswer(response, session, context.classifyLoss);
   if (answer.loss === "none") return toResponse(answer);
   // The message concerned the lost session. The next request makes a new session, or tries this one again.
-  if (!context.retrySameId) {
-    lose(context, session, methodOf(message) ?? "response", answer.status);
-  }
+  if (!context.retrySameId) lose(context, session, methodOf(message) ?? "response", answer.status);
   return emptyAnswer(202);
 }
 

@@ -51,8 +51,15 @@ export async function answerInitialize(
   request: OutgoingRequest,
 ): Promise<Response> {
   const { state, url } = context;
-  setClientParams(state, toClientParams(params));
-  discardNewerSnapshot(context);
+  const description = toClientParams(params);
+  setClientParams(state, description);
+  const { snapshot, isClientTold } = state;
+  const version = snapshot?.kind === "session" && snapshot.initializeResult.protocolVersion;
+  // An older client could not speak the saved session's revision, and would always refuse the result. If
+  // another client uses the session, it stays.
+  if (version && !isClientTold && description.protocolVersion < version) {
+    discard(context, "protocol-version");
+  }
   announceResumption(context);
   const current = liveSession(state) ?? openedSession(state);
   if (current !== undefined) {
@@ -81,15 +88,4 @@ export async function answerInitialized(
   if (isAuthOrOutage(ensured.refused)) return toResponse(ensured.refused);
   const { status } = ensured.refused;
   throw sessionRefused(state, { method: "notifications/initialized", url, status });
-}
-
-/**
- * Gives the saved session up for an older client, which could not speak its revision and would always
- * refuse the result. If another client uses the session, it stays.
- */
-function discardNewerSnapshot(context: SessionContext): void {
-  const { snapshot, clientParams, isClientTold } = context.state;
-  if (snapshot?.kind !== "session" || clientParams === undefined || isClientTold) return;
-  if (clientParams.protocolVersion >= snapshot.initializeResult.protocolVersion) return;
-  discard(context, "protocol-version");
 }

@@ -111,12 +111,7 @@ async function startAndSave(
   return saved;
 }
 
-/**
- * Runs `onStart`, if there is one, on a session that is acknowledged but not yet saved.
- *
- * @returns the tools, if the hook listed them
- * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` with the hook's failure as cause
- */
+/** Runs `onStart`, if there is one, on a session before it is saved. Returns the tools that it listed. */
 async function runStartHook(
   { url, onStart, createStartFetch, startMs }: SessionContext,
   snapshot: ActiveSessionSnapshot,

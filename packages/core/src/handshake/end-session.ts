@@ -43,13 +43,8 @@ export interface SessionEnd {
  *   for another URL
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
-export async function endSession({
-  url,
-  snapshot,
-  headers,
-  fetch = globalThis.fetch,
-  timeoutMs = 5_000,
-}: EndSessionOptions): Promise<SessionEnd> {
+export async function endSession(options: EndSessionOptions): Promise<SessionEnd> {
+  const { url, snapshot, headers, fetch = globalThis.fetch, timeoutMs = 5_000 } = options;
   const endpoint = parseEndpointUrl(url);
   if (snapshot.url !== endpoint.href) {
     const { origin } = endpoint;

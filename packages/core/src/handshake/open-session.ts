@@ -15,7 +15,6 @@ import {
 import {
   asInitializeResult,
   FIRST_STATELESS_VERSION,
-  type InitializeResult,
   isKeepable,
   isSessionId,
   LATEST_SESSION_VERSION,
@@ -39,12 +38,9 @@ export async function openSession(
   if (!context.recover && lost !== undefined) throw sessionLost({ method, url });
   const id = ids.next();
   // Clients that resume by themselves give no description.
-  const params =
-    state.clientParams ??
-    toClientParams({
-      protocolVersion: lost?.initializeResult.protocolVersion,
-      capabilities: lost?.clientCapabilities,
-    });
+  const protocolVersion = lost?.initializeResult.protocolVersion;
+  const capabilities = lost?.clientCapabilities;
+  const params = state.clientParams ?? toClientParams({ protocolVersion, capabilities });
   const { response, refused, answer } = await inTime(context, method, request, async (bounded) => {
     const sent = await sendOwn(context, undefined, { id, method, params }, bounded);
     return sent.ok
@@ -83,20 +79,18 @@ export async function inTime<T>(
 function toLiveSession(
   url: URL,
   { headers, status }: Response,
-  initializeResult: InitializeResult,
+  initializeResult: LiveSession["initializeResult"],
   { capabilities: clientCapabilities }: ClientParams,
 ): LiveSession {
   const sessionId = headers.get("mcp-session-id");
   if (sessionId === null) return { kind: "sessionless", initializeResult };
   const session = { kind: "session", sessionId, initializeResult, clientCapabilities } as const;
-  const request = { method: "initialize", url, status };
-  if (!isSessionId(sessionId)) {
-    const what = "a session id that is not 1 to 1024 visible ASCII characters";
-    throw initializeUnusable(request, what);
-  }
-  if (isKeepable({ version: 1, url: url.href, ...session })) return session;
-  const what = "more than 900,000 characters or 64 levels of JSON, which cannot be kept";
-  throw initializeUnusable(request, what);
+  const isValidId = isSessionId(sessionId);
+  if (isValidId && isKeepable({ version: 1, url: url.href, ...session })) return session;
+  const what = isValidId
+    ? "more than 900,000 characters or 64 levels of JSON, which cannot be kept"
+    : "a session id that is not 1 to 1024 visible ASCII characters";
+  throw initializeUnusable({ method: "initialize", url, status }, what);
 }
 
 /** Remembers a server that only speaks revisions without sessions. */

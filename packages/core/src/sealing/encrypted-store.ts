@@ -2,8 +2,14 @@ import { guarded } from "../base/observe.ts";
 import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
 import { isStoreText, printValue } from "../stores/store-limits.ts";
 import { createFingerprint, fingerprintedPrefix, fingerprintKey } from "./fingerprint.ts";
-import { openText, sealText, type UnreadableReason } from "./sealed-text.ts";
-import { purposeKeys, type SealingKey, type SealingKeys } from "./sealing-keys.ts";
+import {
+  openText,
+  purposeKeys,
+  type SealingKey,
+  type SealingKeys,
+  sealText,
+  type UnreadableReason,
+} from "./sealed-text.ts";
 
 export interface EncryptStoreOptions {
   /** Seal the values. The previous key still opens. The next `put` of a value seals it anew. */

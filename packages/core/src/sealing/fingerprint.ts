@@ -1,8 +1,6 @@
-import { base64Url, purposeKey, type SealingKey } from "./sealing-keys.ts";
+import { base64Url, purposeKey, type SealingKey } from "./sealed-text.ts";
 
-/**
- * Returns a text's fingerprint. It does not reveal the text, and is always the same for one text and key.
- */
+/** A fingerprint does not reveal its text, and is always the same for one text and key. */
 export type Fingerprint = (text: string) => Promise<string>;
 
 /** The form of a fingerprint, which tells it from other texts. */
@@ -28,9 +26,7 @@ export function createFingerprint(key: SealingKey): Fingerprint {
   };
 }
 
-/**
- * These parts of a key stay readable: the agent (`null` if shared), the agent session and the connection.
- */
+/** The agent (`null` if shared), the agent session and the connection stay readable in a key. */
 const readableParts = 3;
 
 /** The readable parts of a key and the comma after them. */

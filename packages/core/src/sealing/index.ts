@@ -11,4 +11,4 @@ export {
   type UnsealStateReason,
   type UnsealStateResult,
 } from "./sealed-state.ts";
-export type { SealingKey, SealingKeys } from "./sealing-keys.ts";
+export type { SealingKey, SealingKeys } from "./sealed-text.ts";

@@ -1,8 +1,13 @@
 import { checkText, invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type Principal, sessionKey } from "../session/principal.ts";
-import { openText, sealText, type UnreadableReason } from "./sealed-text.ts";
-import { purposeKeys, type SealingKeys } from "./sealing-keys.ts";
+import {
+  openText,
+  purposeKeys,
+  type SealingKeys,
+  sealText,
+  type UnreadableReason,
+} from "./sealed-text.ts";
 
 /** The keys, and the binding of a sealed state. `unsealState` takes the same, without `expiresInMs`. */
 export interface SealStateOptions {
@@ -115,12 +120,8 @@ function printClaims(claims: Claims): string {
   }
 }
 
-function checkOptions({
-  sessionId,
-  principal,
-  maxLength = 1_000_000,
-  now = Date.now,
-}: Omit<SealStateOptions, "expiresInMs">) {
+function checkOptions(options: Omit<SealStateOptions, "expiresInMs">) {
+  const { sessionId, principal, maxLength = 1_000_000, now = Date.now } = options;
   checkText(sessionId, "sessionId");
   if (!Number.isSafeInteger(maxLength) || maxLength <= 0) {
     throw invalidOption("maxLength", "must be a whole number above 0");

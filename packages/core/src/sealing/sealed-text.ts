@@ -1,13 +1,91 @@
-import { CompactEncrypt, compactDecrypt, errors } from "jose";
-import type { PurposeKey } from "./sealing-keys.ts";
+import { compactDecrypt, CompactEncrypt, errors } from "jose";
+import { invalid } from "../base/check-option.ts";
+
+/** A secret of 32 random bytes, as bytes or as base64 text (`openssl rand -base64 32`). */
+export type SealingKey = Uint8Array | string;
+
+/** The keys that seal and open. */
+export interface SealingKeys {
+  /** Seals, and opens its own seals. */
+  readonly current: SealingKey;
+  /** The former current key; it only opens. @default none */
+  readonly previous?: SealingKey | undefined;
+}
+
+/** A key for one purpose. Sealed texts carry its `id`. */
+export interface PurposeKey {
+  readonly id: string;
+  readonly secret: Uint8Array;
+}
+
+/** The purpose of a key. One secret may serve all purposes, because each derives its own key. */
+export type SealingPurpose = "state" | "store value" | "store fingerprint";
+
+const keyLength = 32;
+const idLength = 6;
+
+/**
+ * Derives the keys of a purpose, the current one first.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field
+ */
+export async function purposeKeys(
+  keys: SealingKeys,
+  purpose: SealingPurpose,
+): Promise<readonly [PurposeKey, ...PurposeKey[]]> {
+  const { current, previous } = (keys ?? {}) as Partial<SealingKeys>;
+  const first = await purposeKey(current, purpose, "keys.current");
+  if (previous === undefined) return [first];
+  return [first, await purposeKey(previous, purpose, "keys.previous")];
+}
+
+/**
+ * Derives the key of a purpose from a secret (HKDF with SHA-256), and an id that reveals nothing about
+ * the key.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field
+ */
+export async function purposeKey(
+  key: SealingKey | undefined,
+  purpose: SealingPurpose,
+  field: string,
+): Promise<PurposeKey> {
+  const { subtle } = crypto;
+  const secret = await subtle.importKey("raw", keyBytes(key, field), "HKDF", false, ["deriveBits"]);
+  const info = new TextEncoder().encode(`durable-mcp ${purpose}`);
+  const hkdf = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info };
+  const bits = (keyLength + idLength) * 8;
+  const derived = new Uint8Array(await subtle.deriveBits(hkdf, secret, bits));
+  return { secret: derived.subarray(0, keyLength), id: base64Url(derived.subarray(keyLength)) };
+}
+
+/** Bytes as text for URLs, cookies and keys, without padding. */
+export function base64Url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+}
+
+function keyBytes(key: unknown, field: string): Uint8Array<ArrayBuffer> {
+  // A copy, because the bytes may be a view of shared memory, and WebCrypto refuses that.
+  if (key instanceof Uint8Array && key.length === keyLength) return new Uint8Array(key);
+  if (typeof key === "string" && /^[\w+/-]{43}=?$/.test(key)) {
+    const text = atob(key.replaceAll("-", "+").replaceAll("_", "/"));
+    return Uint8Array.from(text, (character) => character.charCodeAt(0));
+  }
+  throw invalid(
+    field,
+    `${field} must be ${keyLength} bytes, as a Uint8Array or as base64 text. \`openssl rand -base64 ${keyLength}\` makes one.`,
+  );
+}
 
 /** The reason why a sealed text was not opened. */
 export type UnreadableReason = "malformed" | "unknown-key" | "tampered";
 
 /**
- * Encrypts and authenticates a text: a compact JWE with a key of our own (`dir`) and AES-256-GCM.
- *
- * @param isCompressed the length then reveals something about the content
+ * Encrypts and authenticates a text: a compact JWE with a key of our own (`dir`) and AES-256-GCM. The
+ * length of a compressed text reveals something about the content.
  * @see https://www.rfc-editor.org/rfc/rfc7516
  */
 export async function sealText(
@@ -26,9 +104,8 @@ export async function sealText(
 }
 
 /**
- * Opens a text that one of the keys sealed, or returns the reason why it cannot. It never throws.
- *
- * @param maxDecompressedLength in bytes; 0 refuses compressed texts
+ * Opens a text that one of the keys sealed, or returns the reason why it cannot. It never throws. A
+ * `maxDecompressedLength` of 0 bytes refuses compressed texts.
  */
 export async function openText(
   sealed: unknown,

@@ -50,13 +50,8 @@ export function principalParts(principal: Principal | undefined): string[] {
  *
  * @throws {McpSessionError} `PRINCIPAL_REQUIRED` or `CONNECTION_INVALID`
  */
-export function sessionKey({
-  connection,
-  principal,
-}: {
-  connection: string;
-  principal: Principal;
-}): string {
+export function sessionKey(key: { connection: string; principal: Principal }): string {
+  const { connection, principal } = key;
   checkText(connection, "connection");
   return JSON.stringify([connection, ...principalParts(principal)]);
 }

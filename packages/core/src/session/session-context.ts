@@ -11,10 +11,13 @@ import { headersForMessage, headersForSession } from "./session-headers.ts";
 import { discardSnapshot, type LiveSession, type SlotState, takeResumed } from "./session-life.ts";
 import type { SessionSlot } from "./session-slot.ts";
 
-type Defaulted = keyof Endpoint | "now" | "recover" | "resend" | "toolList";
-
 /** The one context of all parts of a session fetch: its options with their defaults, and its state. */
-export interface SessionContext extends Endpoint, Readonly<Omit<SessionFetchOptions, Defaulted>> {
+export interface SessionContext
+  extends
+    Endpoint,
+    Readonly<
+      Omit<SessionFetchOptions, keyof Endpoint | "now" | "recover" | "resend" | "toolList">
+    > {
   readonly state: SlotState;
   readonly ids: RequestIds;
   /** The server's questions that the client has not answered, under the client's id as JSON. */

@@ -51,7 +51,6 @@ export function eraUnsupported(request: Failed): McpSessionError {
   return failed("ERA_UNSUPPORTED", request, why);
 }
 
-/** The session is gone, and the request is not sent again. */
 export function notSentAgain(request: Failed, loss: "definite" | "probable"): McpSessionError {
   return loss === "probable"
     ? failed("OUTCOME_UNKNOWN", request, `${suggestsLoss} and its contents. ${checkFirst}`)

@@ -50,7 +50,7 @@ export type SessionPhase =
       readonly lost: ActiveSessionSnapshot | undefined;
     };
 
-/** A client's own description in `initialize`. */
+/** A client's own description in `initialize`, also for an `initialize` of ours. */
 export interface ClientParams {
   readonly protocolVersion: string;
   readonly capabilities: Record<string, unknown>;
@@ -62,13 +62,11 @@ export interface SlotState {
   readonly phase: SessionPhase;
   /** The one URL of the slot's session; the first fetch on the slot sets it. */
   readonly url: string | undefined;
-  /** The saved snapshot. */
   readonly snapshot: SessionSnapshot | undefined;
   /** Whether a client of this process has been told of a session. */
   readonly isClientTold: boolean;
   /** Whether a session was lost, another took its place, and nobody has been told. */
   readonly isLossUntold: boolean;
-  /** The client's own description, for an `initialize` of ours. */
   readonly clientParams: ClientParams | undefined;
   /** Called once, when the next session comes into use. */
   readonly liveListeners: Set<(live: LiveSession) => void>;
@@ -160,11 +158,7 @@ export function enterLive(state: Writable, live: LiveSession, replacesLost: bool
   for (const listener of listeners) listener(live);
 }
 
-/**
- * Gives up a session that the server no longer knows, unless another has taken its place meanwhile.
- *
- * @returns whether it was still the current one
- */
+/** Gives up a session that the server no longer knows, if it is still the current one. */
 export function compareAndClear(state: Writable, session: LiveSession): boolean {
   if (!isCurrent(state, session)) return false;
   const { snapshot } = state;
@@ -235,9 +229,5 @@ export async function waitForLive(
   if (live !== undefined) return live;
   const { promise, resolve } = Promise.withResolvers<LiveSession>();
   state.liveListeners.add(resolve);
-  try {
-    return await abortable(promise, signal);
-  } finally {
-    state.liveListeners.delete(resolve);
-  }
+  return await abortable(promise, signal).finally(() => state.liveListeners.delete(resolve));
 }

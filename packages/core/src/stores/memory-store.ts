@@ -13,10 +13,8 @@ export interface MemoryStoreOptions {
  * A store in the memory of this process, for tests and for programs of one process. `list` reads all
  * records, in the order of their creation.
  */
-export function createMemoryStore({
-  maxRecords = 100_000,
-  now,
-}: MemoryStoreOptions = {}): SessionStore {
+export function createMemoryStore(options: MemoryStoreOptions = {}): SessionStore {
+  const { maxRecords = 100_000, now } = options;
   // A Map keeps the place of a key that is set again.
   const records = new Map<string, StoredTextRecord & { readonly number: number }>();
   let created = 0;

@@ -116,8 +116,10 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
       checkWhole(limit, "limit", 1, 1_000);
       const after = cursor === undefined ? undefined : parsePosition(cursor);
       return attempt("list", async (time) => {
-        const selection = { prefix, owner, idleSince, after, limit };
-        const { records, end } = await driver.list(selection, time);
+        const { records, end } = await driver.list(
+          { prefix, owner, idleSince, after, limit },
+          time,
+        );
         const parsed = records.map((record) => {
           const { key, owner: ofWhom, lastUsedAt, expiresAt } = record;
           return { key, ...parse(record), owner: ofWhom, lastUsedAt, expiresAt };

@@ -1,13 +1,7 @@
 import { abortable, withTimeLimit } from "../base/bounded-wait.ts";
 import { isRecord, sameJson } from "../base/json-values.ts";
 import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
-import {
-  type LiveSession,
-  liveSession,
-  sameSession,
-  saveSnapshot,
-  type SlotState,
-} from "../session/session-life.ts";
+import { liveSession, sameSession, saveSnapshot, type SlotState } from "../session/session-life.ts";
 import {
   type ActiveSessionSnapshot,
   isKeepable,
@@ -64,12 +58,12 @@ function dropList(context: SessionContext, reason: "list-changed" | "unknown-too
   if (hadList || reason === "list-changed") emit({ type: "tools-changed", reason });
 }
 
+/** Collects the pages of a list, and keeps the list when it is complete. */
 function collectPage(
-  context: SessionContext,
+  { state, now, toolList: { maxLength = 200_000 } }: SessionContext,
   { result }: JsonRpcResponse,
   { params = {} }: JsonRpcRequest,
 ): void {
-  const { state } = context;
   const { pages } = state.tools;
   const session = liveSession(state);
   const { tools: page, nextCursor } = result ?? {};
@@ -79,21 +73,13 @@ function collectPage(
   pages.delete(cursor);
   if (before === undefined || !sameSession(before.session, session)) return;
   const tools = [...before.tools, ...(page as ToolDefinition[])];
-  if (nextCursor == null) keepList(context, session, tools);
-  else pages.set(nextCursor, { session, tools });
-}
-
-function keepList(
-  { state, now, toolList: { maxLength = 200_000 } }: SessionContext,
-  session: LiveSession,
-  tools: ToolDefinition[],
-): void {
+  if (nextCursor != null) return void pages.set(nextCursor, { session, tools });
   const list = { tools, listedAt: now() };
   state.tools.local = { session, list };
   const { snapshot } = state;
   if (snapshot?.kind !== "session" || !sameSession(snapshot, session)) return;
-  const isSaved =
-    JSON.stringify(tools).length <= maxLength && isKeepable({ ...snapshot, toolList: list });
+  const isShort = JSON.stringify(tools).length <= maxLength;
+  const isSaved = isShort && isKeepable({ ...snapshot, toolList: list });
   saveList(state, isSaved ? list : undefined);
 }
 

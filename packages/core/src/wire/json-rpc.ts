@@ -32,9 +32,7 @@ export function parseMessage(text: string): JsonRpcMessage | undefined {
  * The JSON-RPC messages in `text`: one, or a batch of revision 2025-03-26.
  * @see https://modelcontextprotocol.io/specification/2025-03-26/basic#batching
  */
-export function parseMessages(
-  text: string,
-): { messages: JsonRpcMessage[]; isBatch: boolean } | undefined {
+export function parseMessages(text: string) {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -91,7 +91,6 @@ export function restoreProgress(
   const params = paramsOf(message);
   const pending = ids.find(params?.["progressToken"]);
   const progressToken = pending && progressTokenOf(pending.request);
-  return progressToken === undefined
-    ? undefined
-    : { ...message, params: { ...params, progressToken } };
+  if (progressToken === undefined) return undefined;
+  return { ...message, params: { ...params, progressToken } };
 }

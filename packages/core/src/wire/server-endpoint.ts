@@ -158,8 +158,6 @@ export function parseEndpointUrl(value: string | URL): URL {
   const url = URL.canParse(String(value)) ? new URL(String(value)) : undefined;
   const isHttp = url?.protocol === "https:" || url?.protocol === "http:";
   if (isHttp && url.username === "" && url.password === "") return url;
-  throw invalidOption(
-    "url",
-    "must be an absolute http(s) URL without credentials. Put credentials into headers",
-  );
+  const fix = "must be an absolute http(s) URL without credentials. Put credentials into headers";
+  throw invalidOption("url", fix);
 }
