@@ -36,6 +36,7 @@ export interface SqliteStore extends SessionStore {
  *
  * @throws {McpSessionError} `CONNECTION_INVALID` unless there is either `path` or `database`
  */
+// oxlint-disable-next-line max-lines-per-function -- a driver: one function for each call of the contract
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const { path, database, table, busyTimeoutMs = 5_000, now } = options;
   if ((path === undefined) === (database === undefined)) {

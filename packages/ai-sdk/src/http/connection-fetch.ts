@@ -19,6 +19,7 @@ type SendToServer = (
  * The fetches of one connection in one step. Headers and token are resolved once for the step. After
  * a 401 the request is sent once more, with another token.
  */
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createConnectionFetch(
   options: McpClientConnection["options"],
   context: ConnectionContext,

@@ -42,6 +42,7 @@ type ClosedReason = Extract<ConnectionEvent, { type: "pool"; action: "closed" }>
 /** Keeps live clients between the runs of one agent session and principal. */
 export type ConnectionPool = ReturnType<typeof createConnectionPool>;
 
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createConnectionPool(
   { keepAliveMs = 60_000, max = 100, checkAfterMs = 30_000 }: ConnectionPoolOptions,
   emit: (event: ConnectionEvent) => void,

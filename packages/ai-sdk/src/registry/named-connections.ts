@@ -24,6 +24,7 @@ interface NamedConnectionsOptions {
 /** The live connections of named sessions: one each for all runs of a step. */
 export type NamedConnections = ReturnType<typeof createNamedConnections>;
 
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createNamedConnections(options: NamedConnectionsOptions) {
   const { slots, connect, lifetime, giveBack, emit } = options;
   const live = new Map<string, ReplaceableConnection>();

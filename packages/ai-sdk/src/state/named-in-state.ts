@@ -20,6 +20,7 @@ import { createHeldEntries, type HeldEntries, namedKey } from "./named-entry.ts"
 export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {}
 
 /** @param state data from outside */
+// oxlint-disable-next-line max-lines-per-function -- the slots of one state, a function for each thing done with them
 export function createNamedInState(
   state: unknown,
   pool: SessionPool | undefined,

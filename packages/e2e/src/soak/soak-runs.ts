@@ -26,6 +26,7 @@ const principal = { type: "app" } as const;
 class PlannedFailure extends Error {}
 
 /** Runs of all kinds on real servers, on their own connection provider and on one with a pool. */
+// oxlint-disable-next-line max-lines-per-function -- each kind of run, one after the other
 export function createSoakRuns(
   urls: { readonly notebook: string; readonly stateless: string },
   leak: Leak | undefined,

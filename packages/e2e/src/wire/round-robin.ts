@@ -30,6 +30,7 @@ const patienceMs = 20_000;
  * replica refuses is tried at the next one: connections, and 503, which says that nothing was done.
  * Nothing else is tried again.
  */
+// oxlint-disable-next-line max-lines-per-function -- one server, with all that it can be told to do
 export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRobin> {
   const agent = new Agent({ keepAlive: false });
   let sessionErrors = 0;

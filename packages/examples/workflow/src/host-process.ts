@@ -28,6 +28,7 @@ export interface Host {
 
 const toolSteps = new Set(["mcpCall", "callTool"]);
 
+// oxlint-disable-next-line max-lines-per-function -- one process, with all that it can be told to do
 export function createHost({
   place,
   env,

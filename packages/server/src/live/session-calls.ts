@@ -41,6 +41,7 @@ async function logCall(
 }
 
 /** The requests that are in flight in one live session. */
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createSessionCalls(
   context: LiveContext,
   state: CallState,

@@ -27,6 +27,7 @@ export class CannotRestore extends Error {}
 type InitializeParams = SessionRecord["initialize"];
 
 /** Finds sessions, starts them, and builds their servers in this process. */
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createSessionDirectory<State extends object>(
   context: HandlerContext,
   options: SessionHandlerOptions<State>,

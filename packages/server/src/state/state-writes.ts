@@ -23,6 +23,7 @@ export type SaveState = (
  * Writes the state, and remembers the stored state that the answers tell of. Each write has a name
  * that is stored with it: a write whose answer was lost is recognized by its name when it turns out to be stored.
  */
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createStateWrites<State extends object>(
   eras: StateEras<State>,
   initial: { readonly save: SaveState; readonly state: StoredState; readonly version: number },
