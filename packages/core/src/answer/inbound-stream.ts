@@ -91,10 +91,7 @@ async function openStream(context: SessionContext, request: OutgoingRequest): Pr
   }
 }
 
-/**
- * The server's stream of messages behind a client's stream, of one session after the other, until `signal`
- * aborts.
- */
+/** The server's stream behind a client's, of one session after the other, until `signal` aborts. */
 // oxlint-disable-next-line max-lines-per-function -- the session, its stream and the reconnections change together
 function createListeningStream(
   context: SessionContext,
