@@ -1,9 +1,19 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { within } from "@durable-mcp/core/internal";
 import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { TraceOperation } from "../events/connection-telemetry.ts";
+import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
+import type { ConnectionContext } from "./connection-options.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { LossNotices } from "./loss-notice.ts";
+
+/** The use for which a connection is opened. */
+export interface ConnectionStep {
+  readonly context: ConnectionContext;
+  /** Whether the step goes on. Only then aborted calls are cancelled, and a process's end is a loss. */
+  readonly isActive: () => boolean;
+  readonly emit: (event: ConnectionEvent) => void;
+  readonly telemetry: ConnectionTelemetry | undefined;
+}
 
 /** A connection that can be used: in one step, from a pool, or several connections in turn. */
 export interface LiveConnection {
@@ -96,3 +106,41 @@ export async function closeConnection(
   const isDone = await within(closeTimeoutMs, closeAll());
   if (!isDone) emit({ type: "close-failed", connection: name, reason: "timeout" });
 }
+
+/**
+ * The one client that all users of a connection share.
+ *
+ * @param connect calls `gone` when its client is gone and need not be closed
+ */
+export function createSharedClient(connect: (gone: () => void) => Promise<MCPClient>) {
+  const openings: LiveConnection["openings"] = new Set();
+  let current: Promise<MCPClient> | undefined;
+
+  const open = () => {
+    const gone = () => {
+      openings.delete(opening);
+      if (current === opening) current = undefined;
+    };
+    const opening = connect(gone).catch((error: unknown) => {
+      gone();
+      throw error;
+    });
+    openings.add(opening);
+    return opening;
+  };
+
+  return {
+    /** Connects on first use. A failure is not kept. */
+    get: () => (current ??= open()),
+    /** Whether the next use need not connect. */
+    isBegun: () => current !== undefined,
+    /**
+     * Makes the next use connect another client. The current one stays open until the connection is
+     * closed.
+     */
+    replace: () => void (current = undefined),
+    openings,
+  };
+}
+
+export type SharedClient = ReturnType<typeof createSharedClient>;

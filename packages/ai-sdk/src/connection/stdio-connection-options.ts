@@ -1,5 +1,3 @@
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type {
   Awaitable,
   ConnectionContext,
@@ -8,7 +6,7 @@ import type {
   ConnectionToolSchemas,
   SessionReplacementOptions,
 } from "./connection-options.ts";
-import type { LiveConnection } from "./live-connection.ts";
+import type { ConnectionStep, LiveConnection } from "./live-connection.ts";
 
 /** How a server's process is prepared, replaced, and reported as lost, as sessions are elsewhere. */
 export type StdioSessionOptions = SessionReplacementOptions;
@@ -55,8 +53,8 @@ export interface McpStdioConnection<
 > {
   readonly type: "mcp-stdio";
   readonly options: McpStdioConnectionOptions<SCHEMAS>;
-  /** How the registry opens it. @internal */
-  readonly [openConnection]: OpenConnection;
+  /** Makes the connection of one registry, which owns it. Starts nothing yet. @internal */
+  readonly [openConnection]: (step: ConnectionStep) => LiveConnection;
 }
 
 /**
@@ -66,12 +64,3 @@ export interface McpStdioConnection<
 export const openConnection: unique symbol = Symbol.for(
   "durable-mcp.openConnection",
 ) as unknown as typeof openConnection;
-
-/** Makes the connection of one registry, which owns it. Starts nothing yet. */
-export type OpenConnection = (step: {
-  readonly context: ConnectionContext;
-  /** Whether the registry is in use. A process that ends afterwards was meant to end. */
-  readonly isActive: () => boolean;
-  readonly emit: (event: ConnectionEvent) => void;
-  readonly telemetry: ConnectionTelemetry | undefined;
-}) => LiveConnection;

@@ -9,11 +9,7 @@ import { ask, createCredentials } from "./credentials.ts";
 type Fetch = typeof globalThis.fetch;
 
 /** Sends a request to the server, with these headers instead of its own. */
-type SendToServer = (
-  input: RequestInfo | URL,
-  init: RequestInit,
-  headers: Headers,
-) => Promise<Response>;
+type Send = (input: RequestInfo | URL, init: RequestInit, headers: Headers) => Promise<Response>;
 
 /**
  * The fetches of one connection in one step. Headers and token are resolved once for the step. After
@@ -39,7 +35,7 @@ export function createConnectionFetch(
 
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
 
-  const sendToServer: SendToServer = async (input, init, headers) => {
+  const sendToServer: Send = async (input, init, headers) => {
     // Credentials that were renewed meanwhile belong to another run.
     const own = credentials;
     const ownHeaders = await own.headers();
@@ -67,7 +63,7 @@ export function createConnectionFetch(
   };
 
   const createFetch =
-    (isForServer: (target: URL) => boolean, sendSigned: SendToServer): Fetch =>
+    (isForServer: (target: URL) => boolean, sendSigned: Send): Fetch =>
     async (input, init = {}) => {
       const request = input instanceof Request ? input : undefined;
       const target = new URL(request?.url ?? (input as string | URL));
@@ -80,7 +76,7 @@ export function createConnectionFetch(
     };
 
   const tokensOfProvider = async () => await (await authProvider())?.tokens();
-  const sendWithTokens: SendToServer = async (input, init, headers) => {
+  const sendWithTokens: Send = async (input, init, headers) => {
     const isSigned = headers.has("authorization") || hasHeader(options.headers, "authorization");
     const issued = isSigned ? undefined : await ask("authProvider", context, tokensOfProvider);
     if (issued?.access_token) headers.set("authorization", `Bearer ${issued.access_token}`);
@@ -125,11 +121,7 @@ async function scrubAnswer(response: Response, secrets: readonly string[]): Prom
   return new Response(text === "" ? null : text, { status, statusText, headers });
 }
 
-async function refuseRedirect(
-  response: Response,
-  connection: string,
-  origin: string,
-): Promise<void> {
+async function refuseRedirect(response: Response, connection: string, origin: string) {
   if (!isRedirect(response)) return;
   await response.body?.cancel();
   const { status } = response;

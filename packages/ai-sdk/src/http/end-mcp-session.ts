@@ -121,10 +121,7 @@ export async function ping(
 ): Promise<{ status?: number; failure?: McpSessionError | undefined }> {
   const response = await fetch(url, {
     method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-    },
+    headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
     body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "ping" }),
     signal,
   });

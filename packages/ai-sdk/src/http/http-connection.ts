@@ -1,20 +1,23 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { endSession, type SessionEvent } from "@durable-mcp/core";
 import { isStateful, readyTimeoutMs, sessionOptions } from "../connection/define-connection.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import {
+  createSharedClient,
+  type LiveConnection,
+  type SharedClient,
+} from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
-import { createSharedClient, type SharedClient } from "../connection/shared-client.ts";
 import { connectionUnavailable, withSessionErrors } from "../errors/connection-error.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
+import { ping } from "./end-mcp-session.ts";
+import { isOldServerStatus, openClient } from "./open-client.ts";
 import {
   createHttpParts,
   createStatefulFetch,
   type HttpConnectionOptions,
   type HttpParts,
 } from "./stateful-fetch.ts";
-import { isOldServerStatus, openClient } from "./open-client.ts";
-import { watchClientVersion } from "./peer-version.ts";
-import { ping } from "./end-mcp-session.ts";
 
 type TakeFetch = () => typeof globalThis.fetch;
 
@@ -139,4 +142,40 @@ async function probeServer(
   if (status !== undefined) {
     throw connectionUnavailable({ statusCode: status }, context.connection, origin);
   }
+}
+
+/** The versions of `@ai-sdk/mcp` that the tests run with. */
+const tested = ">=2.0.99 <3";
+
+/**
+ * The fetch for a connection's own client. Emits `peer-version` once, if the client's user agent says
+ * that its version was not tested. It stands before the session fetch, which answers a resumed
+ * client's handshake itself.
+ */
+function watchClientVersion(
+  fetch: typeof globalThis.fetch,
+  connection: string,
+  emit: (event: ConnectionEvent) => void,
+): typeof globalThis.fetch {
+  let isKnown = false;
+  return async (input, init) => {
+    const version = isKnown ? undefined : clientVersion(init?.headers);
+    if (version !== undefined) {
+      isKnown = true;
+      if (!isTested(version)) {
+        emit({ type: "peer-version", connection, package: "@ai-sdk/mcp", version, tested });
+      }
+    }
+    return await fetch(input, init);
+  };
+}
+
+function clientVersion(headers: RequestInit["headers"]): string | undefined {
+  const userAgent = new Headers(headers).get("user-agent") ?? "";
+  return /\bai-sdk\/(\d+\.\d+\.\d+)/.exec(userAgent)?.[1];
+}
+
+function isTested(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+  return major === 2 && (minor > 0 || patch >= 99);
 }

@@ -24,7 +24,6 @@ export interface ConnectionTransport {
   readonly onSseFallback?: () => void;
 }
 
-/** Connects an `@ai-sdk/mcp` client. */
 export async function openClient(transport: ConnectionTransport): Promise<MCPClient> {
   const { definition, context } = transport;
   const { options } = definition;
@@ -44,10 +43,7 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
         ...(fetch && { fetch }),
       },
       clientName: "durable-mcp",
-      initializationOptions: {
-        timeout: readyTimeoutMs(definition),
-        signal: context.abortSignal,
-      },
+      initializationOptions: { timeout: readyTimeoutMs(definition), signal: context.abortSignal },
       capabilities: clientCapabilities(options),
     };
     const client = await createMCPClient(config);

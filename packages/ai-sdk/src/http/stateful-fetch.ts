@@ -8,7 +8,7 @@ import {
 } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import { needsListening } from "../connection/client-capabilities.ts";
-import type { ConnectionContext } from "../connection/connection-options.ts";
+import type { ConnectionStep } from "../connection/live-connection.ts";
 import {
   connectTimeoutMs,
   type McpClientConnection,
@@ -17,8 +17,7 @@ import {
 } from "../connection/define-connection.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
 import { restoreSessionError, withSessionErrors } from "../errors/connection-error.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
-import { type ConnectionTelemetry, createOperationTracer } from "../events/connection-telemetry.ts";
+import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import { openClient } from "./open-client.ts";
 
@@ -86,17 +85,12 @@ async function prepare(
   }
 }
 
-export interface HttpConnectionOptions {
+export interface HttpConnectionOptions extends ConnectionStep {
   readonly definition: McpClientConnection;
-  readonly context: ConnectionContext;
   /** The slot of a stateful connection. */
   readonly slot?: SessionSlot | undefined;
   /** The save point of the slot. */
   readonly onSession?: OnSession | undefined;
-  /** Whether the step goes on. Aborted calls are only cancelled then, not when clients close. */
-  readonly isActive: () => boolean;
-  readonly emit: (event: ConnectionEvent) => void;
-  readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
 }
 

@@ -168,7 +168,6 @@ export async function openKept<T>(
   });
 }
 
-/** Runs a request of the client. */
 export async function watchRequest<T>(use: PooledUse, request: () => T | Promise<T>): Promise<T> {
   return await during(use, "calls", async () => {
     const used = use.entry;

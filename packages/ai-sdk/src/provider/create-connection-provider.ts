@@ -21,7 +21,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   const { autoSession } = options;
   const internals = createInternals(options);
   const { pool, work, createUnkept } = internals;
-  const auto =
+  const releaseAutoSession =
     autoSession &&
     startAutoSession(autoSession, (principal) => createUnkept(principal, true), work.track);
 
@@ -29,7 +29,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
     ...createStateRegistries(internals),
     end: (session, selection) => endConnections(internals, session, selection),
     async shutdown({ timeoutMs = 10_000 } = {}) {
-      auto?.release();
+      releaseAutoSession?.();
       const closings = work.shutDown();
       const closeAll = async () => {
         // Idle clients close at once, even if something else hangs. The runs close their own clients.

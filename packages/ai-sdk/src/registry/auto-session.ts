@@ -15,35 +15,29 @@ export interface AutoSessionOptions {
   readonly idleTimeoutMs?: number | undefined;
 }
 
-/** The implicit registry of a script that opens nothing by hand. */
-export interface AutoSession {
-  /** Lasts as long as the process. Its sessions are made on first use, and again after their end. */
-  readonly registry: ConnectionRegistry<any>;
-  /** Lets another provider have the implicit registry. */
-  readonly release: () => void;
-}
-
 /** One for all copies of this package: bundlers like to make several. */
 const holderKey = Symbol.for("durable-mcp.autoSession");
-const holder = globalThis as { [holderKey]?: AutoSession | undefined };
+const holder = globalThis as { [holderKey]?: ConnectionRegistry<any> | undefined };
 
 /** The implicit registry of this process, if a provider has one. */
 export function currentAutoSession(): ConnectionRegistry<any> | undefined {
-  return holder[holderKey]?.registry;
+  return holder[holderKey];
 }
 
 /**
- * Makes the implicit registry of the process. Opens nothing yet.
+ * Makes the implicit registry of a script that opens nothing by hand. Opens nothing yet. Its sessions
+ * are made on first use, and again after their end.
  *
  * @param open makes a registry with sessions that are ended when it is disposed of
  * @param track has something closed when the provider is shut down
+ * @returns lets another provider have the implicit registry
  * @throws {McpSessionError} `PRINCIPAL_REQUIRED`; `CONNECTION_INVALID`, also when the process has one
  */
 export function startAutoSession(
   { principal, idleTimeoutMs = 300_000 }: AutoSessionOptions,
   open: (principal: Principal) => ConnectionRegistry<any>,
   track: Track,
-): AutoSession {
+): () => void {
   sessionKey({ connection: "any", principal });
   checkMs(idleTimeoutMs, "autoSession.idleTimeoutMs");
   if (holder[holderKey] !== undefined) {
@@ -82,14 +76,10 @@ export function startAutoSession(
     },
     dispose: end,
   });
-  const auto: AutoSession = {
-    registry,
-    release() {
-      if (holder[holderKey] === auto) holder[holderKey] = undefined;
-    },
+  holder[holderKey] = registry;
+  return () => {
+    if (holder[holderKey] === registry) holder[holderKey] = undefined;
   };
-  holder[holderKey] = auto;
-  return auto;
 }
 
 /**

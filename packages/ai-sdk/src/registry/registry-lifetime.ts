@@ -8,26 +8,20 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 /** How long `dispose` waits for handshakes, and then for the clients to close, in milliseconds. */
 const disposeTimeoutMs = 5_000;
 
-/**
- * Keeps a registry's open connections, and closes them.
- *
- * @param options.track lets the registry's owner close the registry
- * @param options.around called for each use of a connection of the run around
- * @param options.onFirstUse called for the first use. It may track something with the runs inside
- */
-export function createRegistryLifetime({
-  step,
-  emit,
-  track,
-  around,
-  onFirstUse,
-}: {
-  step: StepTime;
-  emit: (event: ConnectionEvent) => void;
-  track: Track;
-  around?: { readonly use: (connection: LiveConnection) => void } | undefined;
-  onFirstUse?: ((trackInside: Track) => void) | undefined;
-}) {
+interface LifetimeOptions {
+  readonly step: StepTime;
+  readonly emit: (event: ConnectionEvent) => void;
+  /** Lets the registry's owner close the registry. */
+  readonly track: Track;
+  /** Called for each use of a connection of the run around. */
+  readonly around?: { readonly use: (connection: LiveConnection) => void };
+  /** Called for the first use. It may track something with the runs inside. */
+  readonly onFirstUse?: (trackInside: Track) => void;
+}
+
+/** Keeps a registry's open connections, and closes them. */
+export function createRegistryLifetime(options: LifetimeOptions) {
+  const { step, emit, track, around, onFirstUse } = options;
   const owned = new Set<LiveConnection>();
   const inUse = new Set<LiveConnection>();
   /** In the order of their first use. */

@@ -42,7 +42,6 @@ export interface StepRegistryOptions {
   readonly pool?: SessionPool | undefined;
 }
 
-/** Creates the registry of a step. */
 export function createStepRegistry(
   factory: RegistryFactory,
   options: StepRegistryOptions,

@@ -10,7 +10,6 @@ export interface ReadyOptions {
   readonly abortSignal?: AbortSignal | undefined;
 }
 
-/** Waits until the server of a connection answers. */
 export async function waitUntilReady(
   connection: LiveConnection,
   stepSignal: AbortSignal,

@@ -1,13 +1,10 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { toolMayRunTwice } from "../connection/may-run-twice.ts";
-import type {
-  McpStdioConnectionOptions,
-  OpenConnection,
-} from "../connection/stdio-connection-options.ts";
-import { createSharedClient } from "../connection/shared-client.ts";
+import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
+import { createSharedClient } from "../connection/live-connection.ts";
 import { connectionUnavailable, withSessionErrors } from "../errors/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import {
@@ -20,7 +17,7 @@ import {
 import { createServerLife } from "./server-life.ts";
 import { createStdioErrors, describeEnd, stdioOrigin } from "./stdio-errors.ts";
 
-type StdioStep = { readonly options: McpStdioConnectionOptions } & Parameters<OpenConnection>[0];
+type StdioStep = ConnectionStep & { readonly options: McpStdioConnectionOptions };
 
 /**
  * One stdio connection of one registry: one process at a time, started on first use and replaced

@@ -13,7 +13,6 @@ export interface ServerOutput {
   readonly strays: string;
 }
 
-/** The errors of one stdio connection. */
 export type StdioErrors = ReturnType<typeof createStdioErrors>;
 
 /** Names a stdio server where an HTTP server has its origin. */

@@ -48,7 +48,6 @@ export interface StdioServerOptions {
   readonly onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
 }
 
-/** Starts a server's process. */
 export async function startStdioServer(own: StdioServerOptions): Promise<StdioServer> {
   const { options, context, errors, failures, telemetry } = own;
   const env = await resolveEnvironment(options.env ?? {}, context);
