@@ -36,19 +36,14 @@ export function forwardConnection(
 }
 
 /** A front for a connection that can be replaced while runs and tools hold the front. */
-export interface ReplaceableConnection extends LiveConnection {
-  /** Closes the connection behind it. Every use fails until there is another. */
-  clear(): Promise<void>;
-  /** Puts another connection behind it. */
-  fill(next: LiveConnection): void;
-}
+export type ReplaceableConnection = ReturnType<typeof createReplaceableConnection>;
 
 /** @param why the reason in the error of a use while there is no connection behind it */
 export function createReplaceableConnection(
   first: LiveConnection,
   why: string,
   emit: (event: ConnectionEvent) => void,
-): ReplaceableConnection {
+) {
   const { name, origin } = first;
   let current: LiveConnection | undefined = first;
   let last = first;
@@ -85,14 +80,13 @@ export function createReplaceableConnection(
     },
   });
   return Object.assign(connection, {
+    /** Closes the connection behind it. Every use fails until there is another. */
     async clear() {
       const closing = current;
       current = undefined;
       if (closing !== undefined) await closeConnection(closing, emit);
     },
-    fill(next: LiveConnection) {
-      current = next;
-      last = next;
-    },
+    /** Puts another connection behind it. */
+    fill: (next: LiveConnection) => void (current = last = next),
   });
 }

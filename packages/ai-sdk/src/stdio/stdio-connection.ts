@@ -1,6 +1,6 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { toolMayRunTwice } from "../connection/may-run-twice.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
@@ -9,15 +9,14 @@ import { connectionUnavailable, withSessionErrors } from "../errors/connection-e
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import {
   connectServer,
+  createStdioParts,
   type OpenServer,
   prepareServer,
-  startStdioServer,
+  type StdioParts,
   type StdioServer,
+  type StdioStep,
 } from "./stdio-server.ts";
-import { createServerLife } from "./server-life.ts";
-import { createStdioErrors, describeEnd, stdioOrigin } from "./stdio-errors.ts";
-
-type StdioStep = ConnectionStep & { readonly options: McpStdioConnectionOptions };
+import { describeEnd, stdioOrigin } from "./stdio-errors.ts";
 
 /**
  * One stdio connection of one registry: one process at a time, started on first use and replaced
@@ -33,7 +32,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     transport: "stdio",
     origin: undefined,
   });
-  const parts = createParts(step);
+  const parts = createStdioParts(step);
   const { life, servers, closing } = parts;
   const restoreError = (error: unknown) => restoreStdioError(parts, error);
   const client = createSharedClient((gone) =>
@@ -92,51 +91,14 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
   return connection;
 }
 
-type Parts = ReturnType<typeof createParts>;
-
-/** What the servers of one connection have in common. */
-function createParts(step: StdioStep) {
-  const { options, context } = step;
-  const closing = new AbortController();
-  const abortSignal = AbortSignal.any([context.abortSignal, closing.signal]);
-  return {
-    ...step,
-    context: { ...context, abortSignal },
-    closing,
-    connectMs: options.timeouts?.connectMs ?? 30_000,
-    errors: createStdioErrors(context.connection, options),
-    life: createServerLife(),
-    /** The servers that may still have a process. */
-    servers: new Set<StdioServer>(),
-    failures: new WeakMap<object, McpSessionError>(),
-  };
-}
-
 /** The error of a request that was under way when its server ended. */
-function restoreStdioError({ failures }: Pick<Parts, "failures">, error: unknown): unknown {
+function restoreStdioError({ failures }: Pick<StdioParts, "failures">, error: unknown): unknown {
   const data: unknown = (error as { data?: unknown } | null | undefined)?.data;
   return (typeof data === "object" && data !== null && failures.get(data)) || error;
 }
 
-async function startServer(parts: Parts): Promise<StdioServer> {
-  const { context, life, servers, emit } = parts;
-  const { connection } = context;
-  const server = await startStdioServer({
-    ...parts,
-    onAnswer: () => life.answered(),
-    onNotification(method, params) {
-      emit({ type: "notification", connection, method, params });
-      if (method !== "notifications/tools/list_changed") return;
-      emit({ type: "tools-changed", connection, reason: "list-changed" });
-    },
-  });
-  servers.add(server);
-  void server.ended.then(() => servers.delete(server));
-  return server;
-}
-
 /** Starts the first server, or one in the place of a lost one. */
-async function openNext(parts: Parts): Promise<OpenServer> {
+async function openNext(parts: StdioParts): Promise<OpenServer> {
   const { options, context, errors, life } = parts;
   const wasLost = life.isLost();
   if (wasLost && options.session?.recover === false) {
@@ -162,13 +124,13 @@ async function openNext(parts: Parts): Promise<OpenServer> {
   }
 }
 
-async function openServer(parts: Parts): Promise<OpenServer> {
+async function openServer(parts: StdioParts): Promise<OpenServer> {
   const { context, errors, life, servers, emit } = parts;
   const { connection } = context;
   // A process of the server before may still hold a port, or the lock of a browser's profile.
   await closeAll(servers);
   context.abortSignal.throwIfAborted();
-  const { server, client: raw } = await connectServer(() => startServer(parts));
+  const { server, client: raw } = await connectServer(parts);
   const client: MCPClient = withSessionErrors(raw, (error) => {
     const own = restoreStdioError(parts, error);
     if (McpSessionError.isInstance(own) || server.end === undefined) return own;
@@ -192,7 +154,7 @@ async function openServer(parts: Parts): Promise<OpenServer> {
 }
 
 /** Waits for the server's end, and reports it as a loss if the server ended by itself. */
-async function watch(parts: Parts, server: StdioServer, gone: () => void): Promise<void> {
+async function watch(parts: StdioParts, server: StdioServer, gone: () => void): Promise<void> {
   const { context, isActive, life, emit } = parts;
   await server.exited;
   gone();

@@ -4,15 +4,17 @@ import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
 import { statSync } from "node:fs";
 import { answerElicitations, clientCapabilities } from "../connection/client-capabilities.ts";
 import type { ConnectionContext, ConnectionStart } from "../connection/connection-options.ts";
+import type { ConnectionStep } from "../connection/live-connection.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { scrubSecrets } from "../errors/scrub-secrets.ts";
-import { addTraceContext, type ConnectionTelemetry } from "../events/connection-telemetry.ts";
+import { addTraceContext } from "../events/connection-telemetry.ts";
 import {
   createOutputTail,
+  createStdioErrors,
   describeEnd,
   type ServerOutput,
-  type StdioErrors,
 } from "./stdio-errors.ts";
+import { createServerLife } from "./server-life.ts";
 import { createStdioTransport } from "./stdio-transport.ts";
 import { type ProcessEnd, startSupervisedProcess } from "./supervised-process.ts";
 
@@ -35,21 +37,32 @@ export interface StdioServer {
   close(): Promise<void>;
 }
 
-export interface StdioServerOptions {
-  readonly options: McpStdioConnectionOptions;
-  readonly context: ConnectionContext;
-  readonly errors: StdioErrors;
-  readonly connectMs: number;
-  /** The errors of requests that met the server's end, by the `data` of the client's own errors. */
-  readonly failures: WeakMap<object, McpSessionError>;
-  readonly telemetry: ConnectionTelemetry | undefined;
-  /** Called for each answer after the handshake. */
-  readonly onAnswer: () => void;
-  readonly onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
+export type StdioStep = ConnectionStep & { readonly options: McpStdioConnectionOptions };
+
+export type StdioParts = ReturnType<typeof createStdioParts>;
+
+/** What the servers of one connection have in common. */
+export function createStdioParts(step: StdioStep) {
+  const { options, context } = step;
+  const closing = new AbortController();
+  const abortSignal = AbortSignal.any([context.abortSignal, closing.signal]);
+  return {
+    ...step,
+    context: { ...context, abortSignal },
+    closing,
+    connectMs: options.timeouts?.connectMs ?? 30_000,
+    errors: createStdioErrors(context.connection, options),
+    life: createServerLife(),
+    /** The servers that may still have a process. */
+    servers: new Set<StdioServer>(),
+    /** The errors of requests that met the server's end, by the `data` of the client's own errors. */
+    failures: new WeakMap<object, McpSessionError>(),
+  };
 }
 
-export async function startStdioServer(own: StdioServerOptions): Promise<StdioServer> {
-  const { options, context, errors, failures, telemetry } = own;
+async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
+  const { options, context, errors, failures, telemetry, life, servers, emit } = parts;
+  const { connection } = context;
   const env = await resolveEnvironment(options.env ?? {}, context);
   // The registry may have ended meanwhile, and then nobody would end the server.
   context.abortSignal.throwIfAborted();
@@ -78,9 +91,13 @@ export async function startStdioServer(own: StdioServerOptions): Promise<StdioSe
       return data;
     },
     onAnswer: ({ method }) => {
-      if (method !== "initialize" && method !== "server/discover") own.onAnswer();
+      if (method !== "initialize" && method !== "server/discover") life.answered();
     },
-    onNotification: (method, params) => own.onNotification(method, scrubDeep(params, secrets)),
+    onNotification(method, params) {
+      emit({ type: "notification", connection, method, params: scrubDeep(params, secrets) });
+      if (method !== "notifications/tools/list_changed") return;
+      emit({ type: "tools-changed", connection, reason: "list-changed" });
+    },
     onStray: (line) => strays.append(`${line}\n`),
   });
   const send = transport.send.bind(transport);
@@ -102,13 +119,15 @@ export async function startStdioServer(own: StdioServerOptions): Promise<StdioSe
       return end;
     },
     close: async () => await transport.close(),
-    connect: (discover) => connectClient(own, server, transport, secrets, discover),
+    connect: (discover) => connectClient(parts, server, transport, secrets, discover),
   };
+  servers.add(server);
+  void ended.then(() => servers.delete(server));
   return server;
 }
 
 async function connectClient(
-  { options, context, errors, connectMs, failures }: StdioServerOptions,
+  { options, context, errors, connectMs, failures }: StdioParts,
   server: StdioServer,
   transport: MCPTransport,
   secrets: readonly string[],
@@ -179,9 +198,9 @@ export interface OpenServer {
 }
 
 /** Starts a server and makes the handshake. A server without `initialize` is started once more. */
-export async function connectServer(start: () => Promise<StdioServer>): Promise<OpenServer> {
+export async function connectServer(parts: StdioParts): Promise<OpenServer> {
   const connect = async (discover: boolean) => {
-    const server = await start();
+    const server = await startStdioServer(parts);
     try {
       return { server, client: await server.connect(discover) };
     } catch (error) {
@@ -203,7 +222,7 @@ export async function connectServer(start: () => Promise<StdioServer>): Promise<
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
  */
 export async function prepareServer(
-  { options, context, errors }: Pick<StdioServerOptions, "options" | "context" | "errors">,
+  { options, context, errors }: StdioParts,
   { server, client }: OpenServer,
   reason: ConnectionStart["reason"],
 ): Promise<void> {
