@@ -1,5 +1,4 @@
 import { invalid } from "@durable-mcp/core/internal";
-import type { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionToolSchemas } from "./connection-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import type { McpStdioConnection } from "./stdio-connection-options.ts";
@@ -21,19 +20,13 @@ export function findDeclared<CONNECTION extends McpConnection>(
 }
 
 /** `CONNECTION_INVALID` for a name that is not declared. @param field the argument with the name */
-export function notDeclared(
-  name: string,
-  declared: readonly string[],
-  field: string,
-): McpSessionError {
+export function notDeclared(name: string, declared: readonly string[], field: string) {
   const own = JSON.stringify(name);
   return invalid(field, `There is no connection ${own}. Declared: ${declared.join(", ")}.`);
 }
 
 /** Whether a connection's session can last over steps. */
-export function hasSession(
-  definition: McpConnection | undefined,
-): definition is McpClientConnection {
+export function hasSession(definition?: McpConnection): definition is McpClientConnection {
   return definition?.type === "mcp-client" && isStateful(definition);
 }
 

@@ -157,9 +157,7 @@ function chooseStateful(
     const definition = findDeclared(declared, connection);
     if (hasSession(definition)) return [[connection, definition] as const];
     if (chosen === undefined) return [];
-    if (definition === undefined) {
-      throw notDeclared(connection, Object.keys(declared), "connections");
-    }
+    if (!definition) throw notDeclared(connection, Object.keys(declared), "connections");
     throw invalid(
       "connections",
       `Connection ${quote(connection)} is not stateful, so no session of it lasts under a name.`,

@@ -14,7 +14,7 @@ import { createConnectionRegistry, type RegistryParts } from "./create-connectio
 import type { NamedConnections } from "./named-connections.ts";
 import { createNamedSessions } from "./named-sessions.ts";
 import { createRegistryLifetime } from "./registry-lifetime.ts";
-import type { ConnectionMode, NestOptions, RunScope } from "./run-scope.ts";
+import type { NestOptions, RunScope } from "./run-scope.ts";
 
 /** The parts that a step shares with all runs inside it. */
 export interface StepParts {
@@ -101,10 +101,7 @@ async function openNamed(
   return await namedConnections.open({ connection, name }, { principal: principal!, definition });
 }
 
-function checkModes(
-  modes: Readonly<Record<string, ConnectionMode | undefined>>,
-  declared: Connections,
-): void {
+function checkModes(modes: NestOptions["modes"], declared: Connections): void {
   for (const [connection, mode] of Object.entries(modes)) {
     const field = `connections.${connection}`;
     if (findDeclared(declared, connection) === undefined) {

@@ -13,8 +13,6 @@ export interface ServerOutput {
   readonly strays: string;
 }
 
-export type StdioErrors = ReturnType<typeof createStdioErrors>;
-
 /** Names a stdio server where an HTTP server has its origin. */
 export function stdioOrigin({ command }: Pick<McpStdioConnectionOptions, "command">): string {
   return `stdio:${basename(command)}`;

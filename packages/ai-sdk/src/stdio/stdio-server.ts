@@ -150,9 +150,7 @@ async function connectClient(
     const { end } = server;
     if (end?.type === "not-started") throw errors.notStarted(end.reason, isDirectory(options.cwd));
     const { data } = error as { data?: object };
-    if (end !== undefined && failures.has(data ?? {})) {
-      throw errors.endedEarly(end, server.output());
-    }
+    if (end && failures.has(data ?? {})) throw errors.endedEarly(end, server.output());
     if (signal.aborted) throw errors.silent(connectMs, server.output(), error);
     const why = scrubSecrets((error as Error).message, secrets);
     throw errors.refused(why, server.output(), error);

@@ -108,10 +108,7 @@ export function startSupervisedProcess(
   };
 }
 
-function watchEnd(
-  supervisor: ChildProcess,
-  mark: string,
-): Pick<SupervisedProcess, "exited" | "ended"> {
+function watchEnd(supervisor: ChildProcess, mark: string) {
   const exit = Promise.withResolvers<void>();
   const ended = new Promise<ProcessEnd>((resolve) => {
     let report: SupervisorReport | undefined;
