@@ -97,7 +97,10 @@ const matrix = [
   ...withProcesses(
     { include: inMatrix, exclude: [] },
     {
-      include: [...inMatrix, "src/{sessions,replicas,server-conformance,compatibility}/*.test.ts"],
+      include: [
+        ...inMatrix,
+        "src/{sessions,replicas,conformance,server-conformance,compatibility}/*.test.ts",
+      ],
       exclude: [],
       env: { TEST_MATRIX: "1" },
     },
