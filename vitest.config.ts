@@ -94,6 +94,7 @@ const projects = [
 /** Every server with every client, every store, and the programs that run for long. */
 const matrix = [
   project("core", { include: inMatrix, typecheck: { enabled: false } }),
+  project("stores", { ...realServers, include: inMatrix, exclude: [] }),
   ...withProcesses(
     { include: inMatrix, exclude: [] },
     {
