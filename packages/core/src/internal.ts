@@ -7,4 +7,5 @@ export { checkMs, checkWhole, invalid, invalidOption, isTimerMs } from "./base/c
 export { isRecord, sameJson } from "./base/json-values.ts";
 export { guarded } from "./base/observe.ts";
 export { randomToken } from "./base/random-token.ts";
+export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export { isRedirect } from "./wire/server-endpoint.ts";

@@ -58,6 +58,26 @@ test("takes the id out of a text that is nested deeper than the stack", () => {
   expect(scrubSessionId(deep("a secret"), "secret") === deep("a [session id]")).toBe(true);
 });
 
+test.each([
+  ["a text", (text: string) => text],
+  ["JSON", (text: string) => JSON.stringify({ error: { code: 1, message: text, data: [text] } })],
+])(
+  "neither tears words apart nor grows without a bound, with an id of one character: %s",
+  (_, of) => {
+    const text = of("sessions expired; is ".repeat(50_000));
+    expect(scrubSessionId(text, "s")).toBe(text);
+    const repeated = of("s ".repeat(500_000));
+    expect(scrubSessionId(repeated, "s").length).toBeLessThan(repeated.length + 20_000);
+  },
+);
+
+test("takes the id out of an error of any depth", () => {
+  const error = JSON.parse(`{"data":${deep("secret")}}`) as { data: unknown };
+  let inner: any = scrubError(error, "secret").data;
+  while (Array.isArray(inner)) inner = inner[0];
+  expect(inner).toBe("[session id]");
+});
+
 test("takes the id out of headers", () => {
   const headers = new Headers({ "x-debug": "is secret", "content-type": "text/plain" });
   expect([...scrubHeaders(headers, "secret")]).toEqual([

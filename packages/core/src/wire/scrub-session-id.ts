@@ -1,4 +1,7 @@
 import { isRecord } from "../base/json-values.ts";
+import { createScrubber, scrubJson } from "../base/scrub-text.ts";
+
+const scrubber = (sessionId: string) => createScrubber([sessionId], "[session id]");
 
 /**
  * Removes a session id from the body of a server's error, because clients put that body into error
@@ -15,45 +18,27 @@ export function scrubSessionId(body: string, sessionId: string): string {
     const text = JSON.stringify(scrubbed);
     return text === JSON.stringify(value) ? body : text;
   } catch {
-    // Not JSON, or nested deeper than the stack.
-    return scrubText(body, sessionId);
+    // Not JSON, or too deep to be printed.
+    return scrubber(sessionId)(body);
   }
 }
 
 /** The same for the `error` of a JSON-RPC message, in any shape. */
 export function scrubError<ERROR>(error: ERROR, sessionId: string): ERROR {
-  return scrubStrings(error, sessionId, ["code", "message", "data"]) as ERROR;
+  return scrubJson(error, scrubber(sessionId), ["code", "message", "data"]) as ERROR;
 }
 
 /** The same for the headers of an error. */
 export function scrubHeaders(headers: Headers, sessionId: string): Headers {
   const scrubbed = new Headers(headers);
+  const scrub = scrubber(sessionId);
   for (const [name, value] of headers) {
-    if (value.includes(sessionId)) scrubbed.set(name, scrubText(value, sessionId));
+    if (value.includes(sessionId)) scrubbed.set(name, scrub(value));
   }
   return scrubbed;
 }
 
 /** The same for every string in a JSON value. */
-export function scrubStrings(
-  value: unknown,
-  sessionId: string,
-  /** Names of top-level members that stay unchanged. */
-  names: readonly string[] = [],
-): unknown {
-  if (typeof value === "string") return scrubText(value, sessionId);
-  if (Array.isArray(value)) return value.map((item) => scrubStrings(item, sessionId));
-  if (!isRecord(value)) return value;
-  const entries = Object.entries(value).map(([key, item]) => [
-    names.includes(key) ? key : scrubText(key, sessionId),
-    scrubStrings(item, sessionId),
-  ]);
-  return Object.fromEntries(entries);
-}
-
-/** A text may have the id itself, or its form inside a JSON string. */
-function scrubText(text: string, sessionId: string): string {
-  return text
-    .replaceAll(JSON.stringify(sessionId).slice(1, -1), "[session id]")
-    .replaceAll(sessionId, "[session id]");
+export function scrubStrings(value: unknown, sessionId: string): unknown {
+  return scrubJson(value, scrubber(sessionId));
 }
