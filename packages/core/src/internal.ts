@@ -9,3 +9,4 @@ export { guarded } from "./base/observe.ts";
 export { randomToken } from "./base/random-token.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export { isRedirect } from "./wire/server-endpoint.ts";
+export { readRefusal, readText } from "./wire/read-answer.ts";

@@ -1,4 +1,4 @@
-import { isRedirect } from "@durable-mcp/core/internal";
+import { isRedirect, readRefusal } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-options.ts";
@@ -111,10 +111,10 @@ function isInitialize({ body }: RequestInit): boolean {
   return typeof body === "string" && body.includes('"method":"initialize"');
 }
 
-/** An error answer without the secrets that the server may repeat in it. */
+/** A refusal, as far as it is read, without the secrets that the server may repeat in it. */
 async function scrubAnswer(response: Response, secrets: readonly string[]): Promise<Response> {
   if (response.status < 400) return response;
-  const text = scrubSecrets(await response.text(), secrets);
+  const text = scrubSecrets(await readRefusal(response), secrets);
   const { status, statusText } = response;
   const headers = new Headers(response.headers);
   for (const name of ["content-encoding", "content-length"]) headers.delete(name);

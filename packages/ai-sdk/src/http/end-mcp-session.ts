@@ -9,7 +9,7 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
-import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
+import { abortable, readText, withTimeLimit } from "@durable-mcp/core/internal";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import {
   endpointOf,
@@ -106,6 +106,9 @@ export async function pingSession(
   }
 }
 
+/** The answer to a ping is shorter than this. */
+const maxPingBytes = 1_048_576;
+
 /**
  * Sends a ping on the session of a slot.
  *
@@ -125,8 +128,11 @@ export async function ping(
     body: JSON.stringify({ jsonrpc: "2.0", id: 0, method: "ping" }),
     signal,
   });
-  const text = await response.text();
-  if (!response.ok) return { status: response.status };
+  if (!response.ok) {
+    await response.body?.cancel();
+    return { status: response.status };
+  }
+  const text = await readText(response, maxPingBytes);
   // An answer that broke off arrives as an error of ours.
   const failures = errorsIn(text).map((error) => sessionFailure(slot, error));
   return { failure: failures.find((failure) => failure !== undefined) };

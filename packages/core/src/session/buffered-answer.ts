@@ -1,15 +1,12 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isRecord } from "../base/json-values.ts";
 import type { JsonRpcId } from "../wire/json-rpc.ts";
-import { readText } from "../wire/read-answer.ts";
+import { readRefusal } from "../wire/read-answer.ts";
 import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
 import { type BufferedAnswer, classifyLoss } from "./lost-session.ts";
 import type { SessionFetchOptions } from "./session-fetch-options.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./session-life.ts";
-
-/** Refusals are shorter than this. */
-const maxRefusalBytes = 1_048_576;
 
 /** @param classify the application's own rule, if there is one */
 export async function bufferAnswer(
@@ -19,7 +16,7 @@ export async function bufferAnswer(
 ): Promise<BufferedAnswer> {
   const { status } = response;
   const received = headersForClient(response.headers);
-  const text = await readText(response, maxRefusalBytes);
+  const text = await readRefusal(response);
   if (session?.kind !== "session") return { status, headers: received, body: text, loss: "none" };
   const headers = scrubHeaders(received, session.sessionId);
   const body = scrubSessionId(text, session.sessionId);

@@ -47,20 +47,38 @@ function asAnswer(text: string, id: string): JsonRpcResponse | undefined {
 /** The largest message that is held, in bytes (64 MiB). No well-meaning server sends a larger one. */
 export const MAX_MESSAGE_BYTES = 67_108_864;
 
-/** The text of a body, up to `maxBytes` bytes. The rest is not read. */
-export async function readText({ body }: Response, maxBytes: number): Promise<string> {
+/**
+ * The text of a body, up to `maxBytes` bytes after decompression, and as far as it came within `ms`
+ * milliseconds. The rest is not read.
+ */
+export async function readText({ body }: Response, maxBytes: number, ms?: number): Promise<string> {
   if (body === null) return "";
   const decoder = new TextDecoder();
   const reader = body.getReader();
+  const stop = () => reader.cancel().catch(() => undefined);
+  // A cancelled body is at its end.
+  const timer = ms === undefined ? undefined : setTimeout(() => void stop(), ms);
   let text = "";
-  for (let length = 0; length < maxBytes;) {
-    const { done, value } = await reader.read();
-    if (done) return text + decoder.decode();
-    text += decoder.decode(value.subarray(0, maxBytes - length), { stream: true });
-    length += value.length;
+  try {
+    for (let length = 0; length < maxBytes;) {
+      const { done, value } = await reader.read();
+      if (done) return text + decoder.decode();
+      text += decoder.decode(value.subarray(0, maxBytes - length), { stream: true });
+      length += value.length;
+    }
+  } finally {
+    clearTimeout(timer);
   }
-  await reader.cancel().catch(() => undefined);
+  await stop();
   return text;
+}
+
+/** Refusals are shorter than this, in bytes, and whole within this time, in milliseconds. */
+const maxRefusal = { bytes: 1_048_576, ms: 5_000 };
+
+/** The text of an answer that is not 2xx: as far as it came within 5 seconds, up to 1 MiB. */
+export function readRefusal(response: Response): Promise<string> {
+  return readText(response, maxRefusal.bytes, maxRefusal.ms);
 }
 
 export function emptyStream(): ReadableStream<Uint8Array> {
