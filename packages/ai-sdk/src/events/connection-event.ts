@@ -19,7 +19,7 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  *   connection, or an idle named session, could not be ended on its server (`status` is the server's,
  *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed after the run
  *   itself had failed, or had given back a stream.
- * - `peer-version`: `@ai-sdk/mcp` has an untested version.
+ * - `peer-version`: `@ai-sdk/mcp` has an untested version, `"unknown"` if it does not say which.
  *
  * And the events between durable sessions and their store:
  *

@@ -3,7 +3,7 @@ import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
-import { scrubSecrets } from "../errors/scrub-secrets.ts";
+import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
 import { ask, createCredentials } from "./credentials.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -32,6 +32,8 @@ export function createConnectionFetch(
   );
   /** The status of the last answer to an `initialize`; tells an old server from a failure. */
   let initializeStatus: number | undefined;
+  /** What this connection has sent that a server may repeat, and what its URL's query says. */
+  const secrets = new Set(url.searchParams.values());
 
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
 
@@ -42,6 +44,8 @@ export function createConnectionFetch(
     for (const [name, value] of Object.entries(ownHeaders)) headers.set(name, value);
     const attempt = async (token: string | undefined) => {
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+      const authorization = headers.get("authorization") ?? "";
+      for (const value of [authorization, ...Object.values(ownHeaders)]) secrets.add(value);
       // `fetch` would send the definition's headers to another origin.
       const response = await send(input instanceof Request ? input.clone() : input, {
         ...init,
@@ -50,8 +54,7 @@ export function createConnectionFetch(
       });
       if (isInitialize(init)) initializeStatus = response.status;
       if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
-      const authorization = headers.get("authorization") ?? "";
-      return await scrubAnswer(response, [authorization, ...Object.values(ownHeaders)]);
+      return await scrubAnswer(response, [...secrets]);
     };
     const token = await own.token();
     const response = await attempt(token);
@@ -95,6 +98,8 @@ export function createConnectionFetch(
     fetchForOrigin: createFetch(() => true, sendToServer),
     /** The definition's headers, for a client that sets them itself. */
     headers: () => credentials.headers(),
+    /** The error without what this connection has sent. @see scrubError */
+    scrubError: (error: unknown) => scrubError(error, [...secrets]),
     /** Resolves headers and token anew, for another step. */
     renew: () => void (credentials = createOwn()),
     get initializeStatus() {

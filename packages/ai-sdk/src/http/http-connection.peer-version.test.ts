@@ -60,6 +60,13 @@ describe.each(["stateful", "stateless"] as const)("peer-version, %s", (session) 
     expect(versions()).toEqual(expected);
   });
 
+  test("is reported without a version that the client does not say", async () => {
+    const { step, versions } = await start(session);
+    installed.userAgent = "ai-sdk/0.0.0-test runtime/node.js/24";
+    await step({});
+    expect(versions()).toEqual([{ ...event, version: "unknown", tested: ">=2.0.99 <3" }]);
+  });
+
   test.each(["", "ai-sdk/2.0.99", "ai-sdk/2.1.0", "node", "other-sdk/3.0.0", "ai-sdk/next"])(
     "is not reported for %j",
     async (userAgent) => {

@@ -172,7 +172,9 @@ function watchClientVersion(
 
 function clientVersion(headers: RequestInit["headers"]): string | undefined {
   const userAgent = new Headers(headers).get("user-agent") ?? "";
-  return /\bai-sdk\/(\d+\.\d+\.\d+)/.exec(userAgent)?.[1];
+  const version = /\bai-sdk\/(\d+\.\d+\.\d+)/.exec(userAgent)?.[1];
+  // Builds of version 1 say this of every release. The tested ones say their version.
+  return version === "0.0.0" ? "unknown" : version;
 }
 
 function isTested(version: string): boolean {

@@ -8,7 +8,7 @@ import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 const principal = { type: "user", issuer: "https://canary-issuer", id: "canary-user" } as const;
 const auth = { getToken: () => ({ token: "canary-token" }) };
-const headers = { "x-api-key": () => "canary-api-key" };
+const headers = { "x-api-key": () => "canary-api-key", "x-pass": "password canary2" };
 
 const fail = () => Promise.reject(new Error("The vault is sealed."));
 
@@ -65,11 +65,37 @@ async function useEverything(
 
 /** All that a server could repeat of a request. */
 const echo = ({ headers: received }: ReceivedRequest) =>
-  ["authorization", "x-api-key", "mcp-session-id"]
-    .map((name) => `${name}: ${String(received[name])}`)
+  ["authorization", "x-api-key", "x-pass", "mcp-session-id"]
+    .map(
+      (name) => `${name}: ${String(received[name])}, ${String(received[name]).split(" ").at(-1)}`,
+    )
     .join(", ");
 
+/** A JSON-RPC error with all that a server could repeat. */
+const echoInError = (request: ReceivedRequest, wrap = (text: string) => text) =>
+  wrap(
+    JSON.stringify({
+      jsonrpc: "2.0",
+      id: request.message?.id ?? null,
+      error: { code: -32000, message: echo(request), data: { headers: [echo(request)] } },
+    }),
+  );
+
 const echoes: [string, Interceptor][] = [
+  [
+    "200, as a JSON-RPC error",
+    (request, response) =>
+      void response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(echoInError(request)),
+  ],
+  [
+    "200, as an event with a JSON-RPC error",
+    (request, response) =>
+      void response
+        .writeHead(200, { "content-type": "text/event-stream" })
+        .end(echoInError(request, (text) => `data: ${text}\n\n`)),
+  ],
   ["400, as text", (request, response) => sendText(response, 400, echo(request))],
   ["401, as text", (request, response) => sendText(response, 401, echo(request))],
   ["404, as text", (request, response) => sendText(response, 404, echo(request))],

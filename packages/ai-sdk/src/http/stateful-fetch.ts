@@ -102,15 +102,17 @@ export function createHttpParts(options: HttpConnectionOptions) {
   const { url } = definition.options;
   const { connection } = context;
   const { origin } = new URL(url);
+  const connectionFetch = createConnectionFetch(definition.options, context, now);
   return {
     ...options,
     url,
     origin,
-    connectionFetch: createConnectionFetch(definition.options, context, now),
+    connectionFetch,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     isResuming: slot?.snapshot?.kind === "session",
-    restoreError: (error: unknown) => restoreSessionError(error, connection, slot),
+    restoreError: (error: unknown) =>
+      connectionFetch.scrubError(restoreSessionError(error, connection, slot)),
     trace: createOperationTracer(telemetry, { connection, transport: "http", origin }),
   };
 }
