@@ -96,9 +96,9 @@ function createPipeline(
   };
 
   const handlers: Readonly<Record<Route, Handler>> = {
-    pass(request) {
+    pass(request, message) {
       announceResumption(context);
-      return pass(context, request, undefined);
+      return pass(context, request, undefined, message);
     },
     "pass-on-session": (request) => pass(context, request, liveSession(state)),
     close: () => emptyAnswer(204),
@@ -110,7 +110,8 @@ function createPipeline(
       return forExcepted!.answer(request, message);
     },
     probe: async (request, message) =>
-      (await answerProbe(context, message, request)) ?? (await pass(context, request, undefined)),
+      (await answerProbe(context, message, request)) ??
+      (await pass(context, request, undefined, message)),
     initialize: (request, message) => answerInitialize(context, message, request),
     initialized: (request) => answerInitialized(context, request),
     list(request, message) {
@@ -176,8 +177,9 @@ async function pass(
   context: SessionContext,
   request: OutgoingRequest,
   live: LiveSession | undefined,
+  message?: JsonRpcMessage,
 ): Promise<Response> {
-  const response = await sendOn(context, live, request);
+  const response = await sendOn(context, live, request, message && methodOf(message));
   if (!response.ok && live !== undefined) return toResponse(await bufferAnswer(response, live));
   return responseForClient(response);
 }

@@ -1,6 +1,7 @@
 export { createSessionFetch } from "./create-session-fetch.ts";
 export type { RefusedAnswer, SessionLoss } from "./session/lost-session.ts";
 export {
+  type ConnectionFailureReason,
   McpSessionError,
   type McpSessionErrorCode,
   type McpSessionErrorData,

@@ -7,7 +7,7 @@ const marker = Symbol.for("durable-mcp.McpSessionError");
  * - `CONNECTION_UNAVAILABLE`: the server of a connection could not be reached or refused the handshake.
  * - `ERA_UNSUPPORTED`: the server has no sessions (2026-07-28 and later); this client needs them.
  * - `FETCH_REQUIRED`: a request to another origin needs a base `fetch` that the application vouches for.
- * - `OUTCOME_UNKNOWN`: the server took the request, and its answer was lost or came too late.
+ * - `OUTCOME_UNKNOWN`: the request may have been carried out, and its answer was lost or came too late.
  * - `PRINCIPAL_REQUIRED`: a stateful connection was used without a principal.
  * - `REDIRECT_REFUSED`: the server answered with a redirect, which could carry the session id elsewhere.
  * - `RUN_REQUIRED`: code that needs a run was called outside of one.
@@ -30,6 +30,20 @@ export type McpSessionErrorCode =
   | "STATE_INVALID"
   | "STORE_FAILED";
 
+/**
+ * The reason why a connection failed: the name of the host, a refusal, a time-out, TLS, a certificate, no
+ * descriptors, ports or memory left in this process, or a connection that broke.
+ */
+export type ConnectionFailureReason =
+  | "dns"
+  | "refused"
+  | "timeout"
+  | "tls"
+  | "certificate"
+  | "resources"
+  | "reset"
+  | "other";
+
 /** Facts about the failed request. Never an id, a token or a principal. */
 export interface McpSessionErrorData {
   /** The JSON-RPC method or the HTTP method of the request. */
@@ -38,6 +52,8 @@ export interface McpSessionErrorData {
   readonly origin?: string | undefined;
   /** The HTTP status of the answer, if there was one. */
   readonly status?: number | undefined;
+  /** The reason why the connection failed, if that is why there was no answer. */
+  readonly reason?: ConnectionFailureReason | undefined;
   /** The wrong field of the input. */
   readonly field?: string | undefined;
   /** The connection's name, if the error passed through a provider. */

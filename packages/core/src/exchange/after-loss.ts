@@ -5,7 +5,7 @@ import type { BufferedAnswer, SessionLoss } from "../session/lost-session.ts";
 import { type SessionContext, sendOwn } from "../session/session-context.ts";
 import { notSentAgain, refusedOnLiveSession, sessionLost } from "../session/session-errors.ts";
 import { compareAndClear, isCurrent, type LiveSession } from "../session/session-life.ts";
-import type { JsonRpcRequest } from "../wire/json-rpc.ts";
+import { type JsonRpcRequest, safeMethods } from "../wire/json-rpc.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
 
 /** The history of a request. */
@@ -54,18 +54,6 @@ export async function decideAfterLoss(
   await ensureSession(context, request).catch(() => undefined);
   throw notSentAgain(refused, loss);
 }
-
-/** Requests of these methods change nothing on the server. */
-export const safeMethods: ReadonlySet<string> = new Set([
-  "ping",
-  "tools/list",
-  "resources/list",
-  "resources/templates/list",
-  "resources/read",
-  "prompts/list",
-  "prompts/get",
-  "completion/complete",
-]);
 
 export function maySendAgain(
   { resend, isSafeToResend }: Pick<SessionContext, "resend" | "isSafeToResend">,

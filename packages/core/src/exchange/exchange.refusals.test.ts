@@ -83,7 +83,10 @@ describe("a failed recovery", () => {
       if (message?.method !== "initialize") return next();
       response.destroy();
     });
-    await expect(client.post(call())).rejects.toThrow(TypeError);
+    await expect(client.post(call())).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { method: "initialize", reason: "reset" },
+    });
     server.use((_request, _response, next) => next());
     expect(await client.request("ping")).toHaveProperty("result");
   });

@@ -17,9 +17,13 @@ import {
   sendOwn,
   type SessionContext,
 } from "../session/session-context.ts";
-import { notSentAgain, outcomeUnknown, sessionRefused } from "../session/session-errors.ts";
+import {
+  connectionBroke,
+  notSentAgain,
+  outcomeUnknown,
+  sessionRefused,
+} from "../session/session-errors.ts";
 import { type LiveSession, liveSession, lostSession } from "../session/session-life.ts";
-import { mayHaveArrived } from "../wire/connection-broke.ts";
 import {
   emptyAnswer,
   isRequest,
@@ -27,10 +31,11 @@ import {
   type JsonRpcRequest,
   methodOf,
   paramsOf,
+  safeMethods,
 } from "../wire/json-rpc.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
 import { letGo } from "../wire/read-answer.ts";
-import { type Attempts, decideAfterLoss, lose, safeMethods } from "./after-loss.ts";
+import { type Attempts, decideAfterLoss, lose } from "./after-loss.ts";
 
 /** Sends a client's message on the session, and makes a session if there is none. */
 export async function exchange(
@@ -58,7 +63,9 @@ async function exchangeRequest(
   for (;;) {
     const session = await sessionFor(context, message, request, attempts);
     if (session instanceof Response) return session;
-    const answer = await sendOnce(context, message, request, session);
+    const answer = await sendOnce(context, message, request, session).catch((error: unknown) => {
+      throw failedAttempt(context, message, request, attempts, error);
+    });
     if (answer instanceof Response) return answer;
     attempts = await decideAfterLoss(context, message, request, session, attempts, answer);
   }
@@ -67,18 +74,18 @@ async function exchangeRequest(
 /** The session to send on, made if there is none, or a refusal for the client. */
 async function sessionFor(
   context: SessionContext,
-  { id, method }: JsonRpcRequest,
+  message: JsonRpcRequest,
   request: OutgoingRequest,
-  { isUncertain }: Attempts,
+  attempts: Attempts,
 ): Promise<LiveSession | Response> {
   const { state, url, recover } = context;
+  const { id, method } = message;
   const { signal } = request;
   if (!recover && liveSession(state) === undefined && lostSession(state) !== undefined) {
     throw notSentAgain({ method, url }, "definite");
   }
-  const mayHaveRun = isUncertain && !safeMethods.has(method);
   const ensured = await ensureSession(context, request).catch((error: unknown) => {
-    throw mayHaveRun && !signal?.aborted ? notSentAgain({ method, url }, "probable") : error;
+    throw failedAttempt(context, message, request, attempts, error);
   });
   if ("live" in ensured) {
     if (state.stream.opening) await abortable(state.stream.opening, signal);
@@ -86,9 +93,28 @@ async function sessionFor(
   }
   // A client would mistake any other refusal for an old server's answer. And after a 401 it would send
   // the request again, although it may have been carried out.
-  if (isAuthOrOutage(ensured.refused) && !mayHaveRun) return toResponseFor(id, ensured.refused);
+  if (isAuthOrOutage(ensured.refused) && !mayHaveRun(message, attempts)) {
+    return toResponseFor(id, ensured.refused);
+  }
   const refused = { method, url, status: ensured.refused.status };
-  throw isUncertain ? notSentAgain(refused, "probable") : sessionRefused(state, refused);
+  throw attempts.isUncertain ? notSentAgain(refused, "probable") : sessionRefused(state, refused);
+}
+
+/** Whether an earlier attempt may have changed something on the server. */
+function mayHaveRun({ method }: JsonRpcRequest, { isUncertain }: Attempts): boolean {
+  return isUncertain && !safeMethods.has(method);
+}
+
+/** The error for the client: what became of this attempt tells nothing about an earlier one. */
+function failedAttempt(
+  { url }: SessionContext,
+  message: JsonRpcRequest,
+  { signal }: OutgoingRequest,
+  attempts: Attempts,
+  cause: unknown,
+): unknown {
+  if (!mayHaveRun(message, attempts) || signal?.aborted) return cause;
+  return notSentAgain({ method: message.method, url, cause }, "probable");
 }
 
 /** The client's answer, or the refusal of a server that does not know the session. */
@@ -112,7 +138,7 @@ async function sendOnce(
   };
   try {
     const body = JSON.stringify(outgoing);
-    const sending = sendOn(context, session, { ...request, body, signal });
+    const sending = sendOn(context, session, { ...request, body, signal }, method);
     const response = await answerOrReason(sending, signal);
     if (response.ok) {
       return openAnswer(context, response, { pending, session, request, timeout, settle });
@@ -123,8 +149,8 @@ async function sendOnce(
   } catch (cause) {
     settle();
     const { silentMs } = timeout;
-    const isUnknown = silentMs !== undefined || (!safeMethods.has(method) && mayHaveArrived(cause));
-    throw isUnknown ? outcomeUnknown({ method, url, cause }, silentMs) : cause;
+    if (silentMs !== undefined) throw outcomeUnknown({ method, url, cause }, silentMs);
+    throw signal.aborted ? cause : connectionBroke({ method, url, cause });
   }
 }
 
@@ -170,7 +196,7 @@ async function exchangeOneWay(
   if (outgoing === undefined) return emptyAnswer(202);
   const signal = withTimeLimit(answerMs, request.signal);
   const body = JSON.stringify(outgoing);
-  const sending = sendOn(context, session, { ...request, body, signal });
+  const sending = sendOn(context, session, { ...request, body, signal }, methodOf(message));
   const response = await answerOrReason(sending, signal);
   if (response.ok) return responseForClient(response);
   const answer = await bufferAnswer(response, session, context.classifyLoss);

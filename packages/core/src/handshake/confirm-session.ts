@@ -20,6 +20,7 @@ import { createSessionSlot, slotState } from "../session/session-slot.ts";
 import type { ActiveSessionSnapshot, ToolList } from "../session/session-snapshot.ts";
 import { relistTools } from "../tools/tool-list.ts";
 import { letGo } from "../wire/read-answer.ts";
+import { endpointName } from "../wire/server-endpoint.ts";
 import { endSession } from "./end-session.ts";
 import { inTime } from "./open-session.ts";
 
@@ -139,7 +140,7 @@ async function runStartHook(
     const why = timeout.aborted ? ` did not end within ${startMs} ms` : " failed";
     throw new McpSessionError(
       "CONNECTION_UNAVAILABLE",
-      `onStart at ${url.origin}${why}; see the cause. The session was ended, and the next request starts another.`,
+      `onStart at ${endpointName(url)}${why}; see the cause. The session was ended, and the next request starts another.`,
       { data: { field: "onStart", origin: url.origin }, cause },
     );
   } finally {

@@ -3,7 +3,12 @@ import { isRecord } from "../base/json-values.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
 import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
-import { handshakeTimedOut, initializeUnusable, sessionLost } from "../session/session-errors.ts";
+import {
+  connectionBroke,
+  handshakeTimedOut,
+  initializeUnusable,
+  sessionLost,
+} from "../session/session-errors.ts";
 import {
   type ClientParams,
   enterOpened,
@@ -70,8 +75,9 @@ export async function inTime<T>(
     const signal = AbortSignal.any([request.signal, timeout]);
     return await abortable(exchange({ ...request, signal }), timeout);
   } catch (cause) {
-    if (!timeout.aborted || request.signal.aborted) throw cause;
-    throw handshakeTimedOut({ method, url, cause }, initializeMs);
+    if (request.signal.aborted) throw cause;
+    const failed = { method, url, cause };
+    throw timeout.aborted ? handshakeTimedOut(failed, initializeMs) : connectionBroke(failed);
   }
 }
 

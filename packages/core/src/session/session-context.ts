@@ -1,6 +1,7 @@
 import type { JsonRpcId } from "../wire/json-rpc.ts";
 import { type Endpoint, type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import type { RequestIds } from "../wire/request-ids.ts";
+import { connectionBroke } from "./session-errors.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type {
   ResendPolicy,
@@ -47,14 +48,22 @@ export function discard({ state, emit }: SessionContext, reason: "url" | "protoc
   emit({ type: "discarded", reason });
 }
 
-/** Sends a client's request, on a session or on none. */
+/**
+ * Sends a client's request, on a session or on none.
+ *
+ * @param method what failed, for an error: the JSON-RPC method, if there is one
+ */
 export function sendOn(
   context: SessionContext,
   session: LiveSession | undefined,
   request: OutgoingRequest,
+  method?: string,
 ): Promise<Response> {
-  const headers = headersForSession(request.headers, session);
-  return sendToEndpoint(context, { ...request, headers });
+  return send(
+    context,
+    { ...request, headers: headersForSession(request.headers, session) },
+    method,
+  );
 }
 
 /** The parts of a client's request that the fetch uses for a message of its own. */
@@ -70,5 +79,18 @@ export function sendOwn(
 ): Promise<Response> {
   const body = JSON.stringify({ jsonrpc: "2.0", ...message });
   const own = { method: "POST", headers: headersForMessage(headers, session), body, signal, init };
-  return sendToEndpoint(context, own);
+  return send(context, own, message.method);
+}
+
+/** @throws {McpSessionError} if the connection could not be made, or broke */
+async function send(
+  context: SessionContext,
+  request: OutgoingRequest,
+  method = request.method,
+): Promise<Response> {
+  try {
+    return await sendToEndpoint(context, request);
+  } catch (cause) {
+    throw request.signal?.aborted ? cause : connectionBroke({ method, url: context.url, cause });
+  }
 }

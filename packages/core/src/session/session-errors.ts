@@ -1,4 +1,11 @@
-import { McpSessionError, type McpSessionErrorCode } from "../base/mcp-session-error.ts";
+import {
+  type ConnectionFailureReason,
+  McpSessionError,
+  type McpSessionErrorCode,
+} from "../base/mcp-session-error.ts";
+import { connectionFailure } from "../wire/connection-failure.ts";
+import { safeMethods } from "../wire/json-rpc.ts";
+import { endpointName } from "../wire/server-endpoint.ts";
 import { lostSession, type SlotState } from "./session-life.ts";
 
 /** The request that failed, with the status of its answer or the error behind it. */
@@ -10,9 +17,14 @@ interface Failed {
 }
 
 /** @param why the failure, whether the request was carried out, and the next step to take */
-function failed(code: McpSessionErrorCode, { method, url, status, cause }: Failed, why: string) {
-  const data = { method, origin: url.origin, status };
-  return new McpSessionError(code, `${method} at ${url.origin}: ${why}`, { data, cause });
+function failed(
+  code: McpSessionErrorCode,
+  { method, url, status, cause }: Failed,
+  why: string,
+  reason?: ConnectionFailureReason,
+) {
+  const data = { method, origin: url.origin, status, ...(reason && { reason }) };
+  return new McpSessionError(code, `${method} at ${endpointName(url)}: ${why}`, { data, cause });
 }
 
 const gone = "the server no longer knows the session, and its contents are gone.";
@@ -71,7 +83,49 @@ export function refusedOnLiveSession(request: Failed): McpSessionError {
 export function outcomeUnknown(request: Failed, silentMs: number | undefined): McpSessionError {
   const what =
     silentMs === undefined
-      ? "the server took the request and its answer was lost on the way"
+      ? "the connection broke before the answer was complete"
       : `the server was silent for ${silentMs} ms`;
   return failed("OUTCOME_UNKNOWN", request, `${what}. ${checkFirst}`);
 }
+
+/** Messages of the handshake, and HTTP methods, that change nothing that anybody would miss. */
+const otherSafe = /^(?:initialize|notifications\/initialized|server\/discover|GET|DELETE)$/;
+
+/**
+ * The error for a request whose connection could not be made, or broke. Any other error of the base fetch
+ * stays as it is.
+ *
+ * @returns `CONNECTION_UNAVAILABLE` if nothing was sent, or nothing can have changed; else `OUTCOME_UNKNOWN`
+ */
+export function connectionBroke(request: Failed): unknown {
+  const { method, cause } = request;
+  const failure = McpSessionError.isInstance(cause) ? undefined : connectionFailure(cause);
+  if (failure === undefined) return cause;
+  const { sent, reason, code } = failure;
+  const withCode = code === undefined ? "" : ` (${code})`;
+  if (sent === "never") {
+    const why = `${unsent[reason]}${withCode}. Nothing was sent. The next request tries again.`;
+    return failed("CONNECTION_UNAVAILABLE", request, why, reason);
+  }
+  const isSafe = safeMethods.has(method) || otherSafe.test(method);
+  const what =
+    reason === "timeout" ? "no answer came in time" : "the connection broke before an answer came";
+  return failed(
+    isSafe ? "CONNECTION_UNAVAILABLE" : "OUTCOME_UNKNOWN",
+    request,
+    `${what}${withCode}. ${isSafe ? "The next request tries again." : checkFirst}`,
+    reason,
+  );
+}
+
+/** The reason why no connection was made. */
+const unsent: Readonly<Record<ConnectionFailureReason, string>> = {
+  dns: "the host name could not be resolved",
+  refused: "the connection was refused",
+  timeout: "no connection was made in time",
+  tls: "no TLS connection could be made",
+  certificate: "the certificate was refused",
+  resources: "this process could open no connection",
+  reset: "the connection broke while it was made",
+  other: "no connection could be made",
+};

@@ -49,6 +49,18 @@ export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
   return "method" in message && "id" in message && ["string", "number"].includes(typeof message.id);
 }
 
+/** Requests of these methods change nothing on the server. */
+export const safeMethods: ReadonlySet<string> = new Set([
+  "ping",
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+]);
+
 /** The method of a request or a notification. */
 export function methodOf(message: JsonRpcMessage): string | undefined {
   return "method" in message ? message.method : undefined;

@@ -143,9 +143,17 @@ export function isRedirect(response: Response): boolean {
 function redirectRefused(method: string, url: URL, status: number): McpSessionError {
   return new McpSessionError(
     "REDIRECT_REFUSED",
-    `${method} ${url.origin} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
+    `${method} ${endpointName(url)} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
     { data: { method, origin: url.origin, status } },
   );
+}
+
+/**
+ * A URL in a message: without its query. A long segment of the path with a digit in it may be a token, and
+ * is left out.
+ */
+export function endpointName({ origin, pathname }: URL): string {
+  return origin + pathname.replaceAll(/[^/]{32,}|(?=[^/]*\d)[^/]{16,}/g, "…");
 }
 
 /**
