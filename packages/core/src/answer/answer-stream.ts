@@ -1,5 +1,11 @@
 import { onAbort } from "../base/bounded-wait.ts";
-import { type ByteParts, partsLength, partsText, replaceBytes, utf8 } from "../wire/byte-parts.ts";
+import {
+  type ByteParts,
+  createPartCollector,
+  partsText,
+  replaceBytes,
+  utf8,
+} from "../wire/byte-parts.ts";
 import { createEventSplitter, type EventBytes, eventText } from "../wire/event-splitter.ts";
 import { parseMessages } from "../wire/json-rpc.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
@@ -32,25 +38,21 @@ export type AnswerStreamOptions = EventStreamOptions &
 
 /** An `application/json` answer: one message, held until it is whole. */
 export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableStream<Uint8Array> {
-  const { body, restorer, answered, failure } = options;
+  const { body, restorer, answered } = options;
   const reader = body.getReader();
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  return createStream(options, reader, async (controller) => {
+  const held = createPartCollector();
+  return createStream(options, reader, printJson, async (send) => {
     const chunk = await read(reader, options);
     if ("value" in chunk) {
-      parts.push(chunk.value);
-      length += chunk.value.length;
-      if (length <= MAX_MESSAGE_BYTES) return false;
-      await reader.cancel().catch(() => undefined);
-      enqueue(controller, [utf8(failure(tooLarge()))]);
-      return true;
+      held.add(chunk.value);
+      return held.length <= MAX_MESSAGE_BYTES ? "more" : { cause: tooLarge() };
     }
     options.signal?.throwIfAborted();
-    const edit = chunk.failed ? undefined : restorer.restore(parts, 0, partsLength(parts));
-    if (!answered()) enqueue(controller, [utf8(failure(chunk.cause))]);
-    else enqueue(controller, edited(parts, edit));
-    return true;
+    const { parts, length } = held;
+    const edit = chunk.failed ? undefined : restorer.restore(parts, 0, length);
+    if (!answered()) return chunk;
+    send(edited(parts, edit));
+    return "over";
   });
 }
 
@@ -61,86 +63,99 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
  */
 export function createEventAnswerStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
   const { restorer, answered = () => true, failure, resume } = options;
+  const isOpenEnded = failure === undefined;
   let reader = options.body.getReader();
   const splitter = createEventSplitter();
-  const fail = (controller: Controller, cause: unknown) => {
-    const text = failure?.(cause);
-    if (text !== undefined) enqueue(controller, [utf8(`event: message\ndata: ${text}\n\n`)]);
+  const source = { cancel: (reason: unknown) => reader.cancel(reason) };
+
+  /** Reads once; resolves to why there is no more, if there is no more. */
+  const readOn = async (send: Send): Promise<ReadEnd | undefined> => {
+    const chunk = await read(reader, options);
+    if (!("value" in chunk)) return chunk;
+    for (const event of splitter.push(chunk.value)) send(restoreEvent(event, restorer));
+    if (splitter.pendingBytes > MAX_MESSAGE_BYTES) throw tooLarge();
+    return undefined;
   };
 
-  return createStream(
-    options,
-    { cancel: (reason) => reader.cancel(reason) },
-    async (controller) => {
-      const chunk = await read(reader, options);
-      if ("value" in chunk) {
-        for (const event of splitter.push(chunk.value)) {
-          enqueue(controller, restoreEvent(event, restorer));
-        }
-        if (splitter.pendingBytes <= MAX_MESSAGE_BYTES) return false;
-        await reader.cancel().catch(() => undefined);
-        if (failure === undefined) throw tooLarge();
-        if (!answered()) fail(controller, tooLarge());
-        return true;
-      }
-      options.signal?.throwIfAborted();
-      const rest = splitter.finish();
-      if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
-        // Some servers forget the blank line after the last event. It counts if it is the answer.
-        const restored = restoreEvent(rest, restorer);
-        if (answered()) enqueue(controller, [...restored, utf8("\n\n")]);
-      }
-      const isOpenEnded = failure === undefined;
-      if (answered() && !isOpenEnded) return true;
-      const { lastEventId = "", retryMs } = splitter;
-      const mayResume = isOpenEnded || lastEventId !== "";
-      const continued = mayResume ? await resume?.(lastEventId, retryMs) : undefined;
-      if (continued !== undefined) {
-        reader = continued.getReader();
-        return false;
-      }
-      if (isOpenEnded && chunk.failed) throw chunk.cause;
-      fail(controller, chunk.cause);
-      return true;
-    },
-  );
+  return createStream(options, source, printEvent, async (send) => {
+    const end = await readOn(send).catch((cause: unknown) => {
+      if (!isOpenEnded) throw cause;
+      void reader.cancel(cause).catch(() => undefined);
+      return { failed: true, cause };
+    });
+    if (end === undefined) return "more";
+    options.signal?.throwIfAborted();
+    const rest = splitter.finish();
+    if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
+      // Some servers forget the blank line after the last event. It counts if it is the answer.
+      const restored = restoreEvent(rest, restorer);
+      if (answered()) send([...restored, utf8("\n\n")]);
+    }
+    if (answered() && !isOpenEnded) return "over";
+    const { lastEventId = "", retryMs } = splitter;
+    const mayResume = isOpenEnded || lastEventId !== "";
+    const continued = mayResume ? await resume?.(lastEventId, retryMs) : undefined;
+    if (continued === undefined) return isOpenEnded && !end.failed ? "over" : end;
+    reader = continued.getReader();
+    return "more";
+  });
 }
 
 function tooLarge(): RangeError {
   return new RangeError(`The server sent a message of more than ${MAX_MESSAGE_BYTES} bytes.`);
 }
 
-type Controller = ReadableStreamDefaultController<Uint8Array>;
+const printJson = (failure: string) => failure;
+const printEvent = (failure: string) => `event: message\ndata: ${failure}\n\n`;
 
+type Send = (parts: ByteParts) => void;
+
+/** After one step of a stream: it goes on, it is over, or it failed. */
+type Progress = "more" | "over" | { readonly cause: unknown };
+
+/**
+ * The client's stream. Whatever fails in a step is delivered as the answer to its request. Only the
+ * caller's abort, and the failure of a stream without a request, are errors of the stream.
+ */
 function createStream(
-  { onEnd, signal, giveUp }: EventStreamOptions,
+  { answered, failure, onEnd, signal, giveUp }: EventStreamOptions,
   source: { cancel(reason?: unknown): Promise<void> },
-  /** Reads once and passes on complete messages; resolves to whether the stream is over. */
-  step: (controller: Controller) => Promise<boolean>,
+  /** Puts a failure into the form of the stream's messages. */
+  print: (failure: string) => string,
+  /** Reads once and passes on complete messages. */
+  step: (send: Send) => Promise<Progress>,
 ): ReadableStream<Uint8Array> {
-  // Some bodies do not end when the signal of their request aborts.
-  onAbort(giveUp, () => void source.cancel(giveUp?.reason).catch(() => undefined));
+  // Some bodies do not end when the signal of their request aborts, and some never end to be cancelled.
+  const stop = (reason: unknown) => void source.cancel(reason).catch(() => undefined);
+  onAbort(giveUp, () => stop(giveUp?.reason));
+  let isCancelled = false;
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
-      try {
-        for (;;) {
-          const before = controller.desiredSize;
-          if (await step(controller)) {
-            controller.close();
-            onEnd?.();
-            return;
-          }
+      const send: Send = (parts) => {
+        for (const part of parts) if (part.length > 0) controller.enqueue(part);
+      };
+      for (;;) {
+        const before = controller.desiredSize;
+        const progress = await step(send).catch((cause: unknown) => ({ cause }));
+        if (isCancelled) return;
+        if (progress === "more") {
           if (controller.desiredSize !== before) return;
+          continue;
         }
-      } catch (error) {
-        onEnd?.();
-        controller.error(signal?.aborted ? signal.reason : error);
-        await source.cancel(error).catch(() => undefined);
+        if (progress !== "over") stop(progress.cause);
+        if (progress !== "over" && (signal?.aborted || failure === undefined)) {
+          controller.error(signal?.aborted ? signal.reason : progress.cause);
+        } else {
+          if (progress !== "over" && !answered?.()) send([utf8(print(failure!(progress.cause)))]);
+          controller.close();
+        }
+        return onEnd?.();
       }
     },
-    async cancel(reason) {
+    cancel(reason) {
+      isCancelled = true;
       onEnd?.();
-      await source.cancel(reason).catch(() => undefined);
+      stop(reason);
     },
   });
 }
@@ -163,15 +178,21 @@ function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
   if (edit === undefined || edit === "drop") return edited(event.parts, edit);
   const restored = replaceBytes([bytes], edit);
   // Not /^/gm: that also matches after U+2028, which does not end a line here.
-  const dataLines = partsText(restored, 0, partsLength(restored)).split("\n");
+  const dataLines = partsText(restored, 0, Infinity).split("\n");
   const lines = [...otherLines, ...dataLines.map((line) => `data: ${line}`), "", ""];
   return [utf8(lines.join("\n"))];
+}
+
+/** Why a body has no more: it failed, or it ended. */
+interface ReadEnd {
+  readonly failed: boolean;
+  readonly cause: unknown;
 }
 
 async function read(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { giveUp, onChunk }: EventStreamOptions,
-): Promise<{ value: Uint8Array } | { failed: boolean; cause: unknown }> {
+): Promise<{ value: Uint8Array } | ReadEnd> {
   try {
     const { done, value } = await reader.read();
     if (done) return { failed: giveUp?.aborted === true, cause: giveUp?.reason };
@@ -180,8 +201,4 @@ async function read(
   } catch (cause) {
     return { failed: true, cause };
   }
-}
-
-function enqueue(controller: Controller, parts: ByteParts): void {
-  for (const part of parts) if (part.length > 0) controller.enqueue(part);
 }

@@ -8,6 +8,7 @@ import {
   sameSession,
   waitForLive,
 } from "../session/session-life.ts";
+import { lastEventIdHeader } from "../wire/event-id.ts";
 import { emptyAnswer } from "../wire/json-rpc.ts";
 import { emptyStream, isEventStream, letGo } from "../wire/read-answer.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
@@ -111,7 +112,8 @@ function createListeningStream(
   const open = (lastEventId: string): Promise<Response> => {
     const both = AbortSignal.any([signal, replaced.signal]);
     const headers = new Headers(request.headers);
-    if (lastEventId !== "") headers.set("last-event-id", lastEventId);
+    const eventId = lastEventIdHeader(lastEventId);
+    if (eventId !== undefined) headers.set("last-event-id", eventId);
     const on = session;
     const get = () => sendOn(context, on, { ...request, headers, signal: both });
     const opening = withoutConflict(get, both);

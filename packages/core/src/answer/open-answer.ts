@@ -5,6 +5,7 @@ import { deliverFailure } from "../session/session-slot.ts";
 import { headersForClient, headersForMessage } from "../session/session-headers.ts";
 import type { LiveSession } from "../session/session-life.ts";
 import { type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
+import { lastEventIdHeader } from "../wire/event-id.ts";
 import { emptyStream, hasContentType, isEventStream, letGo } from "../wire/read-answer.ts";
 import type { PendingRequest } from "../wire/request-ids.ts";
 import {
@@ -49,14 +50,14 @@ export function openAnswer(
   }
   /** Ends a resumption under way when the client cancels the body. */
   const over = new AbortController();
-  const options: AnswerStreamOptions = {
+  const options = {
     body: response.body ?? emptyStream(),
     restorer: createRestorer(context, pending, () => session),
     signal: request.signal,
     giveUp: timeout.signal,
     onChunk: timeout.heard,
     answered: () => ids.find(pending.wireId) === undefined,
-    failure(cause) {
+    failure(cause: unknown) {
       const error = outcomeUnknown({ method, url, cause }, timeout.silentMs);
       return deliverFailure(state, id, error);
     },
@@ -65,12 +66,19 @@ export function openAnswer(
       // The default reason would be an exception with a stack, made for every answer.
       over.abort("over");
     },
-  };
-  // Clients compare the content type letter by letter.
+    resume: createResumption(context, answered, over.signal),
+  } satisfies AnswerStreamOptions;
+  // Clients compare the content type letter by letter. With some statuses, there can be no body.
   headers.set("content-type", isEvents ? "text/event-stream" : "application/json");
-  if (!isEvents) return new Response(createJsonAnswerStream(options), { status: 200, headers });
-  const resume = createResumption(context, answered, over.signal);
-  return new Response(createEventAnswerStream({ ...options, resume }), { status, headers });
+  const create = isEvents ? createEventAnswerStream : createJsonAnswerStream;
+  try {
+    return new Response(create(options), { headers });
+  } catch (cause) {
+    // The body is not one that can be read.
+    options.onEnd();
+    headers.set("content-type", "application/json");
+    return new Response(options.failure(cause), { headers });
+  }
 }
 
 /** A stream may be resumed this often in a row without a new event. */
@@ -78,8 +86,9 @@ const maxAttempts = 10;
 
 /**
  * Continues an interrupted answer stream: GET with `Last-Event-ID`, after `retry` milliseconds. Returns
- * `undefined` if the server does not offer it, if the server asks to wait for longer than `answerMs`
- * (reconnecting earlier is forbidden), or after ten attempts without a new event.
+ * `undefined` if the server does not offer it, if no header can carry the event's id, if the server asks
+ * to wait for longer than `answerMs` (reconnecting earlier is forbidden), or after ten attempts without a
+ * new event.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
@@ -91,12 +100,12 @@ function createResumption(
   let attempts = 0;
   let resumedFrom: string | undefined;
 
-  const get = (lastEventId: string, signal: AbortSignal) => {
+  const get = (eventId: string, signal: AbortSignal) => {
     timeout.heard();
     const headers = headersForMessage(request.headers, session);
     headers.delete("content-type");
     headers.set("accept", "text/event-stream");
-    headers.set("last-event-id", lastEventId);
+    headers.set("last-event-id", eventId);
     const init = { method: "GET", headers, signal, init: request.init };
     // Some fetches ignore the signal.
     return abortable(sendToEndpoint(context, init), signal).catch(() => undefined);
@@ -107,7 +116,8 @@ function createResumption(
     if (timeout.silentMs === undefined) timeout.heard();
     if (lastEventId !== resumedFrom) attempts = 0;
     resumedFrom = lastEventId;
-    if (retryMs > context.answerMs) return undefined;
+    const eventId = lastEventIdHeader(lastEventId);
+    if (eventId === undefined || retryMs > context.answerMs) return undefined;
     // It is made here and not for each answer, because few are interrupted, and combining signals
     // is costly.
     const signal = AbortSignal.any([over, timeout.signal]);
@@ -115,7 +125,7 @@ function createResumption(
       while (attempts < maxAttempts) {
         attempts += 1;
         await wait(retryMs, signal);
-        const response = await get(lastEventId, signal);
+        const response = await get(eventId, signal);
         signal.throwIfAborted();
         if (isEventStream(response)) return response.body;
         await letGo(response);

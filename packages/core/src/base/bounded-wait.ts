@@ -26,7 +26,7 @@ export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal | undefin
 /** Waits for `ms` milliseconds, or rejects with the signal's reason as soon as it aborts. */
 export async function wait(ms: number, signal?: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
+  const timer = setTimeout(resolve, Math.min(ms, maxTimerMs));
   await abortable(promise, signal).finally(() => clearTimeout(timer));
 }
 

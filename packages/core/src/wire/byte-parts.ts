@@ -5,6 +5,53 @@ export function partsLength(parts: ByteParts): number {
   return parts.reduce((length, part) => length + part.length, 0);
 }
 
+/** Smaller pieces are copied into a block of at least this many bytes, which doubles up to the second. */
+const blockLengths = [1_024, 65_536] as const;
+
+/** Collects the pieces of something that arrives. */
+export interface PartCollector {
+  readonly parts: Uint8Array[];
+  /** The collected bytes. */
+  readonly length: number;
+  add(piece: Uint8Array): void;
+}
+
+/**
+ * Collects bytes. Large pieces stay as they are. Small ones are copied together, once each, so that the
+ * number of parts stays small beside the bytes, and a server that sends single bytes costs no more.
+ */
+export function createPartCollector(): PartCollector {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  let block: Uint8Array | undefined;
+  let used = 0;
+  let [blockLength] = blockLengths as readonly [number, number];
+  return {
+    parts,
+    get length() {
+      return length;
+    },
+    add(piece) {
+      if (piece.length === 0) return;
+      length += piece.length;
+      if (piece.length >= blockLengths[0]) {
+        parts.push(piece);
+        block = undefined;
+        return;
+      }
+      if (block === undefined || used + piece.length > block.length) {
+        block = new Uint8Array(blockLength);
+        blockLength = Math.min(blockLength * 2, blockLengths[1]);
+        used = 0;
+        parts.push(block);
+      }
+      block.set(piece, used);
+      used += piece.length;
+      parts[parts.length - 1] = block.subarray(0, used);
+    },
+  };
+}
+
 /** The bytes from `start` to `end` as views into the pieces; nothing is copied. */
 export function partsBetween(parts: ByteParts, start: number, end: number): Uint8Array[] {
   const views: Uint8Array[] = [];

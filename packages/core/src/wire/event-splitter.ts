@@ -1,6 +1,9 @@
-import { type ByteParts, partsLength, partsText } from "./byte-parts.ts";
+import { type ByteParts, createPartCollector, partsText } from "./byte-parts.ts";
 
-/** One event of an SSE stream as it arrived, in bytes, including its final blank line. */
+/**
+ * One event of an SSE stream as it arrived, in bytes, including its final blank line. A byte order mark
+ * at the start of the stream is left out.
+ */
 export interface EventBytes {
   readonly parts: Uint8Array[];
   /** The value of its `event` field; "" without the field, which means "message". */
@@ -38,6 +41,8 @@ export interface EventSplitter {
 
 const lineFeed = 10;
 const carriageReturn = 13;
+/** UTF-8 for U+FEFF. */
+const byteOrderMark = [0xef, 0xbb, 0xbf];
 /** Field lines other than `data` are short. A longer one is passed on unread. */
 const maxFieldLength = 4096;
 
@@ -45,30 +50,27 @@ const maxFieldLength = 4096;
 export function createEventSplitter(): EventSplitter {
   let lastEventId: string | undefined;
   let retryMs: number | undefined;
+  /** The matched bytes of a byte order mark; `undefined` after the stream's first bytes. */
+  let markBytes: number | undefined = 0;
 
-  // The event under way: its chunks, and the start of its current line in them.
-  let parts: Uint8Array[] = [];
-  let length = 0;
+  // The event under way, the start of its current line in it, and the line's first bytes so far. Each
+  // byte is read a fixed number of times, however small the chunks and however many lines and chunks.
+  let held = createPartCollector();
   let lineStart = 0;
+  let lineHead: Uint8Array[] = [];
   let type = "";
   let eventId: string | undefined;
-  let dataLines: { start: number; end: number }[] = [];
+  let dataLines = 0;
+  let data: EventBytes["data"];
   /** Whether the last byte so far is a CR that ended a line. A following LF belongs to it. */
   let isAfterReturn = false;
-  let isFirstLine = true;
 
-  /** Reads the line that ends at `end`; `bytes` begin at `offset` of the event. */
-  const readLine = (bytes: ByteParts, offset: number, end: number) => {
-    if (isFirstLine && partsText(bytes, 0, 3) === "\uFEFF") lineStart = 3;
-    isFirstLine = false;
-    const from = lineStart - offset;
-    const head = partsText(bytes, from, Math.min(from + 6, end - offset));
-    if (head.startsWith("data:")) {
-      dataLines.push({ start: lineStart + (head[5] === " " ? 6 : 5), end });
-      return;
-    }
-    if (head === "data") {
-      dataLines.push({ start: end, end });
+  /** Reads a line of the event, from its first bytes. */
+  const readLine = (line: ByteParts, end: number) => {
+    const head = partsText(line, 0, Math.min(6, end - lineStart));
+    if (head === "data" || head.startsWith("data:")) {
+      dataLines += 1;
+      data = { start: Math.min(lineStart + (head[5] === " " ? 6 : 5), end), end };
       return;
     }
     if (end - lineStart > maxFieldLength) {
@@ -77,35 +79,48 @@ export function createEventSplitter(): EventSplitter {
       return;
     }
     const [, name, value = ""] =
-      /^(id|event|retry)(?:: ?(.*))?$/.exec(partsText(bytes, from, end - offset)) ?? [];
+      /^(id|event|retry)(?:: ?(.*))?$/s.exec(partsText(line, 0, maxFieldLength)) ?? [];
     if (name === "event") type = value;
     else if (name === "id" && !value.includes("\0")) eventId = value;
     else if (name === "retry" && /^\d+$/.test(value)) retryMs = Number(value);
   };
 
   const take = (last: Uint8Array): EventBytes => {
-    const all = last.length > 0 ? [...parts, last] : parts;
+    const parts = [...held.parts, last];
+    const isMultiline = dataLines > 1;
     const event: EventBytes = {
-      parts: all,
+      parts,
       type,
-      data: dataLines.length === 1 ? dataLines[0] : undefined,
-      multiline:
-        dataLines.length > 1
-          ? {
-              data: dataLines.map(({ start, end }) => partsText(all, start, end)).join("\n"),
-              otherLines: partsText(all, 0, partsLength(all))
-                .split(/\r\n|\n|\r/)
-                .filter((line) => line !== "" && !/^data(:|$)/.test(line)),
-            }
-          : undefined,
+      data: isMultiline ? undefined : data,
+      multiline: isMultiline ? joinDataLines(partsText(parts, 0, Infinity)) : undefined,
     };
-    parts = [];
-    length = 0;
+    held = createPartCollector();
     lineStart = 0;
     type = "";
     eventId = undefined;
-    dataLines = [];
+    dataLines = 0;
+    data = undefined;
     return event;
+  };
+
+  /** The chunk without the stream's byte order mark, which may have come in pieces. */
+  const withoutMark = (chunk: Uint8Array): Uint8Array => {
+    if (markBytes === undefined) return chunk;
+    let matched = markBytes;
+    let length = 0;
+    while (length < chunk.length && chunk[length] === byteOrderMark[matched]) {
+      length += 1;
+      matched += 1;
+    }
+    const isOpen = matched < byteOrderMark.length;
+    if (isOpen && length === chunk.length) {
+      markBytes = matched;
+      return new Uint8Array();
+    }
+    const before = byteOrderMark.slice(0, markBytes);
+    markBytes = undefined;
+    if (!isOpen) return chunk.subarray(length);
+    return before.length === 0 ? chunk : Uint8Array.of(...before, ...chunk);
   };
 
   return {
@@ -113,20 +128,24 @@ export function createEventSplitter(): EventSplitter {
       return lastEventId;
     },
     get pendingBytes() {
-      return length;
+      return held.length;
     },
     get retryMs() {
       return retryMs;
     },
-    push(chunk) {
+    push(received) {
+      const chunk = withoutMark(received);
       const events: EventBytes[] = [];
+      /** The parts of the chunk that belong to the event and the line under way begin here. */
       let eventStart = 0;
+      let lineFrom = 0;
       let searchFrom = 0;
       if (isAfterReturn && chunk[0] === lineFeed) {
         searchFrom = 1;
+        lineFrom = 1;
         // If the CR ended an event, the event was passed on with an LF already.
-        if (length === 0) eventStart = 1;
-        else lineStart = length + 1;
+        if (held.length === 0) eventStart = 1;
+        else lineStart = held.length + 1;
       }
       if (chunk.length > 0) isAfterReturn = chunk.at(-1) === carriageReturn;
       let newline = -2;
@@ -143,13 +162,10 @@ export function createEventSplitter(): EventSplitter {
         const end = hasReturn ? carriage : newline;
         if (end === -1) break;
         searchFrom = hasReturn && newline === end + 1 ? end + 2 : end + 1;
-        const lineEnd = length + end - eventStart;
+        const lineEnd = held.length + end - eventStart;
         if (lineEnd > lineStart) {
-          const rest = chunk.subarray(eventStart);
-          // Only a line in several chunks needs the earlier chunks, of which there may be very many.
-          if (lineStart < length) readLine([...parts, rest], 0, lineEnd);
-          else readLine([rest], length, lineEnd);
-          lineStart = length + searchFrom - eventStart;
+          readLine([...lineHead, chunk.subarray(lineFrom, end)], lineEnd);
+          lineStart = held.length + searchFrom - eventStart;
         } else {
           // A cut-off event must come again, so an id only counts with its complete event.
           lastEventId = eventId ?? lastEventId;
@@ -159,19 +175,36 @@ export function createEventSplitter(): EventSplitter {
           events.push(event);
           eventStart = searchFrom;
         }
+        lineHead = [];
+        lineFrom = searchFrom;
       }
-      if (eventStart < chunk.length) {
-        parts.push(chunk.subarray(eventStart));
-        length += chunk.length - eventStart;
-      }
+      const isHeadOpen = held.length - lineStart <= maxFieldLength;
+      if (isHeadOpen && lineFrom < chunk.length) lineHead.push(chunk.subarray(lineFrom));
+      held.add(chunk.subarray(eventStart));
       return events;
     },
     finish() {
-      if (length === 0) return undefined;
-      if (lineStart < length) readLine(parts, 0, length);
-      return take(new Uint8Array());
+      // What comes next is another stream.
+      markBytes = 0;
+      isAfterReturn = false;
+      const isLineOpen = lineStart < held.length;
+      if (isLineOpen) readLine(lineHead, held.length);
+      lineHead = [];
+      return held.length === 0 ? undefined : take(new Uint8Array());
     },
   };
+}
+
+/** The parts of an event whose data are several lines. */
+function joinDataLines(text: string): NonNullable<EventBytes["multiline"]> {
+  const dataLines: string[] = [];
+  const otherLines: string[] = [];
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    const [isData, value = ""] = /^data(?:$|: ?)(.*)/s.exec(line) ?? [];
+    if (isData !== undefined) dataLines.push(value);
+    else if (line !== "") otherLines.push(line);
+  }
+  return { data: dataLines.join("\n"), otherLines };
 }
 
 /**

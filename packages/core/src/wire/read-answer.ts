@@ -85,7 +85,10 @@ export function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }
 
-/** Stops reading an answer, which frees its connection. */
+/**
+ * Stops reading an answer, which frees its connection. It does not wait, because some bodies never end to
+ * be cancelled, and it never fails, because nobody could do anything.
+ */
 export async function letGo(response: Response | undefined): Promise<void> {
-  await response?.body?.cancel();
+  void response?.body?.cancel().catch(() => undefined);
 }
