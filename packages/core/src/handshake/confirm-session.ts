@@ -21,7 +21,7 @@ import type { ActiveSessionSnapshot, ToolList } from "../session/session-snapsho
 import { relistTools } from "../tools/tool-list.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { endpointName } from "../wire/server-endpoint.ts";
-import { endSession } from "./end-session.ts";
+import { endUnused } from "./end-session.ts";
 import { inTime } from "./open-session.ts";
 
 /**
@@ -51,6 +51,7 @@ export async function confirmSession(
   });
   if (refused !== undefined) {
     leaveOpened(state);
+    endUnused(context, opened, request);
     return { refused };
   }
   const lost = lostSession(state);
@@ -85,14 +86,14 @@ async function startAndSave(
   context: SessionContext,
   opened: NamedSession,
   replacesLost: boolean,
-  { headers }: BoundedRequest,
+  request: BoundedRequest,
 ): Promise<ActiveSessionSnapshot> {
-  const { state, url, fetch, emit, onSession } = context;
+  const { state, url, emit, onSession } = context;
   const reason = replacesLost ? "recovered" : "started";
   const snapshot: ActiveSessionSnapshot = { version: 1, url: url.href, ...opened };
-  const toolList = await runStartHook(context, snapshot, reason).catch(async (error: unknown) => {
+  const toolList = await runStartHook(context, snapshot, reason).catch((error: unknown) => {
     emit({ type: "start-failed", reason });
-    await endSession({ url, snapshot, headers, fetch });
+    endUnused(context, opened, request);
     throw error;
   });
   const own: ActiveSessionSnapshot = {

@@ -1,9 +1,11 @@
-import { abortable } from "../base/bounded-wait.ts";
+import { abortable, withTimeLimit } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-import { headersForSession } from "../session/session-headers.ts";
+import type { OwnRequest, SessionContext } from "../session/session-context.ts";
+import { headersForEnd, headersForSession } from "../session/session-headers.ts";
+import type { LiveSession } from "../session/session-life.ts";
 import type { SessionSnapshot } from "../session/session-snapshot.ts";
 import { letGo } from "../wire/read-answer.ts";
-import { parseEndpointUrl, sendToEndpoint } from "../wire/server-endpoint.ts";
+import { answerOrReason, parseEndpointUrl, sendToEndpoint } from "../wire/server-endpoint.ts";
 
 export interface EndSessionOptions {
   /** The server's URL; must be the one in the snapshot. */
@@ -17,6 +19,8 @@ export interface EndSessionOptions {
   /** How long to wait for the answer, in milliseconds. @default 5000 */
   timeoutMs?: number | undefined;
 }
+
+const endTimeoutMs = 5_000;
 
 /** The outcome of ending a session on its server. */
 export interface SessionEnd {
@@ -44,7 +48,7 @@ export interface SessionEnd {
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 export async function endSession(options: EndSessionOptions): Promise<SessionEnd> {
-  const { url, snapshot, headers, fetch = globalThis.fetch, timeoutMs = 5_000 } = options;
+  const { url, snapshot, headers, fetch = globalThis.fetch, timeoutMs = endTimeoutMs } = options;
   const endpoint = parseEndpointUrl(url);
   if (snapshot.url !== endpoint.href) {
     const { origin } = endpoint;
@@ -55,7 +59,7 @@ export async function endSession(options: EndSessionOptions): Promise<SessionEnd
     );
   }
   if (snapshot.kind !== "session") return { ended: false, reason: "no-session" };
-  const signal = AbortSignal.timeout(timeoutMs);
+  const signal = withTimeLimit(timeoutMs, undefined);
   try {
     const ending = sendToEndpoint(
       { url: endpoint, fetch, redirect: "refuse" },
@@ -70,4 +74,29 @@ export async function endSession(options: EndSessionOptions): Promise<SessionEnd
   } catch (cause) {
     return { ended: false, reason: signal.aborted ? "timeout" : "unreachable", cause };
   }
+}
+
+/**
+ * Ends a session that nobody uses, best effort, with the credentials of `request`. Nobody waits for it but
+ * `slot.settle()`, and it ends after 5 seconds.
+ *
+ * @param session a session without a name is not ended
+ */
+export function endUnused(
+  context: SessionContext,
+  session: LiveSession | { readonly kind: "session"; readonly sessionId: string },
+  { headers, init }: Pick<OwnRequest, "headers" | "init">,
+): void {
+  if (session.kind !== "session") return;
+  const version =
+    "initializeResult" in session ? session.initializeResult.protocolVersion : undefined;
+  const signal = withTimeLimit(endTimeoutMs, undefined);
+  const own = headersForEnd(headers, session.sessionId, version);
+  const request = { method: "DELETE", headers: own, signal, init };
+  const { endings } = context.state;
+  const ending = answerOrReason(sendToEndpoint(context, request), signal)
+    .then(letGo)
+    .catch(() => undefined)
+    .finally(() => endings.delete(ending));
+  endings.add(ending);
 }

@@ -152,7 +152,6 @@ describe("capture of the session id", () => {
     ["with a space", "a b"],
     ["that is not ASCII", "caf\u00E9"],
     ["of more than 1024 characters", "a".repeat(1025)],
-    ["that is empty", ""],
     ["that holds a tab", "a\tb"],
   ])("refuses an id %s with a clear error", async (_, sessionId) => {
     const server = await startNamingServer(sessionId);
@@ -166,7 +165,7 @@ describe("capture of the session id", () => {
       data: { method: "initialize", origin: server.origin, status: 200 },
     });
     expect(error.message).toMatch(/1 to 1024 visible ASCII/);
-    expect(error.message.includes(sessionId)).toBe(sessionId === "");
+    expect(error.message).not.toContain(sessionId);
     expect(slot.snapshot).toBeUndefined();
     expect(server.log).toEqual(["POST initialize"]);
   });
@@ -251,7 +250,7 @@ describe("a refused handshake", () => {
     ["a result without serverInfo", { ...initializeResult, serverInfo: undefined }],
   ])("saves nothing for %s", async (_, result) => {
     const server = await startMcpServer(({ message }, response) => {
-      if (message.method === "initialize") {
+      if (message?.method === "initialize") {
         sendResult(response, message.id, result, { "mcp-session-id": "not-this-one" });
       } else sendText(response, 202, "");
     });

@@ -3,6 +3,7 @@ import { isRecord } from "../base/json-values.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
 import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
+import { namedSession } from "../session/session-headers.ts";
 import {
   connectionBroke,
   handshakeTimedOut,
@@ -26,6 +27,7 @@ import {
 } from "../session/session-snapshot.ts";
 import { type JsonRpcResponse, parseMessage } from "../wire/json-rpc.ts";
 import { readAnswer } from "../wire/read-answer.ts";
+import { endUnused } from "./end-session.ts";
 
 /**
  * Sends `initialize`, without an id, with the client's own description.
@@ -46,20 +48,37 @@ export async function openSession(
   const protocolVersion = lost?.initializeResult.protocolVersion;
   const capabilities = lost?.clientCapabilities;
   const params = state.clientParams ?? toClientParams({ protocolVersion, capabilities });
-  const { response, refused, answer } = await inTime(context, method, request, async (bounded) => {
-    const sent = await sendOwn(context, undefined, { id, method, params }, bounded);
-    return sent.ok
-      ? { response: sent, answer: await readAnswer(sent, id) }
-      : { response: sent, refused: await bufferAnswer(sent) };
+  return await inTime(context, method, request, async (bounded) => {
+    const response = await sendOwn(context, undefined, { id, method, params }, bounded);
+    if (!response.ok) {
+      const refused = await bufferAnswer(response);
+      return toRefusal(context, refused, parseMessage(refused.body));
+    }
+    return await readOpening(context, response, { id, params }, bounded);
   });
-  if (refused !== undefined) return toRefusal(context, refused, parseMessage(refused.body));
-  const initializeResult = asInitializeResult(answer?.result);
-  if (initializeResult === undefined) return toRefusal(context, unusable(answer, id), answer);
-  // Some fetches ignore the signal, and a late answer must not replace a newer session.
-  request.signal.throwIfAborted();
-  const session = toLiveSession(url, response, initializeResult, params);
-  enterOpened(state, session);
-  return { opened: session };
+}
+
+/** What a 2xx answer to `initialize` opens. If it names a session that cannot be used, that is ended. */
+async function readOpening(
+  context: SessionContext,
+  response: Response,
+  { id, params }: { id: string; params: ClientParams },
+  request: BoundedRequest,
+): Promise<Opening> {
+  const sessionId = namedSession(response);
+  let opened: LiveSession | undefined;
+  try {
+    // Some fetches ignore the signal, and a late answer must not replace a newer session.
+    const answer = await abortable(readAnswer(response, id), request.signal);
+    const result = asInitializeResult(answer?.result);
+    if (result === undefined) return toRefusal(context, unusable(answer, id), answer);
+    opened = toLiveSession(context.url, response.status, sessionId, result, params);
+    enterOpened(context.state, opened);
+    return { opened };
+  } finally {
+    const isUnused = opened === undefined && isSessionId(sessionId);
+    if (isUnused) endUnused(context, { kind: "session", sessionId }, request);
+  }
 }
 
 /** Makes a request of the handshake with a time limit, even if no caller has a signal. */
@@ -84,12 +103,12 @@ export async function inTime<T>(
 /** The session that a successful answer opens, unless it cannot be kept. */
 function toLiveSession(
   url: URL,
-  { headers, status }: Response,
+  status: number,
+  sessionId: string | undefined,
   initializeResult: LiveSession["initializeResult"],
   { capabilities: clientCapabilities }: ClientParams,
 ): LiveSession {
-  const sessionId = headers.get("mcp-session-id");
-  if (sessionId === null) return { kind: "sessionless", initializeResult };
+  if (sessionId === undefined) return { kind: "sessionless", initializeResult };
   const session = { kind: "session", sessionId, initializeResult, clientCapabilities } as const;
   const isValidId = isSessionId(sessionId);
   if (isValidId && isKeepable({ version: 1, url: url.href, ...session })) return session;

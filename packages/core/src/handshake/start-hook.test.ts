@@ -92,6 +92,7 @@ describe("onStart", () => {
       data: { field: "onStart" },
       cause: { message: "no such workspace" },
     });
+    await slot.settle();
     expect(server.log).toEqual(["POST initialize", "POST notifications/initialized", "DELETE"]);
     expect(events).toEqual([{ type: "start-failed", reason: "started" }]);
     expect(onSession).not.toHaveBeenCalled();
@@ -139,7 +140,7 @@ describe("onStart", () => {
     expect(start?.abortSignal.aborted).toBe(true);
     const late = createRpcClient(start!.fetch, server.url).request("ping");
     await expect(late).rejects.toThrow("aborted due to timeout");
-    expect(server.log.at(-1)).toBe("DELETE");
+    await expect.poll(() => server.log.at(-1)).toBe("DELETE");
   });
 
   test("may connect an older client without giving the session up", async () => {

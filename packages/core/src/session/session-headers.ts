@@ -29,6 +29,20 @@ export function headersForMessage(headers: Headers, session: LiveSession | undef
   return result;
 }
 
+/** Headers for ending a session. Its version may be unknown, if its `initialize` was not answered. */
+export function headersForEnd(headers: Headers, sessionId: string, version?: string): Headers {
+  const result = headersForMessage(headers, undefined);
+  result.delete("content-type");
+  result.set(sessionIdHeader, sessionId);
+  if (version !== undefined) result.set(versionHeader, version);
+  return result;
+}
+
+/** The session that an answer names. An empty header names none. */
+export function namedSession({ headers }: Response): string | undefined {
+  return headers.get(sessionIdHeader) || undefined;
+}
+
 /** An answer's headers for the client: without the session id and the original body's length. */
 export function headersForClient(headers: Headers): Headers {
   const result = new Headers(headers);

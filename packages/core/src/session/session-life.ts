@@ -84,6 +84,8 @@ export interface SlotState {
   };
   /** Failures that were delivered as JSON-RPC errors, under the receipt in their `data`. */
   readonly failures: Map<string, McpSessionError>;
+  /** Sessions that are being ended because nobody uses them. */
+  readonly endings: Set<Promise<void>>;
   /** The tasks under way, shared by all requests that wait for them. */
   readonly tasks: {
     readonly opening: SharedTask<Opening>;

@@ -22,7 +22,10 @@ export interface SessionSlot {
    * The server no longer has the contents of the lost session.
    */
   takeLossNotice(): boolean;
-  /** Waits until no handshake is under way, so that no half-made session is left behind. */
+  /**
+   * Waits until no handshake is under way, and until the unused sessions are ended (5 seconds at most), so
+   * that no half-made session is left behind.
+   */
   settle(): Promise<void>;
 }
 
@@ -45,6 +48,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     tools: { pages: new Map() },
     stream: { isOpen: false, opening: undefined },
     failures: new Map(),
+    endings: new Set(),
     tasks: { opening: createSharedTask(), ensuring: createSharedTask() },
   };
   const slot: SessionSlot = {
@@ -63,7 +67,8 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     takeLossNotice: () => takeLossNotice(state),
     async settle() {
       for (;;) {
-        const underWay = Object.values(state.tasks).flatMap(({ current }) => current ?? []);
+        const tasks = Object.values(state.tasks).flatMap(({ current }) => current ?? []);
+        const underWay = [...tasks, ...state.endings];
         if (underWay.length === 0) return;
         await Promise.allSettled(underWay);
       }

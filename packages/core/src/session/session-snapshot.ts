@@ -112,8 +112,8 @@ export type SessionSnapshot =
   | StatelessSnapshot;
 
 /** Whether an id from a server may be stored and sent. */
-export function isSessionId(value: string): boolean {
-  return sessionIdPattern.test(value);
+export function isSessionId(value: string | undefined): value is string {
+  return value !== undefined && sessionIdPattern.test(value);
 }
 
 /** The result of an `initialize`, if its revision has sessions. */
