@@ -22,6 +22,11 @@ describe.skipIf(postgresUnavailable !== undefined)("on a real server", () => {
     testSessionStore({
       test,
       open: () => openPostgres(server.port),
+      async plant(key, text) {
+        const pool = createPool(server.port);
+        await pool.query("UPDATE mcp_sessions SET value = $1 WHERE key = $2", [text, key]);
+        await pool.end();
+      },
       processes: {
         module: new URL("../test/open-postgres.ts", import.meta.url),
         data: () => server.port,
@@ -104,6 +109,46 @@ describe.skipIf(postgresUnavailable !== undefined)("on a real server", () => {
       await holder.query("ROLLBACK");
       holder.release();
     });
+  });
+
+  test.each([
+    ["crowded", "CONNECTION LIMIT 0", "(53300): it has too many connections."],
+    ["reading", "; ALTER ROLE reading SET default_transaction_read_only = on", "(25006): it only"],
+    ["hasty", "; ALTER ROLE hasty SET statement_timeout = 50", "(57014): it cancelled"],
+    ["barred", "", "(42501): the user lacks a right on the table."],
+  ])("says why PostgreSQL refused a user: %s", async (user, setting, what) => {
+    await withTable(user, async (_, admin) => {
+      await admin.query(`CREATE ROLE ${user} LOGIN ${setting}`);
+      if (user !== "barred") await admin.query(`GRANT ALL ON ${user} TO ${user}`);
+      const holder = await admin.connect();
+      const mode = user === "hasty" ? "ACCESS EXCLUSIVE" : "ACCESS SHARE";
+      await holder.query(`BEGIN; LOCK TABLE ${user} IN ${mode} MODE`);
+      const pool = new pg.Pool({
+        host: "127.0.0.1",
+        port: server.port,
+        user,
+        database: "postgres",
+      });
+      const store = createPostgresStore({ pool, table: user });
+      const error = await store
+        .put("k", 1, null, { owner: "o" })
+        .catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: "STORE_FAILED" });
+      expect(String(error)).toContain(what);
+      expect(String(error)).toMatch(/Nothing was written\.$/);
+      await pool.end();
+      await holder.query("ROLLBACK");
+      holder.release();
+    });
+  });
+
+  test("says that a table is missing, and how to make it", async () => {
+    const pool = createPool(server.port);
+    const store = createPostgresStore({ pool, table: "nowhere" });
+    await expect(store.get("k")).rejects.toThrow(
+      "The PostgreSQL store failed at get (42P01): there is no such table. Call createTables, or run the SQL of the store's schema in a migration. Nothing was read or changed.",
+    );
+    await pool.end();
   });
 
   test("says neither address nor user when there is no server", async () => {

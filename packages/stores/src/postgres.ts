@@ -1,6 +1,6 @@
 import type { SessionStore } from "@durable-mcp/core";
+import { checkMs } from "@durable-mcp/core/internal";
 import { attemptInStore, createDrivenStore } from "@durable-mcp/core/store-driver";
-import { inTime } from "./base/in-time.ts";
 import { postgresList, type PostgresRow, readPostgresPage } from "./postgres/list.ts";
 import type { PostgresQuery } from "./postgres/query.ts";
 import { postgresStatements } from "./postgres/statements.ts";
@@ -19,8 +19,10 @@ export interface PostgresPool {
 export interface PostgresStoreOptions extends PostgresNames {
   /** A `Pool` of `pg`. It stays yours: give it an `error` listener, and end it. */
   readonly pool: PostgresPool;
-  /** How long to wait for an answer, in milliseconds; then the call fails. @default 10000 */
+  /** How long one operation may take, connecting included, in milliseconds. @default 10000 */
   readonly timeoutMs?: number | undefined;
+  /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
+  readonly onUnreadable?: (() => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
@@ -44,55 +46,63 @@ export function createPostgresStore({
   schema,
   table,
   timeoutMs = 10_000,
+  onUnreadable,
   now,
 }: PostgresStoreOptions): PostgresStore {
+  checkMs(timeoutMs, "timeoutMs");
   const name = postgresTableName({ schema, table });
   const statements = postgresStatements(name);
 
-  const query = ({ text, values }: PostgresQuery) =>
-    inTime(timeoutMs, async (signal) => {
-      for (let tries = 1; ; tries += 1) {
-        try {
-          return await pool.query(text, [...values]);
-        } catch (error) {
-          // With a stricter isolation level, a write fails if another one overtook it.
-          const { code } = error as { code?: string };
-          if (!retryable.has(code ?? "") || tries === maxTries || signal.aborted) throw error;
-        }
+  const query = async ({ text, values }: PostgresQuery, signal: AbortSignal | undefined) => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await pool.query(text, [...values]);
+      } catch (error) {
+        // With a stricter isolation level, a write fails if another one overtook it.
+        const { code } = error as { code?: string };
+        if (!retryable.has(code ?? "") || tries === maxTries || signal?.aborted) throw error;
       }
-    });
-  const write = async (statement: PostgresQuery) => (await query(statement)).rowCount === 1;
+    }
+  };
+  const write = async (statement: PostgresQuery, signal: AbortSignal | undefined) =>
+    (await query(statement, signal)).rowCount === 1;
 
   return {
     ...createDrivenStore(
       {
         name: "PostgreSQL",
-        async get(key, time) {
-          const { rows } = await query(statements.get(key, time));
+        timeoutMs,
+        onUnreadable,
+        async get(key, time, signal) {
+          const { rows } = await query(statements.get(key, time), signal);
           return rows[0] as { text: string; revision: string } | undefined;
         },
-        put: (record, time) => write(statements.put(record, time)),
-        async touch(key, at, time) {
-          await query(statements.touch(key, at, time));
+        put: (record, time, signal) => write(statements.put(record, time), signal),
+        async touch(key, at, time, signal) {
+          await query(statements.touch(key, at, time), signal);
         },
-        async delete(key, ifRevision, time) {
-          return (
-            (await write(statements.delete(key, ifRevision, time))) || ifRevision === undefined
-          );
+        async delete(key, ifRevision, time, signal) {
+          const isDone = await write(statements.delete(key, ifRevision, time), signal);
+          return isDone || ifRevision === undefined;
         },
-        async list(selection, time) {
-          const { rows } = await query(postgresList(name, selection, time));
+        async list(selection, time, signal) {
+          const { rows } = await query(postgresList(name, selection, time), signal);
           return readPostgresPage(rows as PostgresRow[], selection.limit);
         },
       },
       now,
     ),
     createTables: () =>
-      attemptInStore("PostgreSQL", "createTables", async () => {
-        // The statements of one query are one transaction. Without the lock, two at once fail despite
-        // IF NOT EXISTS.
-        const lock = "SELECT pg_advisory_xact_lock(hashtext('durable-mcp'));";
-        await inTime(timeoutMs, () => pool.query(`${lock}\n${postgresTables({ schema, table })}`));
-      }),
+      attemptInStore(
+        "PostgreSQL",
+        "createTables",
+        async () => {
+          // The statements of one query are one transaction. Without the lock, two at once fail despite
+          // IF NOT EXISTS.
+          const lock = "SELECT pg_advisory_xact_lock(hashtext('durable-mcp'));";
+          await pool.query(`${lock}\n${postgresTables({ schema, table })}`);
+        },
+        timeoutMs,
+      ),
   };
 }

@@ -13,6 +13,8 @@ import { redisUnavailable, startRedis } from "../test/redis-server.ts";
 import type { DatabaseServer } from "../test/start-server.ts";
 import { createRedisStore } from "./redis.ts";
 
+const name = (part: string, key: string) => `{mcp-sessions}:${part}:${key}`;
+
 if (redisUnavailable !== undefined) console.warn(`skipped: redis: ${redisUnavailable}`);
 
 describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
@@ -26,6 +28,12 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
     testSessionStore({
       test,
       open: () => openRedis(server.port),
+      async plant(key, text) {
+        const client = createClient({ url: `redis://127.0.0.1:${server.port}` });
+        await client.connect();
+        await client.set(name("value", key), text, { KEEPTTL: true });
+        client.destroy();
+      },
       processes: {
         module: new URL("../test/open-redis.ts", import.meta.url),
         data: () => server.port,
@@ -96,6 +104,37 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
       await store.put("k", 1, null, { owner: "o" });
       await client.scriptFlush();
       expect(await store.get("k")).toMatchObject({ value: 1 });
+    });
+  });
+
+  test("takes what is no record of it for absent or unreadable, and replaces it", async () => {
+    await withClient(async (client) => {
+      let unreadable = 0;
+      const onUnreadable = () => void (unreadable += 1);
+      const store = createRedisStore({ client, onUnreadable });
+      const put = async (key: string) => {
+        const answer = await store.put(key, 1, null, { owner: "o" });
+        return answer.ok && answer.revision;
+      };
+      const revision = await put("value");
+      for (const key of ["good", "record", "hash"]) await put(key);
+      await client.del([name("value", "value"), name("record", "record"), name("record", "hash")]);
+      await client.lPush(name("value", "value"), "x");
+      await client.lPush(name("record", "record"), "x");
+      await client.hSet(name("record", "hash"), { revision: "r", owner: "o", lastUsedAt: "soon" });
+
+      expect(await store.get("value")).toEqual({ value: null, revision });
+      expect(await store.get("record")).toBeUndefined();
+      expect(await store.get("hash")).toBeUndefined();
+      expect(unreadable).toBe(1);
+      const { records } = await store.list({ owner: "o", limit: 10 });
+      expect(records.map(({ key, value }) => [key, value])).toEqual([
+        ["good", 1],
+        ["value", null],
+      ]);
+      expect((await store.put("value", 2, revision || "", { owner: "o" })).ok).toBe(true);
+      for (const key of ["record", "hash"]) expect(await put(key)).toBeTruthy();
+      expect((await store.list({ owner: "o", limit: 10 })).records).toHaveLength(4);
     });
   });
 
@@ -176,11 +215,37 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
       await client.configSet("maxmemory", "1");
       await expect(store.put("k", 2, revision, { owner: "p" })).rejects.toMatchObject({
         code: "STORE_FAILED",
+        message: expect.stringMatching(/\(OOM\): it has no memory left\..*Nothing was written\.$/),
       });
       await client.configSet("maxmemory", "0");
       expect(await store.get("k")).toEqual({ value: 1, revision });
       expect((await store.list({ owner: "o", limit: 1 })).records).toHaveLength(1);
     });
+  });
+
+  test("says why Redis refused, and that nothing was written", async () => {
+    await withClient(async (client) => {
+      const store = createRedisStore({ client });
+      await store.put("k", 1, null, { owner: "o" });
+      const refusedPut = () => store.put("l", 1, null, { owner: "o" });
+      await client.sendCommand(["REPLICAOF", "127.0.0.1", "1"]);
+      await expect(refusedPut()).rejects.toThrow(
+        /\(READONLY\): it only takes reads\..*Nothing was written\.$/,
+      );
+      await client.configSet("replica-serve-stale-data", "no");
+      await expect(store.get("k")).rejects.toThrow(/\(MASTERDOWN\): its master is down\./);
+      await client.configSet("replica-serve-stale-data", "yes");
+      await client.sendCommand(["REPLICAOF", "NO", "ONE"]);
+      await client.sendCommand(["ACL", "SETUSER", "default", "resetkeys"]);
+      await expect(refusedPut()).rejects.toThrow(/\(NOPERM\): the user lacks a right\./);
+      await client.sendCommand(["ACL", "SETUSER", "default", "allkeys"]);
+    });
+    const offline = createClient({ url: "redis://127.0.0.1:1", disableOfflineQueue: true });
+    offline.on("error", () => undefined);
+    const store = createRedisStore({ client: offline });
+    await expect(store.put("k", 1, null, { owner: "o" })).rejects.toThrow(
+      /\(CLIENT_OFFLINE\): its client is not connected\..*Nothing was written\.$/,
+    );
   });
 
   test("does not send later what it said had failed", async () => {

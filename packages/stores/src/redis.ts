@@ -1,7 +1,6 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { invalidOption } from "@durable-mcp/core/internal";
+import { checkMs, invalidOption } from "@durable-mcp/core/internal";
 import { createDrivenStore } from "@durable-mcp/core/store-driver";
-import { inTime } from "./base/in-time.ts";
 import { listFromRedis, printTime } from "./redis/list.ts";
 import { type RedisScript, redisScripts } from "./redis/scripts.ts";
 
@@ -23,8 +22,10 @@ export interface RedisStoreOptions {
   readonly client: RedisClient;
   /** The store's keys start with it, in braces; one store lives on one shard. @default "mcp-sessions" */
   readonly prefix?: string | undefined;
-  /** How long to wait for an answer, in milliseconds; then the call fails. @default 10000 */
+  /** How long one operation may take, in milliseconds; what was not sent by then never is. @default 10000 */
   readonly timeoutMs?: number | undefined;
+  /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
+  readonly onUnreadable?: (() => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
@@ -38,50 +39,61 @@ export function createRedisStore({
   client,
   prefix = "mcp-sessions",
   timeoutMs = 10_000,
+  onUnreadable,
   now,
 }: RedisStoreOptions): SessionStore {
   if (!/^[^{}]+$/.test(prefix)) {
     throw invalidOption("prefix", "must be a text without braces, and not empty");
   }
+  checkMs(timeoutMs, "timeoutMs");
   // The part in braces decides on the shard. Scripts need all keys of a store on one shard.
   const name = (part: string) => `{${prefix}}:${part}`;
   const keys = ["keys", "owners", "idle", "expiry"].map(name);
 
-  const run = (script: RedisScript, time: number, args: readonly string[]): Promise<unknown> =>
-    inTime(timeoutMs, async (signal) => {
-      const scripts = withSignal(client, signal);
-      const options = {
-        keys: [...keys],
-        arguments: [name("record:"), name("value:"), printTime(time), ...args],
-      };
-      try {
-        return await scripts.evalSha(script.sha1, options);
-      } catch (error) {
-        // Redis has not seen the script since its start, so nothing was done.
-        if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-        return scripts.eval(script.text, options);
-      }
-    });
+  const run = async (
+    script: RedisScript,
+    time: number,
+    args: readonly string[],
+    signal: AbortSignal | undefined,
+  ): Promise<unknown> => {
+    const scripts = withSignal(client, signal);
+    const options = {
+      keys: [...keys],
+      arguments: [name("record:"), name("value:"), printTime(time), ...args],
+    };
+    try {
+      return await scripts.evalSha(script.sha1, options);
+    } catch (error) {
+      // Redis has not seen the script since its start, so nothing was done.
+      if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+      return await scripts.eval(script.text, options);
+    }
+  };
 
   return createDrivenStore(
     {
       name: "Redis",
-      async get(key, time) {
-        const found = (await run(redisScripts.get, time, [key])) as [string, string] | null;
-        return found === null ? undefined : { text: found[0], revision: found[1] };
+      timeoutMs,
+      onUnreadable,
+      async get(key, time, signal) {
+        const found = await run(redisScripts.get, time, [key], signal);
+        if (found === null) return undefined;
+        const [text, revision] = found as [string, string];
+        return { text, revision };
       },
-      async put({ key, text, revision, ifRevision, owner, expiresAt = "" }, time) {
+      async put({ key, text, revision, ifRevision, owner, expiresAt = "" }, time, signal) {
         const args = [key, text, revision, expected(ifRevision), owner, String(expiresAt)];
-        return (await run(redisScripts.put, time, args)) === 1;
+        return (await run(redisScripts.put, time, args, signal)) === 1;
       },
-      async touch(key, at, time) {
-        await run(redisScripts.touch, time, [key, printTime(at)]);
+      async touch(key, at, time, signal) {
+        await run(redisScripts.touch, time, [key, printTime(at)], signal);
       },
-      async delete(key, ifRevision, time) {
-        return (await run(redisScripts.delete, time, [key, expected(ifRevision)])) === 1;
+      async delete(key, ifRevision, time, signal) {
+        const args = [key, expected(ifRevision)];
+        return (await run(redisScripts.delete, time, args, signal)) === 1;
       },
-      list: (selection, time) =>
-        listFromRedis(selection, (args) => run(redisScripts.list, time, args)),
+      list: (selection, time, signal) =>
+        listFromRedis(selection, (args) => run(redisScripts.list, time, args, signal)),
     },
     now,
   );
@@ -95,8 +107,8 @@ interface WithCommandOptions {
  * The client with options for one call. A command that still waits when the time is up is never sent.
  * Replies are text, whatever the client's settings.
  */
-function withSignal(client: RedisClient, abortSignal: AbortSignal): RedisClient {
-  if (!("withCommandOptions" in client)) return client;
+function withSignal(client: RedisClient, abortSignal: AbortSignal | undefined): RedisClient {
+  if (!abortSignal || !("withCommandOptions" in client)) return client;
   return (client as RedisClient & WithCommandOptions).withCommandOptions({
     abortSignal,
     typeMapping: {},

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { DatabaseSync } from "node:sqlite";
 import { testSessionStore } from "@durable-mcp/core/testing";
 import { afterAll, describe, expect, test } from "vitest";
@@ -17,6 +18,11 @@ describe("the suite for stores", () => {
   testSessionStore({
     test,
     open: () => openSqlite(path),
+    async plant(key, text) {
+      const database = new DatabaseSync(path);
+      database.prepare("UPDATE mcp_sessions SET value = ? WHERE key = ?").run(text, key);
+      database.close();
+    },
     processes: {
       module: new URL("../test/open-sqlite.ts", import.meta.url),
       data: () => path,
@@ -91,6 +97,117 @@ test("fails when another process holds the file for longer than the busy time-ou
   expect((await store.put("l", 1, null, { owner: "o" })).ok).toBe(true);
   other.close();
   await store.close();
+});
+
+/** Holds the write lock until `release`. */
+async function startHeld(name: string, busyTimeoutMs?: number) {
+  const path = join(folder, name);
+  const store = createSqliteStore({ path, busyTimeoutMs });
+  await store.put("k", 1, null, { owner: "o" });
+  const other = new DatabaseSync(path);
+  other.exec("BEGIN IMMEDIATE");
+  return {
+    ...{ path, store },
+    release: () => other.exec("ROLLBACK"),
+    close: async () => {
+      other.close();
+      await store.close();
+    },
+  };
+}
+
+describe("while another process holds the file", () => {
+  test("this process goes on, and each call ends in its time", async () => {
+    const { store, close } = await startHeld("stalled.db", 400);
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    delay.enable();
+    const start = performance.now();
+    const writes = Array.from({ length: 10 }, (_, n) =>
+      store.put(`new ${n}`, 1, null, { owner: "o" }).catch((error: unknown) => error),
+    );
+    await expect(store.get("k")).resolves.toMatchObject({ value: 1 });
+    expect(performance.now() - start).toBeLessThan(300);
+    for (const error of await Promise.all(writes)) {
+      expect(error).toMatchObject({
+        code: "STORE_FAILED",
+        message:
+          "The SQLite store failed at put (SQLITE_BUSY): another process kept the file locked for longer than busyTimeoutMs. Look for a long transaction, or raise busyTimeoutMs. Nothing was written.",
+      });
+    }
+    // Ten waits in a row would take four seconds, and stop everything else.
+    const took = performance.now() - start;
+    delay.disable();
+    expect(took).toBeGreaterThanOrEqual(390);
+    expect(took).toBeLessThan(2_000);
+    expect(delay.max / 1e6).toBeLessThan(300);
+    await close();
+  });
+
+  test("a write waits for its turn", async () => {
+    const { store, release, close } = await startHeld("released.db");
+    const write = store.put("l", 1, null, { owner: "o" });
+    setTimeout(release, 30);
+    expect((await write).ok).toBe(true);
+    await close();
+  });
+
+  test("a store that opens the file waits too", async () => {
+    const path = join(folder, "opened-later.db");
+    const other = new DatabaseSync(path);
+    other.exec("BEGIN EXCLUSIVE");
+    const store = createSqliteStore({ path });
+    const reading = store.get("k");
+    setTimeout(() => other.exec("ROLLBACK"), 30);
+    expect(await reading).toBeUndefined();
+    other.close();
+    await store.close();
+  });
+
+  test("a write that waits fails when the store is closed", async () => {
+    const { store, close } = await startHeld("closed.db");
+    const write = store.put("l", 1, null, { owner: "o" }).catch((error: unknown) => error);
+    await close();
+    expect(await write).toMatchObject({ message: expect.stringContaining("(STORE_CLOSED)") });
+  });
+
+  test("a database of the application waits as long", async () => {
+    const { path, release, close } = await startHeld("own.db");
+    const database = new DatabaseSync(path);
+    const store = createSqliteStore({ database });
+    const write = store.put("l", 1, null, { owner: "o" });
+    setTimeout(release, 30);
+    expect((await write).ok).toBe(true);
+    database.close();
+    await close();
+  });
+});
+
+test.each([
+  ["SQLITE_FULL", "PRAGMA max_page_count = 1", "the disk is full, or the file may not grow"],
+  ["SQLITE_READONLY", "PRAGMA query_only = ON", "it only takes reads"],
+])("says what %s means", async (code, pragma, what) => {
+  const database = new DatabaseSync(":memory:");
+  const store = createSqliteStore({ database });
+  await store.createTables();
+  database.exec(pragma);
+  const value = "x".repeat(100_000);
+  await expect(store.put("k", value, null, { owner: "o" })).rejects.toMatchObject({
+    code: "STORE_FAILED",
+    message: expect.stringMatching(`\\(${code}\\): ${what}\\..*Nothing was written\\.$`),
+  });
+  database.close();
+});
+
+test("lists a record whose times no number can hold", async () => {
+  const database = new DatabaseSync(":memory:");
+  const store = createSqliteStore({ database });
+  await store.createTables();
+  await store.put("a", 1, null, { owner: "o" });
+  await store.put("b", 2, null, { owner: "o" });
+  database.exec("UPDATE mcp_sessions SET last_used_at = 9223372036854775807 WHERE key = 'a'");
+  const { records } = await store.list({ limit: 10 });
+  expect(records.map(({ key }) => key)).toEqual(["a", "b"]);
+  database.close();
 });
 
 test("works on a database of the application, which stays open", async () => {

@@ -1,10 +1,11 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { SessionStore } from "@durable-mcp/core";
 import { checkWhole, invalid } from "@durable-mcp/core/internal";
 import { attemptInStore, createDrivenStore } from "@durable-mcp/core/store-driver";
 import { escapeText } from "./base/key-text.ts";
-import { openSqliteDatabase } from "./sqlite/database.ts";
+import { createConnection, openSqliteDatabase, type SqliteConnection } from "./sqlite/database.ts";
 import { readSqlitePage, sqliteList, type SqliteRow } from "./sqlite/list.ts";
+import { retryBusy } from "./sqlite/retry-busy.ts";
 import { sqliteStatements } from "./sqlite/statements.ts";
 import { sqliteTables } from "./sqlite/tables.ts";
 
@@ -17,8 +18,13 @@ export interface SqliteStoreOptions {
   readonly database?: DatabaseSync | undefined;
   /** @default "mcp_sessions" */
   readonly table?: string | undefined;
-  /** With `path`: how long to wait for other processes, in milliseconds. @default 5000 */
+  /**
+   * How long one operation waits for other processes, in milliseconds. This process goes on meanwhile.
+   * @default 5000
+   */
   readonly busyTimeoutMs?: number | undefined;
+  /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
+  readonly onUnreadable?: (() => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
@@ -32,80 +38,73 @@ export interface SqliteStore extends SessionStore {
 
 /**
  * A store in a SQLite file, through `node:sqlite`. Several processes of one machine may use it at once.
- * A call that waits for another process blocks this process, for `busyTimeoutMs` at most.
+ * A call that finds the file locked tries again, for `busyTimeoutMs` at most. Each try is synchronous, and
+ * as short as the disk is fast. With `database`, its own `timeout` counts too, and stops this process.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID` unless there is either `path` or `database`
  */
-// oxlint-disable-next-line max-lines-per-function -- a driver: one function for each call of the contract
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
-  const { path, database, table, busyTimeoutMs = 5_000, now } = options;
+  const { path, database, table, busyTimeoutMs = 5_000, onUnreadable, now } = options;
   if ((path === undefined) === (database === undefined)) {
     throw invalid("path", "createSqliteStore needs either path or database. Pass one of them.");
   }
   checkWhole(busyTimeoutMs, "busyTimeoutMs", 0);
   const sql = sqliteStatements(table);
 
-  let opening: Promise<Connection> | undefined;
+  const tables = sqliteTables(table);
+  let connection: SqliteConnection | undefined;
   let isClosed = false;
-  const open = async (): Promise<Connection> => {
-    if (database !== undefined) return createConnection(database);
-    const own = await openSqliteDatabase(path!, busyTimeoutMs);
-    try {
-      own.exec(sqliteTables(table));
-      return createConnection(own);
-    } catch (error) {
-      own.close();
-      throw error;
-    }
+  const connect = (): SqliteConnection => {
+    if (isClosed) throw storeClosed();
+    connection ??=
+      database === undefined ? openSqliteDatabase(path!, tables) : createConnection(database);
+    return connection;
   };
-  const connect = (): Promise<Connection> => {
-    if (isClosed) return Promise.reject(new Error("The store was closed."));
-    opening ??= open().catch((error: unknown) => {
-      opening = undefined; // the next call tries again
-      throw error;
-    });
-    return opening;
-  };
+  /** Another process may hold the file. A connection that could not be opened is tried again too. */
+  const inTurn = <T>(run: (connected: SqliteConnection) => T): Promise<T> =>
+    retryBusy(busyTimeoutMs, () => run(connect()));
 
   const store = createDrivenStore(
     {
       name: "SQLite",
-      async get(key, time) {
-        const { statement } = await connect();
-        const row = statement(sql.get).get({ $key: escapeText(key), $now: time });
-        return row as { text: string; revision: string } | undefined;
-      },
-      async put({ key, text, revision, ifRevision, owner, expiresAt = null }, time) {
-        const { statement } = await connect();
-        const record = {
-          ...{ $key: escapeText(key), $text: text, $revision: revision },
-          ...{ $owner: escapeText(owner), $now: time, $expiresAt: expiresAt },
-        };
-        if (ifRevision !== null) {
-          return statement(sql.update).run({ ...record, $ifRevision: ifRevision }).changes === 1;
-        }
-        statement(sql.purge).run({ $now: time });
-        return statement(sql.insert).run(record).changes === 1;
-      },
-      async touch(key, at, time) {
-        const { statement } = await connect();
-        statement(sql.touch).run({ $key: escapeText(key), $at: at, $now: time });
-      },
-      async delete(key, ifRevision, time) {
-        const { statement } = await connect();
-        if (ifRevision === undefined) {
-          statement(sql.delete).run({ $key: escapeText(key) });
-          return true;
-        }
-        const values = { $key: escapeText(key), $ifRevision: ifRevision, $now: time };
-        return statement(sql.deleteRevision).run(values).changes === 1;
-      },
-      async list(selection, time) {
-        const { statement } = await connect();
-        const query = sqliteList(selection, time, table);
-        const rows = statement(query.sql).all(query.values) as unknown as SqliteRow[];
-        return readSqlitePage(rows, selection.limit);
-      },
+      timeoutMs: Infinity, // `busyTimeoutMs` limits the waits, and there are no others
+      onUnreadable,
+      get: (key, time) =>
+        inTurn(({ statement }) => {
+          const row = statement(sql.get).get({ $key: escapeText(key), $now: time });
+          return row as { text: string; revision: string } | undefined;
+        }),
+      put: ({ key, text, revision, ifRevision, owner, expiresAt = null }, time) =>
+        inTurn(({ statement }) => {
+          const record = {
+            ...{ $key: escapeText(key), $text: text, $revision: revision },
+            ...{ $owner: escapeText(owner), $now: time, $expiresAt: expiresAt },
+          };
+          if (ifRevision !== null) {
+            return statement(sql.update).run({ ...record, $ifRevision: ifRevision }).changes === 1;
+          }
+          statement(sql.purge).run({ $now: time });
+          return statement(sql.insert).run(record).changes === 1;
+        }),
+      touch: (key, at, time) =>
+        inTurn(({ statement }) => {
+          statement(sql.touch).run({ $key: escapeText(key), $at: at, $now: time });
+        }),
+      delete: (key, ifRevision, time) =>
+        inTurn(({ statement }) => {
+          if (ifRevision === undefined) {
+            statement(sql.delete).run({ $key: escapeText(key) });
+            return true;
+          }
+          const values = { $key: escapeText(key), $ifRevision: ifRevision, $now: time };
+          return statement(sql.deleteRevision).run(values).changes === 1;
+        }),
+      list: (selection, time) =>
+        inTurn(({ statement }) => {
+          const query = sqliteList(selection, time, table);
+          const rows = statement(query.sql).all(query.values) as unknown as SqliteRow[];
+          return readSqlitePage(rows, selection.limit);
+        }),
     },
     now,
   );
@@ -113,36 +112,19 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   return {
     ...store,
     createTables: () =>
-      attemptInStore("SQLite", "createTables", async () => {
-        (await connect()).database.exec(sqliteTables(table));
-      }),
+      attemptInStore("SQLite", "createTables", () =>
+        inTurn((connected) => connected.database.exec(tables)),
+      ),
     async close() {
       isClosed = true;
-      // A connection that did not open needs no closing.
-      const connection = await opening?.catch(() => undefined);
-      opening = undefined;
-      if (database === undefined) connection?.database.close();
+      const own = database === undefined ? connection?.database : undefined;
+      connection = undefined;
+      own?.close();
     },
   };
 }
 
-interface Connection {
-  readonly database: DatabaseSync;
-  /** Prepares each statement once. */
-  readonly statement: (sql: string) => StatementSync;
-}
-
-function createConnection(database: DatabaseSync): Connection {
-  const statements = new Map<string, StatementSync>();
-  return {
-    database,
-    statement(sql) {
-      let statement = statements.get(sql);
-      if (statement === undefined) {
-        statement = database.prepare(sql);
-        statements.set(sql, statement);
-      }
-      return statement;
-    },
-  };
+/** The cause of what fails after `close`. */
+function storeClosed(): Error {
+  return Object.assign(new Error("The store was closed."), { code: "STORE_CLOSED" });
 }

@@ -10,3 +10,14 @@ export function guarded<ARGUMENTS extends unknown[]>(
     }
   };
 }
+
+/** For what the application did not ask to hear of: warns on the console, the first time alone. */
+export function warnOnce<ARGUMENTS extends unknown[]>(
+  describe: (...args: ARGUMENTS) => string,
+): (...args: ARGUMENTS) => void {
+  let isSaid = false;
+  return (...args) => {
+    if (!isSaid) console.warn(`${describe(...args)} This is said once.`);
+    isSaid = true;
+  };
+}

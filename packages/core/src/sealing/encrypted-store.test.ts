@@ -1,7 +1,7 @@
 import { createMemoryStore } from "../stores/memory-store.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import { testSessionStore } from "../testing/index.ts";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { encryptStore, type UnreadableValueReason } from "./encrypted-store.ts";
 
 const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
@@ -9,8 +9,17 @@ const current = randomKey();
 const fingerprintKey = randomKey();
 
 describe("the suite for stores", () => {
-  const store = encryptStore(createMemoryStore(), { keys: { current }, fingerprintKey });
-  testSessionStore({ test, open: () => ({ store }), hasConnection: false });
+  const inner = createMemoryStore();
+  const store = encryptStore(inner, { keys: { current }, fingerprintKey });
+  testSessionStore({
+    test,
+    open: () => ({ store }),
+    hasConnection: false,
+    async plant(key, text) {
+      const { records } = await inner.list({ prefix: key, limit: 1 });
+      await inner.put(key, text, records[0]!.revision, { owner: records[0]!.owner });
+    },
+  });
 });
 
 const alice = ["user", "https://idp.test", "alice"];
@@ -187,6 +196,17 @@ describe("an encrypted store", () => {
     expect(await store.get(key)).toMatchObject({ value: null });
     expect((await store.list({ limit: 10 })).records).toMatchObject([{ value: null }]);
     expect(unreadable).toEqual([reason, reason]);
+  });
+
+  test("says once on the console that there is a value without its key", async () => {
+    const warn = vi.spyOn(console, "warn").mockReturnValue(undefined);
+    await put(keyOf("s1", "notes", alice), "first", alice);
+    store = open({ keys: { current: randomKey() }, onUnreadable: undefined });
+    await store.list({ limit: 10 });
+    await store.list({ limit: 10 });
+    expect(warn.mock.calls).toEqual([[expect.stringContaining("cannot open (unknown-key)")]]);
+    expect(String(warn.mock.calls)).not.toMatch(/s1|alice|first/);
+    warn.mockRestore();
   });
 
   test("tells a stored null from what it cannot open", async () => {

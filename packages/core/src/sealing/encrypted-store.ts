@@ -1,4 +1,4 @@
-import { guarded } from "../base/observe.ts";
+import { guarded, warnOnce } from "../base/observe.ts";
 import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
 import { isStoreText, printValue } from "../stores/store-limits.ts";
 import { createFingerprint, fingerprintedPrefix, fingerprintKey } from "./fingerprint.ts";
@@ -22,6 +22,7 @@ export interface EncryptStoreOptions {
   /**
    * Called when a value could not be opened, with the reason: `malformed`, `unknown-key`, `tampered`, or
    * `other-key` for a genuine value of another record. The value then reads as `null`.
+   * @default warns once on the console
    */
   readonly onUnreadable?: ((reason: UnreadableValueReason) => void) | undefined;
 }
@@ -43,11 +44,8 @@ const maxDecompressedLength = 5_000_000;
  * @throws {McpSessionError} at the first use: `CONNECTION_INVALID`, naming the wrong key
  */
 export function encryptStore(store: SessionStore, options: EncryptStoreOptions): SessionStore {
-  const tellUnreadable = guarded(options.onUnreadable);
   const fingerprint = createFingerprint(options.fingerprintKey);
-  // The keys and not their promise, because some runtimes forbid to await another request's I/O.
-  let derived: Awaited<ReturnType<typeof purposeKeys>> | undefined;
-  const loadKeys = async () => (derived ??= await purposeKeys(options.keys, "store value"));
+  const { loadKeys, open } = createOpener(options);
 
   // A text that no store takes stays unchanged, and the store refuses it.
   const outerKey = async (key: string) =>
@@ -55,17 +53,6 @@ export function encryptStore(store: SessionStore, options: EncryptStoreOptions):
   const outerOwner = async (owner: string) =>
     isStoreText(owner) ? await fingerprint(owner) : owner;
 
-  /** The sealed content; `undefined` if it cannot be opened or belongs to another key. */
-  const open = async (outer: string, value: JsonValue): Promise<Sealed | undefined> => {
-    const opened = await openText(value, await loadKeys(), maxDecompressedLength);
-    if ("reason" in opened) return unreadable(opened.reason);
-    const sealed = JSON.parse(opened.text) as Sealed;
-    return sealed.outer === outer ? sealed : unreadable("other-key");
-  };
-  const unreadable = (reason: UnreadableValueReason) => {
-    tellUnreadable(reason);
-    return undefined;
-  };
   const openStored = async (outer: string, stored: StoredValue | undefined) =>
     stored && {
       value: (await open(outer, stored.value))?.value ?? null,
@@ -115,6 +102,34 @@ export function encryptStore(store: SessionStore, options: EncryptStoreOptions):
       // If the prefix reaches into the principal, it is compared here, because the store cannot do it.
       const isWhole = outerPrefix === prefix;
       return { ...page, records: records.filter(({ key }) => isWhole || key.startsWith(prefix!)) };
+    },
+  };
+}
+
+/** Opens values, and tells of those that it cannot open. */
+function createOpener({ keys, onUnreadable }: EncryptStoreOptions) {
+  const tellUnreadable = guarded(
+    onUnreadable ??
+      warnOnce(
+        (reason: UnreadableValueReason) =>
+          `An encrypted store has a value that it cannot open (${reason}). It counts as none, and the next save replaces it.`,
+      ),
+  );
+  const unreadable = (reason: UnreadableValueReason) => {
+    tellUnreadable(reason);
+    return undefined;
+  };
+  // The keys and not their promise, because some runtimes forbid to await another request's I/O.
+  let derived: Awaited<ReturnType<typeof purposeKeys>> | undefined;
+  const loadKeys = async () => (derived ??= await purposeKeys(keys, "store value"));
+  return {
+    loadKeys,
+    /** The sealed content; `undefined` if it cannot be opened or belongs to another key. */
+    open: async (outer: string, value: JsonValue): Promise<Sealed | undefined> => {
+      const opened = await openText(value, await loadKeys(), maxDecompressedLength);
+      if ("reason" in opened) return unreadable(opened.reason);
+      const sealed = JSON.parse(opened.text) as Sealed;
+      return sealed.outer === outer ? sealed : unreadable("other-key");
     },
   };
 }

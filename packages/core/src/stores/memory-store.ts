@@ -32,6 +32,7 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): SessionStor
   return createDrivenStore(
     {
       name: "memory",
+      timeoutMs: Infinity, // it never waits
       get: live,
       put({ key, ifRevision, ...write }, time) {
         const before = live(key, time);

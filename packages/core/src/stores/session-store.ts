@@ -55,7 +55,8 @@ export interface StorePage {
 /**
  * Keeps sessions, with compare-and-set on one record. A conflict is an answer, not an exception. Every
  * method settles in bounded time. It rejects with `STORE_FAILED` if the store cannot be reached or the
- * operation failed; the operation may then have been carried out or not. Expired values are absent.
+ * operation failed; a write may then have been carried out or not. Expired values are absent. A stored
+ * value that cannot be read, such as another program's, is `null` with its revision.
  *
  * Keys, owners and prefixes are well-formed text of at most 1,000 characters and may be empty. Times and
  * limits are whole numbers. All other arguments are refused with `CONNECTION_INVALID`. A value whose JSON

@@ -1,7 +1,10 @@
-import { checkWhole, invalidOption } from "../base/check-option.ts";
+import { checkMs, checkWhole, invalidOption } from "../base/check-option.ts";
+import { inTime } from "../base/in-time.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
+import { guarded, warnOnce } from "../base/observe.ts";
 import { randomToken } from "../base/random-token.ts";
-import type { JsonValue, SessionStore } from "./session-store.ts";
+import type { JsonValue, SessionStore, StoredValue } from "./session-store.ts";
+import { storeFailure } from "./store-failure.ts";
 import { isStoreText, maxTextLength, printValue } from "./store-limits.ts";
 
 /** A value in the form that a driver keeps. */
@@ -42,20 +45,32 @@ export interface StoreSelection {
 /**
  * The part of a store that depends on its database. It gets checked arguments (texts of at most 1,000
  * characters without lone surrogates, whole times). Records that have expired at `now` are absent. All
- * its errors become `STORE_FAILED`.
+ * its errors become `STORE_FAILED`. `signal` aborts when the time is up: what was not sent by then never
+ * goes out.
  */
 export interface StoreDriver {
   /** For messages: `"SQLite"`. */
   readonly name: string;
-  get(key: string, now: number): StoredText | undefined | Promise<StoredText | undefined>;
+  /** How long one operation of the store may take, in milliseconds; `Infinity`: any time. @default 10000 */
+  readonly timeoutMs?: number | undefined;
+  /** Called for a value that is not JSON. @default warns once on the console */
+  readonly onUnreadable?: (() => void) | undefined;
+  get(key: string, now: number, signal?: AbortSignal): Maybe<StoredText | undefined>;
   /** Whether it was stored. Atomic; `lastUsedAt` becomes `now`, unless it is later already. */
-  put(write: StoreWrite, now: number): boolean | Promise<boolean>;
-  touch(key: string, at: number, now: number): void | Promise<void>;
+  put(write: StoreWrite, now: number, signal?: AbortSignal): Maybe<boolean>;
+  touch(key: string, at: number, now: number, signal?: AbortSignal): Maybe<void>;
   /** Whether a value with this revision was stored; without `ifRevision`, `true`. Atomic. */
-  delete(key: string, ifRevision: string | undefined, now: number): boolean | Promise<boolean>;
+  delete(
+    key: string,
+    ifRevision: string | undefined,
+    now: number,
+    signal?: AbortSignal,
+  ): Maybe<boolean>;
   /** `end` is there only if there is more. */
-  list(selection: StoreSelection, now: number): StoreSelected | Promise<StoreSelected>;
+  list(selection: StoreSelection, now: number, signal?: AbortSignal): Maybe<StoreSelected>;
 }
+
+type Maybe<T> = T | Promise<T>;
 
 /** A page of a driver's list. */
 export interface StoreSelected {
@@ -65,25 +80,40 @@ export interface StoreSelected {
 
 /**
  * Creates a store on a driver. It checks the arguments, prints and parses the JSON, makes the revisions,
- * and turns the driver's errors into `STORE_FAILED`.
+ * limits the time, and turns the driver's errors into `STORE_FAILED`. A value that is not JSON, of
+ * another program for example, reads as `null` with its revision, so it can be replaced.
  *
  * Its methods reject with `CONNECTION_INVALID` for an argument of another shape, and with `STATE_INVALID`
  * for a value that is not JSON or longer than 1,000,000 characters.
  *
  * @param now the clock, in milliseconds since 1970-01-01 UTC
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a clock or a `timeoutMs` that is none
  */
 export function createDrivenStore(driver: StoreDriver, now: () => number = Date.now): SessionStore {
-  const attempt = <T>(operation: string, run: (now: number) => T) =>
-    attemptInStore(driver.name, operation, () => run(now()));
-  const load = async (operation: string, key: string) => {
-    const stored = await attempt(operation, (time) => driver.get(key, time));
-    return stored && attempt(operation, () => parse(stored));
+  const { name, timeoutMs = 10_000 } = driver;
+  if (timeoutMs !== Infinity) checkMs(timeoutMs, "timeoutMs");
+  const clock = createClock(now);
+  const parse = createParser(driver);
+  const attempt = <T>(
+    operation: string,
+    run: (attempt: StoreAttempt, time: number) => Promise<T>,
+  ): Promise<T> =>
+    attemptInStore(name, operation, (each) => run(each, clock()), timeoutMs) as Promise<T>;
+  /** The stored value, after a write that the store did not do. */
+  const conflict = async (key: string, time: number, { signal, isRead }: StoreAttempt) => {
+    isRead();
+    const stored = await driver.get(key, time, signal);
+    return { ok: false, current: stored && parse(stored) } as const;
   };
 
   return {
     async get(key) {
       checkText("key", key);
-      return load("get", key);
+      return await attempt("get", async ({ signal, isRead }, time) => {
+        isRead();
+        const stored = await driver.get(key, time, signal);
+        return stored && parse(stored);
+      });
     },
     async put(key, value, ifRevision, { owner, expiresAt }) {
       checkText("key", key);
@@ -93,21 +123,23 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
       const text = printValue(value);
       const revision = randomToken();
       const write = { key, text, revision, ifRevision, owner, expiresAt };
-      return (await attempt("put", (time) => driver.put(write, time)))
-        ? { ok: true, revision }
-        : { ok: false, current: await load("put", key) };
+      return await attempt("put", async (each, time) => {
+        if (await driver.put(write, time, each.signal)) return { ok: true, revision };
+        return await conflict(key, time, each);
+      });
     },
     async touch(key, at) {
       checkText("key", key);
       checkWhole(at, "at", 0);
-      await attempt("touch", (time) => driver.touch(key, at, time));
+      await attempt("touch", async ({ signal }, time) => driver.touch(key, at, time, signal));
     },
     async delete(key, ifRevision) {
       checkText("key", key);
       if (ifRevision !== undefined) checkText("ifRevision", ifRevision);
-      return (await attempt("delete", (time) => driver.delete(key, ifRevision, time)))
-        ? { ok: true }
-        : { ok: false, current: await load("delete", key) };
+      return await attempt("delete", async (each, time) => {
+        if (await driver.delete(key, ifRevision, time, each.signal)) return { ok: true };
+        return await conflict(key, time, each);
+      });
     },
     async list({ prefix = "", owner, idleSince, cursor, limit }) {
       checkText("prefix", prefix);
@@ -115,11 +147,10 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
       if (idleSince !== undefined) checkWhole(idleSince, "idleSince", 0);
       checkWhole(limit, "limit", 1, 1_000);
       const after = cursor === undefined ? undefined : parsePosition(cursor);
-      return attempt("list", async (time) => {
-        const { records, end } = await driver.list(
-          { prefix, owner, idleSince, after, limit },
-          time,
-        );
+      const selection = { prefix, owner, idleSince, after, limit };
+      return await attempt("list", async ({ signal, isRead }, time) => {
+        isRead();
+        const { records, end } = await driver.list(selection, time, signal);
         const parsed = records.map((record) => {
           const { key, owner: ofWhom, lastUsedAt, expiresAt } = record;
           return { key, ...parse(record), owner: ofWhom, lastUsedAt, expiresAt };
@@ -130,33 +161,70 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
   };
 }
 
+/** A function that reads what a driver has stored. Another program may have written it. */
+function createParser({ name, onUnreadable }: StoreDriver) {
+  const tellUnreadable = guarded(
+    onUnreadable ??
+      warnOnce(
+        () =>
+          `The ${name} store has a value that is not JSON. It counts as none, and the next save replaces it.`,
+      ),
+  );
+  return ({ text, revision }: StoredText): StoredValue => {
+    try {
+      return { value: JSON.parse(text) as JsonValue, revision };
+    } catch {
+      tellUnreadable();
+      return { value: null, revision };
+    }
+  };
+}
+
+/** One operation, while it is tried. */
+interface StoreAttempt {
+  /** Aborts when the time is up. */
+  readonly signal: AbortSignal | undefined;
+  /** Says that from now on, until its end, the operation only reads. */
+  readonly isRead: () => void;
+}
+
 /**
  * Runs one operation of a store.
  *
+ * @param timeoutMs in milliseconds; after that it rejects, although the operation may still be done
  * @throws {McpSessionError} `STORE_FAILED` with the error of `run` as its cause, unless that error is an
  *   `McpSessionError` already
  */
 export async function attemptInStore<T>(
   store: string,
   operation: string,
-  run: () => T,
+  run: (attempt: StoreAttempt) => T,
+  timeoutMs = Infinity,
 ): Promise<Awaited<T>> {
+  let onlyReads = false;
+  const isRead = () => {
+    onlyReads = true;
+  };
   try {
-    return await run();
+    return await inTime(timeoutMs, (signal) => run({ signal, isRead }));
   } catch (cause) {
     if (McpSessionError.isInstance(cause)) throw cause;
-    const code = String((cause as { code?: unknown } | null)?.code);
-    const reason = /^[A-Z\d_]{3,40}$/.test(code) ? ` (${code})` : "";
-    throw new McpSessionError(
-      "STORE_FAILED",
-      `The ${store} store failed at ${operation}${reason}. It may have been done or not: read before you try again.`,
-      { cause },
-    );
+    throw storeFailure(store, operation, cause, onlyReads);
   }
 }
 
-function parse({ text, revision }: StoredText) {
-  return { value: JSON.parse(text) as JsonValue, revision };
+/** @throws {McpSessionError} `CONNECTION_INVALID` for a clock that is none, now or when it is read */
+function createClock(now: () => number): () => number {
+  if (typeof now !== "function") throw invalidClock();
+  return () => {
+    const time = Math.floor(now());
+    if (Number.isSafeInteger(time) && time >= 0) return time;
+    throw invalidClock();
+  };
+}
+
+function invalidClock() {
+  return invalidOption("now", "must be a function that returns milliseconds since 1970-01-01 UTC");
 }
 
 function parsePosition(cursor: string): StorePosition {

@@ -6,6 +6,7 @@ import { listTests } from "./list-tests.ts";
 import { processTests, type StoreProcesses } from "./process-tests.ts";
 import { killedServerTests, type StoreServer } from "./killed-server-tests.ts";
 import type { OpenedStore, StoreTest } from "./store-test.ts";
+import { unreadableTests } from "./unreadable-tests.ts";
 import { valueTests } from "./value-tests.ts";
 
 export interface TestSessionStoreOptions {
@@ -17,6 +18,11 @@ export interface TestSessionStoreOptions {
   readonly processes?: StoreProcesses | undefined;
   /** Whether the store has a connection that `close` closes. @default true */
   readonly hasConnection?: boolean | undefined;
+  /**
+   * Puts a text in the place of a stored value, past the store: as another program would, or a crash.
+   * Without it, the tests with values that are not JSON are left out.
+   */
+  readonly plant?: ((key: string, text: string) => Promise<void>) | undefined;
   /** The server behind the store. Without it, the tests that kill a server are left out. */
   readonly server?: StoreServer | undefined;
 }
@@ -35,6 +41,7 @@ export function testSessionStore({
   open,
   processes,
   hasConnection = true,
+  plant,
   server,
 }: TestSessionStoreOptions): void {
   const declare = ({ title, run }: StoreTest) =>
@@ -63,6 +70,7 @@ export function testSessionStore({
     ...keyTests,
     ...expiryTests,
     ...listTests,
+    ...(plant === undefined ? [] : unreadableTests(plant)),
     ...(hasConnection ? closedConnectionTests : []),
     ...(processes === undefined ? [] : processTests(processes)),
     ...(server === undefined ? [] : killedServerTests(server)),

@@ -14,10 +14,18 @@ const shared = `
 local keys, owners, idle, expiry = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local recordPrefix, valuePrefix, now = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
+-- What is no record of this store, of another program for example, counts as absent.
 local function loadMeta(key)
-  local found = redis.call('HMGET', recordPrefix .. key, 'revision', 'owner', 'lastUsedAt', 'expiresAt')
-  if not found[1] then return nil end
+  local found = redis.pcall('HMGET', recordPrefix .. key, 'revision', 'owner', 'lastUsedAt', 'expiresAt')
+  if found.err or not (found[1] and found[2] and tonumber(found[3])) then return nil end
+  if found[4] ~= '' and not tonumber(found[4]) then return nil end
   return { revision = found[1], owner = found[2], lastUsedAt = found[3], expiresAt = found[4] }
+end
+
+-- Of another type than text: not JSON either.
+local function loadValue(key)
+  local value = redis.pcall('GET', valuePrefix .. key)
+  return type(value) == 'table' and '' or value
 end
 
 local function isLive(meta)
@@ -27,7 +35,7 @@ end
 local function load(key)
   local meta = loadMeta(key)
   if not isLive(meta) then return nil end
-  meta.value = redis.call('GET', valuePrefix .. key)
+  meta.value = loadValue(key)
   return meta.value and meta or nil
 end
 
@@ -63,7 +71,7 @@ if expected ~= (before and '=' .. before.revision or '') then return 0 end
 -- If there is no memory left, this first write fails, and nothing was done.
 redis.call('SET', valuePrefix .. key, value)
 local meta = loadMeta(key)
-if meta then leaveIndexes(key, meta) end
+if meta then leaveIndexes(key, meta) else redis.call('DEL', recordPrefix .. key) end
 local lastUsedAt = ARGV[3]
 if before and tonumber(before.lastUsedAt) > now then lastUsedAt = before.lastUsedAt end
 redis.call('HSET', recordPrefix .. key, 'revision', revision, 'owner', owner,
@@ -125,7 +133,7 @@ while wanted > 0 and looks > 0 do
     if string.sub(key, 1, #prefix) == prefix then
       local meta = loadMeta(key)
       if isLive(meta) and (not idleSince or tonumber(meta.lastUsedAt) <= idleSince) then
-        local value = redis.call('GET', valuePrefix .. key)
+        local value = loadValue(key)
         if value then
           for _, field in ipairs({ key, value, meta.revision, meta.owner, meta.lastUsedAt, meta.expiresAt }) do
             page[#page + 1] = field

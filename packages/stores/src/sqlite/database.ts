@@ -1,39 +1,45 @@
 import { closeSync, openSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+
+/** An open database. */
+export interface SqliteConnection {
+  readonly database: DatabaseSync;
+  /** Prepares each statement once. */
+  readonly statement: (sql: string) => StatementSync;
+}
 
 /**
  * Opens a database file in WAL mode, and creates it if needed, readable by this user alone, because it
- * will hold credentials.
+ * will hold credentials. Waits for no other process: SQLite's own wait would stop this one.
  *
- * @param busyTimeoutMs how long to wait for other processes, in milliseconds
+ * @param tables the SQL that creates what is missing
  */
-export async function openSqliteDatabase(
-  path: string,
-  busyTimeoutMs: number,
-): Promise<DatabaseSync> {
+export function openSqliteDatabase(path: string, tables: string): SqliteConnection {
   if (path !== "" && !/^(:memory:$|file:)/.test(path)) closeSync(openSync(path, "a", 0o600));
-  const deadline = performance.now() + busyTimeoutMs;
-  for (;;) {
-    const database = new DatabaseSync(path);
-    try {
-      // This comes first, because the next statement may have to wait. (Node 22.13 has no option
-      // `timeout`.)
-      database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
-      database.exec("PRAGMA journal_mode = WAL");
-      return database;
-    } catch (error) {
-      database.close();
-      // Only one connection can switch to WAL, and SQLite does not wait for that, because two waiting
-      // connections would wait for each other.
-      if (!isBusy(error) || performance.now() > deadline) throw error;
-      await sleep(5 + Math.random() * 45);
-    }
+  const database = new DatabaseSync(path);
+  try {
+    // First, for the others may find the file locked. (Node 22.13 has no option `timeout`.)
+    database.exec("PRAGMA busy_timeout = 0");
+    database.exec("PRAGMA journal_mode = WAL");
+    database.exec(tables);
+    return createConnection(database);
+  } catch (error) {
+    database.close();
+    throw error;
   }
 }
 
-/** `SQLITE_BUSY` and its extended codes. */
-function isBusy(error: unknown): boolean {
-  const { errcode } = error as { errcode?: unknown };
-  return typeof errcode === "number" && (errcode & 0xff) === 5;
+export function createConnection(database: DatabaseSync): SqliteConnection {
+  const statements = new Map<string, StatementSync>();
+  return {
+    database,
+    statement(sql) {
+      let statement = statements.get(sql);
+      if (statement === undefined) {
+        statement = database.prepare(sql);
+        statements.set(sql, statement);
+      }
+      return statement;
+    },
+  };
 }

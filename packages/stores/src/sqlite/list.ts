@@ -9,8 +9,8 @@ export interface SqliteRow {
   readonly value: string;
   readonly revision: string;
   readonly owner: string;
-  readonly last_used_at: number;
-  readonly expires_at: number | null;
+  readonly used_at: number;
+  readonly ends_at: number | null;
 }
 
 /**
@@ -50,7 +50,9 @@ export function sqliteList(
   }
   const order = isByIdleness ? "last_used_at, key" : "key";
   return {
-    sql: `SELECT key, value, revision, owner, last_used_at, expires_at FROM ${quoteName(table)}
+    // As reals: an integer that is too large for a number would fail the whole page.
+    sql: `SELECT key, value, revision, owner, CAST(last_used_at AS REAL) AS used_at,
+        CAST(expires_at AS REAL) AS ends_at FROM ${quoteName(table)}
       WHERE ${conditions.join(" AND ")} ORDER BY ${order} LIMIT $limit`,
     values,
   };
@@ -63,8 +65,8 @@ export function readSqlitePage(rows: readonly SqliteRow[], limit: number): Store
     text: row.value,
     revision: row.revision,
     owner: unescapeText(row.owner),
-    lastUsedAt: row.last_used_at,
-    expiresAt: row.expires_at ?? undefined,
+    lastUsedAt: row.used_at,
+    expiresAt: row.ends_at ?? undefined,
   }));
   const last = records.at(-1);
   if (last === undefined || rows.length === records.length) return { records };
