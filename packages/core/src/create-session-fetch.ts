@@ -148,7 +148,7 @@ function createPipeline(
 /** The context of all parts of the pipeline, with the defaults of the options. */
 function createContext(
   options: SessionFetchOptions,
-  questions: SessionContext["questions"] = new Map(),
+  questions: SessionContext["questions"] = { open: new Map() },
 ): SessionContext {
   const { initializeMs = 30_000, startMs = 60_000, answerMs = 300_000 } = options.timeouts ?? {};
   return {
@@ -159,6 +159,7 @@ function createContext(
     state: slotState(options.slot),
     ids: createRequestIds(),
     questions,
+    pagesBefore: new Map(),
     emit: guarded(options.onEvent),
     now: options.now ?? Date.now,
     recover: options.recover ?? true,

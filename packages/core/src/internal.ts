@@ -2,7 +2,15 @@
  * Functions that the other packages of this project share with core. Not for applications: they may
  * change with every release, and all packages are released together.
  */
-export { abortable, detach, maxTimerMs, wait, within, withTimeLimit } from "./base/bounded-wait.ts";
+export {
+  abortable,
+  detach,
+  maxTimerMs,
+  timeLimited,
+  wait,
+  within,
+  withTimeLimit,
+} from "./base/bounded-wait.ts";
 export { checkMs, checkWhole, invalid, invalidOption, isTimerMs } from "./base/check-option.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
 export { guarded } from "./base/observe.ts";

@@ -85,7 +85,8 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
   ): JsonRpcMessage | undefined => {
     if ("method" in message) {
       observe(message, undefined);
-      const forClient = restoreProgress(message, { find }) ?? toClient(message);
+      ids.observeTasks(message, undefined);
+      const forClient = restoreProgress(message, { ...ids, find }) ?? toClient(message);
       if ("method" in forClient && !isRequest(forClient)) notify?.(forClient);
       return forClient;
     }
@@ -97,6 +98,7 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
       return owner === undefined && unnamed ? message : undefined;
     }
     observe(message, pending);
+    ids.observeTasks(message, pending);
     answered.add(pending);
     return toClient({ ...message, id: pending.request.id });
   };
@@ -147,7 +149,8 @@ export function createRestorer(
       // A lost session's news about tools does not concern its successor.
       if (isCurrent(state, session())) observeTools(context, message, answered?.request);
     },
-    reads: ({ request: { method } }) => method === "tools/list",
+    reads: ({ request: { method, params } }) =>
+      method === "tools/list" || params?.["task"] !== undefined,
     toClient(message) {
       const from = session();
       if ("method" in message) return receiveMessage(context, message, from);

@@ -23,8 +23,9 @@ const answer = (id: string | number) => ({ jsonrpc: "2.0" as const, id, result: 
 
 function setUp() {
   let count = 0;
-  const context = { questions: new Map(), ids: { next: () => `ours.${(count += 1)}` } };
+  const context = { questions: { open: new Map() }, ids: { next: () => `ours.${(count += 1)}` } };
   return {
+    open: context.questions.open,
     receive: (message: JsonRpcMessage, from: LiveSession) => receiveMessage(context, message, from),
     answer: (message: JsonRpcResponse, live: LiveSession) => answerQuestion(context, message, live),
   };
@@ -57,13 +58,34 @@ const cancelled = (requestId: unknown) => ({
   params: { requestId },
 });
 
+test("forgets what was cancelled or answered, and keeps a thousand questions at most", () => {
+  const requests = setUp();
+  for (let id = 0; id < 5_000; id += 1) requests.receive(question(id), one);
+  expect(requests.open.size).toBe(1_000);
+  for (let id = 0; id < 4_990; id += 1) requests.receive(cancelled(id), one);
+  for (let id = 4_990; id < 4_998; id += 1) requests.answer(answer(id), one);
+  expect([...requests.open.keys()]).toEqual(["4998", "4999"]);
+});
+
+test("never gives a late answer to another session, also if its question is forgotten", () => {
+  const requests = setUp();
+  requests.receive(question(0), one);
+  requests.receive(cancelled(0), one);
+  expect(requests.answer(answer(0), one)).toEqual(answer(0));
+  const next = requests.receive(question(0), two);
+  expect(next).toEqual(question("ours.1"));
+  expect(requests.answer(answer(0), two)).toBeUndefined();
+});
+
 test("names a cancelled question by the id that the client knows", () => {
   const requests = setUp();
   requests.receive(question(0), one);
   requests.receive(question(0), two);
   expect(requests.receive(cancelled(0), one)).toEqual(cancelled(0));
   expect(requests.receive(cancelled(0), two)).toEqual(cancelled("ours.1"));
-  expect(requests.receive(cancelled(9), two)).toEqual(cancelled(9));
+  expect(requests.receive(cancelled(9), one)).toEqual(cancelled(9));
+  // In the second session, an id of the server's could be the one of the first session's question.
+  expect(requests.receive(cancelled(9), two)).toEqual(cancelled("ours.2"));
 });
 
 // What a user agreed to in a lost session once answered what the next session asked under the same id.

@@ -1,3 +1,4 @@
+import { setBounded } from "../base/bounded-map.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import { type LiveSession, sameSession } from "../session/session-life.ts";
 import {
@@ -14,30 +15,38 @@ import {
 
 type Questions = Pick<SessionContext, "questions">;
 
+/** A server has fewer open questions than this. The oldest one is dropped. */
+const maxOpen = 1_000;
+
 /**
- * A message of a session in its form for the client. A request keeps its id, unless another session's
- * request waits under the same id.
+ * A message of a session in its form for the client. The requests of the first session keep their ids.
+ * Those of its successors get ids of ours, so that no answer can be mistaken for another one's, however
+ * late it comes.
  */
 export function receiveMessage(
   { ids, questions }: Questions & { readonly ids: Pick<SessionContext["ids"], "next"> },
   message: JsonRpcMessage,
   session: LiveSession,
 ): JsonRpcMessage {
-  if (!isRequest(message)) {
-    if (methodOf(message) !== "notifications/cancelled") return message;
-    const params = paramsOf(message);
-    for (const [key, { id, session: asking }] of questions) {
-      if (id !== params?.["requestId"] || !sameSession(asking, session)) continue;
-      return { ...message, params: { ...params, requestId: JSON.parse(key) } };
-    }
-    return message;
+  const isQuestion = isRequest(message);
+  if (!isQuestion && methodOf(message) !== "notifications/cancelled") return message;
+  const { open } = questions;
+  questions.first ??= session;
+  const isFirst = sameSession(questions.first, session);
+  if (isQuestion) {
+    const { id } = message;
+    const idForClient = isFirst ? id : ids.next();
+    setBounded(open, JSON.stringify(idForClient), { session, id }, maxOpen);
+    return isFirst ? message : { ...message, id: idForClient };
   }
-  const { id } = message;
-  const other = questions.get(JSON.stringify(id));
-  const isTaken = other !== undefined && !sameSession(other.session, session);
-  const idForClient = isTaken ? ids.next() : id;
-  questions.set(JSON.stringify(idForClient), { session, id });
-  return isTaken ? { ...message, id: idForClient } : message;
+  const params = paramsOf(message);
+  for (const [key, { id, session: asking }] of open) {
+    if (id !== params?.["requestId"] || !sameSession(asking, session)) continue;
+    open.delete(key);
+    return { ...message, params: { ...params, requestId: JSON.parse(key) } };
+  }
+  // Nobody waits for it. The server's id may be the one of a question of the first session.
+  return isFirst ? message : { ...message, params: { ...params, requestId: ids.next() } };
 }
 
 /** The session whose question the client answers here. */
@@ -45,18 +54,20 @@ export function askedBy(
   { questions }: Questions,
   { id }: JsonRpcResponse,
 ): LiveSession | undefined {
-  return questions.get(JSON.stringify(id))?.session;
+  return questions.open.get(JSON.stringify(id))?.session;
 }
 
 /** The client's answer with the current session's id; `undefined` if another session asked. */
 export function answerQuestion(
-  { questions }: Questions,
+  { questions: { open, first } }: Questions,
   message: JsonRpcResponse,
   live: LiveSession,
 ): JsonRpcResponse | undefined {
   const key = JSON.stringify(message.id);
-  const asked = questions.get(key);
-  questions.delete(key);
-  if (asked === undefined) return message;
+  const asked = open.get(key);
+  open.delete(key);
+  // Without a note of it, it can only be the answer to a question of the first session.
+  if (asked === undefined)
+    return first === undefined || sameSession(first, live) ? message : undefined;
   return sameSession(asked.session, live) ? { ...message, id: asked.id } : undefined;
 }

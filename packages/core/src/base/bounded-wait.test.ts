@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { abortable, withTimeLimit } from "./bounded-wait.ts";
+import { abortable, timeLimited, wait, withTimeLimit } from "./bounded-wait.ts";
 
 test("gives what the promise gives, with and without a signal", async () => {
   const { signal } = new AbortController();
@@ -38,6 +38,26 @@ test("swallows a rejection that comes after the abort", async () => {
   await new Promise((resolve) => {
     setTimeout(resolve);
   });
+});
+
+test("does work with a signal that ends with its time or the caller's, and leaves nothing", async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  expect(await timeLimited(60_000, signal, async () => 1)).toBe(1);
+  await expect(timeLimited(1, signal, (limit) => wait(60_000, limit))).rejects.toThrow("1 ms");
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  const left = timeLimited(60_000, signal, (limit) => wait(60_000, limit));
+  controller.abort(new Error("left"));
+  await expect(left).rejects.toThrow("left");
+  await expect(timeLimited(1, signal, (limit) => wait(1, limit))).rejects.toThrow("left");
+});
+
+test("waits as long as a timer can, instead of not at all, for a longer time", async () => {
+  const controller = new AbortController();
+  const waiting = wait(Infinity, controller.signal);
+  await wait(5);
+  controller.abort(new Error("enough"));
+  await expect(waiting).rejects.toThrow("enough");
 });
 
 test("aborts with the caller's signal", () => {

@@ -38,6 +38,29 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
 }
 
 /**
+ * Does `work` with a signal that aborts with `signal`, or after `ms` milliseconds. Nothing of it is left
+ * when the work is done. (`withTimeLimit` keeps its timer for all of the time.)
+ */
+export async function timeLimited<T>(
+  ms: number,
+  signal: AbortSignal | undefined,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const limit = new AbortController();
+  const late = () => limit.abort(new DOMException(`No answer within ${ms} ms.`, "TimeoutError"));
+  const timer = setTimeout(late, Math.min(ms, maxTimerMs));
+  const leave = () => limit.abort(signal?.reason);
+  if (signal?.aborted) leave();
+  const stop = onAbort(signal, leave);
+  try {
+    return await work(limit.signal);
+  } finally {
+    clearTimeout(timer);
+    stop();
+  }
+}
+
+/**
  * A signal that aborts with `signal`, or after `ms` milliseconds.
  *
  * Node 22.11 and older forget a time-out that only `AbortSignal.any` holds. A listener keeps it.

@@ -1,4 +1,4 @@
-import { withTimeLimit } from "../base/bounded-wait.ts";
+import { timeLimited } from "../base/bounded-wait.ts";
 import { ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import type { BufferedAnswer, SessionLoss } from "../session/lost-session.ts";
@@ -84,14 +84,12 @@ async function isKnown(
   session: LiveSession,
   request: OutgoingRequest,
 ): Promise<boolean> {
-  const signal = withTimeLimit(pingTimeoutMs, request.signal);
   const ping = { method: "ping", id: context.ids.next() };
-  try {
+  const asking = timeLimited(pingTimeoutMs, request.signal, async (signal) => {
     const sending = sendOwn(context, session, ping, { ...request, signal });
     const response = await answerOrReason(sending, signal);
     // An outage of the server proves nothing about the session.
     return (await bufferAnswer(response, session, context.classifyLoss)).loss === "none";
-  } catch {
-    return false;
-  }
+  });
+  return await asking.catch(() => false);
 }

@@ -1,4 +1,4 @@
-import { abortable, onAbort, withTimeLimit } from "../base/bounded-wait.ts";
+import { abortable, onAbort, timeLimited } from "../base/bounded-wait.ts";
 import { createAnswerTimeout } from "../answer/answer-timeout.ts";
 import { type AnsweredRequest, openAnswer } from "../answer/open-answer.ts";
 import { answerQuestion } from "../answer/server-requests.ts";
@@ -194,12 +194,14 @@ async function exchangeOneWay(
   const outgoing =
     "method" in message ? withWireIds(context, message) : answerQuestion(context, message, session);
   if (outgoing === undefined) return emptyAnswer(202);
-  const signal = withTimeLimit(answerMs, request.signal);
   const body = JSON.stringify(outgoing);
-  const sending = sendOn(context, session, { ...request, body, signal }, methodOf(message));
-  const response = await answerOrReason(sending, signal);
-  if (response.ok) return responseForClient(response);
-  const answer = await bufferAnswer(response, session, context.classifyLoss);
+  const answer = await timeLimited(answerMs, request.signal, async (signal) => {
+    const sending = sendOn(context, session, { ...request, body, signal }, methodOf(message));
+    const response = await answerOrReason(sending, signal);
+    if (response.ok) return responseForClient(response);
+    return await abortable(bufferAnswer(response, session, context.classifyLoss), signal);
+  });
+  if (answer instanceof Response) return answer;
   if (answer.loss === "none") return toResponse(answer);
   // The message concerned the lost session. The next request makes a new session, or tries this one again.
   if (!context.retrySameId) lose(context, session, methodOf(message) ?? "response", answer.status);

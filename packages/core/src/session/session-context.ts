@@ -21,8 +21,9 @@ export interface SessionContext
     > {
   readonly state: SlotState;
   readonly ids: RequestIds;
-  /** The server's questions that the client has not answered, under the client's id as JSON. */
-  readonly questions: Map<string, { readonly session: LiveSession; readonly id: JsonRpcId }>;
+  readonly questions: Questions;
+  /** How many pages of a list came before a cursor, under method and cursor as JSON. */
+  readonly pagesBefore: Map<string, number>;
   readonly emit: (event: SessionEvent) => void;
   readonly now: () => number;
   readonly recover: boolean;
@@ -33,6 +34,14 @@ export interface SessionContext
   readonly answerMs: number;
   /** For the client of `onStart`: a session fetch that makes no session of its own. */
   readonly createStartFetch: (slot: SessionSlot) => typeof globalThis.fetch;
+}
+
+/** What servers asked the client: elicitation, sampling, roots. */
+export interface Questions {
+  /** Those without an answer, under the client's id as JSON. */
+  readonly open: Map<string, { readonly session: LiveSession; readonly id: JsonRpcId }>;
+  /** The first session that asked. Its ids stay, and all others are replaced. */
+  first?: LiveSession;
 }
 
 /** Reports once for each slot that the session of an earlier step is in use again. */

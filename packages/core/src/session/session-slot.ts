@@ -1,3 +1,4 @@
+import { setBounded } from "../base/bounded-map.ts";
 import { isRecord } from "../base/json-values.ts";
 import type { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
@@ -99,8 +100,7 @@ export function deliverFailure(
   failure: McpSessionError,
 ): string {
   const receipt = randomToken();
-  if (failures.size >= maxKept) failures.delete(failures.keys().next().value ?? "");
-  failures.set(receipt, failure);
+  setBounded(failures, receipt, failure, maxKept);
   const { code, message, data } = failure;
   const error = { code: connectionClosed, message, data: { ...data, code, receipt } };
   return JSON.stringify({ jsonrpc: "2.0", id, error });

@@ -7,6 +7,7 @@ import {
   methodOf,
   paramsOf,
 } from "./json-rpc.ts";
+import { createdTaskId, createTaskTokens } from "./task-tokens.ts";
 
 /** A client's request that went out under an id of ours and has no answer yet. */
 export interface PendingRequest {
@@ -34,6 +35,10 @@ export interface RequestIds {
   find(wireId: unknown): PendingRequest | undefined;
   /** The one waiting request with this id of a client; `undefined` if two clients use it. */
   findByClientId(id: unknown): PendingRequest | undefined;
+  /** The client's progress token, if the request with this id on the wire made a task that goes on. */
+  findTaskToken(wireId: unknown): JsonRpcId | undefined;
+  /** Reads what a message says about tasks. `pending` is the request that it answers. */
+  observeTasks(message: JsonRpcMessage, pending: PendingRequest | undefined): void;
   /** Notes that the request was answered, or never will be. */
   settle(pending: PendingRequest): void;
   /** A fresh id for a request that the fetch itself sends. */
@@ -45,6 +50,7 @@ export function createRequestIds(): RequestIds {
   let prefix = "";
   let count = 0;
   const pendingByWireId = new Map<unknown, PendingRequest>();
+  const tasks = createTaskTokens();
 
   const next = () => {
     prefix ||= `${randomToken()}.`;
@@ -72,6 +78,15 @@ export function createRequestIds(): RequestIds {
       const matches = [...pendingByWireId.values()].filter(({ request }) => request.id === id);
       return matches.length === 1 ? matches[0] : undefined;
     },
+    findTaskToken: tasks.find,
+    observeTasks(message, pending) {
+      const { request } = pending ?? {};
+      tasks.observe(message, request);
+      if (pending === undefined || "method" in message) return;
+      const token = progressTokenOf(pending.request);
+      const taskId = createdTaskId(pending.request, message.result);
+      if (token !== undefined && taskId !== undefined) tasks.keep(pending.wireId, token, taskId);
+    },
     settle: ({ wireId }) => void pendingByWireId.delete(wireId),
   };
 }
@@ -85,12 +100,13 @@ function progressTokenOf({ params }: JsonRpcRequest): JsonRpcId | undefined {
 /** A progress notification of the server with the client's token; `undefined` for other messages. */
 export function restoreProgress(
   message: JsonRpcMessage,
-  ids: Pick<RequestIds, "find">,
+  ids: Pick<RequestIds, "find" | "findTaskToken">,
 ): JsonRpcMessage | undefined {
   if (methodOf(message) !== "notifications/progress") return undefined;
   const params = paramsOf(message);
-  const pending = ids.find(params?.["progressToken"]);
-  const progressToken = pending && progressTokenOf(pending.request);
+  const wireId = params?.["progressToken"];
+  const pending = ids.find(wireId);
+  const progressToken = pending ? progressTokenOf(pending.request) : ids.findTaskToken(wireId);
   if (progressToken === undefined) return undefined;
   return { ...message, params: { ...params, progressToken } };
 }
