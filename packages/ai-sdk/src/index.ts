@@ -5,11 +5,10 @@ export type {
   ConnectionTelemetry,
 } from "./events/connection-telemetry.ts";
 export { createDurableSessions } from "./durable/create-durable-sessions.ts";
+export type { DurableAgentCallOptions, DurableAgentSession } from "./agent/agent-sessions.ts";
 export {
   createDurableAgent,
   type DurableAgent,
-  type DurableAgentCallOptions,
-  type DurableAgentSession,
   type DurableAgentSettings,
   type DurableAgentTools,
 } from "./agent/durable-agent.ts";

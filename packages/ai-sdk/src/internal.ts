@@ -4,6 +4,19 @@
  * together.
  */
 
+export {
+  anything,
+  checkOptions,
+  checkOwnOptions,
+  names,
+  onUnavailable,
+  optionalOptions,
+  someFunction,
+  someObject,
+  text,
+  wholeNumber,
+} from "./base/check-options.ts";
+export { someStore } from "./durable/option-schemas.ts";
 export { connectionUnavailable } from "./errors/connection-error.ts";
 export { warnWhereNobodyListens } from "./events/connection-telemetry.ts";
 export { boundedCall } from "./tools/call-tool.ts";

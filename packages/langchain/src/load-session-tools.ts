@@ -1,5 +1,14 @@
 import { type ConnectionRegistry, currentConnections } from "@durable-mcp/ai-sdk";
-import { registryInternalsOf, type LiveConnection, toolName } from "@durable-mcp/ai-sdk/internal";
+import {
+  checkOwnOptions,
+  type LiveConnection,
+  names as someNames,
+  onUnavailable as unavailable,
+  optionalOptions,
+  registryInternalsOf,
+  toolName,
+} from "@durable-mcp/ai-sdk/internal";
+import { invalidOption } from "@durable-mcp/core/internal";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { loadMcpTools, type LoadMcpToolsOptions } from "@langchain/mcp-adapters";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -43,15 +52,17 @@ export interface SessionToolsOptions extends Omit<
  */
 export async function loadSessionTools(
   registry: ConnectionRegistry<any> = currentConnections(),
-  {
-    onUnavailable = "omit",
-    connections: names = registry.connections.map(({ name }) => name),
-    ...options
-  }: SessionToolsOptions = {},
+  given: SessionToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
+  checkSessionToolsOptions(given);
+  const {
+    onUnavailable = "omit",
+    connections: only = registry.connections.map(({ name }) => name),
+    ...options
+  } = given;
   const { find, collect } = registryInternalsOf(registry);
   const listings = await collect(
-    names,
+    only,
     async (connection) => ({ connection, offered: await offeredTools(connection) }),
     onUnavailable,
   );
@@ -59,6 +70,18 @@ export async function loadSessionTools(
     loadTools({ connection, use: () => find(connection.name), offered, options }),
   );
   return (await Promise.all(loadings)).flat();
+}
+
+const optionsSchema = optionalOptions({ onUnavailable: unavailable, connections: someNames });
+/** The adapter has these options, but the names of tools are the connections' own. */
+const fixedOptions = ["prefixToolNameWithServerName", "additionalToolNamePrefix"];
+
+/** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
+export function checkSessionToolsOptions(options: SessionToolsOptions): void {
+  checkOwnOptions(optionsSchema, options);
+  const fixed = fixedOptions.find((name) => Object.hasOwn(options, name));
+  if (fixed === undefined) return;
+  throw invalidOption(fixed, "cannot be set: tools are named <connection>__<tool>");
 }
 
 async function loadTools({

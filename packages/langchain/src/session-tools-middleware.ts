@@ -3,7 +3,11 @@ import { ToolMessage } from "@langchain/core/messages";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import { createMiddleware, MiddlewareError, ToolInvocationError } from "langchain";
-import { loadSessionTools, type SessionToolsOptions } from "./load-session-tools.ts";
+import {
+  checkSessionToolsOptions,
+  loadSessionTools,
+  type SessionToolsOptions,
+} from "./load-session-tools.ts";
 
 type ToolsByName = ReadonlyMap<string, DynamicStructuredTool>;
 
@@ -20,10 +24,11 @@ type ToolsByName = ReadonlyMap<string, DynamicStructuredTool>;
  *
  * await sessions.run(chatId, { principal }, () => agent.invoke({ messages }));
  *
- * @throws {McpSessionError} when the agent is called: `RUN_REQUIRED` outside of a run, and the errors of
+ * @throws {McpSessionError} `CONNECTION_INVALID` for wrong options; when the agent is called: `RUN_REQUIRED` outside of a run, and the errors of
  *   `loadSessionTools`
  */
 export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
+  checkSessionToolsOptions(options);
   const loaded = new WeakMap<ConnectionRegistry, Promise<ToolsByName>>();
 
   const currentTools = (): Promise<ToolsByName> => {

@@ -6,7 +6,8 @@ import type {
   UIDataTypes,
   UIMessage,
 } from "ai";
-import type { DurableAgent, DurableAgentCallOptions } from "./durable-agent.ts";
+import { type DurableAgentCallOptions, splitCallOptions } from "./agent-sessions.ts";
+import type { DurableAgent } from "./durable-agent.ts";
 import type { RuntimeContext } from "./open-durable-agent.ts";
 
 /**
@@ -56,9 +57,9 @@ export async function createDurableAgentUIStreamResponse<
   agent: DurableAgent<CALL_OPTIONS, TOOLS, RUNTIME_CONTEXT, OUTPUT>;
   options: DurableAgentCallOptions<CALL_OPTIONS>;
 }): Promise<Response> {
-  const { sessionId, principal, ...own } = options;
+  const { session, own } = splitCallOptions(options);
   const { abortSignal } = response;
-  const open = await agent.open({ sessionId, principal, abortSignal });
+  const open = await agent.open({ ...session, abortSignal });
   try {
     const ai = await import("ai");
     return await ai.createAgentUIStreamResponse({

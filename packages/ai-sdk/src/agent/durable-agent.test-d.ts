@@ -16,7 +16,8 @@ import {
   defineMcpClientConnection,
   type McpClientConnection,
 } from "../connection/define-connection.ts";
-import { createDurableAgent, type DurableAgentSession } from "./durable-agent.ts";
+import type { DurableAgentSession } from "./agent-sessions.ts";
+import { createDurableAgent } from "./durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";
 
 const url = "http://127.0.0.1/mcp";

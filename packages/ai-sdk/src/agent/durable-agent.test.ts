@@ -470,7 +470,7 @@ describe("an agent of connections and a store", () => {
     ["connections", { sessions: {}, connections: {} }],
     ["store", { sessions: {}, store: {} }],
     ["pool", { sessions: {}, pool: {} }],
-    ["connections", { store: {} }],
+    ["connections", { store: createMemoryStore() }],
   ])("refuses %s: %j", (field, settings: object) => {
     const start = () => createDurableAgent({ model: scriptedModel(), ...settings } as never);
     expect(start).toThrow(expect.objectContaining({ code: "CONNECTION_INVALID", data: { field } }));

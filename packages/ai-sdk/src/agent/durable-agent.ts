@@ -1,32 +1,19 @@
-import { invalidOption } from "@durable-mcp/core/internal";
-import type { Principal } from "@durable-mcp/core";
 import type { Agent, FlexibleSchema, OutputInterface, ToolLoopAgentSettings, ToolSet } from "ai";
+import { checkOptions } from "../base/check-options.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import { createDurableSessions } from "../durable/create-durable-sessions.ts";
-import type {
-  DurableSessions,
-  DurableSessionsOptions,
-  SessionUse,
-  StoredSessionsOptions,
-} from "../durable/durable-sessions.ts";
-import type { ConnectionProviderOptions } from "../provider/connection-provider.ts";
+import type { DurableSessions, SessionUse } from "../durable/durable-sessions.ts";
+import {
+  type AgentSessions,
+  type DurableAgentCallOptions,
+  type DurableAgentSession,
+  openSchema,
+  splitCallOptions,
+  splitSessions,
+} from "./agent-sessions.ts";
 import { bindTools } from "./bind-tools.ts";
 import { currentScope } from "../registry/run-scope.ts";
 import type { OpenDurableAgent, RuntimeContext } from "./open-durable-agent.ts";
-
-/** The agent session of a call, and the principal that the call acts for. */
-export interface DurableAgentSession {
-  /** The agent session, such as a chat or a run. */
-  readonly sessionId: string;
-  /** From your sign-in, never from a client's request. */
-  readonly principal: Principal;
-}
-
-/** The call options of a durable agent: its session, and the agent's own options. */
-export type DurableAgentCallOptions<CALL_OPTIONS = never> = [CALL_OPTIONS] extends [never]
-  ? DurableAgentSession
-  : DurableAgentSession & CALL_OPTIONS;
 
 /** The tools of a durable agent with a known type: its own, and the tools of connections with `schemas`. */
 export type DurableAgentTools<CONNECTIONS extends Connections, TOOLS extends ToolSet> = AsToolSet<
@@ -41,19 +28,6 @@ export type DurableAgentTools<CONNECTIONS extends Connections, TOOLS extends Too
 >;
 
 type AsToolSet<TOOLS> = TOOLS extends ToolSet ? TOOLS : never;
-
-/** Sessions that other code uses too, from `createDurableSessions`. */
-type GivenSessions<CONNECTIONS extends Connections> = { sessions: DurableSessions<CONNECTIONS> } & {
-  [OPTION in keyof OwnSessions<CONNECTIONS>]?: undefined;
-};
-
-/** Options of `createDurableSessions`, for sessions of the agent's own. */
-type OwnSessions<CONNECTIONS extends Connections> = StoredSessionsOptions &
-  Pick<ConnectionProviderOptions<CONNECTIONS>, "connections" | "pool">;
-
-type AgentSessions<CONNECTIONS extends Connections> =
-  | GivenSessions<CONNECTIONS>
-  | (OwnSessions<CONNECTIONS> & { sessions?: undefined });
 
 /**
  * The settings of `ToolLoopAgent`, and the sessions: either `connections`, `store` and the other
@@ -82,6 +56,8 @@ export type DurableAgentSettings<
     callOptionsSchema?: FlexibleSchema<CALL_OPTIONS>;
     runtimeContext?: RUNTIME_CONTEXT;
     output?: OUTPUT;
+    /** What calls do without a connection, as `onUnavailable` of `sessions.open`. @default "omit" */
+    onUnavailable?: "omit" | "throw" | undefined;
   };
 
 /** An AI SDK agent with the tools of MCP sessions that last from call to call. */
@@ -137,14 +113,18 @@ export function createDurableAgent<
 > {
   type Tools = DurableAgentTools<CONNECTIONS, TOOLS>;
   type CallOptions = DurableAgentCallOptions<CALL_OPTIONS>;
-  const { sessions, settings } = splitSessions<CONNECTIONS, typeof given>(given);
+  const { sessions, settings, onUnavailable } = splitSessions<CONNECTIONS, typeof given>(given);
   const { id, tools: ownTools, prepareCall } = settings;
 
   const open = async (use: DurableAgentSession & Pick<SessionUse, "abortSignal">) => {
-    const { sessionId, principal, abortSignal } = use;
+    const { sessionId, principal, ...how } = checkOptions(openSchema, use);
     // AI SDK is a third of what this package loads: only where an agent runs.
     const loop = await import("./open-durable-agent.ts");
-    const lease = await sessions.open(sessionId, { principal, abortSignal });
+    const lease = await sessions.open(sessionId, {
+      principal,
+      abortSignal: how.abortSignal,
+      onUnavailable: how.onUnavailable ?? onUnavailable,
+    });
     const session: DurableAgentSession = { sessionId, principal };
     const scope = await lease.registry.run(() => currentScope());
     return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(lease, {
@@ -166,9 +146,9 @@ export function createDurableAgent<
       options: CallOptions;
       abortSignal?: AbortSignal;
     };
-    const { sessionId, principal, ...own } = options ?? {};
+    const { session, own } = splitCallOptions(options);
     // Not `await using`, because the oldest supported Node does not know it.
-    const agent = await open({ sessionId, principal, abortSignal: others.abortSignal });
+    const agent = await open({ ...session, abortSignal: others.abortSignal });
     try {
       return await run(agent, { ...others, options: own } as never);
     } finally {
@@ -184,33 +164,5 @@ export function createDurableAgent<
     open,
     generate: (parameters) => withOpen(parameters, (agent, call) => agent.generate(call)),
     stream: (parameters) => withOpen(parameters, (agent, call) => agent.stream(call)),
-  };
-}
-
-/** Takes the sessions, or their options, out of an agent's settings. */
-function splitSessions<
-  CONNECTIONS extends Connections,
-  SETTINGS extends AgentSessions<CONNECTIONS>,
->({
-  sessions,
-  connections,
-  store,
-  pool,
-  agent,
-  share,
-  touchIntervalMs,
-  onEvent,
-  now,
-  ...settings
-}: SETTINGS) {
-  const own = { connections, store, pool, agent, share, touchIntervalMs, onEvent, now };
-  const given = Object.entries(own).find(([, value]) => value !== undefined);
-  if (sessions !== undefined && given !== undefined) {
-    const fix = "cannot be combined with sessions: give it to createDurableSessions";
-    throw invalidOption(given[0], fix);
-  }
-  return {
-    sessions: sessions ?? createDurableSessions(own as DurableSessionsOptions<CONNECTIONS>),
-    settings,
   };
 }

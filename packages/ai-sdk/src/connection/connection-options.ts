@@ -36,6 +36,13 @@ export type Awaitable<T> = T | Promise<T>;
 export interface ConnectionOptions<SCHEMAS extends ConnectionToolSchemas | undefined> {
   /** Says for people, and in prompts, what to use the connection for. */
   readonly description: string;
+  /**
+   * Whether a step needs this connection. If it is down, nothing begins: `run`, `open`, an agent's call and
+   * `tools()` reject with `CONNECTION_UNAVAILABLE`, or with the code that says why. A server whose session
+   * and tool list are kept is asked with a ping, for at most `timeouts.connectMs`, so each step sends one
+   * request more. @default false
+   */
+  readonly required?: boolean | undefined;
   /** Which of the server's tools are offered, by the server's names. @default all */
   readonly tools?:
     | { readonly allow: readonly string[] }

@@ -5,15 +5,20 @@ import type {
   StatefulSessionOptions,
 } from "./connection-options.ts";
 import {
-  checkOptions,
-  connectionFields,
+  age,
+  flag,
   isFunction,
-  isHeaderValue,
   names,
-  positive,
-  replacementFields,
+  optionalOptions,
   someFunction,
   timeout,
+  wholeNumber,
+} from "../base/check-options.ts";
+import {
+  checkDefinition,
+  connectionFields,
+  isHeaderValue,
+  replacementFields,
   timeoutFields,
 } from "./option-schemas.ts";
 
@@ -40,7 +45,7 @@ export interface McpClientConnection<
 export function defineMcpClientConnection<
   const SCHEMAS extends ConnectionToolSchemas | undefined = undefined,
 >(options: McpClientConnectionOptions<SCHEMAS>): McpClientConnection<SCHEMAS> {
-  checkOptions(clientConnectionSchema, options);
+  checkDefinition(clientConnectionSchema, options);
   return Object.freeze({ type: "mcp-client", options: Object.freeze({ ...options }) });
 }
 
@@ -81,14 +86,14 @@ const sessionSchema = z.union(
   [
     z.literal(["stateless", "stateful"]),
     z.strictObject({
-      mode: z.literal("stateful"),
+      mode: z.literal("stateful", 'is missing: give mode: "stateful"'),
       toolList: z.optional(
-        z.strictObject({ maxAgeMs: z.optional(positive), maxLength: z.optional(z.number()) }),
+        optionalOptions({ maxAgeMs: age, maxLength: wholeNumber(0, Number.MAX_SAFE_INTEGER) }),
       ),
-      statelessMaxAgeMs: z.optional(positive),
+      statelessMaxAgeMs: z.optional(age),
       ...replacementFields,
       classifyLoss: z.optional(someFunction),
-      retrySameId: z.optional(z.boolean()),
+      retrySameId: z.optional(flag),
       except: z.optional(names),
     }),
   ],

@@ -27,6 +27,7 @@ export function forwardConnection(
     withKept: async (open) => await current().withKept(open),
     withRecovery: async (tool, attempt) => await current().withRecovery(tool, attempt),
     probe: async (signal) => await current().probe(signal),
+    ask: async (signal) => await current().ask(signal),
     renew: () => current().renew(),
     settle: async () => await current().settle(),
     endLooseSessions: async () => await current().endLooseSessions(),

@@ -21,7 +21,7 @@ export interface LiveConnection {
   readonly definition: {
     readonly options: Pick<
       McpClientConnection["options"],
-      "description" | "tools" | "schemas" | "timeouts"
+      "description" | "required" | "tools" | "schemas" | "timeouts"
     >;
   };
   /** Where the server is, for messages. */
@@ -63,6 +63,13 @@ export interface LiveConnection {
    * @throws the reason why the server did not answer
    */
   probe(signal: AbortSignal): Promise<void>;
+  /**
+   * Asks the server on the session of an earlier step. Without one it sends nothing, because the use that
+   * follows has to ask the server anyway.
+   *
+   * @throws the reason why the server did not answer
+   */
+  ask(signal: AbortSignal): Promise<void>;
   /** The `McpSessionError` behind an error of the client, or the error itself. */
   readonly restoreError: (error: unknown) => unknown;
   /** Resolves headers and token anew, for another run with the same clients. */

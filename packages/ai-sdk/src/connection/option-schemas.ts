@@ -1,23 +1,20 @@
 import * as z from "zod/mini";
-import { McpSessionError } from "@durable-mcp/core";
-import { isRecord, maxTimerMs } from "@durable-mcp/core/internal";
+import {
+  checkOptions,
+  flag,
+  names,
+  someFunction,
+  someObject,
+  text,
+  timeout,
+} from "../base/check-options.ts";
 
 // The parts of the definitions' schemas.
-
-export const isFunction = (value: unknown): boolean => typeof value === "function";
-export const positive = z.number().check(z.positive("must be a positive number of milliseconds"));
-export const timeout = positive.check(
-  z.int("must be a whole number of milliseconds"),
-  z.maximum(maxTimerMs, `must be at most ${maxTimerMs} milliseconds`),
-);
-export const text = z.string().check(z.minLength(1, "must not be empty"));
-export const names = z.array(text);
-export const someFunction = z.custom(isFunction, "must be a function");
-const someObject = z.custom(isRecord, "must be an object");
 
 /** The fields of `ConnectionOptions`. */
 export const connectionFields = {
   description: text,
+  required: z.optional(flag),
   tools: z.optional(
     z.union(
       [z.strictObject({ allow: names }), z.strictObject({ block: names })],
@@ -32,18 +29,28 @@ export const connectionFields = {
 /** The fields of `ConnectionTimeouts`, and `connectMs`, which each transport explains for itself. */
 export const timeoutFields = {
   connectMs: z.optional(timeout),
-  callMs: z.optional(timeout),
+  callMs: z.optional(
+    z.union([z.literal(false), timeout], "must be a whole number of milliseconds, or false"),
+  ),
   startMs: z.optional(timeout),
 };
 
 /** The fields of `SessionReplacementOptions`. */
 export const replacementFields = {
-  resend: z.optional(z.literal(["safe", "always", "never"])),
+  resend: z.optional(z.literal(["safe", "always", "never"], 'must be "safe", "always" or "never"')),
   safeTools: z.optional(names),
-  trustAnnotations: z.optional(z.boolean()),
-  recover: z.optional(z.boolean()),
+  trustAnnotations: z.optional(flag),
+  recover: z.optional(flag),
   onStart: z.optional(someFunction),
-  lossNotice: z.optional(z.union([text, z.literal(false)])),
+  lossNotice: z.optional(z.union([text, z.literal(false)], "must be a text, or false")),
+};
+
+/** Words of other packages, and what stands for them here. */
+const hints = {
+  transport:
+    "is not an option: give url for Streamable HTTP, or declare a program with defineMcpStdioConnection",
+  sessionId: "is not an option: the agent session is named when it is opened or run",
+  store: "is not an option of a connection: give it to createDurableSessions",
 };
 
 /**
@@ -51,19 +58,8 @@ export const replacementFields = {
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field and how to fix it
  */
-export function checkOptions(schema: z.ZodMiniType, options: unknown): void {
-  const parsed = z.safeParse(schema, options);
-  if (parsed.success) return;
-  const issue = parsed.error.issues[0];
-  const unknownKey = issue?.code === "unrecognized_keys" ? issue.keys[0] : undefined;
-  const path = [...(issue?.path ?? []), ...(unknownKey === undefined ? [] : [unknownKey])];
-  const field = path.join(".") || "options";
-  // The issue of a key only tells that it is invalid. The inner issue tells why.
-  const reason = issue?.code === "invalid_key" ? issue.issues[0]?.message : issue?.message;
-  const fix = unknownKey === undefined ? (reason ?? "is invalid") : "is not a known option";
-  throw new McpSessionError("CONNECTION_INVALID", `Connection option ${field} ${fix}.`, {
-    data: { field },
-  });
+export function checkDefinition(schema: z.ZodMiniType, options: unknown): void {
+  checkOptions(schema, options, { subject: "Connection option", hints });
 }
 
 /**

@@ -1,7 +1,10 @@
 import { within } from "@durable-mcp/core/internal";
+import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions.ts";
 import { createSessionsManagement } from "./manage-sessions.ts";
+import { durableSessionsSchema, useSchema } from "./option-schemas.ts";
+import { shutdownSchema } from "../provider/option-schemas.ts";
 import { openSession, runOnLease } from "./open-session.ts";
 import { createSessionsAdmin } from "./sessions-admin.ts";
 import { createSessionsContext } from "./sessions-context.ts";
@@ -19,17 +22,19 @@ import { createSessionsContext } from "./sessions-context.ts";
 export function createDurableSessions<CONNECTIONS extends Connections>(
   options: DurableSessionsOptions<CONNECTIONS>,
 ): DurableSessions<CONNECTIONS> {
-  const context = createSessionsContext(options);
+  const context = createSessionsContext(checkOptions(durableSessionsSchema, options));
   const { ownProvider, work } = context;
 
   return {
-    open: (sessionId, use) => openSession(context, sessionId, use),
+    open: async (sessionId, use) =>
+      await openSession(context, sessionId, checkOptions(useSchema, use)),
     async run(sessionId, use, step) {
-      const lease = await openSession(context, sessionId, use);
+      const lease = await openSession(context, sessionId, checkOptions(useSchema, use));
       return await runOnLease(lease, use.abortSignal, step);
     },
     ...createSessionsManagement(context),
-    async shutdown({ timeoutMs = 10_000 } = {}) {
+    async shutdown(shutdown = {}) {
+      const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
       const closings = work.shutDown();
       await (ownProvider?.shutdown({ timeoutMs }) ?? within(timeoutMs, closings));
     },

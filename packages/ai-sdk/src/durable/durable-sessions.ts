@@ -4,6 +4,7 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import type {
   ConnectionProvider,
   ConnectionProviderOptions,
+  UnavailableOptions,
 } from "../provider/connection-provider.ts";
 import type { SessionTools } from "../registry/connection-registry.ts";
 import type { SessionLease } from "./session-lease.ts";
@@ -62,7 +63,7 @@ export type DurableSessionsOptions<CONNECTIONS extends Connections> = StoredSess
   ((OwnProvider<CONNECTIONS> & { provider?: undefined }) | GivenProvider<CONNECTIONS>);
 
 /** The use of an agent session by one principal. */
-export interface SessionUse {
+export interface SessionUse extends UnavailableOptions {
   readonly principal: Principal;
   /** Ends handshakes and listings of the step, and the hold of attached streams. */
   readonly abortSignal?: AbortSignal | undefined;
@@ -78,8 +79,9 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    * saved before any call. If several processes make one at once, all use the one that was saved first.
    *
    * @param sessionId your id of the agent session, such as a chat, of at most a few hundred characters
-   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`, `STORE_FAILED`; the signal's
-   *   reason if it is aborted
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`, `STORE_FAILED`;
+   *   `CONNECTION_UNAVAILABLE`, or the code that says why, if a required connection is down, or any one
+   *   with `onUnavailable: "throw"`; the signal's reason if it is aborted
    */
   open(sessionId: string, use: SessionUse): Promise<SessionLease<CONNECTIONS>>;
   /**

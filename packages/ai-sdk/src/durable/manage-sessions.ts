@@ -1,4 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
+import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
 import { pingSession } from "../http/end-mcp-session.ts";
@@ -6,6 +7,8 @@ import type { EndMode } from "../slots/kept-session.ts";
 import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
 import type { DurableSessions } from "./durable-sessions.ts";
 import { endRecord } from "./end-record.ts";
+import { selectionInTimeSchema } from "../provider/option-schemas.ts";
+import { endAllSchema, listSchema, selectionSchema } from "./option-schemas.ts";
 import { forgetToolList, listAll, listRecords } from "./stored-records.ts";
 import {
   checkSessionId,
@@ -26,16 +29,17 @@ export function createSessionsManagement(
 > {
   const { store, agent, provider, now } = context;
   const endFound = (mode: EndMode) => async (sessionId: string, selection: SessionSelection) => {
-    const records = await findRecords(context, sessionId, selection);
+    const records = await findSelected(context, sessionId, selection);
     return await endRecords(context, records, selection.principal, mode);
   };
 
   return {
     async info(sessionId, selection) {
-      return (await findRecords(context, sessionId, selection)).map(describeRecord);
+      return (await findSelected(context, sessionId, selection)).map(describeRecord);
     },
 
-    async status(sessionId, { timeoutMs = 5_000, ...selection }) {
+    async status(sessionId, options) {
+      const { timeoutMs = 5_000, ...selection } = checkOptions(selectionInTimeSchema, options);
       const { principal } = selection;
       const records = await findRecords(context, sessionId, selection);
       const declared = clientConnections(provider.declaredFor(principal));
@@ -52,23 +56,34 @@ export function createSessionsManagement(
     end: endFound("end"),
 
     async clearTools(sessionId, selection) {
-      const records = await findRecords(context, sessionId, selection);
+      const records = await findSelected(context, sessionId, selection);
       await inParallel(records, async (stored) => {
         await forgetToolList(context, stored.of, stored, selection.principal);
       });
     },
 
-    async list({ principal, name, cursor, limit = 100 }) {
+    async list(query) {
+      const { principal, name, cursor, limit = 100 } = checkOptions(listSchema, query);
       const ofAgent = { owner: recordOwner(principal), prefix: recordPrefix(agent) };
       const page = await listRecords(store, { ...ofAgent, name, cursor, limit });
       return { sessions: page.records.map(describeRecord), cursor: page.cursor };
     },
 
-    async endAll({ principal }) {
+    async endAll(query) {
+      const { principal } = checkOptions(endAllSchema, query);
       const records = await listAll(store, { owner: recordOwner(principal) });
       return await endRecords(context, records, principal, "delete");
     },
   };
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` for a selection that is none */
+async function findSelected(
+  context: SessionsContext,
+  sessionId: string,
+  selection: SessionSelection,
+): Promise<ListedRecord[]> {
+  return await findRecords(context, sessionId, checkOptions(selectionSchema, selection));
 }
 
 /** The records of an agent session that a principal has. */

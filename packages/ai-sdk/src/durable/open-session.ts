@@ -16,7 +16,7 @@ import { loadStoredSlot, type StoredSlot } from "./stored-slot.ts";
 export async function openSession(
   context: SessionsContext,
   sessionId: string,
-  { principal, abortSignal }: SessionUse,
+  { principal, abortSignal, onUnavailable }: SessionUse,
 ): Promise<SessionLease<any>> {
   checkSessionId(sessionId);
   recordOwner(principal);
@@ -30,7 +30,7 @@ export async function openSession(
   });
   const tracked = [context.provider.work.track(close), context.work.track(close)];
   try {
-    const tools = await registry.tools();
+    const tools = await registry.tools({ onUnavailable });
     opened.throwIfNotSaved();
     return createSessionLease<any>({ sessionId, registry, tools }, abortSignal, close);
   } catch (error) {

@@ -4,10 +4,12 @@ import {
   type McpClientConnection,
 } from "../connection/define-connection.ts";
 import { clientConnections, findDeclared } from "../connection/mcp-connection.ts";
+import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import type { DurableSessionsAdmin, SweepAuthorization } from "./durable-sessions.ts";
 import { endRecord } from "./end-record.ts";
+import { adminListSchema, sweepSchema } from "./option-schemas.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import {
   checkIdleMs,
@@ -22,7 +24,8 @@ import { listRecords } from "./stored-records.ts";
 export function createSessionsAdmin(context: SessionsContext): DurableSessionsAdmin {
   const { store, agent, touchIntervalMs, now } = context;
   return {
-    async list({ name, cursor, limit = 100 } = {}) {
+    async list(query = {}) {
+      const { name, cursor, limit = 100 } = checkOptions(adminListSchema, query);
       const page = await listRecords(store, { prefix: recordPrefix(agent), name, cursor, limit });
       const sessions = page.records.map((record) => {
         const { owner } = record;
@@ -31,7 +34,8 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
       return { sessions, cursor: page.cursor };
     },
 
-    async sweep({ idleForMs, name, limit = 100, authorize }) {
+    async sweep(options) {
+      const { idleForMs, name, limit = 100, authorize } = checkOptions(sweepSchema, options);
       checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
       const query = { name, prefix: recordPrefix(agent), idleSince: now() - idleForMs, limit };
       const idle: ListedRecord[] = [];

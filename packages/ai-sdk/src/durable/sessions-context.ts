@@ -1,4 +1,4 @@
-import { checkMs, invalidOption } from "@durable-mcp/core/internal";
+import { invalidOption } from "@durable-mcp/core/internal";
 import type { SessionStore } from "@durable-mcp/core";
 import { createOpenWork, type OpenWork } from "../base/open-work.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
@@ -33,14 +33,12 @@ export interface StepContext extends SessionsContext {
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 export function createSessionsContext(options: DurableSessionsOptions<any>): SessionsContext {
   const { store, agent, share = false, touchIntervalMs = 60_000, onEvent } = options;
-  if (agent === "") throw invalidOption("agent", "must be a non-empty string");
   if (agent !== undefined && share) {
     throw invalidOption(
       "agent",
       "cannot be combined with share: shared sessions belong to no agent",
     );
   }
-  checkMs(touchIntervalMs, "touchIntervalMs");
   const ownProvider = createOwnProvider(options);
   const provider = internalsOf(ownProvider ?? options.provider!);
   return {

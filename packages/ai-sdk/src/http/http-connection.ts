@@ -1,4 +1,4 @@
-import type { MCPClient } from "@ai-sdk/mcp";
+import { auth, type MCPClient } from "@ai-sdk/mcp";
 import { endSession, type SessionEvent } from "@durable-mcp/core";
 import { isStateful, readyTimeoutMs, sessionOptions } from "../connection/define-connection.ts";
 import {
@@ -68,6 +68,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     // The session fetch recovers.
     withRecovery: (_, attempt) => attempt(),
     probe: (signal) => probeServer(parts, client, takeFetch, signal),
+    ask: (signal) => askOnSession(parts, takeFetch, signal),
     restoreError: parts.restoreError,
     renew: connectionFetch.renew,
     openings: client.openings,
@@ -124,20 +125,34 @@ async function connectClient(parts: HttpParts, takeFetch: TakeFetch): Promise<MC
 
 /** @throws the reason why the server did not answer */
 async function probeServer(
-  { slot, context, url, origin }: HttpParts,
+  parts: HttpParts,
   client: SharedClient,
   takeFetch: TakeFetch,
   signal: AbortSignal,
 ): Promise<void> {
   const isConnected = client.isBegun();
   const connected = await client.get();
-  if (slot?.snapshot?.kind !== "session") {
-    // A new client has just had its handshake answered. Otherwise a listing is the smallest request.
-    const hasTools = connected.initializeResult.capabilities.tools != null;
-    if (isConnected && hasTools) await connected.listTools({ options: { signal } });
-    return;
-  }
-  const { status, failure } = await ping(takeFetch(), new URL(url), slot, signal);
+  if (parts.slot?.snapshot?.kind === "session") return await askOnSession(parts, takeFetch, signal);
+  // A new client has just had its handshake answered. Otherwise a listing is the smallest request.
+  const hasTools = connected.initializeResult.capabilities.tools != null;
+  if (isConnected && hasTools) await connected.listTools({ options: { signal } });
+}
+
+/** Pings the server, if there is a session. @throws the reason why the server did not answer */
+async function askOnSession(
+  { slot, context, url, origin, connectionFetch }: HttpParts,
+  takeFetch: TakeFetch,
+  signal: AbortSignal,
+): Promise<void> {
+  if (slot?.snapshot?.kind !== "session") return;
+  const fetch = takeFetch();
+  const sendPing = () => ping(fetch, new URL(url), slot, signal);
+  let { status, failure } = await sendPing();
+  const provider = status === 401 ? await connectionFetch.authProvider() : undefined;
+  // The client would renew the login, too, but it only does so for requests of its own.
+  const renewal =
+    provider && (await auth(provider, { serverUrl: url, fetchFn: connectionFetch.fetch }));
+  if (renewal === "AUTHORIZED") ({ status, failure } = await sendPing());
   if (failure !== undefined) throw failure;
   if (status !== undefined) {
     throw connectionUnavailable({ statusCode: status }, context.connection, origin);

@@ -11,6 +11,8 @@ import {
   trace,
   type Tracer,
 } from "@opentelemetry/api";
+import * as z from "zod/mini";
+import { checkOptions, flag, isFunction, optionalOptions } from "../base/check-options.ts";
 import { causesOf, systemCode } from "../errors/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionOperation, ConnectionTelemetry } from "../events/connection-telemetry.ts";
@@ -26,6 +28,14 @@ export interface OpenTelemetryOptions {
   readonly propagate?: boolean | undefined;
 }
 
+const telemetrySchema = optionalOptions({
+  tracer: z.custom(
+    (value) => isFunction((value as { startSpan?: unknown } | null)?.startSpan),
+    "must be a Tracer of @opentelemetry/api",
+  ),
+  propagate: flag,
+});
+
 const operationKey = createContextKey("@durable-mcp/ai-sdk operation");
 
 /**
@@ -36,12 +46,14 @@ const operationKey = createContextKey("@durable-mcp/ai-sdk operation");
  * @example
  * createConnectionProvider({ connections, telemetry: openTelemetry() })
  *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
  * @see https://github.com/open-telemetry/semantic-conventions-genai/blob/main/docs/gen-ai/mcp.md as of 2026-11-22
  */
-export function openTelemetry({
-  tracer = trace.getTracer("@durable-mcp/ai-sdk"),
-  propagate = false,
-}: OpenTelemetryOptions = {}): ConnectionTelemetry {
+export function openTelemetry(options: OpenTelemetryOptions = {}): ConnectionTelemetry {
+  const { tracer = trace.getTracer("@durable-mcp/ai-sdk"), propagate = false } = checkOptions(
+    telemetrySchema,
+    options,
+  );
   return {
     async trace(operation, run) {
       const parent = context.active();

@@ -1,5 +1,6 @@
 import type { OnSession, SessionSlot, SessionSnapshot } from "@durable-mcp/core";
-import { checkWhole, detach, maxTimerMs, sameJson } from "@durable-mcp/core/internal";
+import { detach, maxTimerMs, sameJson } from "@durable-mcp/core/internal";
+import { optionalOptions, wholeNumber } from "../base/check-options.ts";
 import { closeConnection, type LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
@@ -17,6 +18,9 @@ export interface ConnectionPoolOptions {
    */
   readonly checkAfterMs?: number | undefined;
 }
+
+const limit = wholeNumber(0, maxTimerMs);
+export const poolSchema = optionalOptions({ keepAliveMs: limit, max: limit, checkAfterMs: limit });
 
 /** A connection with a live client that outlives a run. One run at a time has it. */
 export interface PooledConnection {
@@ -48,9 +52,6 @@ export function createConnectionPool(
   emit: (event: ConnectionEvent) => void,
   now: () => number,
 ) {
-  for (const [name, value] of Object.entries({ keepAliveMs, max, checkAfterMs })) {
-    checkWhole(value, `pool.${name}`, 0, maxTimerMs);
-  }
   type Idle = { pooled: PooledConnection; timer: ReturnType<typeof setTimeout> };
   /** The connections that no run has. The one that was used longest ago is first. */
   const idle = new Map<string, Idle>();

@@ -48,7 +48,8 @@ interface StepOptions {
 }
 
 /** Options of a run on state that the application carries. */
-export interface StateRunOptions<SESSION extends { state?: unknown }> extends StepOptions {
+export interface StateRunOptions<SESSION extends { state?: unknown }>
+  extends StepOptions, UnavailableOptions {
   /** The agent session. Its `state` is data from outside, parsed strictly. */
   readonly session: SESSION;
   /**
@@ -57,6 +58,16 @@ export interface StateRunOptions<SESSION extends { state?: unknown }> extends St
    * already failed (event `close-failed`).
    */
   readonly onSession?: ((session: SESSION) => void | Promise<void>) | undefined;
+}
+
+/** What a step does without a connection. */
+export interface UnavailableOptions {
+  /**
+   * If a connection is down, `"omit"` begins without its tools and reports the event `unavailable`;
+   * `"throw"` rejects. With a kept tool list nothing is asked, so nobody notices: declare the connection
+   * `required` to have its server asked before each step. @default "omit"
+   */
+  readonly onUnavailable?: "omit" | "throw" | undefined;
 }
 
 /** The result of a run on state: its function's result, and the agent session to save. */
@@ -82,8 +93,9 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    *   generateText({ model, tools, prompt, stopWhen: stepCountIs(10) }));
    *
    * @returns the result of `step` and the agent session to save; with a stream at once
-   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; the error of `step`, and then
-   *   only `onSession` gets the changes
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; `CONNECTION_UNAVAILABLE`, or the
+   *   code that says why, if a required connection is down, or any one with `onUnavailable: "throw"`;
+   *   the error of `step`, and then only `onSession` gets the changes
    */
   run<T, SESSION extends { state?: unknown }>(
     options: StateRunOptions<SESSION>,

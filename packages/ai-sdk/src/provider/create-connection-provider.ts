@@ -1,8 +1,10 @@
 import { within } from "@durable-mcp/core/internal";
+import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { startAutoSession } from "../registry/auto-session.ts";
 import { endConnections } from "../state/end-connections.ts";
 import type { ConnectionProvider, ConnectionProviderOptions } from "./connection-provider.ts";
+import { providerSchema, selectionInTimeSchema, shutdownSchema } from "./option-schemas.ts";
 import { allInternals, createInternals } from "./provider-internals.ts";
 import { createStateRegistries } from "./state-registries.ts";
 
@@ -18,7 +20,7 @@ import { createStateRegistries } from "./state-registries.ts";
 export function createConnectionProvider<CONNECTIONS extends Connections>(
   options: ConnectionProviderOptions<CONNECTIONS>,
 ): ConnectionProvider<CONNECTIONS> {
-  const { autoSession } = options;
+  const { autoSession } = checkOptions(providerSchema, options);
   const internals = createInternals(options);
   const { pool, work, createUnkept } = internals;
   const releaseAutoSession =
@@ -27,8 +29,10 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
 
   const provider: ConnectionProvider<CONNECTIONS> = {
     ...createStateRegistries(internals),
-    end: (session, selection) => endConnections(internals, session, selection),
-    async shutdown({ timeoutMs = 10_000 } = {}) {
+    end: async (session, selection) =>
+      await endConnections(internals, session, checkOptions(selectionInTimeSchema, selection)),
+    async shutdown(shutdown = {}) {
+      const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
       releaseAutoSession?.();
       const closings = work.shutDown();
       const closeAll = async () => {

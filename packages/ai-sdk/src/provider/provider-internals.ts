@@ -1,4 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
+import { invalidOption } from "@durable-mcp/core/internal";
 import { createOpenWork } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
@@ -65,12 +66,12 @@ export function createInternals<CONNECTIONS extends Connections>(
 /** By provider. */
 export const allInternals = new WeakMap<object, ProviderInternals<any>>();
 
+/** @throws {McpSessionError} `CONNECTION_INVALID` for what is no provider */
 export function internalsOf<CONNECTIONS extends Connections>(
-  provider: object,
+  provider: unknown,
 ): ProviderInternals<CONNECTIONS> {
-  const found = allInternals.get(provider);
+  const found = allInternals.get(provider as object);
   if (found !== undefined) return found;
-  throw new TypeError(
-    "provider must come from createConnectionProvider of this copy of @durable-mcp/ai-sdk.",
-  );
+  const fix = "must come from createConnectionProvider of this copy of @durable-mcp/ai-sdk";
+  throw invalidOption("provider", fix);
 }

@@ -1,9 +1,11 @@
 import { createSessionSlot, type Principal, sessionKey } from "@durable-mcp/core";
+import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
 import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.ts";
 import { isStreamed } from "../streams/read-to-end.ts";
 import type { ConnectionProvider, StateRunResult } from "./connection-provider.ts";
+import { createSchema, runOnStateSchema } from "./option-schemas.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
 
 /** Registries on an agent session's state, and their changes to it. */
@@ -15,7 +17,8 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
   const savedBy = new WeakMap<object, { slots: Map<string, SeededSlot>; named: NamedInState }>();
 
   const registries: ReturnType<typeof createStateRegistries<CONNECTIONS>> = {
-    create({ state, principal, sessionId, abortSignal }) {
+    create(options) {
+      const { state, principal, sessionId, abortSignal } = checkOptions(createSchema, options);
       const declared = declaredFor(principal);
       const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
       const slots = new Map<string, SeededSlot>();
@@ -51,8 +54,9 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
       return commitSlots(session, saved.slots, saved.named.changes());
     },
 
-    async run({ session, onSession, ...options }, step) {
-      const registry = registries.create({ ...options, state: session.state });
+    async run(options, step) {
+      const { session, onSession, onUnavailable, ...use } = checkOptions(runOnStateSchema, options);
+      const registry = registries.create({ ...use, state: session.state });
       const saving = Promise.withResolvers<typeof session>();
       // The run rejects with the same error, or an event tells of it.
       saving.promise.catch(() => undefined);
@@ -67,7 +71,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
         }
       };
       const result = await registry.run(
-        async () => await step({ tools: await registry.tools(), registry }),
+        async () => await step({ tools: await registry.tools({ onUnavailable }), registry }),
         { onClose: save },
       );
       const saved = isStreamed(result) ? saving.promise : await saving.promise;

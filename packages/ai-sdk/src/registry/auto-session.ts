@@ -1,5 +1,5 @@
 import { type Principal, sessionKey } from "@durable-mcp/core";
-import { checkMs, detach, invalid } from "@durable-mcp/core/internal";
+import { detach, invalid } from "@durable-mcp/core/internal";
 import type { Track } from "../base/open-work.ts";
 import { createClientOfRun } from "../pool/client-of-run.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
@@ -39,7 +39,6 @@ export function startAutoSession(
   track: Track,
 ): () => void {
   sessionKey({ connection: "any", principal });
-  checkMs(idleTimeoutMs, "autoSession.idleTimeoutMs");
   if (holder[holderKey] !== undefined) {
     throw invalid(
       "autoSession",

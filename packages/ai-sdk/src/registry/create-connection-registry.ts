@@ -1,5 +1,6 @@
 import { abortable } from "@durable-mcp/core/internal";
 import type { ToolSet } from "ai";
+import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
 import { connectionUnavailable, withoutCause } from "../errors/connection-error.ts";
@@ -8,6 +9,8 @@ import { runToEndOfStream } from "../streams/read-to-end.ts";
 import { callTool, tracedClient } from "../tools/call-tool.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
+import { askRequired, isRequired } from "./ask-required.ts";
+import { runSchema, toolsSchema } from "./option-schemas.ts";
 import { registerRegistryInternals, type RegistryInternals } from "./registry-internals.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
@@ -39,7 +42,11 @@ export function createConnectionRegistry(
       description: definition.options.description,
       session,
     })),
-    async tools({ connections: names = allNames, onUnavailable = "omit" } = {}) {
+    async tools(options = {}) {
+      const { connections: names = allNames, onUnavailable = "omit" } = checkOptions(
+        toolsSchema,
+        options,
+      );
       const sets = await collect(names, (connection) => connectionTools(connection), onUnavailable);
       return Object.assign({}, ...sets) as ToolSet;
     },
@@ -61,7 +68,8 @@ export function createConnectionRegistry(
     async ready(name, options) {
       await waitUntilReady(find(name), signal, options);
     },
-    async run(use, { onClose } = {}) {
+    async run(use, options = {}) {
+      const { onClose } = checkOptions(runSchema, options);
       lifetime.throwIfOver();
       return await runToEndOfStream(
         (inRun) => runs.run(() => enterScope(scope, inRun), onClose),
@@ -96,14 +104,18 @@ function createInternals(
     async collect(names, use, onUnavailable) {
       const results = names.map(find).map(async (connection) => {
         const { name, origin } = connection;
+        const attempt = async () => {
+          await askRequired(connection);
+          return await use(connection);
+        };
         try {
-          return [await abortable(use(connection), signal)];
+          return [await abortable(attempt(), signal)];
         } catch (cause) {
           // An abort of the step, or its end, says nothing about the server.
           signal.throwIfAborted();
           connection.abortSignal.throwIfAborted();
           const error = connectionUnavailable(cause, name, origin);
-          if (onUnavailable === "throw") throw error;
+          if (onUnavailable === "throw" || isRequired(connection)) throw error;
           emit({ type: "unavailable", connection: name, error: withoutCause(error) });
           return [];
         }

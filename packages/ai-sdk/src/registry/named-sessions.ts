@@ -1,5 +1,7 @@
-import { checkMs, invalid } from "@durable-mcp/core/internal";
+import { invalid } from "@durable-mcp/core/internal";
 import { type Principal } from "@durable-mcp/core";
+import { checkOptions } from "../base/check-options.ts";
+import { namedCreateSchema, namedRunSchema } from "./option-schemas.ts";
 import type { NamedSession, NamedSessions } from "./connection-registry.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import {
@@ -30,9 +32,9 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
   const principal = options.principal!;
 
   const named: NamedSessions = {
-    async create(name, { connections, idleTimeoutMs } = {}) {
+    async create(name, creation = {}) {
       checkSessionName(name, "name");
-      checkMs(idleTimeoutMs, "idleTimeoutMs");
+      const { connections, idleTimeoutMs } = checkOptions(namedCreateSchema, creation);
       const chosen = chooseStateful(declared, connections);
       return await live.alone(name, principal, async () => {
         if ((await parts.of(name)).length > 0) {
@@ -61,7 +63,8 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
       return sorted.map(([name, own]) => together(name, own));
     },
 
-    async run(name, use, { abortSignal } = {}) {
+    async run(name, use, runOptions = {}) {
+      const { abortSignal } = checkOptions(namedRunSchema, runOptions);
       const own = await parts.existing(name);
       const stateful = own.filter(({ connection }) => hasSession(parts.definitionOf(connection)));
       if (stateful.length === 0) {

@@ -1,7 +1,9 @@
 import { McpSessionError } from "@durable-mcp/core";
+import { checkOptions } from "../base/check-options.ts";
 import type { ToolSet } from "ai";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import type { Execute } from "../tools/connection-tools.ts";
+import { toolsSchema } from "./option-schemas.ts";
 
 /**
  * A registry that borrows another one for each use. Its tools can be called even after the registry
@@ -51,10 +53,11 @@ export function createRegistryFacade({
     get named() {
       return example().named;
     },
-    async tools({
-      connections: names = example().connections.map(({ name }) => name),
-      onUnavailable = "omit",
-    } = {}) {
+    async tools(given = {}) {
+      const {
+        connections: names = example().connections.map(({ name }) => name),
+        onUnavailable = "omit",
+      } = checkOptions(toolsSchema, given);
       const sets = names.map(async (connection) => {
         const tools = await lend((registry) =>
           toolsOf(registry, connection, onUnavailable, "list"),

@@ -12,7 +12,8 @@ export interface RegistryInternals {
   readonly find: (name: string) => LiveConnection;
   /**
    * Runs `use` on connections all at once, and collects the results. With `"omit"` a connection that is
-   * down has no result, and the event `unavailable` reports it. With `"throw"` it throws.
+   * down has no result, and the event `unavailable` reports it. With `"throw"` it throws, and so does a
+   * required connection always, whose server is asked first.
    *
    * @throws {McpSessionError} as `find`
    */

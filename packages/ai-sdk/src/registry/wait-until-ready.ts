@@ -1,6 +1,8 @@
-import { abortable, checkMs, withTimeLimit } from "@durable-mcp/core/internal";
+import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/core";
 import pRetry, { AbortError } from "p-retry";
+import { checkOptions } from "../base/check-options.ts";
+import { readySchema } from "./option-schemas.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 
@@ -13,9 +15,9 @@ export interface ReadyOptions {
 export async function waitUntilReady(
   connection: LiveConnection,
   stepSignal: AbortSignal,
-  { timeoutMs = 60_000, abortSignal }: ReadyOptions = {},
+  options: ReadyOptions = {},
 ): Promise<void> {
-  checkMs(timeoutMs, "timeoutMs");
+  const { timeoutMs = 60_000, abortSignal } = checkOptions(readySchema, options);
   const callers = abortSignal ? AbortSignal.any([stepSignal, abortSignal]) : stepSignal;
   const signal = withTimeLimit(timeoutMs, callers);
   let last: unknown;

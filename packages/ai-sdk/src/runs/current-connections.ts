@@ -1,9 +1,17 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
+import {
+  checkOptions,
+  flag,
+  optionalOptions,
+  principal as anyPrincipal,
+  someObject,
+} from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
 import { internalsOf } from "../provider/provider-internals.ts";
 import { currentAutoSession } from "../registry/auto-session.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
+import { nestSchema } from "../registry/option-schemas.ts";
 import { createRegistryFacade } from "../registry/registry-facade.ts";
 import { type ConnectionMode, currentScope, hasScopes, runNested } from "../registry/run-scope.ts";
 
@@ -37,12 +45,20 @@ export function currentConnections<CONNECTIONS extends Connections = Connections
   options: CurrentConnectionsOptions<CONNECTIONS> = {},
 ): ConnectionRegistry<CONNECTIONS> {
   const scope = currentScope();
+  // In a run nothing depends on the options.
   if (scope !== undefined) return scope.registry;
+  checkOptions(currentSchema, options);
   if (options.ephemeral) return createEphemeralRegistry(options);
   const auto = currentAutoSession();
   if (auto !== undefined) return auto;
   throw runRequired("currentConnections");
 }
+
+const currentSchema = optionalOptions({
+  ephemeral: flag,
+  provider: someObject,
+  principal: anyPrincipal,
+});
 
 function runRequired(caller: string): McpSessionError {
   const fix = hasScopes()
@@ -79,7 +95,7 @@ export async function withConnections<T, CONNECTIONS extends Connections = Conne
   use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
   options: WithConnectionsOptions = {},
 ): Promise<T> {
-  const nest = { modes, ...options };
+  const nest = { modes, ...checkOptions(nestSchema, options) };
   const around = currentScope();
   if (around !== undefined) return await runNested(around, nest, use);
   const auto = currentAutoSession();

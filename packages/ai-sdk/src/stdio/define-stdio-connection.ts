@@ -1,11 +1,9 @@
 import * as z from "zod/mini";
+import { someFunction, text, timeout } from "../base/check-options.ts";
 import {
-  checkOptions,
+  checkDefinition,
   connectionFields,
   replacementFields,
-  someFunction,
-  text,
-  timeout,
   timeoutFields,
 } from "../connection/option-schemas.ts";
 import type { ConnectionToolSchemas } from "../connection/connection-options.ts";
@@ -17,11 +15,13 @@ import {
 import { createStdioConnection } from "./stdio-connection.ts";
 
 // The operating system ends a string at the first of these.
-const argument = z.string().check(z.regex(/^[^\0]*$/, "must not contain a null character"));
+const argument = z
+  .string("must be a string")
+  .check(z.regex(/^[^\0]*$/, "must not contain a null character"));
 
 const optionsSchema = z.strictObject({
   command: text.check(z.regex(/^[^\0]*$/, "must not contain a null character")),
-  args: z.optional(z.array(argument)),
+  args: z.optional(z.array(argument, "must be a list of strings")),
   env: z.optional(
     z.record(
       z.string().check(z.regex(/^[^=\0]+$/, "must be the name of an environment variable")),
@@ -51,7 +51,7 @@ const optionsSchema = z.strictObject({
 export function defineMcpStdioConnection<
   const SCHEMAS extends ConnectionToolSchemas | undefined = undefined,
 >(options: McpStdioConnectionOptions<SCHEMAS>): McpStdioConnection<SCHEMAS> {
-  checkOptions(optionsSchema, options);
+  checkDefinition(optionsSchema, options);
   const own = Object.freeze({ ...options });
   return Object.freeze({
     type: "mcp-stdio",

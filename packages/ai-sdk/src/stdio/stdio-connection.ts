@@ -76,6 +76,8 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
       if (current.initializeResult.capabilities.tools == null) return;
       await current.listTools({ options: { signal } });
     },
+    // Nothing is kept, so every listing asks the process.
+    ask: () => Promise.resolve(),
     restoreError,
     renew: () => undefined,
     openings: client.openings,

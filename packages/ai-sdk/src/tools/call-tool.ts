@@ -1,6 +1,7 @@
 import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { abortable, checkMs, withTimeLimit } from "@durable-mcp/core/internal";
+import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
+import { abortSignal, checkOptions, optionalOptions, timeout } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimedOut } from "../errors/connection-error.ts";
 import { traceNothing, type TraceOperation } from "../events/connection-telemetry.ts";
@@ -17,7 +18,7 @@ export async function callTool(
       data: { field: "tool", connection: connection.name },
     });
   }
-  checkMs(options.timeoutMs, "timeoutMs");
+  checkOptions(callSchema, options);
   const attempt = async (signal: AbortSignal | undefined) => {
     const client = await abortable(connection.client(), signal);
     const call = { name: tool, arguments: input, ...(signal && { options: { signal } }) };
@@ -25,6 +26,8 @@ export async function callTool(
   };
   return await boundedCall(connection, { name: tool }, attempt, options);
 }
+
+const callSchema = optionalOptions({ abortSignal, timeoutMs: timeout });
 
 export interface CallOptions {
   readonly abortSignal?: AbortSignal | undefined;

@@ -1,4 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
+import { checkRunOptions } from "./check-run-options.ts";
 import { createRunConnection } from "./run-connection.ts";
 import { printRunState, readRunState } from "./run-state.ts";
 import { createRunTool, type RunTool } from "../tool/run-tool.ts";
@@ -20,7 +21,8 @@ export interface OpenDurableConnectionsOptions {
   readonly steps: ConnectionStepFunctions;
   /**
    * Decides what happens if a server is down at the start: `"omit"` goes on without its tools,
-   * `"throw"` fails the step, and the engine repeats it. @default "omit"
+   * `"throw"` fails the step, and the engine repeats it. A connection that is declared `required` always
+   * fails the step. @default "omit"
    */
   readonly onUnavailable?: "omit" | "throw" | undefined;
 }
@@ -49,16 +51,21 @@ export interface DurableConnections {
  * await agent.stream({ messages, writable });
  * return { state: mcp.state };
  *
+ * @throws {McpSessionError} `CONNECTION_INVALID` for wrong options
  * @throws the engine's error if the step failed, for an undeclared connection for example
  */
-export async function openDurableConnections({
-  connections: names,
-  principal,
-  sessionId,
-  state,
-  steps,
-  onUnavailable = "omit",
-}: OpenDurableConnectionsOptions): Promise<DurableConnections> {
+export async function openDurableConnections(
+  options: OpenDurableConnectionsOptions,
+): Promise<DurableConnections> {
+  checkRunOptions(options);
+  const {
+    connections: names,
+    principal,
+    sessionId,
+    state,
+    steps,
+    onUnavailable = "omit",
+  } = options;
   // A repeated name would make two sessions, and nobody would use one of them.
   const connections = [...new Set(names)];
   const before = readRunState(state);

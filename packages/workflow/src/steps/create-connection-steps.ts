@@ -1,6 +1,16 @@
 import { type SealingKeys, type UnsealStateReason } from "@durable-mcp/core/sealing";
 import { type ConnectionEvent, McpSessionError, type Principal } from "@durable-mcp/ai-sdk";
-import { warnWhereNobodyListens } from "@durable-mcp/ai-sdk/internal";
+import {
+  anything,
+  checkOptions,
+  optionalOptions,
+  someFunction,
+  someObject,
+  someStore,
+  text,
+  warnWhereNobodyListens,
+  wholeNumber,
+} from "@durable-mcp/ai-sdk/internal";
 import type { SessionStore } from "@durable-mcp/core";
 import { guarded } from "@durable-mcp/core/internal";
 import { FatalError, getStepMetadata } from "workflow";
@@ -49,6 +59,12 @@ export interface ConnectionStepsOptions {
   readonly now?: (() => number) | undefined;
 }
 
+const optionsSchema = optionalOptions({
+  ...{ connections: anything, keys: someObject, store: someStore, agent: text },
+  ...{ onEvent: someFunction, now: someFunction },
+  expiresInMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
+});
+
 const defaultExpiresInMs = 365 * 24 * 3_600_000;
 
 /**
@@ -71,15 +87,16 @@ const defaultExpiresInMs = 365 * 24 * 3_600_000;
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`
  */
-export function createConnectionSteps({
-  connections,
-  keys,
-  expiresInMs = defaultExpiresInMs,
-  store,
-  agent,
-  onEvent,
-  now = Date.now,
-}: ConnectionStepsOptions): ConnectionStepFunctions {
+export function createConnectionSteps(options: ConnectionStepsOptions): ConnectionStepFunctions {
+  const {
+    connections,
+    keys,
+    expiresInMs = defaultExpiresInMs,
+    store,
+    agent,
+    onEvent,
+    now = Date.now,
+  } = checkOptions(optionsSchema, options);
   const emit = guarded(onEvent ?? warnOfStore);
   const sessions =
     store !== undefined
@@ -116,7 +133,8 @@ export function createConnectionSteps({
         return {};
       }
       return await openAll(sessions, steps, (step, error) => {
-        if (onUnavailable === "throw" || !isUnavailable(error)) throw error;
+        const isRequired = step.definition.options.required === true;
+        if (isRequired || onUnavailable === "throw" || !isUnavailable(error)) throw error;
         emit({ type: "unavailable", connection: step.connection, error });
       });
     },

@@ -45,13 +45,13 @@ export function sessionOptionsOf({
 
 /**
  * The same connection for a step that only calls. It reports a loss. The workflow then opens one session
- * for all calls that met the loss.
+ * for all calls that met the loss. The server was asked when the run opened the connection.
  */
-export function withoutRecovery(definition: McpClientConnection): McpClientConnection {
+export function forCalls(definition: McpClientConnection): McpClientConnection {
   const session = sessionOptionsOf(definition);
-  if (session === undefined) return definition;
+  const { required: _, ...options } = definition.options;
   return defineMcpClientConnection({
-    ...definition.options,
-    session: { ...session, recover: false },
+    ...options,
+    ...(session && { session: { ...session, recover: false } }),
   });
 }

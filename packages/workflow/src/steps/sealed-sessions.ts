@@ -12,7 +12,7 @@ import {
   McpSessionError,
 } from "@durable-mcp/ai-sdk";
 import { parseSessionSnapshot, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
-import { sessionOptionsOf, withoutRecovery } from "./declared-connections.ts";
+import { sessionOptionsOf, forCalls } from "./declared-connections.ts";
 import {
   type StepConnection,
   type StepSessions,
@@ -70,7 +70,7 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
       const { kept } = isStateful ? await seals.unseal(step) : { kept: null };
       if (kept === undefined || (kept && !isUsable(kept, definition))) return undefined;
       const before = kept?.kind === "session" ? forCall(kept, { tool, tellLoss, now }) : kept;
-      const calling = withoutRecovery(definition);
+      const calling = forCalls(definition);
       const { result, snapshot } = await run(step, calling, before ?? undefined, use);
       // Of all changes by a call, only a loss matters to later steps.
       if (snapshot?.kind !== "lost") return { result, isReplacement: false };

@@ -5,7 +5,7 @@ import {
   McpSessionError,
 } from "@durable-mcp/ai-sdk";
 import type { SessionStore, StoredValue } from "@durable-mcp/core";
-import { withoutRecovery } from "./declared-connections.ts";
+import { forCalls } from "./declared-connections.ts";
 import {
   type StepConnection,
   type StepSessions,
@@ -54,7 +54,7 @@ export function createStoredSessions({
     async call(step, use, { tellLoss, hasSession }) {
       const loads = storeForCall(store, { tellLoss, hasSession });
       try {
-        return await run(step, withoutRecovery(step.definition), use, loads.store);
+        return await run(step, forCalls(step.definition), use, loads.store);
       } catch (error) {
         // Another step lost the session or ended it. The workflow opens the next one.
         if (loads.hasRefused()) return undefined;

@@ -1,0 +1,104 @@
+import { invalidOption } from "@durable-mcp/core/internal";
+import type { Principal } from "@durable-mcp/core";
+import {
+  abortSignal,
+  anything,
+  checkOwnOptions,
+  onUnavailable,
+  optionalOptions,
+  principal,
+  someObject,
+} from "../base/check-options.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
+import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import type {
+  DurableSessions,
+  DurableSessionsOptions,
+  StoredSessionsOptions,
+} from "../durable/durable-sessions.ts";
+import { someStore, storedSessionsFields } from "../durable/option-schemas.ts";
+import { ownProviderFields } from "../provider/option-schemas.ts";
+import type { ConnectionProviderOptions } from "../provider/connection-provider.ts";
+
+/** The agent session of a call, and the principal that the call acts for. */
+export interface DurableAgentSession {
+  /** The agent session, such as a chat or a run. */
+  readonly sessionId: string;
+  /** From your sign-in, never from a client's request. */
+  readonly principal: Principal;
+  /** As of `sessions.open`. @default the agent's setting */
+  readonly onUnavailable?: "omit" | "throw" | undefined;
+}
+
+/** The call options of a durable agent: its session, and the agent's own options. */
+export type DurableAgentCallOptions<CALL_OPTIONS = never> = [CALL_OPTIONS] extends [never]
+  ? DurableAgentSession
+  : DurableAgentSession & CALL_OPTIONS;
+
+/** Sessions that other code uses too, from `createDurableSessions`. */
+type GivenSessions<CONNECTIONS extends Connections> = { sessions: DurableSessions<CONNECTIONS> } & {
+  [OPTION in keyof OwnSessions<CONNECTIONS>]?: undefined;
+};
+
+/** Options of `createDurableSessions`, for sessions of the agent's own. */
+type OwnSessions<CONNECTIONS extends Connections> = StoredSessionsOptions &
+  Pick<ConnectionProviderOptions<CONNECTIONS>, "connections" | "pool">;
+
+export type AgentSessions<CONNECTIONS extends Connections> =
+  | GivenSessions<CONNECTIONS>
+  | (OwnSessions<CONNECTIONS> & { sessions?: undefined });
+
+/** The options of `open` of an agent. */
+export const openSchema = optionalOptions({
+  sessionId: anything,
+  principal,
+  abortSignal,
+  onUnavailable,
+});
+
+/** The part of a call's options that is for its session, and the agent's own. */
+export function splitCallOptions<CALL_OPTIONS>(options: DurableAgentCallOptions<CALL_OPTIONS>) {
+  const { sessionId, principal: whose, onUnavailable: without, ...own } = options ?? {};
+  const session = { sessionId, principal: whose, onUnavailable: without } as DurableAgentSession;
+  return { session, own };
+}
+
+// `telemetry` is the loop agent's.
+const { telemetry: _, ...providerFields } = ownProviderFields;
+/** The settings that are not the loop agent's. */
+const settingsSchema = optionalOptions({
+  ...{ ...storedSessionsFields, ...providerFields, store: someStore },
+  ...{ sessions: someObject, onUnavailable },
+});
+
+/** Takes the sessions, or their options, out of an agent's settings. */
+export function splitSessions<
+  CONNECTIONS extends Connections,
+  SETTINGS extends AgentSessions<CONNECTIONS>,
+>(given: SETTINGS & { onUnavailable?: DurableAgentSession["onUnavailable"] }) {
+  checkOwnOptions(settingsSchema, given);
+  const {
+    sessions,
+    connections,
+    store,
+    pool,
+    agent,
+    share,
+    touchIntervalMs,
+    onEvent,
+    now,
+    onUnavailable: without,
+    ...settings
+  } = given;
+  const own = { connections, store, pool, agent, share, touchIntervalMs, onEvent, now };
+  const others = Object.entries(own).find(([, value]) => value !== undefined);
+  if (sessions !== undefined && others !== undefined) {
+    const fix = "cannot be combined with sessions: give it to createDurableSessions";
+    throw invalidOption(others[0], fix);
+  }
+  return {
+    sessions: sessions ?? createDurableSessions(own as DurableSessionsOptions<CONNECTIONS>),
+    settings,
+    onUnavailable: without,
+  };
+}

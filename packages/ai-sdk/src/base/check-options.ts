@@ -1,0 +1,137 @@
+import * as z from "zod/mini";
+import {
+  invalid,
+  isRecord,
+  maxTimerMs,
+  nearestName,
+  unknownOption,
+} from "@durable-mcp/core/internal";
+
+// The parts of all schemas of options.
+
+export const isFunction = (value: unknown): boolean => typeof value === "function";
+const nonEmpty = z.minLength(1, "must not be empty");
+export const text = z.string("must be a text").check(nonEmpty);
+export const names = z.array(text, "must be a list of names");
+export const flag = z.boolean("must be true or false");
+export const someFunction = z.custom(isFunction, "must be a function");
+export const someObject = z.custom(isRecord, "must be an object");
+/** A time that a timer takes. */
+export const timeout = wholeNumber(1, maxTimerMs, "milliseconds");
+/** An age, which no timer has to take. */
+export const age = wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds");
+export const onUnavailable = z.literal(["omit", "throw"], 'must be "omit" or "throw"');
+/** Checked by the code that reads it. */
+export const anything = z.unknown();
+/** Checked by the code that makes keys of it. */
+export const principal = anything;
+export const abortSignal = z.custom(
+  (value) => isFunction((value as { addEventListener?: unknown } | null)?.addEventListener),
+  "must be an AbortSignal",
+);
+
+export function wholeNumber(min: number, max: number, unit?: string) {
+  const of = unit === undefined ? "" : ` of ${unit}`;
+  return z.custom<number>(
+    (value) =>
+      typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max,
+    `must be a whole number${of}, ${min} to ${max}`,
+  );
+}
+
+/** The schema of an options object in which every option may be left out. */
+export function optionalOptions(shape: z.core.$ZodShape) {
+  const entries = Object.entries(shape).map(([name, schema]) => [name, z.optional(schema)]);
+  return z.strictObject(Object.fromEntries(entries) as Record<string, z.ZodMiniType>);
+}
+
+interface CheckedAs {
+  /** Stands before the option's name in the message. @default nothing */
+  readonly subject?: string | undefined;
+  /** What to do instead, by names of options that there are elsewhere. */
+  readonly hints?: Readonly<Record<string, string>> | undefined;
+}
+
+/**
+ * Checks options, which are data from outside.
+ *
+ * @returns the options themselves
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option, with its path, and how to fix it
+ */
+export function checkOptions<OPTIONS>(
+  schema: z.ZodMiniType,
+  options: OPTIONS,
+  as: CheckedAs = {},
+): OPTIONS {
+  const parsed = z.safeParse(schema, options);
+  if (parsed.success) return options;
+  throw toError(schema, parsed.error.issues, as);
+}
+
+/**
+ * Checks options that stand beside those of another package, which takes any. Of the others only a
+ * misspelt one of ours is known to be wrong.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+export function checkOwnOptions(schema: z.ZodMiniType, options: object): void {
+  const known = knownAt(schema, []);
+  const entries = isRecord(options) ? Object.entries(options) : undefined;
+  const isOwn = (name: string) => known.includes(name) || nearestName(name, known) !== undefined;
+  checkOptions(schema, entries && Object.fromEntries(entries.filter(([name]) => isOwn(name))));
+}
+
+type Issue = z.core.$ZodIssue;
+
+/** The issue to tell of. A misspelt option says more than the one that is missing in its place. */
+function firstIssue(schema: z.ZodMiniType, issues: readonly Issue[], hints: object): Issue {
+  const misspelt = issues.find((issue) => {
+    if (issue.code !== "unrecognized_keys") return false;
+    const [unknown = ""] = issue.keys;
+    const known = knownAt(schema, issue.path);
+    return Object.hasOwn(hints, unknown) || nearestName(unknown, known) !== undefined;
+  });
+  const first = misspelt ?? issues[0]!;
+  if (first.code !== "invalid_union") return first;
+  // Of a text or an object, the one that was meant is the object.
+  const inside = first.errors.filter(([issue]) => issue!.path.length > 0);
+  if (inside.length !== 1) return first;
+  const within = inside[0]!.map((issue) => ({ ...issue, path: [...first.path, ...issue.path] }));
+  return firstIssue(schema, within, hints);
+}
+
+function toError(schema: z.ZodMiniType, issues: readonly Issue[], as: CheckedAs) {
+  const { subject, hints = {} } = as;
+  const issue = firstIssue(schema, issues, hints);
+  const start = subject === undefined ? "" : `${subject} `;
+  if (issue.code === "unrecognized_keys") {
+    const [unknown = ""] = issue.keys;
+    const field = [...issue.path, unknown].join(".");
+    if (Object.hasOwn(hints, field)) return invalid(field, `${start}${field} ${hints[field]}.`);
+    const { message } = unknownOption(field, knownAt(schema, issue.path));
+    return invalid(field, `${start}${message}`);
+  }
+  const field = issue.path.join(".") || "options";
+  // The issue of a key only tells that it is invalid. The inner issue tells why.
+  const reason = issue.code === "invalid_key" ? issue.issues[0]?.message : issue.message;
+  const isUnsaid = reason === undefined || reason.startsWith("Invalid input");
+  return invalid(field, `${start}${field} ${isUnsaid ? "must be an object" : reason}.`);
+}
+
+type Definition = Partial<{
+  shape: Record<string, z.ZodMiniType>;
+  innerType: z.ZodMiniType;
+  options: readonly z.ZodMiniType[];
+}>;
+
+/** The names of the options under a path. */
+function knownAt(schema: z.ZodMiniType, path: readonly PropertyKey[]): string[] {
+  const { shape, innerType, options } = schema.def as Definition;
+  if (innerType) return knownAt(innerType, path);
+  if (options) return options.flatMap((option) => knownAt(option, path));
+  if (shape === undefined) return [];
+  const [next, ...rest] = path;
+  if (next === undefined) return Object.keys(shape);
+  const inner = shape[String(next)];
+  return inner === undefined ? [] : knownAt(inner, rest);
+}

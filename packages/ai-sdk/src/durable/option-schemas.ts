@@ -1,0 +1,46 @@
+import * as z from "zod/mini";
+import {
+  abortSignal,
+  flag,
+  isFunction,
+  onUnavailable,
+  optionalOptions,
+  principal,
+  someFunction,
+  someObject,
+  text,
+  timeout,
+  wholeNumber,
+} from "../base/check-options.ts";
+import { ownProviderFields, selectionFields } from "../provider/option-schemas.ts";
+
+// The options of durable sessions, and of their functions.
+
+const methods = ["get", "put", "delete", "touch", "list"];
+export const someStore = z.custom(
+  (value) => methods.every((name) => isFunction((value as Record<string, unknown> | null)?.[name])),
+  "must be a SessionStore",
+);
+
+/** Options of `createDurableSessions` that a durable agent takes, too. */
+export const storedSessionsFields = {
+  agent: text,
+  share: flag,
+  touchIntervalMs: timeout,
+};
+export const durableSessionsSchema = z.strictObject({
+  ...optionalOptions({ ...storedSessionsFields, ...ownProviderFields, provider: someObject }).shape,
+  store: someStore,
+});
+
+export const useSchema = optionalOptions({ principal, abortSignal, onUnavailable });
+export const selectionSchema = optionalOptions(selectionFields);
+const pageFields = { name: text, cursor: text, limit: wholeNumber(1, 1_000) };
+export const listSchema = optionalOptions({ principal, ...pageFields });
+export const endAllSchema = optionalOptions({ principal });
+export const adminListSchema = optionalOptions(pageFields);
+const { cursor: _, ...sweepFields } = pageFields;
+export const sweepSchema = z.strictObject({
+  ...optionalOptions({ ...sweepFields, authorize: someFunction }).shape,
+  idleForMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
+});

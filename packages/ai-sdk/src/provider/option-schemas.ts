@@ -1,0 +1,45 @@
+import * as z from "zod/mini";
+import {
+  abortSignal,
+  anything,
+  isFunction,
+  onUnavailable,
+  optionalOptions,
+  principal,
+  someFunction,
+  someObject,
+  text,
+  timeout,
+} from "../base/check-options.ts";
+import { poolSchema } from "../pool/connection-pool.ts";
+import { autoSessionSchema } from "../registry/option-schemas.ts";
+
+// The options of a provider, and of its functions.
+
+/** Options of a provider that durable sessions take, too. `connections` are checked by themselves. */
+export const ownProviderFields = {
+  connections: anything,
+  pool: poolSchema,
+  telemetry: z.custom(
+    (value) => isFunction((value as { trace?: unknown } | null)?.trace),
+    "must have a function trace, such as openTelemetry() has",
+  ),
+  onEvent: someFunction,
+  now: someFunction,
+};
+export const providerSchema = optionalOptions({
+  ...ownProviderFields,
+  autoSession: autoSessionSchema,
+});
+
+const stepFields = { principal, sessionId: text, abortSignal };
+export const createSchema = optionalOptions({ ...stepFields, state: anything });
+export const runOnStateSchema = z.strictObject({
+  ...optionalOptions({ ...stepFields, onUnavailable, onSession: someFunction }).shape,
+  session: someObject,
+});
+
+/** Which sessions of a principal. */
+export const selectionFields = { principal, connection: text, name: text };
+export const selectionInTimeSchema = optionalOptions({ ...selectionFields, timeoutMs: timeout });
+export const shutdownSchema = optionalOptions({ timeoutMs: timeout });

@@ -1,0 +1,32 @@
+import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
+import type { LiveConnection } from "../connection/live-connection.ts";
+
+const answered = new WeakMap<LiveConnection, Promise<void>>();
+
+export function isRequired({ definition }: LiveConnection): boolean {
+  return definition.options.required === true;
+}
+
+/**
+ * Asks the server of a required connection, once a step, because a kept tool list would answer in its
+ * place. A failure is not kept.
+ *
+ * @throws the reason why the server did not answer
+ */
+export async function askRequired(connection: LiveConnection): Promise<void> {
+  if (!isRequired(connection)) return;
+  const known = answered.get(connection);
+  if (known !== undefined) return await known;
+  const signal = withTimeLimit(connection.connectMs, connection.abortSignal);
+  const asking = connection.withRecovery(undefined, () =>
+    // A fetch of the application may ignore the signal.
+    abortable(connection.ask(signal), signal),
+  );
+  answered.set(connection, asking);
+  try {
+    await asking;
+  } catch (error) {
+    answered.delete(connection);
+    throw connection.restoreError(error);
+  }
+}

@@ -1,0 +1,23 @@
+import * as z from "zod/mini";
+import {
+  abortSignal,
+  names,
+  onUnavailable,
+  optionalOptions,
+  principal,
+  someFunction,
+  timeout,
+} from "../base/check-options.ts";
+
+// The options of a registry's functions, and of runs.
+
+export const toolsSchema = optionalOptions({ connections: names, onUnavailable });
+export const runSchema = optionalOptions({ onClose: someFunction });
+export const readySchema = optionalOptions({ timeoutMs: timeout, abortSignal });
+export const namedCreateSchema = optionalOptions({ connections: names, idleTimeoutMs: timeout });
+export const namedRunSchema = optionalOptions({ abortSignal });
+export const nestSchema = optionalOptions({ principal, abortSignal });
+export const autoSessionSchema = z.strictObject({
+  principal: z.optional(principal),
+  idleTimeoutMs: z.optional(timeout),
+});
