@@ -19,6 +19,9 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  *   connection, or an idle named session, could not be ended on its server (`status` is the server's,
  *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed after the run
  *   itself had failed, or had given back a stream.
+ * - `line-dropped`: a stdio server printed a line on stdout that is no message, is too long (64 MiB) or
+ *   too complex (1,000 levels, two million values), or asks too much at once. The event comes once for each
+ *   reason and process.
  * - `peer-version`: `@ai-sdk/mcp` has an untested version, `"unknown"` if it does not say which.
  *
  * And the events between durable sessions and their store:
@@ -59,6 +62,10 @@ export type ConnectionEvent = {
       readonly type: "close-failed";
       readonly reason: "error" | "not-committed" | "refused" | "timeout" | "unreachable";
       readonly status?: number;
+    }
+  | {
+      readonly type: "line-dropped";
+      readonly reason: "not-a-message" | "too-long" | "too-complex" | "too-many";
     }
   | {
       readonly type: "peer-version";

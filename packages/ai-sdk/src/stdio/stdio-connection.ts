@@ -93,10 +93,10 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
   return connection;
 }
 
-/** The error of a request that was under way when its server ended. */
+/** The error of a request that met the server's end, or whose answer is of no use. */
 function restoreStdioError({ failures }: Pick<StdioParts, "failures">, error: unknown): unknown {
   const data: unknown = (error as { data?: unknown } | null | undefined)?.data;
-  return (typeof data === "object" && data !== null && failures.get(data)) || error;
+  return (typeof data === "object" && data !== null && failures.get(data)?.error) || error;
 }
 
 /** Starts the first server, or one in the place of a lost one. */

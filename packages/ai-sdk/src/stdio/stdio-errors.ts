@@ -1,8 +1,8 @@
 import { McpSessionError } from "@durable-mcp/core";
+import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
-import { scrubSecrets } from "../errors/scrub-secrets.ts";
 import type { ProcessEnd } from "./supervised-process.ts";
 
 /** The output of a server before it failed. */
@@ -36,8 +36,8 @@ export function createStdioErrors(
   return {
     unavailable,
     /** The process could not be started. */
-    notStarted: (reason: string, isDirectory: boolean) => {
-      if (!isDirectory) {
+    notStarted: (reason: string) => {
+      if (!isDirectory(cwd)) {
         return unavailable(`could not be started: cwd ${cwd} is not a directory.`, {
           field: "cwd",
         });
@@ -56,7 +56,17 @@ export function createStdioErrors(
     silent: (connectMs: number, output: ServerOutput, cause: unknown) =>
       unavailable(`did not answer the handshake within ${connectMs} ms.`, { output, cause }),
     refused: (why: string, output: ServerOutput, cause: unknown) =>
-      unavailable(`did not accept the handshake: ${why}.`, { output, cause }),
+      unavailable(`did not accept the handshake: ${why.replace(/\.$/, "")}.`, { output, cause }),
+    /** The server does not read its stdin, so the request was not sent. */
+    notReading: (output: ServerOutput) =>
+      unavailable("does not read its stdin. The request was not sent.", { output }),
+    /** The server's answer is of no use. */
+    unusable: (method: string, why: string) =>
+      new McpSessionError(
+        "OUTCOME_UNKNOWN",
+        `${method} at ${origin}: the server answered, but its answer ${why}. Whether it carried the request out is unknown: check before you send the request again.`,
+        { data: { connection, origin, method } },
+      ),
     /** The server ended during a request. */
     outcomeUnknown: (method: string, end: ProcessEnd, output: ServerOutput) =>
       new McpSessionError(
@@ -73,6 +83,12 @@ export function createStdioErrors(
       ),
   };
 }
+
+function isDirectory(path: string | undefined): boolean {
+  return path === undefined || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+export type StdioErrors = ReturnType<typeof createStdioErrors>;
 
 export function describeEnd(end: ProcessEnd): string {
   if (end.type === "not-started") return `could not be started (${end.reason})`;
@@ -93,18 +109,33 @@ const keptLength = 16_000;
 const quotedLength = 2_000;
 const quotedLines = 20;
 
-/** The end of a server's output. @param secrets values that are never quoted */
-export function createOutputTail(secrets: readonly string[]) {
+/** The end of a server's output. @param scrub takes secrets out */
+export function createOutputTail(scrub: (text: string) => string) {
   let kept = "";
+  let quoted: string | undefined;
   return {
-    append: (text: string) => void (kept = (kept + text).slice(-keptLength)),
+    append(text: string) {
+      kept = (kept + text).slice(-keptLength);
+      quoted = undefined;
+    },
     /** The last lines, without secrets and terminal codes. Empty if the server printed nothing. */
-    quote() {
-      const clean = scrubSecrets(stripVTControlCharacters(kept), secrets)
+    quote(): string {
+      // Many requests may fail with the same output. Stripping is slow for many codes, and may join a secret.
+      quoted ??= scrub(stripVTControlCharacters(scrub(kept).slice(-2 * quotedLength)))
         // oxlint-disable-next-line no-control-regex -- that is what is taken out
         .replaceAll(/[\0-\x08\x0B-\x1F\x7F]/g, "")
-        .trim();
-      return clean.split("\n").slice(-quotedLines).join("\n").slice(-quotedLength);
+        .trim()
+        .split("\n")
+        .slice(-quotedLines)
+        .join("\n")
+        .slice(-quotedLength);
+      return quoted;
     },
   };
+}
+
+/** A dropped line for the output: as it is, but of broken messages only that there was one. */
+export function describeDropped(line: Buffer, reason: string): string {
+  const text = line.subarray(0, keptLength).toString().trim();
+  return /^\uFEFF?[[{]/.test(text) ? `(a line dropped: ${reason})\n` : `${text}\n`;
 }

@@ -1,16 +1,19 @@
 import { createMCPClient, type MCPClient, type MCPTransport } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
-import { statSync } from "node:fs";
+import { abortable, isRecord, scrubJson, withTimeLimit } from "@durable-mcp/core/internal";
 import { answerElicitations, clientCapabilities } from "../connection/client-capabilities.ts";
-import type { ConnectionContext, ConnectionStart } from "../connection/connection-options.ts";
+import type { ConnectionStart } from "../connection/connection-options.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
-import { scrubSecrets } from "../errors/scrub-secrets.ts";
+import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
 import { addTraceContext } from "../events/connection-telemetry.ts";
+import { secretValues } from "./secret-values.ts";
+import { resolveEnvironment } from "./server-environment.ts";
+import type { DropReason } from "./server-message.ts";
 import {
   createOutputTail,
   createStdioErrors,
+  describeDropped,
   describeEnd,
   type ServerOutput,
 } from "./stdio-errors.ts";
@@ -39,6 +42,12 @@ export interface StdioServer {
 
 export type StdioStep = ConnectionStep & { readonly options: McpStdioConnectionOptions };
 
+/** Of a request that met the server's end, or an answer that is of no use. */
+interface RequestFailure {
+  readonly error: McpSessionError;
+  readonly met: "end" | "answer";
+}
+
 export type StdioParts = ReturnType<typeof createStdioParts>;
 
 /** What the servers of one connection have in common. */
@@ -55,50 +64,64 @@ export function createStdioParts(step: StdioStep) {
     life: createServerLife(),
     /** The servers that may still have a process. */
     servers: new Set<StdioServer>(),
-    /** The errors of requests that met the server's end, by the `data` of the client's own errors. */
-    failures: new WeakMap<object, McpSessionError>(),
+    /** Why requests failed, by the `data` of the client's own errors. */
+    failures: new WeakMap<object, RequestFailure>(),
   };
 }
 
 async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
   const { options, context, errors, failures, telemetry, life, servers, emit } = parts;
   const { connection } = context;
-  const env = await resolveEnvironment(options.env ?? {}, context);
+  const env = await resolveEnvironment(parts);
   // The registry may have ended meanwhile, and then nobody would end the server.
   context.abortSignal.throwIfAborted();
-  const secrets = Object.values(env);
+  const args = options.args ?? [];
+  const secrets = secretValues(env, args);
+  const scrub = (text: string) => scrubSecrets(text, secrets);
   const process = startSupervisedProcess({
     command: options.command,
-    args: options.args ?? [],
+    args,
     env,
     cwd: options.cwd,
     closeMs: options.timeouts?.closeMs ?? 1_000,
   });
-  const stderr = createOutputTail(secrets);
-  const strays = createOutputTail(secrets);
+  const stderr = createOutputTail(scrub);
+  const strays = createOutputTail(scrub);
   process.stderr.setEncoding("utf8").on("data", (text: string) => stderr.append(text));
   const output = () => ({ stderr: stderr.quote(), strays: strays.quote() });
 
   let end: ProcessEnd | undefined;
   let isClosed = false;
   const ended = process.ended.then((how) => (end = how));
+  const report = reportOnce((reason) => emit({ type: "line-dropped", connection, reason }));
 
   const transport = createStdioTransport(process, {
-    failureData({ method }) {
+    failureData({ method }, why) {
       // The client passes this object on. A server cannot send one that is in `failures`.
       const data = {};
-      failures.set(data, errors.outcomeUnknown(method, end!, output()));
+      failures.set(
+        data,
+        why === undefined
+          ? { error: errors.outcomeUnknown(method, end!, output()), met: "end" }
+          : { error: errors.unusable(method, why), met: "answer" },
+      );
       return data;
     },
+    notReading: () => errors.notReading(output()),
     onAnswer: ({ method }) => {
       if (method !== "initialize" && method !== "server/discover") life.answered();
     },
     onNotification(method, params) {
-      emit({ type: "notification", connection, method, params: scrubDeep(params, secrets) });
+      const said = isRecord(params) ? (scrubJson(params, scrub) as typeof params) : undefined;
+      emit({ type: "notification", connection, method, params: said });
       if (method !== "notifications/tools/list_changed") return;
       emit({ type: "tools-changed", connection, reason: "list-changed" });
     },
-    onStray: (line) => strays.append(`${line}\n`),
+    onDropped(line, reason) {
+      strays.append(describeDropped(line, reason));
+      report(reason);
+    },
+    toClient: (error) => scrubJson(error, scrub, ["code", "message", "data"]) as object,
   });
   const send = transport.send.bind(transport);
   transport.send = (message, how) => send(addTraceContext(message, telemetry), how);
@@ -126,6 +149,16 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
   return server;
 }
 
+/** Calls `tell` for the first of each reason. */
+function reportOnce(tell: (reason: DropReason) => void) {
+  const told = new Set<DropReason>();
+  return (reason: DropReason) => {
+    if (told.has(reason)) return;
+    told.add(reason);
+    tell(reason);
+  };
+}
+
 async function connectClient(
   { options, context, errors, connectMs, failures }: StdioParts,
   server: StdioServer,
@@ -148,45 +181,18 @@ async function connectClient(
     if (isUnsupportedVersion(error) && !discover) throw error;
     context.abortSignal.throwIfAborted();
     const { end } = server;
-    if (end?.type === "not-started") throw errors.notStarted(end.reason, isDirectory(options.cwd));
+    if (end?.type === "not-started") throw errors.notStarted(end.reason);
     const { data } = error as { data?: object };
-    if (end && failures.has(data ?? {})) throw errors.endedEarly(end, server.output());
+    if (end && failures.get(data ?? {})?.met === "end")
+      throw errors.endedEarly(end, server.output());
     if (signal.aborted) throw errors.silent(connectMs, server.output(), error);
-    const why = scrubSecrets((error as Error).message, secrets);
-    throw errors.refused(why, server.output(), error);
+    const cause = scrubError(error, secrets) as Error;
+    throw errors.refused(cause.message, server.output(), cause);
   }
 }
 
 function isUnsupportedVersion(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === unsupportedVersion;
-}
-
-function scrubDeep<T>(value: T, secrets: readonly string[]): T {
-  if (value === undefined) return value;
-  return JSON.parse(JSON.stringify(value), (_key, inner: unknown) =>
-    typeof inner === "string" ? scrubSecrets(inner, secrets) : inner,
-  ) as T;
-}
-
-function isDirectory(path: string | undefined): boolean {
-  return path === undefined || statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-/** All values of a definition's `env`, for one principal. */
-async function resolveEnvironment(
-  env: NonNullable<McpStdioConnectionOptions["env"]>,
-  context: ConnectionContext,
-): Promise<Record<string, string>> {
-  const entries = Object.entries(env).map(async ([name, value]) => {
-    const resolved: unknown = typeof value === "string" ? value : await value(context);
-    if (typeof resolved === "string" && !resolved.includes("\0")) return [name, resolved] as const;
-    throw new McpSessionError(
-      "CONNECTION_INVALID",
-      `Connection ${context.connection}: env.${name} must return a string without null characters.`,
-      { data: { field: `env.${name}`, connection: context.connection } },
-    );
-  });
-  return Object.fromEntries(await Promise.all(entries));
 }
 
 /** A running server, and a client after its handshake. */

@@ -1,75 +1,75 @@
 import type { JSONRPCMessage, JSONRPCRequest, MCPTransport } from "@ai-sdk/mcp";
 import { isRecord } from "@durable-mcp/core/internal";
-import { StringDecoder } from "node:string_decoder";
+import { createLineReader } from "./message-lines.ts";
+import {
+  answeredId,
+  type DropReason,
+  isTooComplex,
+  parseLine,
+  type ServerMessage,
+} from "./server-message.ts";
 import type { SupervisedProcess } from "./supervised-process.ts";
 
-/** Parse error, in JSON-RPC. */
-const malformed = -32700;
 /** From the range of codes that JSON-RPC leaves to implementations. */
-const ended = -32000;
+const failed = -32000;
+/** How many bytes may wait for a server that does not read its stdin. */
+const maxUnread = 64 * 1024 * 1024;
+/** How many requests of the server may wait for an answer, and their length in bytes. */
+const maxQuestions = { count: 1_000, bytes: 64 * 1024 * 1024 };
 
 export interface TransportObserver {
-  /** The `data` of the JSON-RPC error that answers a request which met the end of the process. */
-  readonly failureData: (request: JSONRPCRequest) => object;
+  /**
+   * The `data` of the JSON-RPC error that answers a request.
+   * @param why why its answer is of no use; without it, the process ended
+   */
+  readonly failureData: (request: JSONRPCRequest, why?: string) => object;
+  /** The error of a request that is not sent, because the server does not read. */
+  readonly notReading: () => Error;
   /** Called for each answer, which shows that the server works. */
   readonly onAnswer: (request: JSONRPCRequest) => void;
-  readonly onNotification: (method: string, params: Record<string, unknown> | undefined) => void;
-  /** Called for a line on stdout that is not a message. */
-  readonly onStray: (line: string) => void;
+  readonly onNotification: (method: string, params: unknown) => void;
+  /** Called for a line on stdout that is dropped. Of a long line it gets the beginning. */
+  readonly onDropped: (line: Buffer, reason: DropReason) => void;
+  /** Gives the `error` of an answer as the client may see it. */
+  readonly toClient: (error: object) => object;
 }
 
 /**
- * The stdio transport over a supervised process. It cancels aborted requests on the server, skips
- * lines that are not messages, and drops late answers. When the process ends, it answers the pending
- * requests with an error.
+ * The stdio transport over a supervised process. It cancels aborted requests on the server, drops
+ * lines that are not messages, and late answers. When the process ends, it answers the pending
+ * requests with an error. Whatever the server writes, nothing is thrown.
  */
 export function createStdioTransport(
   process: SupervisedProcess,
-  { failureData, onAnswer, onNotification, onStray }: TransportObserver,
+  observer: TransportObserver,
 ): MCPTransport {
   const pending = createPendingRequests(process);
+  const questions = createOpenQuestions();
+  const write = createWriter(process);
   let isOver = false;
 
-  const deliver = (message: JSONRPCMessage) => {
+  const deliver = (message: object) => {
     try {
-      transport.onmessage?.(message);
+      transport.onmessage?.(message as JSONRPCMessage);
     } catch (error) {
       transport.onerror?.(error as Error);
     }
   };
-  const fail = (request: JSONRPCRequest, code: number, message: string, data?: object) =>
-    deliver({ jsonrpc: "2.0", id: request.id, error: { code, message, ...(data && { data }) } });
-
-  const receive = (message: unknown, line: string) => {
-    if (!isMessage(message)) return onStray(line);
-    if (typeof message.method === "string") {
-      if ("id" in message) deliver(message as unknown as JSONRPCMessage);
-      else onNotification(message.method, message.params as Record<string, unknown> | undefined);
-      return;
-    }
-    const request = pending.settle(message.id);
-    // The request was aborted, so nobody waits for the answer.
-    if (request === undefined) return;
-    onAnswer(request);
-    if (isRecord(message.result) || isError(message.error)) {
-      deliver(message as unknown as JSONRPCMessage);
-    } else {
-      fail(request, malformed, "The server's answer has neither a result nor an error.");
-    }
-  };
+  const fail = (request: JSONRPCRequest, message: string, data: object) =>
+    deliver({ jsonrpc: "2.0", id: request.id, error: { code: failed, message, data } });
 
   /** Cancels an aborted request on the server. A handshake cannot be cancelled. */
   const cancel = ({ id, method }: JSONRPCRequest) => {
-    if (isOver || method === "initialize") return;
+    if (isOver || method === "initialize" || process.stdin.writableLength > maxUnread) return;
     const params = { requestId: id };
-    void write(process, { jsonrpc: "2.0", method: "notifications/cancelled", params });
+    void write({ jsonrpc: "2.0", method: "notifications/cancelled", params });
   };
 
   const failPendingAtTheEnd = async () => {
     await process.ended;
     isOver = true;
     for (const request of pending.settleAll()) {
-      fail(request, ended, "The server's process ended.", failureData(request));
+      fail(request, "The server's process ended.", observer.failureData(request));
     }
     // Later, because some clients forget on close why a request failed.
     setImmediate(() => transport.onclose?.());
@@ -79,23 +79,19 @@ export function createStdioTransport(
     supportsProtocolVersionDiscovery: true,
     waitsForProtocolVersionDiscovery: true,
     async start() {
-      readLines(process, onStray, (line) => {
-        const parsed = parse(line);
-        for (const message of Array.isArray(parsed) ? parsed : [parsed]) receive(message, line);
-      });
+      process.stdout.on("data", createReceiver({ pending, questions, deliver, fail, observer }));
       void failPendingAtTheEnd();
     },
     async send(message, { signal } = {}) {
       const isRequest = "method" in message && "id" in message;
       if (isOver) {
-        const data = isRequest && failureData(message);
+        const data = isRequest && observer.failureData(message);
         throw Object.assign(new Error("The server's process has ended."), { data });
       }
-      if (isRequest) {
-        signal?.throwIfAborted();
-        pending.add(message, signal, () => cancel(message));
-      }
-      await write(process, message);
+      if (!isRequest) return await write(message).finally(() => questions.close(message));
+      signal?.throwIfAborted();
+      if (process.stdin.writableLength > maxUnread) throw observer.notReading();
+      await write(message, () => pending.add(message, signal, () => cancel(message)));
     },
     async close() {
       await process.end();
@@ -104,10 +100,79 @@ export function createStdioTransport(
   return transport;
 }
 
+/** Takes the chunks of stdout, and hands on the messages in them. Never throws. */
+function createReceiver({
+  pending,
+  questions,
+  deliver,
+  fail,
+  observer,
+}: {
+  readonly pending: PendingRequests;
+  readonly questions: OpenQuestions;
+  readonly deliver: (message: object) => void;
+  readonly fail: (request: JSONRPCRequest, message: string, data: object) => void;
+  readonly observer: TransportObserver;
+}): (chunk: Buffer) => void {
+  const refuse = (request: JSONRPCRequest | undefined, why: string) => {
+    if (request) fail(request, `its answer ${why}`, observer.failureData(request, why));
+  };
+  const drop = (reason: DropReason, head: Buffer, tail = head) => {
+    observer.onDropped(head, reason);
+    refuse(pending.settle(answeredId(head, tail)), dropReasons[reason]);
+  };
+  /** The one place where all that a server prints is handled. */
+  const guarded = (line: Buffer, handle: () => void) => {
+    try {
+      handle();
+    } catch {
+      drop("not-a-message", line);
+    }
+  };
+
+  const receive = (message: ServerMessage, line: Buffer) => {
+    const { id, method, params, result, error } = message;
+    if (method !== undefined) {
+      if (id === undefined) return observer.onNotification(method, params);
+      if (questions.open(id, line.length)) return deliver(message);
+      return drop("too-many", line);
+    }
+    const outcome = isError(error) ? { error: observer.toClient(error) } : { result };
+    const request = pending.settle(id);
+    // The request was aborted, so nobody waits for the answer.
+    if (request === undefined) return;
+    observer.onAnswer(request);
+    // The client finds the request by a number, which the server may have made a text.
+    if (outcome.error || isRecord(result)) deliver({ jsonrpc: "2.0", id: request.id, ...outcome });
+    else refuse(request, "has neither a result nor an error");
+  };
+  const receiveLine = (line: Buffer) => {
+    if (isBlank(line)) return;
+    if (isTooComplex(line)) return drop("too-complex", line);
+    const { messages, isWhole } = parseLine(line);
+    if (!isWhole) drop("not-a-message", line);
+    for (const message of messages) guarded(line, () => receive(message, line));
+  };
+  return createLineReader(
+    (line) => guarded(line, () => receiveLine(line)),
+    ({ head, tail }) => guarded(head, () => drop("too-long", head, tail)),
+  );
+}
+
+const dropReasons: Record<DropReason, string> = {
+  "not-a-message": "is no valid JSON-RPC message",
+  "too-long": "is longer than 64 MiB",
+  "too-complex": "has more than 1,000 levels, or more than two million values",
+  "too-many": "is no answer",
+};
+
+type PendingRequests = ReturnType<typeof createPendingRequests>;
+type OpenQuestions = ReturnType<typeof createOpenQuestions>;
+
 /** The requests without an answer. This process stays alive for them. */
 function createPendingRequests(process: SupervisedProcess) {
   const pending = new Map<string, { request: JSONRPCRequest; stopWatching: () => void }>();
-  const settle = (id: unknown) => {
+  const settle = (id: string | number | undefined) => {
     const { request, stopWatching } = pending.get(String(id)) ?? {};
     stopWatching?.();
     pending.delete(String(id));
@@ -131,77 +196,49 @@ function createPendingRequests(process: SupervisedProcess) {
   };
 }
 
-function readLines(
-  process: SupervisedProcess,
-  onStray: (line: string) => void,
-  onLine: (line: string) => void,
-): void {
-  const splitLines = createLineSplitter();
-  process.stdout.on("data", (chunk: Buffer) => {
-    let lines: string[] = [];
-    try {
-      lines = splitLines(chunk);
-    } catch (error) {
-      onStray((error as Error).message);
-      void process.end();
-    }
-    for (const line of lines) if (line.trim() !== "") onLine(line);
-  });
-}
-
-async function write({ stdin, ended: over }: SupervisedProcess, message: object): Promise<void> {
-  if (stdin.write(`${JSON.stringify(message)}\n`)) return;
-  await Promise.race([new Promise((resolve) => stdin.once("drain", resolve)), over]);
-}
-
-interface Message {
-  readonly id?: unknown;
-  readonly method?: unknown;
-  readonly params?: unknown;
-  readonly result?: unknown;
-  readonly error?: unknown;
-}
-
-function isMessage(value: unknown): value is Message {
-  if (!isRecord(value) || (value as { jsonrpc?: unknown }).jsonrpc !== "2.0") return false;
-  return "method" in value || "id" in value;
-}
-
-function isError(value: unknown): boolean {
-  return isRecord(value) && typeof (value as { message?: unknown }).message === "string";
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
-
-/** More than any model could read, in characters. */
-const maxLength = 64 * 1024 * 1024;
-
-/**
- * Splits a byte stream into lines.
- *
- * @returns takes the next chunk and returns the lines that it completes, without line ends
- * @throws {RangeError} when a line gets longer than 64 Mi characters
- */
-export function createLineSplitter(): (chunk: Buffer) => string[] {
-  const decoder = new StringDecoder("utf8");
-  let parts: string[] = [];
-  let length = 0;
-  return (chunk) => {
-    const [first = "", ...others] = decoder.write(chunk).split("\n");
-    parts.push(first);
-    length += first.length;
-    if (length > maxLength) throw new RangeError(`a line of more than ${maxLength} characters`);
-    if (others.length === 0) return [];
-    const last = others.pop() ?? "";
-    const lines = [parts.join(""), ...others];
-    parts = [last];
-    length = last.length;
-    return lines.map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
+/** The server's requests whose answer was not written yet. */
+function createOpenQuestions() {
+  const lengths = new Map<string | number, number>();
+  let bytes = 0;
+  return {
+    /** Returns whether the request may be answered. An id that is in use may not. */
+    open(id: string | number, length: number): boolean {
+      const isFull = lengths.size >= maxQuestions.count || bytes + length > maxQuestions.bytes;
+      if (isFull || lengths.has(id)) return false;
+      lengths.set(id, length);
+      bytes += length;
+      return true;
+    },
+    close(answer: JSONRPCMessage) {
+      if (!("id" in answer) || answer.id === undefined) return;
+      bytes -= lengths.get(answer.id) ?? 0;
+      lengths.delete(answer.id);
+    },
   };
+}
+
+/** Writes messages, and waits while the server has too many to read. */
+function createWriter({ stdin, ended }: SupervisedProcess) {
+  let drained: Promise<unknown> | undefined;
+  return async (message: object, beforehand?: () => void): Promise<void> => {
+    // It throws for what is no JSON, and then there is nothing to wait for.
+    const line = `${JSON.stringify(message)}\n`;
+    beforehand?.();
+    if (stdin.write(line)) return;
+    drained ??= Promise.race([
+      new Promise((resolve) => {
+        stdin.once("drain", resolve);
+      }),
+      ended,
+    ]).then(() => (drained = undefined));
+    await drained;
+  };
+}
+
+function isError(value: unknown): value is object {
+  return isRecord(value) && typeof value["message"] === "string";
+}
+
+function isBlank(line: Buffer): boolean {
+  return line.every((byte) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d));
 }

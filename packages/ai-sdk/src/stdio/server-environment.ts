@@ -1,0 +1,47 @@
+import { McpSessionError } from "@durable-mcp/core";
+import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
+import type { ConnectionContext } from "../connection/connection-options.ts";
+import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
+import type { StdioErrors } from "./stdio-errors.ts";
+
+/**
+ * All values of a definition's `env`, for one principal.
+ *
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` when its functions take longer than `connectMs`
+ */
+export async function resolveEnvironment({
+  options: { env = {} },
+  context,
+  connectMs,
+  errors,
+}: {
+  readonly options: Pick<McpStdioConnectionOptions, "env">;
+  readonly context: ConnectionContext;
+  readonly connectMs: number;
+  readonly errors: StdioErrors;
+}): Promise<Record<string, string>> {
+  const signal = withTimeLimit(connectMs, context.abortSignal);
+  try {
+    return await abortable(resolveAll(env, context), signal);
+  } catch (error) {
+    if (error !== signal.reason || context.abortSignal.aborted) throw error;
+    const why = `could not be started: the functions of env took longer than ${connectMs} ms.`;
+    throw errors.unavailable(why, { field: "env" });
+  }
+}
+
+async function resolveAll(
+  env: NonNullable<McpStdioConnectionOptions["env"]>,
+  context: ConnectionContext,
+): Promise<Record<string, string>> {
+  const entries = Object.entries(env).map(async ([name, value]) => {
+    const resolved: unknown = typeof value === "string" ? value : await value(context);
+    if (typeof resolved === "string" && !resolved.includes("\0")) return [name, resolved] as const;
+    throw new McpSessionError(
+      "CONNECTION_INVALID",
+      `Connection ${context.connection}: env.${name} must return a string without null characters.`,
+      { data: { field: `env.${name}`, connection: context.connection } },
+    );
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}

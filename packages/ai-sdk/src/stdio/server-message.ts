@@ -1,0 +1,113 @@
+import { isRecord } from "@durable-mcp/core/internal";
+
+/** Why a line is dropped. */
+export type DropReason =
+  /** It is no JSON-RPC message that a client can take. */
+  | "not-a-message"
+  /** It is longer than 64 MiB. */
+  | "too-long"
+  /** It is nested deeper than 1,000 levels, or has more than two million values. */
+  | "too-complex"
+  /** Too many requests of the server wait for an answer already, or one with the same id. */
+  | "too-many";
+
+/** JSON-RPC's members, of any type but those that make it a message. */
+export interface ServerMessage {
+  readonly id?: string | number;
+  readonly method?: string;
+  readonly params?: unknown;
+  readonly result?: unknown;
+  readonly error?: unknown;
+}
+
+/** A value nested deeper than this is of no use: JavaScript cannot print a few thousand levels. */
+const maxLevels = 1_000;
+/** As many empty objects take some 200 MB of memory. */
+const maxValues = 2_000_000;
+
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Whether a JSON text has too many levels or values to be parsed. Needs no stack, and no memory. */
+export function isTooComplex(json: Buffer): boolean {
+  let [levels, values] = [0, 0];
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at];
+    if (byte === quote) {
+      at = endOfText(json, at);
+      if (at === -1) return false;
+    } else if (byte === comma) {
+      values += 1;
+    } else if (byte === openList || byte === openObject) {
+      levels += 1;
+      values += 1;
+    } else if (byte === closeList || byte === closeObject) {
+      levels -= 1;
+    }
+    if (levels > maxLevels || values > maxValues) return true;
+  }
+  return false;
+}
+
+/** The index of the quote that ends the text which begins at `start`; -1 without one. */
+function endOfText(json: Buffer, start: number): number {
+  for (let end = start; (end = json.indexOf(quote, end + 1)) !== -1;) {
+    let before = end - 1;
+    while (json[before] === backslash) before -= 1;
+    if ((end - before) % 2 === 1) return end;
+  }
+  return -1;
+}
+
+/**
+ * The messages on a line, one or a batch. What is not a message is left out.
+ *
+ * @returns also whether something was left out
+ */
+export function parseLine(line: Buffer): { messages: ServerMessage[]; isWhole: boolean } {
+  const items = parseItems(line);
+  const messages = items.filter(isMessage);
+  return { messages, isWhole: messages.length > 0 && messages.length === items.length };
+}
+
+function parseItems(line: Buffer): unknown[] {
+  try {
+    // `TextDecoder` forgives a byte order mark, as clients do.
+    const value: unknown = JSON.parse(new TextDecoder().decode(line));
+    return Array.isArray(value) ? value : [value];
+  } catch {
+    return [];
+  }
+}
+
+function isMessage(value: unknown): value is ServerMessage {
+  if (!isRecord(value)) return false;
+  const { jsonrpc, id, method } = value;
+  const hasId = typeof id === "string" || typeof id === "number";
+  if (jsonrpc !== "2.0") return false;
+  return typeof method === "string" ? hasId || !("id" in value) : method === undefined && hasId;
+}
+
+const space = "[ \\t\\r]*";
+const idMember = `"id"${space}:${space}(\\d+|"[^"\\\\]*")`;
+const versionMember = `"jsonrpc"${space}:${space}"[^"\\\\]*"`;
+const outcome = `"(?:result|error)"${space}:`;
+const versionBefore = `(?:${versionMember}${space},${space})?`;
+const start = `^\\uFEFF?${space}\\{${space}${versionBefore}`;
+const answerByHead = new RegExp(`${start}${idMember}${space},${space}${versionBefore}${outcome}`);
+const answerStart = new RegExp(`${start}${outcome}`);
+const idAtTail = new RegExp(
+  `${idMember}${space}(?:,${space}${versionMember}${space})?\\}${space}$`,
+);
+const endLength = 512;
+
+/**
+ * The id of the request that a dropped line was meant to answer, if the line looks like an answer. Servers
+ * print the id as the first or the last member, beside `jsonrpc`.
+ */
+export function answeredId(head: Buffer, tail: Buffer): string | number | undefined {
+  const first = head.subarray(0, endLength).toString();
+  const last = tail.subarray(-endLength).toString();
+  const match = answerByHead.exec(first) ?? (answerStart.test(first) ? idAtTail.exec(last) : null);
+  return match === null ? undefined : (JSON.parse(match[1]!) as string | number);
+}

@@ -1,0 +1,124 @@
+import { inspect } from "node:util";
+import { describe, expect, test } from "vitest";
+import { programArguments } from "../processes/programs.ts";
+import { brokenAnswers, strayLines } from "./hostile-lines.ts";
+import { callForText, callTool, openFixture } from "./stdio-fixture.ts";
+
+const program = new URL("./hostile-server-program.ts", import.meta.url);
+
+function openHostile(
+  argument: readonly string[] = [],
+  options: Parameters<typeof openFixture>[0] = {},
+) {
+  const args = [...programArguments(program), ...argument];
+  return openFixture({ command: process.execPath, args, ...options });
+}
+
+/** Numbers below `below`, the same ones for a seed (mulberry32). */
+function createDice(seed: number) {
+  let state = seed;
+  return (below: number) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+// An error thrown in a listener would end a program. Here it fails the run of the tests.
+describe("lines that are no messages", () => {
+  test("change nothing for the calls around them, whatever they are", async () => {
+    await using fixture = openHostile();
+    const tools = await fixture.registry.tools({ onUnavailable: "throw" });
+    const kinds = Object.keys(strayLines);
+    for (const kind of kinds) {
+      const input = { text: kind, strays: [[kind], []] };
+      expect(await callForText(tools, "echo_between", input)).toBe(kind);
+    }
+    expect(Object.prototype).not.toHaveProperty("polluted");
+  });
+
+  test.each([1, 2, 3])("in any order, with calls at once (seed %d)", async (seed) => {
+    await using fixture = openHostile();
+    const tools = await fixture.registry.tools({ onUnavailable: "throw" });
+    const dice = createDice(seed);
+    const kinds = Object.keys(strayLines).filter((kind) => !kind.includes("million"));
+    const some = () => Array.from({ length: dice(3) }, () => kinds[dice(kinds.length)]);
+    const texts = Array.from({ length: 60 }, (_, index) => `${seed}-${index}`);
+    const answers = texts.map((text) =>
+      callForText(tools, "echo_between", { text, strays: [some(), some()] }),
+    );
+    expect(await Promise.all(answers)).toEqual(texts);
+  });
+
+  test("are an event once for each reason, without their content", async () => {
+    await using fixture = openHostile();
+    const tools = await fixture.registry.tools({ onUnavailable: "throw" });
+    fixture.takeEvents();
+    const strays = ["a banner", "a text", "for nobody: a deep error", "a deep notification"];
+    await callTool(tools, "echo_between", { text: "", strays: [strays, []] });
+    expect(fixture.takeEvents()).toEqual([
+      { type: "line-dropped", connection: "fixture", reason: "not-a-message" },
+      { type: "line-dropped", connection: "fixture", reason: "too-complex" },
+    ]);
+  });
+});
+
+describe("an answer that nobody can use", () => {
+  test.each(Object.keys(brokenAnswers))(
+    "fails its call at once, and no other: %s",
+    async (kind) => {
+      await using fixture = openHostile();
+      const tools = await fixture.registry.tools({ onUnavailable: "throw" });
+      const broken = Promise.allSettled([callTool(tools, "answer_broken", { kind })]);
+      expect(await callForText(tools, "echo_between", { text: "a", strays: [] })).toBe("a");
+      const [outcome] = await broken;
+      expect(outcome).toMatchObject({
+        status: "rejected",
+        reason: { code: "OUTCOME_UNKNOWN", data: { connection: "fixture", method: "tools/call" } },
+      });
+    },
+  );
+
+  test.each(["a deep result, id last", "neither result nor error", "no version"])(
+    "fails the handshake: %s",
+    async (kind) => {
+      await using fixture = openHostile([kind]);
+      await expect(fixture.registry.client("fixture")).rejects.toMatchObject({
+        code: "CONNECTION_UNAVAILABLE",
+        message: expect.stringContaining("did not accept the handshake: "),
+      });
+    },
+  );
+});
+
+describe("a secret of env or args", () => {
+  const secret = "s3cr3t-of-the-server";
+
+  test("is in no error of the server, nor in its data, and in no notification", async () => {
+    await using fixture = openHostile(["", `--api-key=${secret}-2`], { env: { KEY: secret } });
+    const tools = await fixture.registry.tools({ onUnavailable: "throw" });
+    const said = `refused ${secret} and ${secret}-2`;
+    const refuse = callTool(tools, "refuse", { message: said, data: { [secret]: [{ said }] } });
+    const error: any = await refuse.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error.message).toMatch(/^refused \[redacted\] and \[redacted\]/);
+    expect(inspect(error, { depth: 20 })).not.toContain(secret);
+    await callTool(tools, "echo_between", { text: "", notify: { [secret]: { said } } });
+    expect(fixture.events.map(({ type }) => type)).toContain("notification");
+    expect(inspect(fixture.events, { depth: 20 })).not.toContain(secret);
+  });
+
+  test("is not in the cause of a refused handshake", async () => {
+    await using fixture = openHostile([`refuse:${secret}`], { env: { KEY: secret } });
+    const error: any = await fixture.registry.client("fixture").catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "CONNECTION_UNAVAILABLE", cause: expect.any(Error) });
+    expect(inspect(error, { depth: 20 })).not.toContain(secret);
+    await using other = openHostile([`version:${secret}`], { env: { KEY: secret } });
+    const wrong: any = await other.registry.client("fixture").catch((reason: unknown) => reason);
+    expect(wrong).toMatchObject({ code: "CONNECTION_UNAVAILABLE", cause: expect.any(Error) });
+    expect(inspect(wrong, { depth: 20 })).not.toContain(secret);
+  });
+});
