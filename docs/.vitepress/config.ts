@@ -40,6 +40,7 @@ export default defineConfig({
           { text: "Compatibility", link: "/compatibility" },
           { text: "Conformance", link: "/conformance" },
           { text: "Requirements", link: "/requirements" },
+          { text: "Reliability", link: "/reliability" },
           { text: "Simulation", link: "/simulation" },
           { text: "Benchmarks", link: "/benchmarks" },
         ],

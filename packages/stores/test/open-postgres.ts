@@ -1,6 +1,6 @@
 import type { OpenedStore } from "@durable-mcp/core/testing";
 import pg from "pg";
-import { createPostgresStore } from "../src/postgres.ts";
+import { createPostgresStore, type PostgresStoreOptions } from "../src/postgres.ts";
 import { postgresUser } from "./postgres-server.ts";
 
 /** A pool on the server at a port. */
@@ -12,9 +12,12 @@ export function createPool(port: number): pg.Pool {
 }
 
 /** Opens the store on the server at a port. */
-export default async function openPostgres(port: number): Promise<OpenedStore> {
+export default async function openPostgres(
+  port: number,
+  options: Pick<PostgresStoreOptions, "timeoutMs" | "now"> = {},
+): Promise<OpenedStore> {
   const pool = createPool(port);
-  const store = createPostgresStore({ pool });
+  const store = createPostgresStore({ pool, ...options });
   await store.createTables();
   let ended: Promise<void> | undefined;
   return { store, close: () => (ended ??= pool.end()) };

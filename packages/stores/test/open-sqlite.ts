@@ -1,8 +1,11 @@
 import type { OpenedStore } from "@durable-mcp/core/testing";
-import { createSqliteStore } from "../src/sqlite.ts";
+import { createSqliteStore, type SqliteStoreOptions } from "../src/sqlite.ts";
 
 /** Opens the SQLite file at a path. */
-export default function openSqlite(path: string): OpenedStore {
-  const store = createSqliteStore({ path });
+export default function openSqlite(
+  path: string,
+  options: Pick<SqliteStoreOptions, "busyTimeoutMs" | "now"> = {},
+): OpenedStore {
+  const store = createSqliteStore({ path, ...options });
   return { store, close: store.close };
 }

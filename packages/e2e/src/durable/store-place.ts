@@ -35,14 +35,24 @@ export async function startStorePlace(
   return { kind, at: server.port, remove: () => server.remove() };
 }
 
+export interface StoreTimes {
+  /** For each operation, in milliseconds. @default the store's */
+  readonly timeoutMs?: number;
+  /** The clock of the process. @default Date.now */
+  readonly now?: () => number;
+}
+
 /** Opens the store in one of the processes, which loads no driver but its own. */
-export async function openStoreAt({ kind, at }: StorePlace): Promise<OpenedStore> {
+export async function openStoreAt(
+  { kind, at }: StorePlace,
+  { timeoutMs, now }: StoreTimes = {},
+): Promise<OpenedStore> {
   if (kind === "sqlite") {
     const { default: openSqlite } = await import("../../../stores/test/open-sqlite.ts");
-    return openSqlite(String(at));
+    return openSqlite(String(at), { busyTimeoutMs: timeoutMs, now });
   }
   const { default: open } = await (kind === "postgres"
     ? import("../../../stores/test/open-postgres.ts")
     : import("../../../stores/test/open-redis.ts"));
-  return await open(Number(at));
+  return await open(Number(at), { timeoutMs, now });
 }

@@ -1,0 +1,162 @@
+import {
+  type ConnectionRegistry,
+  createDurableSessions,
+  defineMcpClientConnection,
+} from "@durable-mcp/ai-sdk";
+import type { SessionStore } from "@durable-mcp/core";
+import { principal } from "../durable/notebook-sessions.ts";
+import { openStoreAt, startStorePlace, type StoreKind } from "../durable/store-place.ts";
+import { startSdkV2ModernOnlyServer } from "../servers/sdk-v2.ts";
+import { availableStores, skippedStores } from "./available-stores.ts";
+import type { Family, Fault } from "./fault.ts";
+import { openServerWorld, type ServerWorld } from "./server-world.ts";
+
+/** Machines that set their clocks by themselves, and what they make of one time. */
+const machines = ["behind", "right", "ahead"] as const;
+type Machine = (typeof machines)[number];
+
+const skewMs = 10 * 60_000;
+const clocks: Record<Machine, () => number> = {
+  behind: () => Date.now() - skewMs,
+  right: () => Date.now(),
+  ahead: () => Date.now() + skewMs,
+};
+
+interface ClockWorld extends ServerWorld {
+  /** One store, as each machine opens it. */
+  readonly stores: Record<Machine, SessionStore>;
+  /** A server without sessions. */
+  readonly statelessUrl: string;
+}
+
+async function openClockWorld(kind: StoreKind): Promise<ClockWorld> {
+  const place = await startStorePlace(kind);
+  const opened = await Promise.all(
+    machines.map((machine) => openStoreAt(place, { now: clocks[machine] })),
+  );
+  const stores = Object.fromEntries(
+    machines.map((machine, index) => [machine, opened[index]!.store]),
+  ) as ClockWorld["stores"];
+  const [served, stateless] = await Promise.all([openServerWorld(), startSdkV2ModernOnlyServer()]);
+  const { evidence } = served;
+  return {
+    ...served,
+    ...{ stores, statelessUrl: stateless.url },
+    evidence: { runs: (text) => evidence.runs(text) + stateless.runs(text) },
+    async close() {
+      for (const each of opened) await each.close?.();
+      await Promise.all([served.close(), stateless.stop(), place.remove()]);
+    },
+  };
+}
+
+/** Where a step runs. */
+function on({ stores }: ClockWorld, machine: Machine) {
+  return { store: stores[machine], now: clocks[machine] };
+}
+
+/** What is idle for longer than this is swept, in milliseconds: the shortest time that may be given. */
+const idleForMs = 3 * 60_000;
+
+function createSessions(world: ClockWorld, machine: Machine) {
+  const { url } = world.front;
+  const connections = {
+    notes: defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" }),
+  };
+  return createDurableSessions({ connections, ...on(world, machine) });
+}
+
+async function sweepOn(machine: Machine, world: ClockWorld): Promise<(string | undefined)[]> {
+  const { admin } = createSessions(world, machine);
+  const { sessions } = await admin.sweep({ idleForMs, authorize: () => ({ principal }) });
+  return sessions.map(({ sessionId }) => sessionId);
+}
+
+/** A step is open on one machine, and another one sweeps. */
+function swept(name: string, user: Machine, sweeper: Machine): Fault<ClockWorld> {
+  return {
+    name,
+    async round(round, world) {
+      const chat = round.chat({ url: world.front.url, ...on(world, user), keepsSession: true });
+      const sweep = async () => {
+        const taken = await sweepOn(sweeper, world);
+        if (taken.includes(chat.options.id)) round.fault("lost: a session in use was swept");
+      };
+      await chat.step({ calls: 2, isHealthy: true, opened: sweep });
+      await sweep();
+      await chat.step({ calls: 2, isHealthy: true, ending: sweep });
+      await chat.step({ calls: 1, isHealthy: true, reads: true });
+    },
+  };
+}
+
+/** Shorter than the difference of the clocks, so that it counts. */
+const session = {
+  mode: "stateful",
+  toolList: { maxAgeMs: 60_000 },
+  statelessMaxAgeMs: 60_000,
+} as const;
+
+/** Each step of one agent session runs on another machine. */
+function inTurn(name: string, isStateless: boolean): Fault<ClockWorld> {
+  return {
+    name,
+    async round(round, world) {
+      const url = isStateless ? world.statelessUrl : world.front.url;
+      const chat = round.chat({
+        url,
+        session,
+        ...on(world, "right"),
+        keepsSession: true,
+        isStateless,
+      });
+      for (let step = 1; step <= 5; step += 1) {
+        const machine = machines[Math.floor(round.random() * machines.length)]!;
+        await chat.step({ calls: 2, isHealthy: true, on: on(world, machine) });
+      }
+      await chat.step({ calls: 1, isHealthy: true, reads: true });
+    },
+  };
+}
+
+async function makeNamed({ named: sessions }: ConnectionRegistry): Promise<void> {
+  await sessions.create("draft", { idleTimeoutMs: idleForMs });
+}
+
+/** A session with a name is used on one machine; the next steps run on another. */
+function named(name: string, user: Machine, next: Machine): Fault<ClockWorld> {
+  return {
+    name,
+    async round(round, world) {
+      const chat = round.chat({ url: world.front.url, ...on(world, user), keepsSession: true });
+      const look = async ({ named: sessions }: ConnectionRegistry) => {
+        const found = await sessions.find("draft");
+        if (found?.connections[0]?.kind === "session") return;
+        round.fault("lost: a named session was ended a moment after its use");
+      };
+      await chat.step({ calls: 2, isHealthy: true, opened: makeNamed });
+      await chat.step({ calls: 2, isHealthy: true, on: on(world, next) });
+      await chat.step({ calls: 1, isHealthy: true, opened: look, reads: true });
+    },
+  };
+}
+
+const faultsOn = (kind: StoreKind) => [
+  swept(`${kind}: a step 10 minutes behind, swept ahead`, "behind", "right"),
+  swept(`${kind}: a step, swept 10 minutes ahead`, "right", "ahead"),
+  swept(`${kind}: a step 10 minutes ahead, swept behind`, "ahead", "right"),
+  inTurn(`${kind}: steps behind, right and ahead`, false),
+  inTurn(`${kind}: the same, a server without sessions`, true),
+  named(`${kind}: a named session, the next step 10 minutes ahead`, "right", "ahead"),
+  named(`${kind}: a named session, the next step 10 minutes behind`, "right", "behind"),
+];
+
+export const clockFamily: Family = {
+  name: "clock",
+  rounds: 3,
+  groups: availableStores.map((kind) => ({
+    openWorld: () => openClockWorld(kind),
+    faults: faultsOn(kind),
+  })),
+  skipped: skippedStores,
+};

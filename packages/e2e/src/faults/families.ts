@@ -1,0 +1,14 @@
+import type { Family } from "./fault.ts";
+import { balancerFamily } from "./balancer-faults.ts";
+import { clockFamily } from "./clock-faults.ts";
+import { killFamily } from "./kill-faults.ts";
+import { serverFamily } from "./server-faults.ts";
+import { storeFamily } from "./store-faults.ts";
+
+export const families: readonly Family[] = [
+  killFamily,
+  storeFamily,
+  serverFamily,
+  balancerFamily,
+  clockFamily,
+];

@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { families } from "./families.ts";
+import type { Family } from "./fault.ts";
+import type { Rule } from "./front.ts";
+import { runFamily } from "./run-family.ts";
+import { openServerWorld, type ServerWorld } from "./server-world.ts";
+import { plainTable } from "./table.ts";
+
+const seed = 20_261_122;
+
+// `npm run faults` for all of them, with more rounds.
+const shares: Record<string, { rounds: number; only?: string }> = {
+  kills: { rounds: 2, only: "sqlite" },
+  store: { rounds: 4, only: "reset" },
+  server: { rounds: 1 },
+  balancer: { rounds: 1 },
+  clock: { rounds: 1, only: "sqlite" },
+};
+
+test.each(families)("$name: nothing lost, doubled, crossed, silent or late", async (family) => {
+  const rows = await runFamily(family, { seed, ...shares[family.name] });
+  console.log(plainTable(rows));
+  expect(rows.flatMap(({ faults }) => faults)).toEqual([]);
+});
+
+describe("the checker goes red", () => {
+  test.each<[string, string, Rule]>([
+    [
+      "doubled",
+      "before a server that gets each call twice",
+      async ({ ask, pass }) => {
+        await ask();
+        await pass();
+      },
+    ],
+    [
+      "crossed",
+      "before a server that answers with other words",
+      async ({ ask, answer }) => {
+        const { body, ...rest } = await ask();
+        answer({ ...rest, body: body.replaceAll(/\d+ notes|<broken/g, "of somebody else") });
+      },
+    ],
+    [
+      "gone without a word",
+      "before a server that does not do what it answers",
+      async ({ answer, message: { id } }) => {
+        const result = { content: [{ type: "text", text: "1 notes" }] };
+        const body = JSON.stringify({ jsonrpc: "2.0", id, result });
+        answer({ status: 200, headers: { "content-type": "application/json" }, body });
+      },
+    ],
+  ])("%s, %s", async (word, _, act) => {
+    const [row] = await runFamily(brokenFamily(act), { seed });
+    expect(row?.faults.join("\n")).toContain(word);
+  });
+});
+
+/** A server that breaks what the checker looks for, in the second of three steps. */
+function brokenFamily(act: Rule): Family {
+  const fault = {
+    name: "broken",
+    async round({ chat: newChat }, { front }: ServerWorld) {
+      const chat = newChat({ url: front.url });
+      await chat.step({ calls: 2, isHealthy: true });
+      front.rule = (exchange) => (exchange.rpcMethod === "tools/call" ? act(exchange) : undefined);
+      await chat.step({ calls: 2 });
+      front.rule = undefined;
+      await chat.step({ calls: 1, reads: true });
+    },
+  } satisfies Family["groups"][number]["faults"][number];
+  return {
+    name: "broken",
+    rounds: 1,
+    groups: [{ openWorld: openServerWorld, faults: [fault] }],
+    skipped: [],
+  };
+}

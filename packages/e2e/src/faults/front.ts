@@ -1,0 +1,150 @@
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request as httpRequest,
+  type ServerResponse,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** One HTTP request at the front, to be passed on, or answered in another way than a server should. */
+export interface Exchange {
+  readonly httpMethod: string;
+  /** The JSON-RPC method; without one it is an answer, or there is no body. */
+  readonly rpcMethod: string | undefined;
+  readonly message: { readonly id?: unknown; readonly params?: { readonly name?: string } };
+  readonly sessionId: string | undefined;
+  readonly response: ServerResponse;
+  /** Passes it on, and its answer back as it comes. */
+  readonly pass: (target?: string) => Promise<void>;
+  /** Passes it on, and gives the whole answer instead of sending it back. */
+  readonly ask: (target?: string) => Promise<WholeAnswer>;
+  readonly answer: (answer: WholeAnswer) => void;
+  /** Breaks the connection with a TCP reset. */
+  readonly reset: () => void;
+}
+
+export interface WholeAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What is done with a request; `undefined` passes it on. */
+export type Rule = (exchange: Exchange) => Promise<void> | undefined;
+
+/** Stands before a server, and behaves as it is told. */
+export interface Front {
+  readonly url: string;
+  readonly origin: string;
+  rule: Rule | undefined;
+  /** Whether a `tools/call` with this text arrived. */
+  readonly saw: (text: string) => boolean;
+  /** Refuses connections, and breaks those that are open; then takes them again. */
+  readonly setOpen: (isOpen: boolean) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export async function startFront(target: string): Promise<Front> {
+  const agent = new Agent({ keepAlive: false });
+  const seen: string[] = [];
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => response.destroy());
+  });
+  const listen = (port: number) =>
+    new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readAll(request);
+    const exchange = createExchange(agent, target, request, body, response);
+    if (exchange.rpcMethod === "tools/call") seen.push(body);
+    await (front.rule?.(exchange) ?? exchange.pass());
+  }
+
+  const stop = async () => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    await closed;
+  };
+  const front: Front = {
+    url: `http://127.0.0.1:${port}/mcp`,
+    origin: `http://127.0.0.1:${port}`,
+    rule: undefined,
+    saw: (text) => seen.some((body) => body.includes(text)),
+    async setOpen(isOpen) {
+      if (isOpen === server.listening) return;
+      await (isOpen ? listen(port) : stop());
+    },
+    async close() {
+      agent.destroy();
+      if (server.listening) await stop();
+    },
+  };
+  return front;
+}
+
+function createExchange(
+  agent: Agent,
+  target: string,
+  request: IncomingMessage,
+  body: string,
+  response: ServerResponse,
+): Exchange {
+  const message = parseMessage(body);
+  const send = (to: string) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const url = new URL(request.url ?? "/", to);
+      const headers = { ...request.headers, host: url.host, connection: "close" };
+      const upstream = httpRequest(url, { agent, method: request.method, headers }, resolve);
+      upstream.on("error", reject);
+      response.on("close", () => upstream.destroy());
+      upstream.end(body);
+    });
+  return {
+    httpMethod: request.method ?? "",
+    rpcMethod: message.method,
+    message,
+    sessionId: request.headers["mcp-session-id"]?.toString(),
+    response,
+    async pass(to = target) {
+      const answer = await send(to);
+      response.writeHead(answer.statusCode ?? 0, endToEnd(answer));
+      response.flushHeaders();
+      answer.on("error", () => response.destroy());
+      answer.pipe(response);
+    },
+    async ask(to = target) {
+      const answer = await send(to);
+      return {
+        status: answer.statusCode ?? 0,
+        headers: endToEnd(answer),
+        body: await readAll(answer),
+      };
+    },
+    answer: ({ status, headers, body: text }) => void response.writeHead(status, headers).end(text),
+    reset: () => void request.socket.resetAndDestroy(),
+  };
+}
+
+function parseMessage(body: string): Exchange["message"] & { method?: string } {
+  try {
+    return (JSON.parse(body) ?? {}) as Exchange["message"];
+  } catch {
+    return {};
+  }
+}
+
+/** The front's own connection decides about the others, and the length may be another one. */
+function endToEnd({ headers }: IncomingMessage): Record<string, string> {
+  const ofConnection = new Set(["connection", "keep-alive", "transfer-encoding", "content-length"]);
+  const kept = Object.entries(headers).filter(([name]) => !ofConnection.has(name));
+  return Object.fromEntries(kept.map(([name, value]) => [name, String(value)]));
+}
+
+async function readAll(stream: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}

@@ -1,0 +1,196 @@
+import { createMemoryStore } from "@durable-mcp/core";
+import type { ChatOptions } from "./chat.ts";
+import type { Family, Fault, Round } from "./fault.ts";
+import type { Exchange, Rule } from "./front.ts";
+import * as acts from "./misbehaviour.ts";
+import { shortTimes, waitsAfterLoss } from "./waits.ts";
+import { openServerWorld, type ServerWorld } from "./server-world.ts";
+
+type Act = (exchange: Exchange) => Promise<void>;
+
+interface ServerFaultOptions {
+  /** Whether it is all requests that are hit, instead of the first one. @default false */
+  readonly isLasting?: boolean;
+  readonly chat?: Partial<ChatOptions>;
+}
+
+const to =
+  (...methods: string[]) =>
+  ({ rpcMethod = "" }: Exchange) =>
+    methods.includes(rpcMethod);
+
+/** While steps that go on in their sessions call tools. */
+function atCall(name: string, act: Act, options: ServerFaultOptions = {}): Fault<ServerWorld> {
+  return inTurn(name, "call", () => ruleFor(to("tools/call"), act, options), options);
+}
+
+/** While steps make their sessions. */
+function atOpen(
+  name: string,
+  method: string,
+  act: Act,
+  options: ServerFaultOptions = {},
+): Fault<ServerWorld> {
+  return inTurn(
+    name,
+    "open",
+    () => ruleFor(to(method), act, { isLasting: true, ...options }),
+    options,
+  );
+}
+
+function ruleFor(
+  matches: (exchange: Exchange) => boolean,
+  act: Act,
+  { isLasting = false }: ServerFaultOptions,
+): Rule {
+  let isOver = false;
+  return (exchange) => {
+    if (isOver || !matches(exchange)) return undefined;
+    isOver = !isLasting;
+    return act(exchange);
+  };
+}
+
+/** A step before or after it, the step that meets it, and a step when all is well again. */
+function inTurn(
+  name: string,
+  at: "call" | "open",
+  createRule: (world: ServerWorld) => Rule | Promise<void>,
+  { chat: options }: ServerFaultOptions,
+): Fault<ServerWorld> {
+  return {
+    name,
+    async round(round, world) {
+      const { front } = world;
+      const chats = newChats(round, front.url, options);
+      const begin = async () => {
+        const made = createRule(world);
+        if (typeof made === "function") front.rule = made;
+        else await made;
+      };
+      const heal = async () => {
+        front.rule = undefined;
+        await front.setOpen(true);
+      };
+      const atOnce = round.random() < 0.5;
+      try {
+        if (at === "call") {
+          await all(chats, (chat) => chat.step({ calls: 2, isHealthy: true }));
+          const opened = meet(chats.length, begin);
+          const ending = meet(chats.length, heal);
+          await all(chats, (chat) => chat.step({ calls: 3, atOnce, opened, ending }));
+        } else {
+          await begin();
+          await all(chats, (chat) => chat.step({ calls: 2, atOnce }));
+          await heal();
+          await all(chats, (chat) => chat.step({ calls: 2, isHealthy: true }));
+        }
+      } finally {
+        await heal();
+      }
+      await all(chats, (chat) => chat.step({ calls: 1, isHealthy: true, reads: true }));
+    },
+  };
+}
+
+/** Two at once; in every other round the application carries their state itself. */
+function newChats(round: Round, url: string, options: ServerFaultOptions["chat"]) {
+  const store = round.number % 2 === 0 ? createMemoryStore() : undefined;
+  return [0, 1].map(() => round.chat({ url, store, ...options }));
+}
+
+async function all<T>(items: readonly T[], use: (item: T) => Promise<unknown>): Promise<void> {
+  await Promise.all(items.map(use));
+}
+
+/** Waits until all have come, acts once, and lets all go on. */
+function meet(count: number, act: () => Promise<void>): () => Promise<void> {
+  const acted = Promise.withResolvers<void>();
+  let missing = count;
+  return async () => {
+    missing -= 1;
+    if (missing === 0) acted.resolve(act());
+    await acted.promise;
+  };
+}
+
+const refused = async ({ front }: ServerWorld) => {
+  await front.setOpen(false);
+  // Until then the client may take a connection that it kept for one that is open.
+  await acts.soon();
+};
+
+/** The session is well, whatever is wrong with the call. */
+const kept: ServerFaultOptions = { chat: { keepsSession: true } };
+const lasting: ServerFaultOptions = { ...kept, isLasting: true };
+const lost: ServerFaultOptions = { chat: { waits: waitsAfterLoss(shortTimes) } };
+
+const faults: Fault<ServerWorld>[] = [
+  inTurn("connection refused, at the first step", "open", refused, {}),
+  inTurn("connection refused, at calls", "call", refused, kept),
+  atCall("reset before the call was taken", async ({ reset }) => reset(), kept),
+  atCall("reset before headers, the call carried out", acts.askThenReset, kept),
+  atCall("reset after headers", acts.resetAfterHeaders, kept),
+  atCall("reset in the middle of the body", acts.resetMidBody, kept),
+  atCall("answer stream ends without the answer", acts.truncate, kept),
+  ...[500, 502, 503, 429].flatMap((status) => [
+    atOpen(`HTTP ${status} to initialize`, "initialize", acts.refuse(status)),
+    atCall(`HTTP ${status} to calls`, acts.refuse(status), lasting),
+  ]),
+  atOpen("HTTP 503 once, to initialize", "initialize", acts.refuse(503), { isLasting: false }),
+  atOpen("HTTP 503 to notifications/initialized", "notifications/initialized", acts.refuse(503)),
+  atOpen("HTTP 503 to tools/list", "tools/list", acts.refuse(503)),
+  atCall("HTTP 504, the call carried out", acts.askThenRefuse(504), kept),
+  atCall("endless body of HTTP 500", acts.endlessRefusal, kept),
+  atOpen("endless body of HTTP 500, to initialize", "initialize", acts.endlessRefusal),
+  atCall("no headers, the call carried out", acts.askThenHang, kept),
+  atCall("headers, then silence", acts.headersThenHang, kept),
+  atCall("signs of life for ever, and no answer", acts.heartbeatForEver, {
+    chat: { keepsSession: true, times: { callMs: 1_500 } },
+  }),
+  atOpen("initialize hangs", "initialize", acts.hang),
+  atOpen("initialize hangs after its headers", "initialize", acts.headersThenHang),
+  atOpen("notifications/initialized hangs", "notifications/initialized", acts.hang),
+  atOpen("tools/list hangs", "tools/list", acts.hang),
+  atOpen("HTTP 404 to all during a deploy, first step", "initialize", acts.refuse(404)),
+  inTurn("HTTP 404 to all during a deploy, at calls", "call", () => acts.refuse(404), {
+    chat: { ...lost.chat, keepsSession: true },
+  }),
+  inTurn("HTTP 404 of another meaning, to calls", "call", () => acts.notFoundResource, kept),
+  inTurn("HTTP 400 about another session", "call", () => acts.otherSessionExpired, {
+    chat: { ...lost.chat, keepsSession: true },
+  }),
+  inTurn("server forgets its sessions", "call", ({ server }) => server.forget(), lost),
+  inTurn("server killed and started again", "call", ({ server }) => server.restart(), lost),
+  atOpen("HTML instead of MCP, to initialize", "initialize", acts.html),
+  atCall("HTML instead of MCP, to calls", acts.html, kept),
+  wrongPath("wrong path in the URL", {}),
+  wrongPath("wrong path in the URL, and nobody takes events", { isDeaf: true }),
+  atCall("JSON that is cut off", acts.cutJson, kept),
+  atCall("byte order mark before an answer of several lines", acts.byteOrderMark, kept),
+  atCall("event ids outside Latin-1, then a broken stream", acts.oddEventId, kept),
+  atOpen("the same cursor again and again", "tools/list", acts.cursor("again")),
+  atOpen("an empty cursor", "tools/list", acts.cursor("")),
+  atCall("answer to another id", acts.otherId, kept),
+];
+
+/** The application does not notice by itself. */
+function wrongPath(name: string, options: Partial<ChatOptions>): Fault<ServerWorld> {
+  return {
+    name,
+    async round(round, { front }) {
+      const url = `${front.origin}/mpc`;
+      // There never is a session.
+      const chat = round.chat({ url, isStateless: true, ...options });
+      for (let step = 1; step <= 3; step += 1) await chat.step({ calls: 2 });
+    },
+  };
+}
+
+export const serverFamily: Family = {
+  name: "server",
+  rounds: 4,
+  groups: [{ openWorld: openServerWorld, worlds: 4, faults }],
+  skipped: [],
+};

@@ -1,0 +1,44 @@
+import type { FaultRow } from "./run-family.ts";
+
+const heads = [
+  "fault",
+  "rounds",
+  "calls",
+  "answered",
+  "refused clearly",
+  "unknown outcome",
+  "faults",
+  "longest wait, of the documented",
+] as const;
+
+const seconds = (ms: number) => (ms / 1_000).toFixed(1);
+
+function cellsOf({ name, rounds, calls, answered, refused, unknown, faults, wait }: FaultRow) {
+  const counts = [rounds, calls, answered, refused, unknown, faults.length].map(String);
+  const longest = wait ? `${wait.phase}: ${seconds(wait.ms)} of ${seconds(wait.limitMs)} s` : "";
+  return [name, ...counts, longest];
+}
+
+/** The rows of one family, in columns. */
+export function plainTable(rows: readonly FaultRow[]): string {
+  const lines = [[...heads], ...rows.map(cellsOf)];
+  const widths = heads.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
+  const isText = (column: number) => column === 0 || column === heads.length - 1;
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) =>
+          isText(column) ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!),
+        )
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/** The same for a page of the documentation. */
+export function markdownTable(rows: readonly FaultRow[]): string {
+  const rule = "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |";
+  const lines = [[...heads], ...rows.map(cellsOf)].map((cells) => `| ${cells.join(" | ")} |`);
+  return [lines[0], rule, ...lines.slice(1)].join("\n");
+}

@@ -1,0 +1,49 @@
+/** What a step waits for. */
+export type Phase = "open" | "call" | "end";
+
+/** The times that the programs here set, in milliseconds: short ones, for rounds that are quick. */
+export interface Times {
+  /** `timeouts.connectMs` of the connection. */
+  readonly connectMs: number;
+  /** `timeouts.answerMs` of the connection. */
+  readonly answerMs: number;
+  /** `timeouts.callMs` of the connection; without it the default. */
+  readonly callMs?: number;
+  /** `timeoutMs` of the store, `busyTimeoutMs` of SQLite. */
+  readonly storeMs: number;
+}
+
+export const shortTimes: Times = { connectMs: 1_500, answerMs: 1_500, storeMs: 500 };
+
+/** The longest waits that docs/reliability.md promises, in milliseconds. */
+export function documentedWaits({ connectMs, answerMs, callMs, storeMs }: Times): Waits {
+  return {
+    // The record is read and renewed, the handshake is made, the session is saved, and the tools are listed.
+    open: 3 * storeMs + 2 * connectMs,
+    call: callMs ?? answerMs,
+    end: 5_000,
+  };
+}
+
+/** The same, where a call finds its session lost: it is refused, a new one is made, and it is sent again. */
+export function waitsAfterLoss(times: Times): Waits {
+  const { connectMs, answerMs, storeMs } = times;
+  return { ...documentedWaits(times), call: 2 * answerMs + 2 * connectMs + storeMs };
+}
+
+export type Waits = Readonly<Record<Phase, number>>;
+
+/** The machine's own time: a wait is measured where other rounds run. */
+export const allowanceMs = 250;
+
+export interface Wait {
+  readonly phase: Phase;
+  readonly ms: number;
+  readonly limitMs: number;
+}
+
+/** Of two waits the one that comes nearer to its limit. */
+export function nearerToLimit(a: Wait | undefined, b: Wait | undefined): Wait | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return a.ms / a.limitMs >= b.ms / b.limitMs ? a : b;
+}
