@@ -85,12 +85,14 @@ export function splitSessions<
     agent,
     share,
     touchIntervalMs,
+    clockSkewMs,
     onEvent,
     now,
     onUnavailable: without,
     ...settings
   } = given;
-  const own = { connections, store, pool, agent, share, touchIntervalMs, onEvent, now };
+  const stored = { store, agent, share, touchIntervalMs, clockSkewMs };
+  const own = { ...stored, connections, pool, onEvent, now };
   const others = Object.entries(own).find(([, value]) => value !== undefined);
   if (sessions !== undefined && others !== undefined) {
     const fix = "cannot be combined with sessions: give it to createDurableSessions";

@@ -38,6 +38,12 @@ export interface StoredSessionsOptions {
    */
   touchIntervalMs?: number | undefined;
   /**
+   * How far the clocks of the processes may be apart, in milliseconds. Whatever its idle time, a session
+   * that was used within this time and three times `touchIntervalMs` is never swept.
+   * @default 15 × touchIntervalMs
+   */
+  clockSkewMs?: number | undefined;
+  /**
    * Gets the events of connections, of their sessions, and of the sessions and their store. With a
    * `provider` it only gets the last, and the provider's `onEvent` does not get those then.
    * @default the provider's; without one, warns of store failures on the console
@@ -171,7 +177,8 @@ export interface DurableSessionsAdmin {
     query?: SessionListQuery,
   ): Promise<SessionPage<StoredSession & Pick<SessionOwner, "owner" | "principal">>>;
   /**
-   * Removes sessions without use for `idleForMs`. At most one sweeper works on a session, and none
+   * Removes sessions without use for `idleForMs`, and for at least `clockSkewMs` and three times
+   * `touchIntervalMs`: 18 minutes, unless you set them. At most one sweeper works on a session, and none
    * on a session in use. If `authorize` returns a principal, the session is ended on its server
    * first; if that fails, the record stays for one later sweep. Otherwise only the record goes, and
    * the server ends its session when its own time is up.

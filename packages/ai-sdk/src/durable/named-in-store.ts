@@ -10,7 +10,6 @@ import type { OpenedSlots } from "./opened-slots.ts";
 import type { StepContext } from "./sessions-context.ts";
 import {
   checkIdleMs,
-  leastIdleMs,
   namedRecordPrefix,
   parseRecord,
   type RecordName,
@@ -134,7 +133,7 @@ async function findOverdue(
   declared: Readonly<Record<string, McpClientConnection>>,
 ) {
   const time = context.now();
-  const idleSince = time - leastIdleMs(context.touchIntervalMs);
+  const idleSince = time - context.maybeInUseMs;
   const records = await namedRecords(context, principal, idleSince);
   return records.flatMap(({ record, slot }) => {
     const definition = findDeclared(declared, slot.connection);

@@ -27,6 +27,7 @@ export const storedSessionsFields = {
   agent: text,
   share: flag,
   touchIntervalMs: timeout,
+  clockSkewMs: wholeNumber(0, Number.MAX_SAFE_INTEGER, "milliseconds"),
 };
 export const durableSessionsSchema = z.strictObject({
   ...optionalOptions({ ...storedSessionsFields, ...ownProviderFields, provider: someObject }).shape,

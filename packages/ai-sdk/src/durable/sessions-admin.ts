@@ -22,7 +22,7 @@ import {
 import { listRecords } from "./stored-records.ts";
 
 export function createSessionsAdmin(context: SessionsContext): DurableSessionsAdmin {
-  const { store, agent, touchIntervalMs, now } = context;
+  const { store, agent, touchIntervalMs, maybeInUseMs, now } = context;
   return {
     async list(query = {}) {
       const { name, cursor, limit = 100 } = checkOptions(adminListSchema, query);
@@ -37,7 +37,8 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
     async sweep(options) {
       const { idleForMs, name, limit = 100, authorize } = checkOptions(sweepSchema, options);
       checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
-      const query = { name, prefix: recordPrefix(agent), idleSince: now() - idleForMs, limit };
+      const idleSince = now() - Math.max(idleForMs, maybeInUseMs);
+      const query = { name, prefix: recordPrefix(agent), idleSince, limit };
       const idle: ListedRecord[] = [];
       // A page may have no record of a given name.
       const enough = name === undefined ? 0 : limit;

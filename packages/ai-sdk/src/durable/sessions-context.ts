@@ -7,6 +7,7 @@ import { createConnectionProvider } from "../provider/create-connection-provider
 import type { SessionPool } from "../pool/session-pool.ts";
 import { internalsOf, type ProviderInternals } from "../provider/provider-internals.ts";
 import type { DurableSessionsOptions } from "./durable-sessions.ts";
+import { leastIdleMs } from "./slot-record.ts";
 
 /** The context of all methods of durable sessions. */
 export interface SessionsContext {
@@ -19,6 +20,8 @@ export interface SessionsContext {
   /** Separates a pool's clients for this store from those for others. */
   readonly namespace: number;
   readonly touchIntervalMs: number;
+  /** A session that was used within this time may be in use, in a process whose clock is behind. */
+  readonly maybeInUseMs: number;
   readonly emit: (event: ConnectionEvent) => void;
   readonly now: () => number;
   readonly work: OpenWork;
@@ -33,6 +36,7 @@ export interface StepContext extends SessionsContext {
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 export function createSessionsContext(options: DurableSessionsOptions<any>): SessionsContext {
   const { store, agent, share = false, touchIntervalMs = 60_000, onEvent } = options;
+  const { clockSkewMs = 15 * touchIntervalMs } = options;
   if (agent !== undefined && share) {
     throw invalidOption(
       "agent",
@@ -48,6 +52,7 @@ export function createSessionsContext(options: DurableSessionsOptions<any>): Ses
     agent: share ? null : (agent ?? "default"),
     namespace: provider.createNamespace(),
     touchIntervalMs,
+    maybeInUseMs: leastIdleMs(touchIntervalMs) + clockSkewMs,
     emit: onEvent && !ownProvider ? provider.emitTo(onEvent) : provider.emit,
     now: options.now ?? provider.now,
     work: createOpenWork("The durable sessions were"),

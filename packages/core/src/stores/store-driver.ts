@@ -109,8 +109,7 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
   return {
     async get(key) {
       checkText("key", key);
-      return await attempt("get", async ({ signal, isRead }, time) => {
-        isRead();
+      return await attempt("get", async ({ signal }, time) => {
         const stored = await driver.get(key, time, signal);
         return stored && parse(stored);
       });
@@ -148,8 +147,7 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
       checkWhole(limit, "limit", 1, 1_000);
       const after = cursor === undefined ? undefined : parsePosition(cursor);
       const selection = { prefix, owner, idleSince, after, limit };
-      return await attempt("list", async ({ signal, isRead }, time) => {
-        isRead();
+      return await attempt("list", async ({ signal }, time) => {
         const { records, end } = await driver.list(selection, time, signal);
         const parsed = records.map((record) => {
           const { key, owner: ofWhom, lastUsedAt, expiresAt } = record;
@@ -184,12 +182,12 @@ function createParser({ name, onUnreadable }: StoreDriver) {
 interface StoreAttempt {
   /** Aborts when the time is up. */
   readonly signal: AbortSignal | undefined;
-  /** Says that from now on, until its end, the operation only reads. */
+  /** Says that a write was not done, and that the rest of the operation only reads. */
   readonly isRead: () => void;
 }
 
 /**
- * Runs one operation of a store.
+ * Runs one operation of a store. If `get` or `list` fails, the message says that nothing was changed.
  *
  * @param timeoutMs in milliseconds; after that it rejects, although the operation may still be done
  * @throws {McpSessionError} `STORE_FAILED` with the error of `run` as its cause, unless that error is an
@@ -201,7 +199,7 @@ export async function attemptInStore<T>(
   run: (attempt: StoreAttempt) => T,
   timeoutMs = Infinity,
 ): Promise<Awaited<T>> {
-  let onlyReads = false;
+  let onlyReads = operation === "get" || operation === "list";
   const isRead = () => {
     onlyReads = true;
   };

@@ -1,0 +1,92 @@
+import { createMemoryStore } from "@durable-mcp/core";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { startProcess } from "../../test/durable-process.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { alice, callForText } from "../../test/step.ts";
+
+const minute = 60_000;
+const use = { principal: alice };
+const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
+const authorize = () => ({ principal: alice });
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Two processes and a store. The clock of the first one is `apartMs` behind those of the others. */
+async function startApart(apartMs: number, options: { clockSkewMs?: number } = {}) {
+  const server = await startNotebookServer();
+  let time = Date.now();
+  // In a file or a database, the writing process's clock tells the time of a write.
+  const storeOf = { now: () => time };
+  const store = createMemoryStore({ now: () => storeOf.now() });
+  const behind = startProcess(server, store, { now: () => time - apartMs, ...options });
+  const other = startProcess(server, store, { now: () => time, ...options });
+  storeOf.now = () => time - Math.max(0, apartMs);
+  return {
+    ...{ server, behind: behind.sessions, other: other.sessions },
+    /** Time goes by, and leases are marked as used, as they are each minute. */
+    pass: async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += minute) {
+        time += minute;
+        await vi.advanceTimersByTimeAsync(minute);
+      }
+    },
+  };
+}
+
+describe.each([10, -10])("with clocks that are %i minutes apart", (minutes) => {
+  test("a session whose lease is open is not swept, for the shortest idle time either", async () => {
+    const { server, behind, other, pass } = await startApart(minutes * minute);
+    const lease = await behind.open("chat", use);
+    expect(await addNote(lease.tools, "a")).toBe("1 notes");
+    for (let hour = 0; hour < 3; hour += 1) {
+      await pass(60 * minute);
+      const swept = await other.admin.sweep({ idleForMs: 3 * minute, authorize });
+      expect(swept.sessions).toEqual([]);
+    }
+    expect(await addNote(lease.tools, "b")).toBe("2 notes");
+    expect(server.log).not.toContain("DELETE");
+    await lease.dispose();
+  });
+
+  test("a session that nobody uses any more is swept", async () => {
+    const { server, behind, other, pass } = await startApart(minutes * minute);
+    await behind.run("chat", use, ({ tools }) => addNote(tools, "a"));
+    await pass(30 * minute);
+    const { sessions } = await other.admin.sweep({ idleForMs: 3 * minute, authorize });
+    expect(sessions).toMatchObject([{ ended: true, removed: true }]);
+    expect(server.liveSessions()).toBe(0);
+  });
+
+  test("a named session that was just used does not look idle", async () => {
+    const { behind, other } = await startApart(minutes * minute);
+    await behind.run("chat", use, async ({ registry: { named } }) => {
+      await named.create("c", { idleTimeoutMs: 5 * minute });
+      await named.run("c", (own) => own.call("notes", "add_note", { text: "a" }));
+    });
+    await other.run("chat", use, () => undefined);
+    expect(await other.info("chat", { ...use, name: "c" })).toMatchObject([{ kind: "session" }]);
+  });
+});
+
+test("clocks that are in step need no allowance", async () => {
+  const { other, pass } = await startApart(0, { clockSkewMs: 0 });
+  await other.run("chat", use, ({ tools }) => addNote(tools, "a"));
+  await pass(3 * minute);
+  const { sessions } = await other.admin.sweep({ idleForMs: 3 * minute, authorize });
+  expect(sessions).toMatchObject([{ removed: true }]);
+});
+
+test("the allowance is a whole number of milliseconds", () => {
+  for (const clockSkewMs of [-1, 0.5, Number.NaN, Infinity, "1"] as number[]) {
+    expect(() =>
+      startProcess({ url: "http://a.test" }, createMemoryStore(), { clockSkewMs }),
+    ).toThrow(
+      expect.objectContaining({ code: "CONNECTION_INVALID", data: { field: "clockSkewMs" } }),
+    );
+  }
+});
