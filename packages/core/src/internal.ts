@@ -4,6 +4,8 @@
  */
 export {
   abortable,
+  anySignal,
+  combineSignals,
   detach,
   maxTimerMs,
   timeLimited,

@@ -1,3 +1,5 @@
+import { anySignal } from "@durable-mcp/core/internal";
+
 /** A period of use: a step, a run in it, or the time that a pool keeps a client. */
 export interface StepTime {
   readonly signal: AbortSignal;
@@ -9,10 +11,9 @@ export interface StepTime {
 /** @param signals also end it, as far as the signal goes */
 export function createStepTime(...signals: (AbortSignal | undefined)[]): StepTime {
   const closing = new AbortController();
-  const outer = signals.filter((signal) => signal !== undefined);
   let isOver = false;
   return {
-    signal: outer.length > 0 ? AbortSignal.any([...outer, closing.signal]) : closing.signal,
+    signal: anySignal(...signals, closing.signal),
     isActive: () => !isOver,
     end(phase) {
       isOver = true;

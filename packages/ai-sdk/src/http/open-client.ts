@@ -4,6 +4,7 @@ import {
   type MCPClientConfig,
   type OAuthClientProvider,
 } from "@ai-sdk/mcp";
+import { combineSignals } from "@durable-mcp/core/internal";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import { answerElicitations, clientCapabilities } from "../connection/client-capabilities.ts";
 import { type McpClientConnection, readyTimeoutMs } from "../connection/define-connection.ts";
@@ -46,6 +47,10 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
       initializationOptions: { timeout: readyTimeoutMs(definition), signal: context.abortSignal },
       capabilities: clientCapabilities(options),
     };
+    // `@ai-sdk/mcp` calls it, and Next's edge runtime does not have it.
+    if (!("any" in AbortSignal)) {
+      Object.assign(AbortSignal, { any: (signals: AbortSignal[]) => combineSignals(signals) });
+    }
     const client = await createMCPClient(config);
     answerElicitations(client, options, context);
     return client;

@@ -6,7 +6,7 @@ import {
   type SessionSlot,
   type SessionStart,
 } from "@durable-mcp/core";
-import { abortable } from "@durable-mcp/core/internal";
+import { abortable, anySignal } from "@durable-mcp/core/internal";
 import { needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
 import {
@@ -68,7 +68,7 @@ async function prepare(
   onStart: StartHook,
   { reason, fetch, abortSignal: startSignal }: SessionStart,
 ): Promise<void> {
-  const abortSignal = AbortSignal.any([startSignal, context.abortSignal]);
+  const abortSignal = anySignal(startSignal, context.abortSignal);
   const startContext = { ...context, abortSignal };
   const client = await openClient({
     definition,

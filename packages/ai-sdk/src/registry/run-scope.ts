@@ -90,9 +90,12 @@ function storageClass(): StorageClass | undefined {
     process?: { getBuiltinModule?: (id: string) => unknown };
     AsyncLocalStorage?: StorageClass;
   };
-  const hooks = runtime.process?.getBuiltinModule?.("node:async_hooks");
-  return (
-    (hooks as { AsyncLocalStorage?: StorageClass } | undefined)?.AsyncLocalStorage ??
-    runtime.AsyncLocalStorage
-  );
+  if (runtime.AsyncLocalStorage !== undefined) return runtime.AsyncLocalStorage;
+  try {
+    const hooks = runtime.process?.getBuiltinModule?.("node:async_hooks");
+    return (hooks as { AsyncLocalStorage?: StorageClass } | undefined)?.AsyncLocalStorage;
+  } catch {
+    // Next's edge runtime has the function, and throws when it is called.
+    return undefined;
+  }
 }

@@ -1,4 +1,4 @@
-import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
+import { abortable, anySignal, withTimeLimit } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/core";
 import pRetry, { AbortError } from "p-retry";
 import { checkOptions } from "../base/check-options.ts";
@@ -18,7 +18,7 @@ export async function waitUntilReady(
   options: ReadyOptions = {},
 ): Promise<void> {
   const { timeoutMs = 60_000, abortSignal } = checkOptions(readySchema, options);
-  const callers = abortSignal ? AbortSignal.any([stepSignal, abortSignal]) : stepSignal;
+  const callers = anySignal(stepSignal, abortSignal);
   const signal = withTimeLimit(timeoutMs, callers);
   let last: unknown;
   const attempt = async () => {

@@ -1,4 +1,4 @@
-import { abortable, wait, within } from "../base/bounded-wait.ts";
+import { abortable, anySignal, wait, within } from "../base/bounded-wait.ts";
 import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
 import { sendOn, type SessionContext } from "../session/session-context.ts";
 import { headersForClient } from "../session/session-headers.ts";
@@ -58,7 +58,7 @@ async function openStream(context: SessionContext, request: OutgoingRequest): Pr
   const { state } = context;
   /** Aborts when the client's stream is over. */
   const over = new AbortController();
-  const signal = AbortSignal.any([over.signal, ...(request.signal ? [request.signal] : [])]);
+  const signal = anySignal(over.signal, request.signal);
   const onEnd = () => {
     state.stream.isOpen = false;
     over.abort("over");
@@ -110,7 +110,7 @@ function createListeningStream(
   let newestEventId = "";
 
   const open = (lastEventId: string): Promise<Response> => {
-    const both = AbortSignal.any([signal, replaced.signal]);
+    const both = anySignal(signal, replaced.signal);
     const headers = new Headers(request.headers);
     const eventId = lastEventIdHeader(lastEventId);
     if (eventId !== undefined) headers.set("last-event-id", eventId);
@@ -159,7 +159,7 @@ function createListeningStream(
 
   /** Waits before the same session's stream is opened again. Another session cuts the wait short. */
   const pause = async (retryMs: number) => {
-    const both = AbortSignal.any([signal, replaced.signal]);
+    const both = anySignal(signal, replaced.signal);
     reconnects += 1;
     const isOver = reconnects > maxReconnects;
     const pausing = isOver ? abortable(new Promise<void>(() => {}), both) : wait(retryMs, both);

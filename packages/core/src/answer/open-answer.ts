@@ -1,4 +1,4 @@
-import { abortable, wait } from "../base/bounded-wait.ts";
+import { abortable, anySignal, wait } from "../base/bounded-wait.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import { outcomeUnknown } from "../session/session-errors.ts";
 import { deliverFailure } from "../session/session-slot.ts";
@@ -120,7 +120,7 @@ function createResumption(
     if (eventId === undefined || retryMs > context.answerMs) return undefined;
     // It is made here and not for each answer, because few are interrupted, and combining signals
     // is costly.
-    const signal = AbortSignal.any([over, timeout.signal]);
+    const signal = anySignal(over, timeout.signal);
     try {
       while (attempts < maxAttempts) {
         attempts += 1;

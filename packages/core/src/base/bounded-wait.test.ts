@@ -1,8 +1,15 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { getEventListeners } from "node:events";
-import { expect, test } from "vitest";
-import { abortable, timeLimited, wait, withTimeLimit } from "./bounded-wait.ts";
+import { describe, expect, test } from "vitest";
+import {
+  abortable,
+  anySignal,
+  combineSignals,
+  timeLimited,
+  wait,
+  withTimeLimit,
+} from "./bounded-wait.ts";
 
 test("gives what the promise gives, with and without a signal", async () => {
   const { signal } = new AbortController();
@@ -90,4 +97,35 @@ test("aborts after its time, also when nothing else holds it and memory is colle
     program,
   ]);
   expect(stdout).toBe("aborted\n");
+});
+
+describe.each([
+  ["of this runtime", anySignal],
+  ["of a runtime without AbortSignal.any", (...signals: AbortSignal[]) => combineSignals(signals)],
+])("a signal of several, %s", (_, any) => {
+  test("aborts with the first one's reason", () => {
+    const [first, second] = [new AbortController(), new AbortController()];
+    const signal = any(first.signal, second.signal);
+    expect(signal.aborted).toBe(false);
+    second.abort("left");
+    expect(signal).toMatchObject({ aborted: true, reason: "left" });
+  });
+
+  test("is aborted from the start with one that is", () => {
+    const { signal } = new AbortController();
+    expect(any(signal, AbortSignal.abort("before"))).toMatchObject({ reason: "before" });
+  });
+});
+
+test("a combined signal leaves no listener on the others once one aborts", () => {
+  const [first, second] = [new AbortController(), new AbortController()];
+  combineSignals([first.signal, second.signal]);
+  second.abort();
+  combineSignals([first.signal, second.signal]);
+  expect(getEventListeners(first.signal, "abort")).toEqual([]);
+});
+
+test("one signal is the signal of several, of which only one is there", () => {
+  const { signal } = new AbortController();
+  expect(anySignal(undefined, signal)).toBe(signal);
 });

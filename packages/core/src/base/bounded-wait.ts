@@ -37,6 +37,32 @@ export async function within(ms: number, work: Promise<unknown>): Promise<boolea
   return await Promise.race([work.then(() => true), timeout]).finally(() => over.abort());
 }
 
+/** A signal that aborts with the first of these. */
+export function anySignal(...given: readonly (AbortSignal | undefined)[]): AbortSignal {
+  const signals = given.filter((signal) => signal !== undefined);
+  if (signals.length === 1) return signals[0]!;
+  // Next's edge runtime does not have it.
+  return typeof AbortSignal.any === "function" ? AbortSignal.any(signals) : combineSignals(signals);
+}
+
+/** Does what `AbortSignal.any` does. It keeps a listener on each signal until one aborts. */
+export function combineSignals(signals: readonly AbortSignal[]): AbortSignal {
+  const controller = new AbortController();
+  const stops: (() => void)[] = [];
+  for (const signal of signals) {
+    const leave = () => {
+      for (const stop of stops) stop();
+      controller.abort(signal.reason);
+    };
+    if (signal.aborted) {
+      leave();
+      break;
+    }
+    stops.push(onAbort(signal, leave));
+  }
+  return controller.signal;
+}
+
 /**
  * Does `work` with a signal that aborts with `signal`, or after `ms` milliseconds. Nothing of it is left
  * when the work is done. (`withTimeLimit` keeps its timer for all of the time.)
@@ -68,5 +94,5 @@ export async function timeLimited<T>(
 export function withTimeLimit(ms: number, signal: AbortSignal | undefined): AbortSignal {
   const timeout = AbortSignal.timeout(ms);
   onAbort(timeout, () => undefined);
-  return AbortSignal.any([timeout, ...(signal ? [signal] : [])]);
+  return anySignal(timeout, signal);
 }

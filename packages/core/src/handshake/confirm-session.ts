@@ -1,4 +1,4 @@
-import { abortable } from "../base/bounded-wait.ts";
+import { abortable, anySignal } from "../base/bounded-wait.ts";
 import { sameJson } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
@@ -126,7 +126,7 @@ async function runStartHook(
   noteClientTold(state);
   const over = new AbortController();
   const timeout = AbortSignal.timeout(startMs);
-  const abortSignal = AbortSignal.any([timeout, over.signal]);
+  const abortSignal = anySignal(timeout, over.signal);
   const sessionFetch = createStartFetch(slot);
   const fetch: typeof globalThis.fetch = async (input, init) => {
     abortSignal.throwIfAborted();

@@ -1,4 +1,4 @@
-import { abortable } from "../base/bounded-wait.ts";
+import { abortable, anySignal } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
@@ -91,7 +91,7 @@ export async function inTime<T>(
   const timeout = AbortSignal.timeout(initializeMs);
   try {
     // Some fetches ignore the signal.
-    const signal = AbortSignal.any([request.signal, timeout]);
+    const signal = anySignal(request.signal, timeout);
     return await abortable(exchange({ ...request, signal }), timeout);
   } catch (cause) {
     if (request.signal.aborted) throw cause;
