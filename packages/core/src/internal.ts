@@ -13,7 +13,16 @@ export {
   within,
   withTimeLimit,
 } from "./base/bounded-wait.ts";
-export { checkMs, checkWhole, invalid, invalidOption, isTimerMs } from "./base/check-option.ts";
+export {
+  checkFunction,
+  checkMethods,
+  checkMs,
+  checkText,
+  checkWhole,
+  invalid,
+  invalidOption,
+  isTimerMs,
+} from "./base/check-option.ts";
 export { checkKnown, nearestName, unknownOption } from "./base/known-options.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
 export { guarded } from "./base/observe.ts";

@@ -1,5 +1,5 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { checkMs } from "@durable-mcp/core/internal";
+import { checkKnown, checkMethods, checkMs } from "@durable-mcp/core/internal";
 import { attemptInStore, createDrivenStore } from "@durable-mcp/core/store-driver";
 import { postgresList, type PostgresRow, readPostgresPage } from "./postgres/list.ts";
 import type { PostgresQuery } from "./postgres/query.ts";
@@ -39,16 +39,12 @@ const maxTries = 10;
 /**
  * A store in PostgreSQL 13 or newer, through a pool of `pg`.
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` for a schema or table that cannot be a name
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
-export function createPostgresStore({
-  pool,
-  schema,
-  table,
-  timeoutMs = 10_000,
-  onUnreadable,
-  now,
-}: PostgresStoreOptions): PostgresStore {
+export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
+  checkKnown(options, ["pool", "schema", "table", "timeoutMs", "onUnreadable", "now"]);
+  const { pool, schema, table, timeoutMs = 10_000, onUnreadable, now } = options;
+  checkMethods(pool, "pool", ["query"], "a Pool of pg");
   checkMs(timeoutMs, "timeoutMs");
   const name = postgresTableName({ schema, table });
   const statements = postgresStatements(name);

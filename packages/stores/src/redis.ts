@@ -1,5 +1,5 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { checkMs, invalidOption } from "@durable-mcp/core/internal";
+import { checkKnown, checkMethods, checkMs, invalidOption } from "@durable-mcp/core/internal";
 import { createDrivenStore } from "@durable-mcp/core/store-driver";
 import { listFromRedis, printTime } from "./redis/list.ts";
 import { type RedisScript, redisScripts } from "./redis/scripts.ts";
@@ -33,16 +33,13 @@ export interface RedisStoreOptions {
 /**
  * A store in Redis 6.2 or newer, through a client of `redis`. There is nothing to create beforehand.
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` for a prefix that is empty or has braces
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
-export function createRedisStore({
-  client,
-  prefix = "mcp-sessions",
-  timeoutMs = 10_000,
-  onUnreadable,
-  now,
-}: RedisStoreOptions): SessionStore {
-  if (!/^[^{}]+$/.test(prefix)) {
+export function createRedisStore(options: RedisStoreOptions): SessionStore {
+  checkKnown(options, ["client", "prefix", "timeoutMs", "onUnreadable", "now"]);
+  const { client, prefix = "mcp-sessions", timeoutMs = 10_000, onUnreadable, now } = options;
+  checkMethods(client, "client", ["eval", "evalSha"], "a client of redis");
+  if (typeof prefix !== "string" || !/^[^{}]+$/.test(prefix)) {
     throw invalidOption("prefix", "must be a text without braces, and not empty");
   }
   checkMs(timeoutMs, "timeoutMs");
@@ -57,16 +54,16 @@ export function createRedisStore({
     signal: AbortSignal | undefined,
   ): Promise<unknown> => {
     const scripts = withSignal(client, signal);
-    const options = {
+    const call = {
       keys: [...keys],
       arguments: [name("record:"), name("value:"), printTime(time), ...args],
     };
     try {
-      return await scripts.evalSha(script.sha1, options);
+      return await scripts.evalSha(script.sha1, call);
     } catch (error) {
       // Redis has not seen the script since its start, so nothing was done.
       if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
-      return await scripts.eval(script.text, options);
+      return await scripts.eval(script.text, call);
     }
   };
 

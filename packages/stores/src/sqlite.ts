@@ -1,6 +1,13 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { SessionStore } from "@durable-mcp/core";
-import { checkWhole, invalid } from "@durable-mcp/core/internal";
+import {
+  checkKnown,
+  checkMethods,
+  checkWhole,
+  invalid,
+  invalidOption,
+  maxTimerMs,
+} from "@durable-mcp/core/internal";
 import { attemptInStore, createDrivenStore } from "@durable-mcp/core/store-driver";
 import { escapeText } from "./base/key-text.ts";
 import { createConnection, openSqliteDatabase, type SqliteConnection } from "./sqlite/database.ts";
@@ -41,14 +48,12 @@ export interface SqliteStore extends SessionStore {
  * A call that finds the file locked tries again, for `busyTimeoutMs` at most. Each try is synchronous, and
  * as short as the disk is fast. With `database`, its own `timeout` counts too, and stops this process.
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` unless there is either `path` or `database`
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option; also unless there is either `path`
+ *   or `database`
  */
 export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
+  checkSqliteOptions(options);
   const { path, database, table, busyTimeoutMs = 5_000, onUnreadable, now } = options;
-  if ((path === undefined) === (database === undefined)) {
-    throw invalid("path", "createSqliteStore needs either path or database. Pass one of them.");
-  }
-  checkWhole(busyTimeoutMs, "busyTimeoutMs", 0);
   const sql = sqliteStatements(table);
 
   const tables = sqliteTables(table);
@@ -122,6 +127,19 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
       own?.close();
     },
   };
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` */
+function checkSqliteOptions(options: SqliteStoreOptions): void {
+  checkKnown(options, ["path", "database", "table", "busyTimeoutMs", "onUnreadable", "now"]);
+  const { path, database, busyTimeoutMs = 0 } = options;
+  if ((path === undefined) === (database === undefined)) {
+    throw invalid("path", "createSqliteStore needs either path or database. Pass one of them.");
+  }
+  if (path === undefined) {
+    checkMethods(database, "database", ["exec", "prepare"], "a DatabaseSync of node:sqlite");
+  } else if (typeof path !== "string") throw invalidOption("path", "must be a text");
+  checkWhole(busyTimeoutMs, "busyTimeoutMs", 0, maxTimerMs);
 }
 
 /** The cause of what fails after `close`. */

@@ -81,6 +81,12 @@ test("clocks that are in step need no allowance", async () => {
   expect(sessions).toMatchObject([{ removed: true }]);
 });
 
+test("an allowance that reaches before 1970 sweeps nothing", async () => {
+  const { other } = await startApart(0, { clockSkewMs: Number.MAX_SAFE_INTEGER - 1e6 });
+  await other.run("chat", use, ({ tools }) => addNote(tools, "a"));
+  expect(await other.admin.sweep({ idleForMs: 3 * minute })).toEqual({ sessions: [], more: false });
+});
+
 test("the allowance is a whole number of milliseconds", () => {
   for (const clockSkewMs of [-1, 0.5, Number.NaN, Infinity, "1"] as number[]) {
     expect(() =>

@@ -133,7 +133,7 @@ async function findOverdue(
   declared: Readonly<Record<string, McpClientConnection>>,
 ) {
   const time = context.now();
-  const idleSince = time - context.maybeInUseMs;
+  const idleSince = Math.max(0, time - context.maybeInUseMs);
   const records = await namedRecords(context, principal, idleSince);
   return records.flatMap(({ record, slot }) => {
     const definition = findDeclared(declared, slot.connection);

@@ -37,7 +37,7 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
     async sweep(options) {
       const { idleForMs, name, limit = 100, authorize } = checkOptions(sweepSchema, options);
       checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
-      const idleSince = now() - Math.max(idleForMs, maybeInUseMs);
+      const idleSince = Math.max(0, now() - Math.max(idleForMs, maybeInUseMs));
       const query = { name, prefix: recordPrefix(agent), idleSince, limit };
       const idle: ListedRecord[] = [];
       // A page may have no record of a given name.

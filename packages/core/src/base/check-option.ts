@@ -39,6 +39,27 @@ function isWhole(value: unknown, min: number, max: number): value is number {
   return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
+/** @throws {McpSessionError} `CONNECTION_INVALID` unless `value` is a function; `undefined` passes */
+export function checkFunction(value: unknown, field: string): void {
+  if (value === undefined || typeof value === "function") return;
+  throw invalidOption(field, "must be a function");
+}
+
+/**
+ * @param what completes the sentence that the field begins with "must be"
+ * @throws {McpSessionError} `CONNECTION_INVALID` unless `value` has these methods
+ */
+export function checkMethods(
+  value: unknown,
+  field: string,
+  methods: readonly string[],
+  what: string,
+): void {
+  const object = (value ?? {}) as Record<string, unknown>;
+  if (methods.every((name) => typeof object[name] === "function")) return;
+  throw invalidOption(field, `must be ${what}`);
+}
+
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 export function checkText(value: unknown, field: string): asserts value is string {
   if (typeof value === "string" && value !== "") return;

@@ -1,3 +1,5 @@
+import { checkFunction, checkMethods } from "../base/check-option.ts";
+import { checkKnown } from "../base/known-options.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
 import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
 import { isStoreText, printValue } from "../stores/store-limits.ts";
@@ -41,9 +43,12 @@ const maxDecompressedLength = 5_000_000;
  * `null` is a record that does not parse, and means a fresh session. Values are compressed before they
  * are sealed. A value that is too long for a store even then is refused with `STATE_INVALID`.
  *
- * @throws {McpSessionError} at the first use: `CONNECTION_INVALID`, naming the wrong key
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option; at the first use for a wrong key
  */
 export function encryptStore(store: SessionStore, options: EncryptStoreOptions): SessionStore {
+  checkMethods(store, "store", ["get", "put", "touch", "delete", "list"], "a SessionStore");
+  checkKnown(options, ["keys", "fingerprintKey", "onUnreadable"]);
+  checkFunction(options.onUnreadable, "onUnreadable");
   const fingerprint = createFingerprint(options.fingerprintKey);
   const { loadKeys, open } = createOpener(options);
 

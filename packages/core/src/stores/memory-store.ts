@@ -1,3 +1,5 @@
+import { checkWhole } from "../base/check-option.ts";
+import { checkKnown } from "../base/known-options.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import type { SessionStore } from "./session-store.ts";
 import { createDrivenStore, type StoredTextRecord } from "./store-driver.ts";
@@ -12,9 +14,13 @@ export interface MemoryStoreOptions {
 /**
  * A store in the memory of this process, for tests and for programs of one process. `list` reads all
  * records, in the order of their creation.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
  */
 export function createMemoryStore(options: MemoryStoreOptions = {}): SessionStore {
+  checkKnown(options, ["maxRecords", "now"]);
   const { maxRecords = 100_000, now } = options;
+  checkWhole(maxRecords, "maxRecords", 1);
   // A Map keeps the place of a key that is set again.
   const records = new Map<string, StoredTextRecord & { readonly number: number }>();
   let created = 0;

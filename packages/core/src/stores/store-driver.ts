@@ -1,4 +1,4 @@
-import { checkMs, checkWhole, invalidOption } from "../base/check-option.ts";
+import { checkFunction, checkMs, checkWhole, invalidOption } from "../base/check-option.ts";
 import { inTime } from "../base/in-time.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
@@ -87,11 +87,12 @@ export interface StoreSelected {
  * for a value that is not JSON or longer than 1,000,000 characters.
  *
  * @param now the clock, in milliseconds since 1970-01-01 UTC
- * @throws {McpSessionError} `CONNECTION_INVALID` for a clock or a `timeoutMs` that is none
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a `now`, `timeoutMs` or `onUnreadable` that is none
  */
 export function createDrivenStore(driver: StoreDriver, now: () => number = Date.now): SessionStore {
   const { name, timeoutMs = 10_000 } = driver;
   if (timeoutMs !== Infinity) checkMs(timeoutMs, "timeoutMs");
+  checkFunction(driver.onUnreadable, "onUnreadable");
   const clock = createClock(now);
   const parse = createParser(driver);
   const attempt = <T>(

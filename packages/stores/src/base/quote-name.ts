@@ -6,11 +6,13 @@ const maxBytes = 48;
 /**
  * The SQL name of the table, or of its index on `column`.
  *
+ * @param field the option, for the error
  * @throws {McpSessionError} `CONNECTION_INVALID` for an impossible name
  */
-export function quoteName(table = "mcp_sessions", column?: string): string {
-  if (table === "" || table.includes("\0") || Buffer.byteLength(table) > maxBytes) {
-    throw invalidOption("table", `must be a name of 1 to ${maxBytes} bytes`);
+export function quoteName(table = "mcp_sessions", column?: string, field = "table"): string {
+  const isName = typeof table === "string" && table !== "" && !table.includes("\0");
+  if (!isName || Buffer.byteLength(table) > maxBytes) {
+    throw invalidOption(field, `must be a name of 1 to ${maxBytes} bytes`);
   }
   const name = column === undefined ? table : `${table}_${column}`;
   return `"${name.replaceAll('"', '""')}"`;

@@ -13,7 +13,8 @@ export const indexedKeyLength = 500;
 
 /** The table's name in SQL. */
 export function postgresTableName({ schema, table }: PostgresNames): string {
-  return schema === undefined ? quoteName(table) : `${quoteName(schema)}.${quoteName(table)}`;
+  const name = quoteName(table);
+  return schema === undefined ? name : `${quoteName(schema, undefined, "schema")}.${name}`;
 }
 
 /**

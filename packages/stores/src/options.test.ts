@@ -1,0 +1,116 @@
+import { DatabaseSync } from "node:sqlite";
+import { createMemoryStore } from "@durable-mcp/core";
+import { encryptStore } from "@durable-mcp/core/sealing";
+import { describe, expect, test } from "vitest";
+import { createPostgresStore } from "./postgres.ts";
+import { createRedisStore } from "./redis.ts";
+import { createSqliteStore } from "./sqlite.ts";
+
+const path = ":memory:";
+const pool = { query: () => Promise.reject(new Error("not used")) };
+const client = { eval: pool.query, evalSha: pool.query };
+const key = new Uint8Array(32);
+const keys = { keys: { current: key }, fingerprintKey: key };
+const store = createMemoryStore();
+
+/** Each factory, options that it takes, and options that it refuses, by the field that it names. */
+const factories: Record<string, [(options: any) => unknown, object, Record<string, unknown[]>]> = {
+  createMemoryStore: [
+    createMemoryStore,
+    {},
+    { maxRecords: [0, -1, 1.5, Number.NaN, Infinity, "9"], maxRecord: [5], now: [5] },
+  ],
+  createSqliteStore: [
+    createSqliteStore,
+    { path },
+    {
+      path: [5, null, new Uint8Array()],
+      table: ["", 5, null, "a\0b"],
+      busyTimeoutMs: [-1, 0.5, Number.NaN, Infinity, 2 ** 31, "9", null],
+      busyTimeout: [5],
+      timeoutMs: [5],
+      onUnreadable: [5, null],
+      now: [5, null],
+    },
+  ],
+  "createSqliteStore with a database": [
+    createSqliteStore,
+    { database: new DatabaseSync(path) },
+    { database: [5, {}, "sessions.db", null] },
+  ],
+  createPostgresStore: [
+    createPostgresStore,
+    { pool },
+    {
+      pool: [undefined, null, {}, "postgres://localhost"],
+      schema: ["", 5],
+      table: ["", 5, null],
+      timeoutMs: [0, -1, 0.5, Number.NaN, Infinity, 2 ** 31, "9", null],
+      timeout: [5],
+      onUnreadable: [5, null],
+      now: [5, null],
+    },
+  ],
+  createRedisStore: [
+    createRedisStore,
+    { client },
+    {
+      client: [undefined, null, {}, { eval: client.eval }, "redis://localhost"],
+      prefix: ["", "{x}", 5, null],
+      timeoutMs: [0, -1, 0.5, Number.NaN, Infinity, 2 ** 31, "9", null],
+      timeouts: [5],
+      onUnreadable: [5, null],
+      now: [5, null],
+    },
+  ],
+  encryptStore: [
+    (options) => encryptStore(store, options),
+    keys,
+    { key: [key], onUnreadable: [5, null] },
+  ],
+  "encryptStore, for the store": [
+    (options) => encryptStore(options.store, keys),
+    { store },
+    { store: [undefined, null, {}, { ...store, touch: undefined }, "sessions.db"] },
+  ],
+};
+
+describe.each(Object.entries(factories))("%s", (_, [create, valid, invalid]) => {
+  const wrong = Object.entries(invalid).flatMap(([field, values]) =>
+    values.map((value) => [field, value] as const),
+  );
+
+  test("takes what is documented", () => {
+    expect(() => create(valid)).not.toThrow();
+  });
+
+  test.each(wrong)("refuses %s: %s, and names it", (field, value) => {
+    expect(() => create({ ...valid, [field]: value })).toThrow(
+      expect.objectContaining({
+        code: "CONNECTION_INVALID",
+        data: { field },
+        message: expect.stringContaining(field),
+      }),
+    );
+  });
+});
+
+test("a misspelt option is told the right name", () => {
+  expect(() => createSqliteStore({ path, busyTimeout: 5 } as never)).toThrow(
+    "busyTimeout is not a known option. Did you mean busyTimeoutMs?",
+  );
+});
+
+test.each([undefined, null, 5, "sessions.db", []])(
+  "no factory takes %s for its options",
+  (value) => {
+    const all = [createMemoryStore, createSqliteStore, createPostgresStore, createRedisStore];
+    for (const create of all as ((options: any) => unknown)[]) {
+      // The memory store needs none.
+      if (create === createMemoryStore && value === undefined) continue;
+      expect(() => create(value)).toThrow(
+        expect.objectContaining({ code: "CONNECTION_INVALID", data: { field: "options" } }),
+      );
+    }
+  },
+);
