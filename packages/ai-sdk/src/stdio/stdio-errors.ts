@@ -93,6 +93,8 @@ export type StdioErrors = ReturnType<typeof createStdioErrors>;
 export function describeEnd(end: ProcessEnd): string {
   if (end.type === "not-started") return `could not be started (${end.reason})`;
   if (end.type === "supervisor-ended") return "was ended together with its supervisor";
+  // An exit code says more, unless it only says that the server did as it was told.
+  if (end.isMute && !end.exitCode) return "closed its stdout and was ended";
   return end.signal === null
     ? `ended with exit code ${end.exitCode}`
     : `was ended by ${end.signal}`;

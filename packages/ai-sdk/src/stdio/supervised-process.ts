@@ -1,3 +1,4 @@
+import { maxTimerMs, within } from "@durable-mcp/core/internal";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -16,10 +17,24 @@ const supervisorUrl = new URL(
 const markName = "DURABLE_MCP_STDIO";
 
 /** How a server ended, or why there never was one. */
-export type ProcessEnd =
+export type ProcessEnd = (
   | SupervisorReport
   /** Something killed the supervisor. */
-  | { readonly type: "supervisor-ended"; readonly signal: NodeJS.Signals | null };
+  | { readonly type: "supervisor-ended"; readonly signal: NodeJS.Signals | null }
+) & {
+  /** Whether it was ended because nothing can come from it any more. */
+  readonly isMute?: boolean;
+};
+
+/**
+ * How long the supervisor may take beyond the server's own time, in milliseconds. It repeats SIGKILL for
+ * five seconds.
+ */
+const supervisorMs = 6_000;
+/** How long to wait for a server's exit after the end of its stdout, in milliseconds. */
+const exitMs = 250;
+/** How long output is read after the supervisor's end, in milliseconds. It is there already. */
+const outputMs = 500;
 
 /** A server's process with its children. They live until `end`, or until this process ends. */
 export interface SupervisedProcess {
@@ -71,7 +86,7 @@ export function startSupervisedProcess(
     if (supervisor.connected) supervisor.send(order, () => undefined);
   };
   // If the server has ended, `ended` says why.
-  stdin.on("error", () => undefined);
+  for (const stream of [stdin, stdout, stderr]) stream.on("error", () => undefined);
 
   let isEnding = false;
   const hold = (isHeld: boolean) => {
@@ -82,7 +97,27 @@ export function startSupervisedProcess(
     }
   };
 
-  const { exited, ended } = watchEnd(supervisor, `${markName}=${mark}`);
+  const watched = watchEnd(supervisor, `${markName}=${mark}`);
+  const { exited } = watched;
+  let isMute = false;
+  const ended = watched.ended.then((how): ProcessEnd => (isMute ? { ...how, isMute } : how));
+
+  const end = async () => {
+    hold(true);
+    isEnding = true;
+    stdin.end();
+    tell({ type: "end" });
+    // A supervisor that hangs, or was stopped, would keep this process alive.
+    const limitMs = Math.min(2 * server.closeMs + supervisorMs, maxTimerMs);
+    const kill = setTimeout(() => supervisor.kill("SIGKILL"), limitMs);
+    return await ended.finally(() => clearTimeout(kill));
+  };
+  const endMute = async () => {
+    if (await within(exitMs, exited)) return;
+    isMute = true;
+    await end();
+  };
+  stdout.once("end", () => void endMute());
 
   tell({
     type: "start",
@@ -98,13 +133,7 @@ export function startSupervisedProcess(
     exited,
     ended,
     hold,
-    async end() {
-      hold(true);
-      isEnding = true;
-      stdin.end();
-      tell({ type: "end" });
-      return await ended;
-    },
+    end,
   };
 }
 
@@ -120,6 +149,8 @@ function watchEnd(supervisor: ChildProcess, mark: string) {
       resolve({ type: "not-started", reason: error.code ?? error.name });
     });
     supervisor.once("exit", (_code, signal) => {
+      // A process that escaped may hold the pipes open for as long as it lives.
+      setTimeout(() => setImmediate(() => closeOutput(supervisor)), outputMs).unref();
       if (report !== undefined || supervisor.pid === undefined) return;
       // Nobody else ends the processes that the supervisor leaves behind, and they hold the pipes open.
       createProcessTree(supervisor.pid, mark).signal("SIGKILL");
@@ -131,6 +162,11 @@ function watchEnd(supervisor: ChildProcess, mark: string) {
   });
   void ended.then(() => exit.resolve());
   return { exited: exit.promise, ended };
+}
+
+function closeOutput({ stdout, stderr }: ChildProcess): void {
+  stdout?.destroy();
+  stderr?.destroy();
 }
 
 /** The variables that a server inherits from this process, as in the protocol's own SDKs. */

@@ -8,6 +8,8 @@
  * Started by `startSupervisedProcess`, by file name. Imports nothing but siblings and Node.
  */
 import { type ChildProcess, spawnSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { devNull } from "node:os";
 import spawn from "cross-spawn";
 import { createProcessTree, type ProcessTree } from "./process-tree.ts";
 
@@ -74,9 +76,11 @@ async function run(order: SupervisorOrder & { type: "start" }): Promise<void> {
     stdio: ["pipe", "inherit", "inherit"],
     windowsHide: true,
   });
-  // Either side may end at any time. Other code reports it.
+  closeOwnStdout();
+  // The program may end at any time. Other code reports it.
   process.stdin.on("error", () => undefined);
-  child.stdin?.on("error", () => undefined);
+  // A server that reads nothing any more can do nothing.
+  child.stdin?.on("error", () => end.resolve());
   if (child.stdin) process.stdin.pipe(child.stdin, { end: false });
   const tree =
     process.platform === "win32" ? windowsTree(child) : createProcessTree(process.pid, mark);
@@ -118,6 +122,14 @@ async function run(order: SupervisorOrder & { type: "start" }): Promise<void> {
   }, killForMs);
 
   tell(await over, () => process.exit());
+}
+
+/** So that the program sees the end of stdout when the server's processes have closed theirs. */
+function closeOwnStdout(): void {
+  if (process.platform === "win32") return;
+  closeSync(1);
+  // It gets the lowest free number, so that nothing else becomes stdout.
+  openSync(devNull, "w");
 }
 
 function tell(message: SupervisorNotice | SupervisorReport, then?: () => void): void {

@@ -301,7 +301,7 @@ describe("a server that does not come up", () => {
   test("because it never answers, and quotes what it printed", async () => {
     await using fixture = openFixture({
       command: "sh",
-      args: ["-c", "echo Waiting for a database. >&2; exec cat >/dev/null"],
+      args: ["-c", "echo Waiting for a database. >&2; while read -r line; do :; done"],
       timeouts: { connectMs: 2_000 },
     });
     expect(await failureOf(fixture.registry)).toMatchObject({

@@ -1,18 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { programArguments } from "../processes/programs.ts";
 import { brokenAnswers, strayLines } from "./hostile-lines.ts";
-import { callForText, callTool, openFixture } from "./stdio-fixture.ts";
-
-const program = new URL("./hostile-server-program.ts", import.meta.url);
-
-function openHostile(
-  argument: readonly string[] = [],
-  options: Parameters<typeof openFixture>[0] = {},
-) {
-  const args = [...programArguments(program), ...argument];
-  return openFixture({ command: process.execPath, args, ...options });
-}
+import { callForText, callTool, openHostile } from "./stdio-fixture.ts";
 
 /** Numbers below `below`, the same ones for a seed (mulberry32). */
 function createDice(seed: number) {

@@ -54,6 +54,17 @@ export function openFixture(
   };
 }
 
+const hostileProgram = new URL("./hostile-server-program.ts", import.meta.url);
+
+/** The same with the server that does what it is told to, and is behind no SDK. */
+export function openHostile(
+  argument: readonly string[] = [],
+  options: Parameters<typeof openFixture>[0] = {},
+) {
+  const args = [...programArguments(hostileProgram), ...argument];
+  return openFixture({ command: process.execPath, args, ...options });
+}
+
 /** Calls a tool as the agent loop does. */
 export async function callTool(
   tools: ToolSet,
