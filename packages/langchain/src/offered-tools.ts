@@ -1,4 +1,5 @@
 import type { LiveConnection } from "@durable-mcp/ai-sdk/internal";
+import { listPages, uniqueTools } from "@durable-mcp/core/internal";
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
 import type { ToolClient } from "./tool-client.ts";
@@ -30,15 +31,11 @@ function listOnce(connection: LiveConnection): Promise<Tool[]> {
 
 async function listAll(
   client: ToolClient,
-  { abortSignal, connectMs }: LiveConnection,
+  { name, origin, abortSignal, connectMs }: LiveConnection,
 ): Promise<Tool[]> {
   const options = { signal: abortSignal, timeout: connectMs };
-  const tools: Tool[] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await client.listTools(cursor === undefined ? {} : { cursor }, options);
-    tools.push(...page.tools);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  return tools;
+  const pages = await listPages(`Connection ${name}: tools/list at ${origin}`, (cursor) =>
+    client.listTools(cursor === undefined ? {} : { cursor }, options),
+  );
+  return uniqueTools(pages.flatMap(({ tools }) => tools));
 }

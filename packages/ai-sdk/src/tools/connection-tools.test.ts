@@ -43,6 +43,38 @@ function startPagedServer(pages: { tools: object[]; nextCursor?: string }[]) {
   });
 }
 
+test.each(["stateful", "stateless"] as const)(
+  "a list that names an empty cursor again ends there, and one that never ends is an error: %s",
+  async (session) => {
+    let count = 0;
+    let isEndless = false;
+    const server = await startNotebookServer({
+      setUp(mcp) {
+        mcp.server.registerCapabilities({ tools: {} });
+        mcp.server.setRequestHandler(ListToolsRequestSchema, () => {
+          count += 1;
+          return { tools: [definition("one")], nextCursor: isEndless ? String(count) : "" };
+        });
+      },
+    });
+    const { tools } = await openTools(server.url, { session });
+    expect([Object.keys(tools), count]).toEqual([["notes__one"], 2]);
+    isEndless = true;
+    count = 0;
+    const { tools: none, events } = await openTools(server.url, { session });
+    expect([Object.keys(none), count]).toEqual([[], 100]);
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: "unavailable",
+        error: expect.objectContaining({
+          code: "CONNECTION_UNAVAILABLE",
+          message: expect.stringContaining("the list does not end"),
+        }),
+      }),
+    );
+  },
+);
+
 const json = (value: unknown) => JSON.parse(JSON.stringify(value)) as unknown;
 
 const definition = (name: string) => ({ name, inputSchema: { type: "object" } });

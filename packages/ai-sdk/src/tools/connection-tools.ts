@@ -1,5 +1,5 @@
-import type { ListToolsResult, MCPClient } from "@ai-sdk/mcp";
-import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
+import type { MCPClient } from "@ai-sdk/mcp";
+import { abortable, listPages, uniqueTools, withTimeLimit } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
@@ -13,7 +13,7 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     const current = await connection.client();
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
     const signal = withTimeLimit(connection.connectMs, abortSignal);
-    return { client: current, listed: await listAllTools(current, signal) };
+    return { client: current, listed: await listAllTools(current, connection, signal) };
   };
   const { client, listed } = await connection.trace({ operation: "list" }, () =>
     connection.withRecovery(undefined, list),
@@ -51,18 +51,18 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
   return Object.fromEntries(await Promise.all(entries));
 }
 
-async function listAllTools(client: MCPClient, signal: AbortSignal) {
-  const tools: ListToolsResult["tools"] = [];
-  let cursor: string | undefined;
-  do {
-    const page = await client.listTools({
+async function listAllTools(
+  client: MCPClient,
+  { name, origin }: LiveConnection,
+  signal: AbortSignal,
+) {
+  const pages = await listPages(`Connection ${name}: tools/list at ${origin}`, (cursor) =>
+    client.listTools({
       ...(cursor === undefined ? {} : { params: { cursor } }),
       options: { signal },
-    });
-    tools.push(...page.tools);
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined);
-  return tools;
+    }),
+  );
+  return uniqueTools(pages.flatMap(({ tools }) => tools));
 }
 
 function isOffered(name: string, filter: McpClientConnection["options"]["tools"]): boolean {

@@ -1,12 +1,15 @@
 import { isRecord } from "../base/json-values.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import { isCurrent, type LiveSession } from "../session/session-life.ts";
+import { boundPage, isLaterPage } from "../tools/list-pages.ts";
 import { observeTools } from "../tools/tool-list.ts";
 import { type ByteParts, partsText, type Replacement } from "../wire/byte-parts.ts";
 import {
   isRequest,
   type JsonRpcMessage,
   type JsonRpcNotification,
+  type JsonRpcRequest,
+  type JsonRpcResponse,
   parseMessages,
 } from "../wire/json-rpc.ts";
 import { type PendingRequest, type RequestIds, restoreProgress } from "../wire/request-ids.ts";
@@ -27,6 +30,8 @@ interface AnswerRestorerOptions {
   readonly pending: PendingRequest | undefined;
   /** Gets each parsed message, and the request that it answers. */
   readonly observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
+  /** Bounds the pages of a list. */
+  readonly bound?: (message: JsonRpcResponse, request: JsonRpcRequest) => JsonRpcResponse;
   /** Whether `observe` needs the answer to this request, however large. */
   readonly reads: (pending: PendingRequest) => boolean;
   /** Makes the other changes to a message for the client. */
@@ -44,6 +49,18 @@ const idMember = (prefix: string) =>
   `"id"${space}:${space}"(${prefix.replaceAll(".", "\\.")}\\d+)"`;
 const versionMember = `"jsonrpc"${space}:${space}"2\\.0"`;
 
+/** The message's own id, if one of its two ends has it, and the place of the id in that end. */
+function findIdAtEnd(prefix: string, head: string, tail: string) {
+  const id = idMember(prefix);
+  const first = new RegExp(`^${space}\\{${space}(?:${versionMember}${space},${space})?${id}`);
+  const last = new RegExp(`${id}${space}(?:,${space}${versionMember}${space})?\\}${space}$`);
+  const inHead = first.exec(head);
+  const match = inHead ?? last.exec(tail);
+  if (match === null) return undefined;
+  const [text, wireId = ""] = match;
+  return { wireId, at: match.index + text.indexOf(`"${wireId}"`), isInHead: inHead !== null };
+}
+
 /**
  * Puts the client's request ids back into the messages of an answer, as bytes.
  *
@@ -59,23 +76,18 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
   };
 
   const restoreEnds = (parts: ByteParts, start: number, end: number): MessageEdit => {
-    const id = idMember(ids.prefix);
-    const first = new RegExp(`^${space}\\{${space}(?:${versionMember}${space},${space})?${id}`);
-    const last = new RegExp(`${id}${space}(?:,${space}${versionMember}${space})?\\}${space}$`);
     const head = partsText(parts, start, start + endLength);
     const tail = partsText(parts, end - endLength, end);
     // An error has to be scrubbed. A cut-off message must not count as an answer.
     if (head.includes('"error"') || !tail.trimEnd().endsWith("}")) return undefined;
-    const atHead = first.exec(head);
-    const match = atHead ?? last.exec(tail);
-    const pending = find(match?.[1]);
-    if (match === null || pending === undefined || reads(pending)) return undefined;
-    const { wireId, request } = pending;
+    const found = findIdAtEnd(ids.prefix, head, tail);
+    const pending = find(found?.wireId);
+    if (found === undefined || pending === undefined || reads(pending)) return undefined;
     ids.settle(pending);
     // The text between the id and the near end is ASCII, so each character there is one byte.
-    const at = match.index + match[0].indexOf(`"${wireId}"`);
-    const from = atHead ? start + at : end - (tail.length - at);
-    return { start: from, end: from + wireId.length + 2, text: JSON.stringify(request.id) };
+    const from = found.isInHead ? start + found.at : end - (tail.length - found.at);
+    const text = JSON.stringify(pending.request.id);
+    return { start: from, end: from + found.wireId.length + 2, text };
   };
 
   /** The message for the client; the same object if nothing in it is ours, `undefined` to withhold it. */
@@ -85,7 +97,6 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
   ): JsonRpcMessage | undefined => {
     if ("method" in message) {
       observe(message, undefined);
-      ids.observeTasks(message, undefined);
       const forClient = restoreProgress(message, { ...ids, find }) ?? toClient(message);
       if ("method" in forClient && !isRequest(forClient)) notify?.(forClient);
       return forClient;
@@ -97,10 +108,10 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
       // No request went out under a client's own id, so an answer with such an id is for nobody here.
       return owner === undefined && unnamed ? message : undefined;
     }
-    observe(message, pending);
-    ids.observeTasks(message, pending);
+    const page = options.bound?.(message, pending.request) ?? message;
+    observe(page, pending);
     answered.add(pending);
-    return toClient({ ...message, id: pending.request.id });
+    return toClient({ ...page, id: pending.request.id });
   };
 
   const restoreParsed = (parts: ByteParts, start: number, end: number): MessageEdit => {
@@ -146,11 +157,15 @@ export function createRestorer(
     ids,
     pending,
     observe(message, answered) {
+      ids.observeTasks(message, answered);
       // A lost session's news about tools does not concern its successor.
       if (isCurrent(state, session())) observeTools(context, message, answered?.request);
     },
-    reads: ({ request: { method, params } }) =>
-      method === "tools/list" || params?.["task"] !== undefined,
+    bound: (message, request) => boundPage(context, message, request),
+    reads: ({ request }) =>
+      request.method === "tools/list" ||
+      isLaterPage(request) ||
+      request.params?.["task"] !== undefined,
     toClient(message) {
       const from = session();
       if ("method" in message) return receiveMessage(context, message, from);

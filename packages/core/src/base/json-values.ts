@@ -2,6 +2,16 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Whether a value of JSON is so shallow that it can be printed again. */
+export function isPrintable(value: unknown): boolean {
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Whether two values print as the same JSON. A value that is too deep to be printed equals nothing. */
 export function sameJson(a: unknown, b: unknown): boolean {
   try {

@@ -1,5 +1,5 @@
 import { abortable, anySignal } from "../base/bounded-wait.ts";
-import { isRecord } from "../base/json-values.ts";
+import { isPrintable, isRecord } from "../base/json-values.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
 import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
@@ -70,6 +70,11 @@ async function readOpening(
   try {
     // Some fetches ignore the signal, and a late answer must not replace a newer session.
     const answer = await abortable(readAnswer(response, id), request.signal);
+    if (!isPrintable(answer?.result ?? answer?.error)) {
+      const { status } = response;
+      const unprintable = "JSON that is nested deeper than the stack";
+      throw initializeUnusable({ method: "initialize", url: context.url, status }, unprintable);
+    }
     const result = asInitializeResult(answer?.result);
     if (result === undefined) return toRefusal(context, unusable(answer, id), answer);
     opened = toLiveSession(context.url, response.status, sessionId, result, params);
@@ -143,7 +148,8 @@ function speaksOnlyStatelessVersions(message: object | undefined): boolean {
   if (!isRecord(error) || error["code"] !== unsupportedProtocolVersion) return false;
   const supported = isRecord(error["data"]) ? error["data"]["supported"] : undefined;
   return (
-    !Array.isArray(supported) || supported.every((version) => version >= FIRST_STATELESS_VERSION)
+    !Array.isArray(supported) ||
+    supported.every((version) => typeof version === "string" && version >= FIRST_STATELESS_VERSION)
   );
 }
 

@@ -1,4 +1,5 @@
-import { abortable, withTimeLimit } from "../base/bounded-wait.ts";
+import { setBounded } from "../base/bounded-map.ts";
+import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { isRecord, sameJson } from "../base/json-values.ts";
 import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
 import { liveSession, sameSession, saveSnapshot, type SlotState } from "../session/session-life.ts";
@@ -11,6 +12,7 @@ import {
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
 import { letGo, readAnswer } from "../wire/read-answer.ts";
 import { answerOrReason } from "../wire/server-endpoint.ts";
+import { boundPage, listPages, uniqueTools } from "./list-pages.ts";
 
 /** The kept tools of a complete `tools/list`, of this step or an earlier one, if they can answer it. */
 export function toolsFor(
@@ -58,6 +60,9 @@ function dropList(context: SessionContext, reason: "list-changed" | "unknown-too
   if (hadList || reason === "list-changed") emit({ type: "tools-changed", reason });
 }
 
+/** Lists under way that are collected at once. */
+const maxUnderWay = 100;
+
 /** Collects the pages of a list, and keeps the list when it is complete. */
 function collectPage(
   { state, now, toolList: { maxLength = 200_000 } }: SessionContext,
@@ -72,14 +77,15 @@ function collectPage(
   const before = cursor === undefined ? { session, tools: [] } : pages.get(cursor);
   pages.delete(cursor);
   if (before === undefined || !sameSession(before.session, session)) return;
-  const tools = [...before.tools, ...(page as ToolDefinition[])];
-  if (nextCursor != null) return void pages.set(nextCursor, { session, tools });
+  const tools = uniqueTools([...before.tools, ...(page as ToolDefinition[])]);
+  if (nextCursor != null) return setBounded(pages, nextCursor, { session, tools }, maxUnderWay);
+  // A list that is too deep to be printed cannot answer a client either.
+  const { length } = JSON.stringify(tools);
   const list = { tools, listedAt: now() };
   state.tools.local = { session, list };
   const { snapshot } = state;
   if (snapshot?.kind !== "session" || !sameSession(snapshot, session)) return;
-  const isShort = JSON.stringify(tools).length <= maxLength;
-  const isSaved = isShort && isKeepable({ ...snapshot, toolList: list });
+  const isSaved = length <= maxLength && isKeepable({ ...snapshot, toolList: list });
   saveList(state, isSaved ? list : undefined);
 }
 
@@ -102,7 +108,6 @@ function reportsUnknownTool({ error, result }: JsonRpcResponse, name: unknown): 
   return unknownTool.test(text);
 }
 
-const maxPages = 100;
 const timeoutMs = 10_000;
 
 /**
@@ -119,22 +124,26 @@ export async function relistTools(
   const before = lost.toolList ?? state.tools.local?.list;
   if (before === undefined || keptList(context) !== undefined) return;
   const session = liveSession(state);
-  const signal = withTimeLimit(timeoutMs, request.signal);
-  try {
-    let cursor: unknown;
-    for (let page = 0; page < maxPages; page += 1) {
-      const id = ids.next();
-      const params = cursor === undefined ? {} : { params: { cursor } };
-      const message: JsonRpcRequest = { jsonrpc: "2.0", id, method: "tools/list", ...params };
-      const sending = sendOwn(context, session, message, { ...request, signal });
-      const response = await answerOrReason(sending, signal);
-      // Some fetches ignore the signal, and the requests of the step wait for this.
-      const answer = response.ok ? await abortable(readAnswer(response, id), signal) : undefined;
-      if (answer?.result === undefined) return await letGo(response);
-      observeTools(context, answer, message);
-      cursor = answer.result["nextCursor"];
-      if (cursor == null) break;
+  const list = async (cursor: string | undefined, signal: AbortSignal) => {
+    const id = ids.next();
+    const params = cursor === undefined ? {} : { params: { cursor } };
+    const message: JsonRpcRequest = { jsonrpc: "2.0", id, method: "tools/list", ...params };
+    const sending = sendOwn(context, session, message, { ...request, signal });
+    const response = await answerOrReason(sending, signal);
+    // Some fetches ignore the signal, and the requests of the step wait for this.
+    const answer = response.ok ? await abortable(readAnswer(response, id), signal) : undefined;
+    if (answer?.result === undefined) {
+      await letGo(response);
+      throw new Error("The server did not list its tools.");
     }
+    const page = boundPage(context, answer, message);
+    observeTools(context, page, message);
+    return page.result as { readonly nextCursor?: string };
+  };
+  try {
+    await timeLimited(timeoutMs, request.signal, (signal) =>
+      listPages("tools/list", (cursor) => list(cursor, signal)),
+    );
   } catch {
     return;
   }
