@@ -120,3 +120,17 @@ test("a call that the official client gave up is not asked for again and again",
   expect(gets).toHaveLength(length);
   await client.close();
 });
+
+test("refuses a parsed body that is too deep", async () => {
+  const { handler } = createReplicas().start();
+  const serve = toNodeHandler(handler);
+  await using server = await listen((request, response) => {
+    request.resume().on("end", () => {
+      const body: unknown = JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`);
+      serve(Object.assign(request, { body }), response);
+    });
+  });
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(server.url, { method: "POST", headers, body: "[]" });
+  expect(response.status).toBe(400);
+});

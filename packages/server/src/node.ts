@@ -12,11 +12,19 @@ export function toNodeHandler(
   return (request, response) => {
     const { body } = request as { body?: unknown };
     if (request.readableEnded && body !== undefined) {
-      const isRaw = typeof body === "string" || body instanceof Uint8Array;
-      const rawBody = Buffer.from(isRaw ? (body as string) : JSON.stringify(body));
-      Object.assign(request, { rawBody });
+      Object.assign(request, { rawBody: Buffer.from(printed(body)) });
     }
     // It answers failures with 500, and never rejects.
     void listener(request, response);
   };
+}
+
+/** A body as it was sent; empty if it is too deep to be printed. */
+function printed(body: unknown): string | Uint8Array {
+  if (typeof body === "string" || body instanceof Uint8Array) return body;
+  try {
+    return JSON.stringify(body);
+  } catch {
+    return "";
+  }
 }

@@ -12,7 +12,10 @@ export interface ClientBody {
   readonly requests: readonly JSONRPCRequest[];
 }
 
-/** `undefined` for a text that is not JSON. */
+/** Deeper messages cannot be printed, and no client has them. */
+const maxLevels = 1_000;
+
+/** `undefined` for a text that is not JSON, or is nested deeper than 1,000 levels. */
 export function parseClientBody(text: string): ClientBody | undefined {
   let value: unknown;
   try {
@@ -20,9 +23,16 @@ export function parseClientBody(text: string): ClientBody | undefined {
   } catch {
     return undefined;
   }
+  if (isDeeper(value, maxLevels)) return undefined;
   const items: unknown[] = Array.isArray(value) ? value : [value];
   const messages = items.filter(isMessage);
   return { value, messages, requests: messages.filter(isRequest) };
+}
+
+/** Recursion ends with the levels, long before the stack. */
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }
 
 function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {

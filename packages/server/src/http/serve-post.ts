@@ -4,7 +4,12 @@ import {
   type JSONRPCMessage,
   type JSONRPCRequest,
 } from "@modelcontextprotocol/sdk/types.js";
-import { addressedRequest, cancelledRequest, instanceOf } from "../live/instance-ids.ts";
+import {
+  addressedRequest,
+  cancelledRequest,
+  instanceOf,
+  maxRequestIdLength,
+} from "../live/instance-ids.ts";
 import type { LiveSession } from "../live/live-session.ts";
 import type { Caller, FoundSession } from "../live/session-directory.ts";
 import { requestKeyPart } from "../streams/request-record.ts";
@@ -21,8 +26,6 @@ export interface Post {
 
 /** JSON characters of a session's `initialize`, which is stored. */
 const maxInitializeLength = 65_536;
-/** Characters of a request id, which becomes part of a key. */
-const maxRequestIdLength = 256;
 
 /** Answers POSTs: `initialize` without a session, all other requests within one. */
 export async function servePost(context: ServeContext, post: Post): Promise<Response> {

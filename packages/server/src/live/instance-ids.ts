@@ -13,11 +13,17 @@ interface Loose {
   readonly params?: Record<string, unknown>;
 }
 
+/** Characters of a request id, which becomes part of a key. */
+export const maxRequestIdLength = 256;
+
 /** The request that a notification cancels. */
 export function cancelledRequest(message: JSONRPCMessage): RequestId | undefined {
   const { method, params } = message as Loose;
   if (method !== "notifications/cancelled") return undefined;
-  return params?.["requestId"] as RequestId | undefined;
+  const id: unknown = params?.["requestId"];
+  // No request has another id.
+  const isId = typeof id === "number" || typeof id === "string";
+  return isId && String(id).length <= maxRequestIdLength ? id : undefined;
 }
 
 /** The server's request to which a client's message belongs: as its answer, or as its progress. */
