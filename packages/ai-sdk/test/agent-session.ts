@@ -47,30 +47,35 @@ export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
   const pooled = pool && startProvider();
   const states = new Map<string, AgentSession>();
   const store = createMemoryStore({ now });
-  const sessionsOf = (agent?: string) =>
+  const sessionsOf = (agent?: string, provider = pooled ?? startProvider()) =>
     createDurableSessions({
-      provider: pooled ?? startProvider(),
+      provider,
       store,
       touchIntervalMs,
+      clockSkewMs: 0,
       onEvent,
       now,
       ...(agent !== undefined && { agent }),
     });
   const pooledSessions = pool && sessionsOf();
 
-  const step = async <T>(
+  type Process = ReturnType<typeof startProvider>;
+  interface StepUse {
+    readonly principal?: Principal;
+    readonly chat?: string;
+    readonly agent?: string;
+    /** The end of the process; by default it waits for all that is still under way. */
+    readonly exit?: (process: Process) => Promise<void> | void;
+  }
+  const stepIn = async <T>(
+    provider: Process,
     use: (registry: Registry) => T | Promise<T>,
-    {
-      principal = alice,
-      chat = "chat",
-      agent,
-    }: { principal?: Principal; chat?: string; agent?: string } = {},
+    { principal = alice, chat = "chat", agent }: StepUse,
   ): Promise<T> => {
     if (kept === "store") {
-      const sessions = pooledSessions ?? sessionsOf(agent);
+      const sessions = pooledSessions ?? sessionsOf(agent, provider);
       return await sessions.run(chat, { principal }, async ({ registry }) => await use(registry));
     }
-    const provider = pooled ?? startProvider();
     const key = JSON.stringify([agent, chat]);
     const session = JSON.parse(JSON.stringify(states.get(key) ?? {})) as AgentSession;
     const { state } = session;
@@ -79,6 +84,18 @@ export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
       return await registry.run(async () => await use(registry));
     } finally {
       states.set(key, provider.commit(registry, session));
+    }
+  };
+  const step = async <T>(
+    use: (registry: Registry) => T | Promise<T>,
+    options: StepUse = {},
+  ): Promise<T> => {
+    const provider = pooled ?? startProvider();
+    const { exit = async (process: Process) => await process.shutdown() } = options;
+    try {
+      return await stepIn(provider, use, options);
+    } finally {
+      if (!pooled) await exit(provider);
     }
   };
 

@@ -11,7 +11,10 @@ import type { StoredSessionsOptions } from "../src/durable/durable-sessions.ts";
 import type { NotebookServer } from "./notebook-server.ts";
 
 export type ProcessOptions = Partial<StoredSessionsOptions> &
-  Pick<ConnectionProviderOptions<Record<string, McpClientConnection>>, "pool"> & {
+  Pick<
+    ConnectionProviderOptions<Record<string, McpClientConnection>>,
+    "pool" | "closeTimeoutMs"
+  > & {
     readonly session?: Omit<StatefulSessionOptions, "mode">;
     readonly connection?: Partial<Parameters<typeof defineMcpClientConnection>[0]>;
   };

@@ -1,5 +1,5 @@
 import type { LiveConnection } from "@durable-mcp/ai-sdk/internal";
-import { listPages, uniqueTools } from "@durable-mcp/core/internal";
+import { listPages, maxTimerMs, uniqueTools } from "@durable-mcp/core/internal";
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
 import type { ToolClient } from "./tool-client.ts";
@@ -21,7 +21,12 @@ export async function offeredTools(connection: LiveConnection): Promise<Tool[]> 
 function listOnce(connection: LiveConnection): Promise<Tool[]> {
   const found = listings.get(connection);
   if (found !== undefined) return found;
-  const list = async () => await listAll(await connectionClient(connection), connection);
+  const list = async () => {
+    const client = await connectionClient(connection);
+    return await connection.inConnectTime(connection.abortSignal, (signal) =>
+      listAll(client, connection, signal),
+    );
+  };
   const listing = connection
     .trace({ operation: "list" }, () => connection.withRecovery(undefined, list))
     .finally(() => listings.delete(connection));
@@ -31,9 +36,11 @@ function listOnce(connection: LiveConnection): Promise<Tool[]> {
 
 async function listAll(
   client: ToolClient,
-  { name, origin, abortSignal, connectMs }: LiveConnection,
+  { name, origin }: LiveConnection,
+  signal: AbortSignal,
 ): Promise<Tool[]> {
-  const options = { signal: abortSignal, timeout: connectMs };
+  // The client's own time limit would count the time in which a store saves the session.
+  const options = { signal, timeout: maxTimerMs };
   const pages = await listPages(`Connection ${name}: tools/list at ${origin}`, (cursor) =>
     client.listTools(cursor === undefined ? {} : { cursor }, options),
   );

@@ -1,4 +1,4 @@
-import { within } from "@durable-mcp/core/internal";
+import { maxTimerMs, within } from "@durable-mcp/core/internal";
 import {
   connectionUnavailable,
   type McpClientConnection,
@@ -33,8 +33,9 @@ export async function openSdkClient(
   });
   const cancellations = trackCancellations(transport);
   const connect = async (note: (details: { protocolVersion?: string | undefined }) => void) => {
-    const { abortSignal: signal, connectMs: timeout } = connection;
-    await client.connect(transport, { signal, timeout });
+    await connection.inConnectTime(connection.abortSignal, (signal) =>
+      client.connect(transport, { signal, timeout: maxTimerMs }),
+    );
     note({ protocolVersion: transport.protocolVersion });
     return { close };
   };

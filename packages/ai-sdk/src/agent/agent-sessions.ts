@@ -42,7 +42,7 @@ type GivenSessions<CONNECTIONS extends Connections> = { sessions: DurableSession
 
 /** Options of `createDurableSessions`, for sessions of the agent's own. */
 type OwnSessions<CONNECTIONS extends Connections> = StoredSessionsOptions &
-  Pick<ConnectionProviderOptions<CONNECTIONS>, "connections" | "pool">;
+  Pick<ConnectionProviderOptions<CONNECTIONS>, "connections" | "pool" | "closeTimeoutMs">;
 
 export type AgentSessions<CONNECTIONS extends Connections> =
   | GivenSessions<CONNECTIONS>
@@ -82,17 +82,19 @@ export function splitSessions<
     connections,
     store,
     pool,
+    closeTimeoutMs,
     agent,
     share,
     touchIntervalMs,
     clockSkewMs,
+    storeTimeoutMs,
     onEvent,
     now,
     onUnavailable: without,
     ...settings
   } = given;
-  const stored = { store, agent, share, touchIntervalMs, clockSkewMs };
-  const own = { ...stored, connections, pool, onEvent, now };
+  const stored = { store, agent, share, touchIntervalMs, clockSkewMs, storeTimeoutMs };
+  const own = { ...stored, connections, pool, closeTimeoutMs, onEvent, now };
   const others = Object.entries(own).find(([, value]) => value !== undefined);
   if (sessions !== undefined && others !== undefined) {
     const fix = "cannot be combined with sessions: give it to createDurableSessions";

@@ -3,6 +3,16 @@ import { McpSessionError } from "@durable-mcp/core";
 /** Lets an owner close something when the owner ends. Returns a function that revokes this. */
 export type Track = (close: () => Promise<void>) => () => void;
 
+/** Lets owners wait, at their end, for work under way that nobody else waits for. */
+export function trackWork(work: Promise<unknown>, ...tracks: readonly Track[]): void {
+  const settled = work.then(
+    () => undefined,
+    () => undefined,
+  );
+  const forgets = tracks.map((track) => track(() => settled));
+  void settled.then(() => forgets.forEach((forget) => forget()));
+}
+
 /** The open work of this process. It is closed when the process is about to end. */
 export interface OpenWork {
   /** Lets `shutDown` close something. */

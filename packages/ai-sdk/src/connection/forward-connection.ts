@@ -22,6 +22,7 @@ export function forwardConnection(
       mark: (...result) => current().lossNotices!.mark(...result),
       tell: async (...result) => await current().lossNotices!.tell(...result),
     },
+    inConnectTime: (signal, work) => current().inConnectTime(signal, work),
     createFetch: (use) => current().createFetch(use),
     client: async () => await current().client(),
     withKept: async (open) => await current().withKept(open),

@@ -28,10 +28,15 @@ export interface LiveConnection {
   readonly origin: string;
   /** Whether a session lasts over all steps, nothing lasts, or the server's process lasts for this step. */
   readonly session: "stateful" | "stateless" | "process";
-  /** For the handshake, `session.onStart` and listing tools, in milliseconds. */
-  readonly connectMs: number;
   readonly abortSignal: AbortSignal;
   readonly trace: TraceOperation;
+  /**
+   * Runs a handshake or a listing in the time that the connection allows for it. Time in which a store
+   * saves the session does not count.
+   *
+   * @throws the signal's reason; a `TimeoutError` when the time is up
+   */
+  inConnectTime<T>(signal: AbortSignal, work: (bounded: AbortSignal) => PromiseLike<T>): Promise<T>;
   /** The notices of lost sessions for tool results; `undefined` without sessions. */
   readonly lossNotices: LossNotices | undefined;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
@@ -84,16 +89,16 @@ export interface LiveConnection {
   endLooseSessions(): Promise<void>;
 }
 
-/** The longest wait for the clients of one connection, in milliseconds. */
-const closeTimeoutMs = 5_000;
-
 /**
  * Closes a connection's clients and ends the sessions that must not outlive it, in bounded time.
  * Never rejects: a failure is the event `close-failed`.
+ *
+ * @param timeoutMs in milliseconds
  */
 export async function closeConnection(
   connection: LiveConnection,
   emit: (event: ConnectionEvent) => void,
+  timeoutMs = 5_000,
 ): Promise<void> {
   const { name } = connection;
   const closings = [...connection.openings].map(async (opening) => {
@@ -110,7 +115,7 @@ export async function closeConnection(
     const isFailed = outcomes.some(({ status }) => status === "rejected");
     if (isFailed) emit({ type: "close-failed", connection: name, reason: "error" });
   };
-  const isDone = await within(closeTimeoutMs, closeAll());
+  const isDone = await within(timeoutMs, closeAll());
   if (!isDone) emit({ type: "close-failed", connection: name, reason: "timeout" });
 }
 

@@ -328,7 +328,8 @@ describe("an idle time-out over several processes", () => {
     const { sessions, held, types } = await startNamed();
     held.fail("list");
     await sessions.run("chat", use, ({ registry }) => registry.call("notes", "list_notes"));
-    expect(types()).toContain("store-failed");
+    // The step does not wait for it.
+    await expect.poll(types).toContain("store-failed");
     await sessions.run("chat", use, async ({ registry: { named } }) => {
       await expect(named.list()).rejects.toMatchObject({ code: "STORE_FAILED" });
     });

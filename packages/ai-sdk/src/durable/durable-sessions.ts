@@ -44,6 +44,11 @@ export interface StoredSessionsOptions {
    */
   clockSkewMs?: number | undefined;
   /**
+   * How long one operation of the store may take, in milliseconds. Then it fails with `STORE_FAILED`.
+   * It should be longer than the store's own time limit, whose error says more. @default 15000
+   */
+  storeTimeoutMs?: number | undefined;
+  /**
    * Gets the events of connections, of their sessions, and of the sessions and their store. With a
    * `provider` it only gets the last, and the provider's `onEvent` does not get those then.
    * @default the provider's; without one, warns of store failures on the console
@@ -56,7 +61,7 @@ export interface StoredSessionsOptions {
 /** Options of `createConnectionProvider`, for a provider of the sessions' own. */
 type OwnProvider<CONNECTIONS extends Connections> = Pick<
   ConnectionProviderOptions<CONNECTIONS>,
-  "connections" | "pool" | "telemetry"
+  "connections" | "pool" | "telemetry" | "closeTimeoutMs"
 >;
 
 /** A provider that other code uses too, from `createConnectionProvider`. */
@@ -71,7 +76,7 @@ export type DurableSessionsOptions<CONNECTIONS extends Connections> = StoredSess
 /** The use of an agent session by one principal. */
 export interface SessionUse extends UnavailableOptions {
   readonly principal: Principal;
-  /** Ends handshakes and listings of the step, and the hold of attached streams. */
+  /** Ends the loading, handshakes and listings of the step, and the hold of attached streams. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 

@@ -1,5 +1,7 @@
 import type { Principal, StoredRecord } from "@durable-mcp/core";
+import { abortable } from "@durable-mcp/core/internal";
 import { inParallel } from "../base/in-parallel.ts";
+import { trackWork } from "../base/open-work.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
 import { describeKept, overdueSession } from "../slots/kept-session.ts";
@@ -20,7 +22,7 @@ import { forgetToolList, listAll, storeFailed } from "./stored-records.ts";
 
 /** The named sessions of an agent session in a store. */
 export function createNamedInStore(context: StepContext, opened: OpenedSlots): NamedSlots {
-  const { store, agent, sessionId, touchIntervalMs, pool, now } = context;
+  const { store, agent, sessionId, touchIntervalMs, pool, abortSignal, now } = context;
   const nameOf = (slot: NamedSlot): RecordName => ({ agent, sessionId, ...slot });
   const keyOf = (slot: NamedSlot, principal: Principal) => recordKey(nameOf(slot), principal);
   /** By principal. */
@@ -31,14 +33,17 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
       const { principal, idleTimeoutMs } = use;
       if (idleTimeoutMs !== undefined) checkIdleMs(idleTimeoutMs, "idleTimeoutMs", touchIntervalMs);
       const key = keyOf(slot, principal);
-      const endings = await visits.get(recordOwner(principal));
-      await endings?.get(key);
+      const endings = await abortable(
+        Promise.resolve(visits.get(recordOwner(principal))),
+        abortSignal,
+      );
+      await abortable(Promise.resolve(endings?.get(key)), abortSignal);
       opened.forget(key);
       return await opened.load(slot, use);
     },
 
     async list(principal) {
-      const records = await namedRecords(context, principal);
+      const records = await abortable(namedRecords(context, principal), abortSignal);
       const stored = records.map(({ record, slot }): ListedSession => {
         return { ...slot, ...describeKept(parseRecord(record.value), record.lastUsedAt) };
       });
@@ -73,13 +78,14 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
 
     endIdle(principal, declared) {
       const owner = recordOwner(principal);
-      if (!visits.has(owner)) visits.set(owner, beginEndingIdle(context, principal, declared));
+      if (visits.has(owner)) return;
+      const beginning = beginEndingIdle(context, principal, declared);
+      visits.set(owner, beginning);
+      const all = beginning.then((endings) => Promise.all(endings.values()));
+      trackWork(all, context.work.track, context.provider.work.track);
     },
 
-    async endStep() {
-      const endings = await Promise.all(visits.values());
-      await Promise.all(endings.flatMap((each) => [...each.values()]));
-    },
+    endStep: () => undefined,
   };
 }
 

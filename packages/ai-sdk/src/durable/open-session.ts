@@ -6,7 +6,7 @@ import type { ConnectionRegistry, SessionTools } from "../registry/connection-re
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import type { SessionUse } from "./durable-sessions.ts";
 import { createNamedInStore } from "./named-in-store.ts";
-import { createOpenedSlots, type OpenedSlots } from "./opened-slots.ts";
+import { createOpenedSlots } from "./opened-slots.ts";
 import { createSessionLease, type SessionLease } from "./session-lease.ts";
 import type { SessionsContext, StepContext } from "./sessions-context.ts";
 import { checkSessionId, recordOwner } from "./slot-record.ts";
@@ -22,16 +22,14 @@ export async function openSession(
   recordOwner(principal);
   abortSignal?.throwIfAborted();
   context.work.throwIfShutDown();
-  const { opened, registry } = await loadRegistry(context, sessionId, { principal, abortSignal });
+  const registry = await loadRegistry(context, sessionId, { principal, abortSignal });
   const close = once(async () => {
     await registry.dispose();
-    await opened.close();
     for (const forget of tracked) forget();
   });
   const tracked = [context.provider.work.track(close), context.work.track(close)];
   try {
     const tools = await registry.tools({ onUnavailable });
-    opened.throwIfNotSaved();
     return createSessionLease<any>({ sessionId, registry, tools }, abortSignal, close);
   } catch (error) {
     await close();
@@ -43,18 +41,18 @@ async function loadRegistry(
   sessions: SessionsContext,
   sessionId: string,
   { principal, abortSignal }: SessionUse,
-): Promise<{ opened: OpenedSlots; registry: ConnectionRegistry<any> }> {
+): Promise<ConnectionRegistry<any>> {
   const { provider, namespace, agent } = sessions;
   const declared = provider.declaredFor(principal);
   const pool = provider.poolFor([namespace, agent, sessionId]);
-  const context: StepContext = { ...sessions, sessionId, pool };
+  const context: StepContext = { ...sessions, sessionId, pool, abortSignal };
   try {
     const slots = await loadSlots(context, principal, clientConnections(declared));
     const opened = createOpenedSlots(context);
     for (const stored of slots.values()) opened.hold(stored);
     try {
       sessions.work.throwIfShutDown();
-      const registry = provider.createRegistry({
+      return provider.createRegistry({
         declared,
         principal,
         abortSignal,
@@ -62,11 +60,11 @@ async function loadRegistry(
         named: createNamedInStore(context, opened),
         isLeased: true,
         pool,
+        save: (timeoutMs) => opened.close(timeoutMs),
       });
-      return { opened, registry };
     } catch (error) {
       // The provider may have been shut down meanwhile.
-      await opened.close();
+      await opened.close(provider.closeTimeoutMs);
       throw error;
     }
   } finally {

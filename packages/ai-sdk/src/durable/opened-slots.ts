@@ -1,4 +1,5 @@
-import { detach } from "@durable-mcp/core/internal";
+import { detach, within } from "@durable-mcp/core/internal";
+import { attemptInStore } from "@durable-mcp/core/store-driver";
 import type { Principal } from "@durable-mcp/core";
 import { registryDisposed } from "../errors/connection-error.ts";
 import type { NamedStart } from "../slots/named-slots.ts";
@@ -17,10 +18,13 @@ export function createOpenedSlots(context: StepContext) {
   let isClosed = false;
   let timer: ReturnType<typeof setInterval> | undefined;
 
-  const forAll = async (operation: "close" | "touch") => {
+  const forAll = async (
+    operation: "close" | "touch",
+    use: (stored: StoredSlot) => Promise<unknown>,
+  ) => {
     const uses = [...slots.values()].map(async (stored) => {
       try {
-        await stored[operation]();
+        await use(stored);
       } catch (cause) {
         emit({ ...storeFailed(operation, cause), ...stored.of });
       }
@@ -32,7 +36,7 @@ export function createOpenedSlots(context: StepContext) {
     hold(stored: StoredSlot) {
       slots.set(stored.key, stored);
       if (timer !== undefined) return;
-      timer = setInterval(() => void forAll("touch"), touchIntervalMs);
+      timer = setInterval(() => void forAll("touch", (each) => each.touch()), touchIntervalMs);
       // A forgotten lease must not keep a Node process alive.
       detach(timer);
     },
@@ -53,21 +57,20 @@ export function createOpenedSlots(context: StepContext) {
     },
     /** Nothing of it is written any more. */
     forget: (key: string) => void slots.delete(key),
-    /** @throws the error of a session that could not be saved */
-    throwIfNotSaved() {
-      for (const { saveFailure } of slots.values()) {
-        if (saveFailure !== undefined) throw saveFailure;
-      }
-    },
     /**
-     * Writes the changes and waits until the sessions without a user are ended. A failure of the
-     * store is reported as an event.
+     * Writes the changes, while the sessions without a user are ended, and waits for both. A failure of
+     * the store is reported as an event.
+     *
+     * @param timeoutMs for both together, in milliseconds
      */
-    async close() {
+    async close(timeoutMs: number) {
       isClosed = true;
       clearInterval(timer);
-      await Promise.all([...slots.values()].map((stored) => stored.settle()));
-      await forAll("close");
+      const writing = forAll("close", (stored) =>
+        attemptInStore("application's", "close of a session", () => stored.close(), timeoutMs),
+      );
+      const endings = [...slots.values()].map((stored) => stored.settle());
+      await within(timeoutMs, Promise.all([writing, ...endings]));
     },
   };
   return opened;

@@ -28,6 +28,7 @@ export const storedSessionsFields = {
   share: flag,
   touchIntervalMs: timeout,
   clockSkewMs: wholeNumber(0, Number.MAX_SAFE_INTEGER, "milliseconds"),
+  storeTimeoutMs: timeout,
 };
 export const durableSessionsSchema = z.strictObject({
   ...optionalOptions({ ...storedSessionsFields, ...ownProviderFields, provider: someObject }).shape,

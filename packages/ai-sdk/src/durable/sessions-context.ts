@@ -6,6 +6,7 @@ import type { ConnectionProvider } from "../provider/connection-provider.ts";
 import { createConnectionProvider } from "../provider/create-connection-provider.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
 import { internalsOf, type ProviderInternals } from "../provider/provider-internals.ts";
+import { createBoundedStore } from "./bounded-store.ts";
 import type { DurableSessionsOptions } from "./durable-sessions.ts";
 import { leastIdleMs } from "./slot-record.ts";
 
@@ -14,6 +15,7 @@ export interface SessionsContext {
   readonly provider: ProviderInternals<any>;
   /** The provider, if only these sessions use it. */
   readonly ownProvider: ConnectionProvider<any> | undefined;
+  /** All its operations settle in bounded time. */
   readonly store: SessionStore;
   /** `null` for sessions that agents share. */
   readonly agent: string | null;
@@ -31,12 +33,14 @@ export interface SessionsContext {
 export interface StepContext extends SessionsContext {
   readonly sessionId: string;
   readonly pool: SessionPool | undefined;
+  /** Ends the step, and its waits for the store before its end. */
+  readonly abortSignal: AbortSignal | undefined;
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` */
 export function createSessionsContext(options: DurableSessionsOptions<any>): SessionsContext {
   const { store, agent, share = false, touchIntervalMs = 60_000, onEvent } = options;
-  const { clockSkewMs = 15 * touchIntervalMs } = options;
+  const { clockSkewMs = 15 * touchIntervalMs, storeTimeoutMs = 15_000 } = options;
   if (agent !== undefined && share) {
     throw invalidOption(
       "agent",
@@ -48,7 +52,7 @@ export function createSessionsContext(options: DurableSessionsOptions<any>): Ses
   return {
     provider,
     ownProvider,
-    store,
+    store: createBoundedStore(store, storeTimeoutMs),
     agent: share ? null : (agent ?? "default"),
     namespace: provider.createNamespace(),
     touchIntervalMs,
@@ -62,14 +66,20 @@ export function createSessionsContext(options: DurableSessionsOptions<any>): Ses
 function createOwnProvider(
   options: DurableSessionsOptions<any>,
 ): ConnectionProvider<any> | undefined {
-  const { provider, connections, pool, telemetry, onEvent, now } = options;
+  const { provider, connections, pool, telemetry, closeTimeoutMs, onEvent, now } = options;
   if (provider === undefined) {
     if (connections !== undefined) {
-      return createConnectionProvider({ connections, pool, telemetry, onEvent, now });
+      const own = { connections, pool, telemetry, closeTimeoutMs, onEvent, now };
+      return createConnectionProvider(own);
     }
     throw invalidOption("connections", "is missing: give the connections, or a provider");
   }
-  for (const [option, value] of Object.entries({ connections, pool, telemetry })) {
+  for (const [option, value] of Object.entries({
+    connections,
+    pool,
+    telemetry,
+    closeTimeoutMs,
+  })) {
     if (value === undefined) continue;
     const fix = "cannot be combined with provider: give it to createConnectionProvider";
     throw invalidOption(option, fix);

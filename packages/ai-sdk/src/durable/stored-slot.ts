@@ -4,7 +4,7 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
-import { sameJson } from "@durable-mcp/core/internal";
+import { abortable, sameJson } from "@durable-mcp/core/internal";
 import { endpointOf } from "../connection/define-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import type { NamedStart, NamedUse } from "../slots/named-slots.ts";
@@ -19,8 +19,6 @@ export interface StoredSlot extends StepSlot {
   /** The key of the record. */
   readonly key: string;
   readonly owner: string;
-  /** The error that kept the last session from being saved. */
-  readonly saveFailure: unknown;
   /** Marks a stored session as used. */
   touch(): Promise<void>;
   /** Waits, for a bounded time, until the sessions without a user are ended. */
@@ -53,18 +51,20 @@ export async function loadStoredSlot(
   of: SlotName,
   use: NamedStart,
 ): Promise<StoredSlot> {
-  const { store, agent, sessionId, touchIntervalMs, pool, emit, now } = context;
+  const { store, agent, sessionId, touchIntervalMs, pool, abortSignal, emit, now } = context;
   const { principal, definition } = use;
   const name = { agent, sessionId, ...of };
   const key = recordKey(name, principal);
-  const cell = createRecordCell(store, name, principal, await store.get(key), () =>
+  const loaded = await abortable(store.get(key), abortSignal);
+  const cell = createRecordCell(store, name, principal, loaded, () =>
     emit({ type: "discarded", ...of, reason: "invalid" }),
   );
-  await cell.update((record) => {
+  const freshened = cell.update((record) => {
     if (record?.snapshot.kind !== "session") return "leave";
     const age = now() - record.savedAt;
     return age >= 0 && age < touchIntervalMs ? "leave" : { ...record, savedAt: now() };
   });
+  await abortable(freshened, abortSignal);
   const unused = createUnusedSessions(context, of, use);
   unused.endLeftOvers(cell.record);
 
@@ -72,22 +72,15 @@ export async function loadStoredSlot(
   const slot = pool ? pool.createSlot(of, principal, definition, base) : createSessionSlot(base);
   const used = new Set(base?.kind === "session" ? [base.sessionId] : []);
   const step: SlotInStep = { of, use, cell, unused, slot, base, used, emit, now };
-  let saveFailure: unknown;
   return {
     of,
     key,
     owner: recordOwner(principal),
     slot,
-    get saveFailure() {
-      return saveFailure;
-    },
     async onSession(own) {
       try {
-        const saved = await saveSession(step, own);
-        saveFailure = undefined;
-        return saved;
+        return await saveSession(step, own);
       } catch (error) {
-        saveFailure = error;
         // The store may have saved it all the same. The next step then finds it ended and starts
         // another; this step must not take it for another process's.
         used.add(own.sessionId);
@@ -115,7 +108,8 @@ async function saveSession(
     unused.endLeftOvers(record);
     const other = record?.snapshot;
     if (other?.kind === "session" && other.url === url && !used.has(other.sessionId)) {
-      saved = other;
+      // A store that repeats a write may take its own first attempt for another process's.
+      if (other.sessionId !== own.sessionId) saved = other;
       return "leave";
     }
     // The new record keeps the settings of the old one, and its sessions that are still to be ended.

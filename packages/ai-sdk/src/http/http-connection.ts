@@ -1,6 +1,6 @@
 import { auth, type MCPClient } from "@ai-sdk/mcp";
 import { endSession, type SessionEvent } from "@durable-mcp/core";
-import { isStateful, readyTimeoutMs, sessionOptions } from "../connection/define-connection.ts";
+import { isStateful, sessionOptions } from "../connection/define-connection.ts";
 import {
   createSharedClient,
   type LiveConnection,
@@ -57,9 +57,9 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     definition,
     origin: parts.origin,
     session: isStateful(definition) ? "stateful" : "stateless",
-    connectMs: readyTimeoutMs(definition),
     abortSignal: context.abortSignal,
     trace,
+    inConnectTime: parts.inConnectTime,
     lossNotices: slot && createLossNotices(slots, sessionOptions(definition).lossNotice),
     createFetch: ({ isTraced = false } = {}) =>
       isTraced ? withTraceContext(takeFetch(), parts.telemetry) : takeFetch(),
@@ -110,6 +110,7 @@ async function connectClient(parts: HttpParts, takeFetch: TakeFetch): Promise<MC
     const client = await openClient({
       definition,
       context,
+      inConnectTime: parts.inConnectTime,
       fetch: clientFetch,
       sseFetch: clientFetch && withTraceContext(connectionFetch.fetchForOrigin, telemetry),
       headers: async () => (clientFetch || !headers ? undefined : await connectionFetch.headers()),

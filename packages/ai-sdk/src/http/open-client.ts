@@ -7,12 +7,14 @@ import {
 import { combineSignals } from "@durable-mcp/core/internal";
 import type { ConnectionContext } from "../connection/connection-options.ts";
 import { answerElicitations, clientCapabilities } from "../connection/client-capabilities.ts";
-import { type McpClientConnection, readyTimeoutMs } from "../connection/define-connection.ts";
+import type { McpClientConnection } from "../connection/define-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 
 /** How one step reaches one connection's server. */
 export interface ConnectionTransport {
   readonly definition: McpClientConnection;
   readonly context: ConnectionContext;
+  readonly inConnectTime: LiveConnection["inConnectTime"];
   /** For Streamable HTTP; `undefined` leaves everything to the client. */
   readonly fetch: typeof globalThis.fetch | undefined;
   /** For the old HTTP+SSE transport. */
@@ -26,7 +28,7 @@ export interface ConnectionTransport {
 }
 
 export async function openClient(transport: ConnectionTransport): Promise<MCPClient> {
-  const { definition, context } = transport;
+  const { definition, context, inConnectTime } = transport;
   const { options } = definition;
   const headers = await transport.headers?.();
   const authProvider = await transport.authProvider();
@@ -44,14 +46,15 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
         ...(fetch && { fetch }),
       },
       clientName: "durable-mcp",
-      initializationOptions: { timeout: readyTimeoutMs(definition), signal: context.abortSignal },
       capabilities: clientCapabilities(options),
     };
     // `@ai-sdk/mcp` calls it, and Next's edge runtime does not have it.
     if (!("any" in AbortSignal)) {
       Object.assign(AbortSignal, { any: (signals: AbortSignal[]) => combineSignals(signals) });
     }
-    const client = await createMCPClient(config);
+    const client = await inConnectTime(context.abortSignal, (signal) =>
+      createMCPClient({ ...config, initializationOptions: { signal } }),
+    );
     answerElicitations(client, options, context);
     return client;
   };

@@ -8,14 +8,16 @@ import {
 } from "@durable-mcp/core";
 import { abortable, anySignal } from "@durable-mcp/core/internal";
 import { needsListening } from "../connection/client-capabilities.ts";
-import type { ConnectionStep } from "../connection/live-connection.ts";
+import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
 import {
   connectTimeoutMs,
   type McpClientConnection,
+  readyTimeoutMs,
   sessionOptions,
   startTimeoutMs,
 } from "../connection/define-connection.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
+import { createPausableLimits } from "../connection/pausable-limits.ts";
 import { restoreSessionError, withSessionErrors } from "../errors/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
@@ -64,7 +66,7 @@ type StartHook = NonNullable<ReturnType<typeof sessionOptions>["onStart"]>;
 
 /** Runs `session.onStart` with a client on the new session. */
 async function prepare(
-  { definition, context, connectionFetch, restoreError }: HttpParts,
+  { definition, context, inConnectTime, connectionFetch, restoreError }: HttpParts,
   onStart: StartHook,
   { reason, fetch, abortSignal: startSignal }: SessionStart,
 ): Promise<void> {
@@ -73,6 +75,7 @@ async function prepare(
   const client = await openClient({
     definition,
     context: startContext,
+    inConnectTime,
     fetch,
     authProvider: connectionFetch.authProvider,
   });
@@ -98,13 +101,19 @@ export type HttpParts = ReturnType<typeof createHttpParts>;
 
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {
-  const { definition, context, slot, telemetry, now } = options;
+  const { definition, context, slot, onSession, telemetry, now } = options;
   const { url } = definition.options;
   const { connection } = context;
   const { origin } = new URL(url);
   const connectionFetch = createConnectionFetch(definition.options, context, now);
+  const { paused, limited } = createPausableLimits();
+  const inConnectTime: LiveConnection["inConnectTime"] = (signal, work) =>
+    limited(readyTimeoutMs(definition), signal, work);
   return {
     ...options,
+    onSession:
+      onSession && ((snapshot: Parameters<OnSession>[0]) => paused(() => onSession(snapshot))),
+    inConnectTime,
     url,
     origin,
     connectionFetch,

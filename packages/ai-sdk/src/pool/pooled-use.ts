@@ -1,5 +1,4 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { withTimeLimit } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
@@ -98,7 +97,7 @@ async function isAnswering(use: PooledUse, found: PooledConnection): Promise<boo
   if (pool.now() - found.idleSince < pool.checkAfterMs) return true;
   try {
     const { connection } = found;
-    await connection.probe(withTimeLimit(connection.connectMs, runSignal));
+    await connection.inConnectTime(runSignal, (signal) => connection.probe(signal));
     return true;
   } catch {
     throwIfOver(use);

@@ -27,6 +27,11 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
    */
   autoSession?: AutoSessionOptions | undefined;
   /**
+   * How long the end of a run may take, in milliseconds: everything after its function has returned, and
+   * `dispose` of a registry, but not your own `onClose` and `onSession`. @default 10000
+   */
+  closeTimeoutMs?: number | undefined;
+  /**
    * Gets the events of connections, of their sessions, and of durable sessions and their store.
    * @default warns of store failures on the console
    */

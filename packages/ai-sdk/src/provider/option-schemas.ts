@@ -20,6 +20,7 @@ import { autoSessionSchema } from "../registry/option-schemas.ts";
 export const ownProviderFields = {
   connections: anything,
   pool: poolSchema,
+  closeTimeoutMs: timeout,
   telemetry: z.custom(
     (value) => isFunction((value as { trace?: unknown } | null)?.trace),
     "must have a function trace, such as openTelemetry() has",

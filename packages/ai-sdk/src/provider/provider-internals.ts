@@ -21,6 +21,7 @@ export function createInternals<CONNECTIONS extends Connections>(
   options: ConnectionProviderOptions<CONNECTIONS>,
 ) {
   const { connections, onEvent, telemetry, now = Date.now } = options;
+  const { closeTimeoutMs = 10_000 } = options;
   if (typeof connections !== "function") checkConnections(connections);
   const work = createOpenWork("The connection provider was");
   const { track, throwIfShutDown } = work;
@@ -33,7 +34,8 @@ export function createInternals<CONNECTIONS extends Connections>(
   };
   const createRegistry = (step: StepRegistryOptions & { declared: CONNECTIONS }) => {
     throwIfShutDown();
-    const registry = createStepRegistry({ declaredFor, emit, telemetry, now, track }, step);
+    const factory = { declaredFor, emit, telemetry, now, track, closeTimeoutMs };
+    const registry = createStepRegistry(factory, step);
     return registry as ConnectionRegistry<any> as ConnectionRegistry<CONNECTIONS>;
   };
   let namespaces = 0;
@@ -41,6 +43,7 @@ export function createInternals<CONNECTIONS extends Connections>(
     /** @throws {McpSessionError} `CONNECTION_INVALID` */
     declaredFor,
     createRegistry,
+    closeTimeoutMs,
     /** A registry without an agent session: nothing of it is kept. */
     createUnkept: (principal: Principal | undefined, isLeased?: boolean) =>
       createRegistry({

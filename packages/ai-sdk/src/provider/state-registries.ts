@@ -12,7 +12,7 @@ import type { ProviderInternals } from "./provider-internals.ts";
 export function createStateRegistries<CONNECTIONS extends Connections>(
   internals: ProviderInternals<CONNECTIONS>,
 ): Pick<ConnectionProvider<CONNECTIONS>, "create" | "commit" | "run"> {
-  const { declaredFor, createRegistry, poolFor, createNamespace, emit, now } = internals;
+  const { declaredFor, createRegistry, poolFor, createNamespace, work, emit, now } = internals;
   const namespace = createNamespace();
   const savedBy = new WeakMap<object, { slots: Map<string, SeededSlot>; named: NamedInState }>();
 
@@ -22,7 +22,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
       const declared = declaredFor(principal);
       const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
       const slots = new Map<string, SeededSlot>();
-      const named = createNamedInState(state, pool, emit, now);
+      const named = createNamedInState(state, pool, emit, now, work.track);
       const registry = createRegistry({
         declared,
         principal,

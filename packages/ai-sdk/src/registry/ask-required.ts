@@ -1,4 +1,3 @@
-import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
 
 const answered = new WeakMap<LiveConnection, Promise<void>>();
@@ -17,10 +16,8 @@ export async function askRequired(connection: LiveConnection): Promise<void> {
   if (!isRequired(connection)) return;
   const known = answered.get(connection);
   if (known !== undefined) return await known;
-  const signal = withTimeLimit(connection.connectMs, connection.abortSignal);
-  const asking = connection.withRecovery(undefined, () =>
-    // A fetch of the application may ignore the signal.
-    abortable(connection.ask(signal), signal),
+  const asking = connection.inConnectTime(connection.abortSignal, (signal) =>
+    connection.withRecovery(undefined, () => connection.ask(signal)),
   );
   answered.set(connection, asking);
   try {

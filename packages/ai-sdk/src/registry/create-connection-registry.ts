@@ -1,3 +1,4 @@
+import type { McpSessionError } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import type { ToolSet } from "ai";
 import { checkOptions } from "../base/check-options.ts";
@@ -115,7 +116,8 @@ function createInternals(
           signal.throwIfAborted();
           connection.abortSignal.throwIfAborted();
           const error = connectionUnavailable(cause, name, origin);
-          if (onUnavailable === "throw" || isRequired(connection)) throw error;
+          const mustThrow = onUnavailable === "throw" || isRequired(connection);
+          if (mustThrow || isOfStore(error)) throw error;
           emit({ type: "unavailable", connection: name, error: withoutCause(error) });
           return [];
         }
@@ -123,6 +125,11 @@ function createInternals(
       return (await Promise.all(results)).flat();
     },
   };
+}
+
+/** Whether a session could not be saved. It says nothing about the server, and no step may go on. */
+function isOfStore({ code }: McpSessionError): boolean {
+  return code === "STORE_FAILED" || code === "STATE_INVALID";
 }
 
 async function instructionsOf(connection: LiveConnection) {

@@ -80,7 +80,13 @@ async function createNestedRun(
   // Loading a named session may have taken a while.
   throwIfOver();
   const outer = around.lifetime;
-  const lifetime = createRegistryLifetime({ step, emit, track: outer.trackInside, around: outer });
+  const lifetime = createRegistryLifetime({
+    step,
+    emit,
+    closeTimeoutMs: outer.closeTimeoutMs,
+    track: outer.trackInside,
+    around: outer,
+  });
   owned.forEach(lifetime.own);
   return { declared, principal, step, connections, lifetime, isLeased: true, emit };
 }

@@ -5,12 +5,13 @@ import type { StepTime } from "../connection/step-time.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 
-/** How long `dispose` waits for handshakes, and then for the clients to close, in milliseconds. */
-const disposeTimeoutMs = 5_000;
-
 interface LifetimeOptions {
   readonly step: StepTime;
   readonly emit: (event: ConnectionEvent) => void;
+  /** How long `dispose` may take, in milliseconds: half of it waits for handshakes, if need be. */
+  readonly closeTimeoutMs: number;
+  /** Saves the slots, in this time, while the clients close. Never rejects. */
+  readonly save?: ((timeoutMs: number) => Promise<void>) | undefined;
   /** Lets the registry's owner close the registry. */
   readonly track: Track;
   /** Called for each use of a connection of the run around. */
@@ -21,7 +22,7 @@ interface LifetimeOptions {
 
 /** Keeps a registry's open connections, and closes them. */
 export function createRegistryLifetime(options: LifetimeOptions) {
-  const { step, emit, track, around, onFirstUse } = options;
+  const { step, emit, closeTimeoutMs, track, around, onFirstUse } = options;
   const owned = new Set<LiveConnection>();
   const inUse = new Set<LiveConnection>();
   /** In the order of their first use. */
@@ -33,7 +34,7 @@ export function createRegistryLifetime(options: LifetimeOptions) {
   let untrack: (() => void) | undefined;
 
   const dispose = async () => {
-    disposal ??= closeAll(step, owned, inside, opened).then(() => untrack?.());
+    disposal ??= closeAll(options, owned, inside, opened).then(() => untrack?.());
     await disposal;
   };
   const trackIn = (closables: Set<Closable>, close: () => Promise<void>) => {
@@ -48,7 +49,8 @@ export function createRegistryLifetime(options: LifetimeOptions) {
   const hold = (connection: LiveConnection) => {
     if (inUse.has(connection)) return;
     inUse.add(connection);
-    if (owned.has(connection)) trackIn(opened, () => closeConnection(connection, emit));
+    if (owned.has(connection))
+      trackIn(opened, () => closeConnection(connection, emit, closeTimeoutMs / 2));
     else around?.use(connection);
   };
   /** Notes that a connection is in use, here or in a run inside. */
@@ -64,6 +66,7 @@ export function createRegistryLifetime(options: LifetimeOptions) {
   return {
     /** Aborts when the registry ends, or must end. */
     signal: step.signal,
+    closeTimeoutMs,
     /** The connections that were used, here or in a run inside. */
     inUse: inUse as ReadonlySet<LiveConnection>,
     /** Whether a connection is closed with the registry; others belong to a run around it. */
@@ -76,7 +79,7 @@ export function createRegistryLifetime(options: LifetimeOptions) {
     adopt: (connection: LiveConnection) => {
       owned.add(connection);
       use(connection);
-      void disposal?.then(() => closeInTurn(opened, disposeTimeoutMs));
+      void disposal?.then(() => closeInTurn(opened, closeTimeoutMs / 2));
     },
     trackInside,
     /** Lets the registry's owner close something. */
@@ -91,23 +94,26 @@ export function createRegistryLifetime(options: LifetimeOptions) {
 
 export type RegistryLifetime = ReturnType<typeof createRegistryLifetime>;
 
+/** All of it has one deadline. */
 async function closeAll(
-  step: StepTime,
+  { step, closeTimeoutMs, save }: LifetimeOptions,
   owned: ReadonlySet<LiveConnection>,
   inside: Set<Closable>,
   opened: Set<Closable>,
 ): Promise<void> {
+  const deadline = performance.now() + closeTimeoutMs;
   step.end("closing");
   const openings = [...owned].flatMap((connection) => [...connection.openings]);
   const handshakes = [...owned].map((connection) => connection.settle());
   // First, because they use the connections that are closed next.
-  const insideClosed = closeInTurn(inside, 2 * disposeTimeoutMs);
+  const insideClosed = closeInTurn(inside, closeTimeoutMs);
   const settling = Promise.allSettled([...openings, ...handshakes, insideClosed]);
-  await within(disposeTimeoutMs, settling);
+  await within(closeTimeoutMs / 2, settling);
   step.end("closed");
+  const leftMs = Math.max(1, deadline - performance.now());
   // This includes the connections that were opened in the meantime.
-  const closed = closeInTurn(opened, disposeTimeoutMs);
-  await within(disposeTimeoutMs, Promise.all([insideClosed, closed]));
+  const closed = closeInTurn(opened, leftMs);
+  await within(leftMs, Promise.all([insideClosed, closed, save?.(leftMs)]));
 }
 
 /** Something open that is closed later. */

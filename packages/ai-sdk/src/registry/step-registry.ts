@@ -26,6 +26,8 @@ export interface RegistryFactory {
   readonly now: () => number;
   /** Lets the provider's `shutdown` close something. */
   readonly track: Track;
+  /** How long the end of a registry may take, in milliseconds. */
+  readonly closeTimeoutMs: number;
 }
 
 export interface StepRegistryOptions {
@@ -40,24 +42,28 @@ export interface StepRegistryOptions {
   readonly isLeased?: boolean | undefined;
   /** Keeps the clients for the next run of the agent session. It must have made the slots. */
   readonly pool?: SessionPool | undefined;
+  /** Saves the slots at the end, while the clients close. Never rejects. @default nothing */
+  readonly save?: ((timeoutMs: number) => Promise<void>) | undefined;
 }
 
 export function createStepRegistry(
   factory: RegistryFactory,
   options: StepRegistryOptions,
 ): ConnectionRegistry {
-  const { declaredFor, emit, track } = factory;
-  const { declared, principal, slotFor, named, isLeased = false, pool } = options;
+  const { declaredFor, emit, track, closeTimeoutMs } = factory;
+  const { declared, principal, slotFor, named, isLeased = false, pool, save } = options;
   const step = createStepTime(options.abortSignal);
   const lifetime = createRegistryLifetime({
     step,
     emit,
+    closeTimeoutMs,
+    save,
     // The lease closes the registry.
     track: isLeased ? () => () => undefined : track,
     onFirstUse(trackInside) {
       if (principal === undefined) return;
       named.endIdle(principal, clientConnections(declared));
-      trackInside(() => named.endStep());
+      trackInside(async () => named.endStep());
     },
   });
   const parts = { ...factory, pool };
@@ -90,12 +96,6 @@ export function createStepRegistry(
   );
   return registry;
 }
-
-/**
- * How long the server of an isolated session has to end it, in milliseconds. Closing a connection has
- * more time than this, so that a server that hangs is reported once.
- */
-const endTimeoutMs = 4_000;
 
 /** The parts for the connections of a step, and of the runs inside it. */
 type ConnectionParts = RegistryFactory & Pick<StepRegistryOptions, "pool">;
@@ -147,8 +147,10 @@ function isolate(parts: ConnectionParts, use: ConnectionUse): LiveConnection {
       const { snapshot } = slot;
       if (snapshot?.kind !== "session") return;
       const session = { definition, connection, principal: principal!, snapshot };
-      const { now, emit } = parts;
-      const outcome = await endMcpSession({ ...session, timeoutMs: endTimeoutMs, now });
+      const { now, emit, closeTimeoutMs } = parts;
+      // Closing a connection has half the time, so that a server that hangs is reported once.
+      const timeoutMs = Math.ceil(0.4 * closeTimeoutMs);
+      const outcome = await endMcpSession({ ...session, timeoutMs, now });
       if (outcome.ended) return;
       const { ended: _, ...why } = outcome;
       emit({ type: "close-failed", connection, ...why });

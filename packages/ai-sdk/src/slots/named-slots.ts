@@ -43,11 +43,11 @@ export interface NamedSlots {
   clearTools(slot: NamedSlot, principal: Principal): Promise<void>;
   /**
    * Begins to end the principal's sessions whose idle time-out is up, once a step. Sessions of
-   * connections that are no longer declared stay. Never rejects.
+   * connections that are no longer declared stay. The step does not wait for it; `shutdown` does.
    */
   endIdle(principal: Principal, declared: Readonly<Record<string, McpClientConnection>>): void;
-  /** Marks the end of the step, and waits for the sessions that `endIdle` ends. */
-  endStep(): Promise<void>;
+  /** Marks the end of the step. */
+  endStep(): void;
 }
 
 /** For registries without an agent session. */
@@ -57,7 +57,7 @@ export const noNamedSlots: NamedSlots = {
   end: refuse,
   clearTools: refuse,
   endIdle: () => undefined,
-  endStep: () => Promise.resolve(),
+  endStep: () => undefined,
 };
 
 async function refuse(): Promise<never> {

@@ -1,5 +1,6 @@
 import { createSessionSlot, type Principal } from "@durable-mcp/core";
 import { inParallel } from "../base/in-parallel.ts";
+import { type Track, trackWork } from "../base/open-work.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
@@ -19,17 +20,19 @@ import { createHeldEntries, type HeldEntries, namedKey } from "./named-entry.ts"
 /** The named sessions in the state of an agent session. */
 export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {}
 
-/** @param state data from outside */
-// oxlint-disable-next-line max-lines-per-function -- the slots of one state, a function for each thing done with them
+/**
+ * @param state data from outside
+ * @param track lets the provider's end wait for work
+ */
 export function createNamedInState(
   state: unknown,
   pool: SessionPool | undefined,
   emit: (event: ConnectionEvent) => void,
   now: () => number,
+  track: Track,
 ): NamedInState {
   const entries = createHeldEntries(state, now);
   const visited = new Set<string>();
-  const endings = new Set<Promise<unknown>>();
 
   return {
     open(slot, { principal, definition, idleTimeoutMs }) {
@@ -91,13 +94,10 @@ export function createNamedInState(
         const { ended: _, ...why } = end;
         emit({ type: "close-failed", ...slot, ...why });
       });
-      endings.add(all);
+      trackWork(all, track);
     },
 
-    async endStep() {
-      entries.endStep();
-      await Promise.all(endings);
-    },
+    endStep: () => entries.endStep(),
 
     changes: entries.changes,
   };

@@ -3,6 +3,7 @@ import { McpSessionError } from "@durable-mcp/core";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { toolMayRunTwice } from "../connection/may-run-twice.ts";
+import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { createSharedClient } from "../connection/live-connection.ts";
 import { connectionUnavailable, withSessionErrors } from "../errors/connection-error.ts";
@@ -49,9 +50,9 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     definition: { options },
     origin,
     session: "process",
-    connectMs: parts.connectMs,
     abortSignal: context.abortSignal,
     trace,
+    inConnectTime: (signal, work) => createPausableLimits().limited(parts.connectMs, signal, work),
     lossNotices: createLossNotices([life], options.session?.lossNotice),
     createFetch(): never {
       throw new McpSessionError(

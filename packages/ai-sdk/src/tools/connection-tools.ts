@@ -1,5 +1,5 @@
 import type { MCPClient } from "@ai-sdk/mcp";
-import { abortable, listPages, uniqueTools, withTimeLimit } from "@durable-mcp/core/internal";
+import { abortable, listPages, uniqueTools } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
@@ -12,8 +12,10 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
   const list = async () => {
     const current = await connection.client();
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
-    const signal = withTimeLimit(connection.connectMs, abortSignal);
-    return { client: current, listed: await listAllTools(current, connection, signal) };
+    const listed = await connection.inConnectTime(abortSignal, (signal) =>
+      listAllTools(current, connection, signal),
+    );
+    return { client: current, listed };
   };
   const { client, listed } = await connection.trace({ operation: "list" }, () =>
     connection.withRecovery(undefined, list),

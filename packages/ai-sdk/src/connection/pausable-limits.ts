@@ -1,0 +1,72 @@
+import { abortable, detach } from "@durable-mcp/core/internal";
+
+/** The time limits of one connection. They stand still while a store saves its session. */
+export interface PausableLimits {
+  /** Runs work whose time does not count. */
+  readonly paused: <T>(work: () => T | PromiseLike<T>) => Promise<T>;
+  /**
+   * Runs work for at most `ms` milliseconds that count, and until `signal` aborts.
+   *
+   * @throws the signal's reason; a `TimeoutError` when the time is up
+   */
+  readonly limited: <T>(
+    ms: number,
+    signal: AbortSignal,
+    work: (bounded: AbortSignal) => PromiseLike<T>,
+  ) => Promise<T>;
+}
+
+export function createPausableLimits(): PausableLimits {
+  const limits = new Set<ReturnType<typeof createLimit>>();
+  let pauses = 0;
+  return {
+    async paused(work) {
+      if (pauses === 0) for (const limit of limits) limit.stop();
+      pauses += 1;
+      try {
+        return await work();
+      } finally {
+        pauses -= 1;
+        if (pauses === 0) for (const limit of limits) limit.start();
+      }
+    },
+    async limited(ms, signal, work) {
+      signal.throwIfAborted();
+      const over = new AbortController();
+      const leave = () => over.abort(signal.reason);
+      signal.addEventListener("abort", leave, { once: true });
+      const limit = createLimit(ms, () =>
+        over.abort(new DOMException(`No answer within ${ms} ms.`, "TimeoutError")),
+      );
+      limits.add(limit);
+      if (pauses === 0) limit.start();
+      try {
+        return await abortable(work(over.signal), over.signal);
+      } finally {
+        limit.stop();
+        limits.delete(limit);
+        signal.removeEventListener("abort", leave);
+      }
+    },
+  };
+}
+
+/** A timer that can be stopped and started again. */
+function createLimit(ms: number, end: () => void) {
+  let leftMs = ms;
+  let startedAt = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return {
+    start() {
+      startedAt = performance.now();
+      timer = setTimeout(end, leftMs);
+      detach(timer);
+    },
+    stop() {
+      if (timer === undefined) return;
+      clearTimeout(timer);
+      timer = undefined;
+      leftMs = Math.max(0, leftMs - (performance.now() - startedAt));
+    },
+  };
+}
