@@ -1,3 +1,13 @@
+import {
+  checkFunction,
+  checkMs,
+  checkText,
+  checkWhole,
+  invalidOption,
+  isRecord,
+  unknownOption,
+} from "@durable-mcp/core/internal";
+
 /** All times of a handler, in milliseconds. */
 export interface SessionTimeouts {
   /** A session ends after this long without use. @default 1800000 (30 minutes) */
@@ -53,31 +63,65 @@ interface SettingsOptions {
 
 export type HandlerSettings = ReturnType<typeof withDefaults>;
 
-export function withDefaults(options: SettingsOptions) {
-  const { timeouts = {}, limits = {}, events = {} } = options;
+const defaults = {
+  timeouts: {
+    idleMs: 30 * 60_000,
+    absoluteMs: 7 * 24 * 60 * 60_000,
+    leaseMs: 10_000,
+    pollIntervalMs: 500,
+    keepAliveMs: 15_000,
+    retryMs: 1_000,
+    resumeMs: 5 * 60_000,
+  },
+  limits: {
+    bodyBytes: 4 * 1024 * 1024,
+    stateBytes: 1024 * 1024,
+    liveSessions: 10_000,
+    requestsPerSession: 100,
+    streamsPerSession: 8,
+  },
+  events: {
+    maxEvents: 100,
+    maxLength: 1024 * 1024,
+    maxAnswers: 16,
+  },
+};
+
+/** Ages, which no timer has to take. */
+const ages = new Set(["idleMs", "absoluteMs", "resumeMs"]);
+
+/** @throws {McpSessionError} `CONNECTION_INVALID`, naming the setting */
+export function withDefaults({ name = "default", now = Date.now, ...options }: SettingsOptions) {
+  checkText(name, "name");
+  checkFunction(now, "now");
   return {
-    name: options.name ?? "default",
-    now: options.now ?? Date.now,
-    timeouts: {
-      idleMs: timeouts.idleMs ?? 30 * 60_000,
-      absoluteMs: timeouts.absoluteMs ?? 7 * 24 * 60 * 60_000,
-      leaseMs: timeouts.leaseMs ?? 10_000,
-      pollIntervalMs: timeouts.pollIntervalMs ?? 500,
-      keepAliveMs: timeouts.keepAliveMs ?? 15_000,
-      retryMs: timeouts.retryMs ?? 1_000,
-      resumeMs: timeouts.resumeMs ?? 5 * 60_000,
-    },
-    limits: {
-      bodyBytes: limits.bodyBytes ?? 4 * 1024 * 1024,
-      stateBytes: limits.stateBytes ?? 1024 * 1024,
-      liveSessions: limits.liveSessions ?? 10_000,
-      requestsPerSession: limits.requestsPerSession ?? 100,
-      streamsPerSession: limits.streamsPerSession ?? 8,
-    },
-    events: {
-      maxEvents: events.maxEvents ?? 100,
-      maxLength: events.maxLength ?? 1024 * 1024,
-      maxAnswers: events.maxAnswers ?? 16,
-    },
+    name,
+    now,
+    timeouts: complete("timeouts", options.timeouts, (value, field, setting) =>
+      ages.has(setting) ? checkWhole(value, field, 1) : checkMs(value, field),
+    ),
+    limits: complete("limits", options.limits, checkCount),
+    events: complete("events", options.events, checkCount),
   };
+}
+
+function checkCount(value: unknown, field: string): void {
+  checkWhole(value, field, 0);
+}
+
+/** A group of settings, with the defaults of those that were not given. */
+function complete<GROUP extends keyof typeof defaults>(
+  group: GROUP,
+  given: object = {},
+  check: (value: unknown, field: string, setting: string) => void,
+): (typeof defaults)[GROUP] {
+  if (!isRecord(given)) throw invalidOption(group, "must be an object");
+  const known = Object.keys(defaults[group]);
+  const set = Object.entries(given).filter(([, value]) => value !== undefined);
+  for (const [setting, value] of set) {
+    const field = `${group}.${setting}`;
+    if (!known.includes(setting)) throw unknownOption(field, known);
+    check(value, field, setting);
+  }
+  return { ...defaults[group], ...Object.fromEntries(set) };
 }

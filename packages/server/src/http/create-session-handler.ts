@@ -1,12 +1,12 @@
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
-import { invalidOption } from "@durable-mcp/core/internal";
 import { fingerprint } from "../base/session-id.ts";
 import { createHandlerContext } from "../live/handler-context.ts";
-import { PoolFull } from "../live/live-pool.ts";
+import { PoolClosed, PoolFull } from "../live/live-pool.ts";
 import { type Caller, CannotRestore, createSessionDirectory } from "../live/session-directory.ts";
 import type { SessionHandlerOptions } from "../live/session-handler-options.ts";
 import { MailFull } from "../streams/mailbox.ts";
 import { createAdopt } from "./adopt-session.ts";
+import { checkHandlerOptions } from "./check-handler-options.ts";
 import { createHostCheck } from "./allowed-hosts.ts";
 import { isStatelessRequest, parseClientBody } from "./client-message.ts";
 import { createHandlerLife, type DrainOptions } from "./handler-life.ts";
@@ -39,16 +39,14 @@ export interface SessionHandler {
  * A handler of Streamable HTTP, for all protocol revisions with sessions, whose sessions outlive the
  * process and are served by any replica that has the same store.
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` when `principal` is missing
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option: a wrong value, an unknown option, no
+ *   `principal`
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
  */
 export function createSessionHandler<State extends object = Record<string, unknown>>(
   options: SessionHandlerOptions<State>,
 ): SessionHandler {
-  if (options.principal !== "none" && typeof options.principal !== "function") {
-    const fix = 'must be a function that identifies the sender of a request, or "none"';
-    throw invalidOption("principal", fix);
-  }
+  checkHandlerOptions(options);
   const handlerContext = createHandlerContext(options);
   const { emit } = handlerContext;
   checkSdkVersion(emit);
@@ -147,6 +145,7 @@ async function serveDelete(
 /** The answer to a request that failed; no client sees the error itself. */
 function failureAnswer(error: unknown, emit: ServeContext["emit"]): Response {
   if (error instanceof CannotRestore) return sessionNotFound();
+  if (error instanceof PoolClosed) return unavailable("This server has shut down.");
   if (error instanceof PoolFull) {
     emit({ type: "refused", reason: "too-many-sessions" });
     return unavailable("Too many live sessions (limits.liveSessions). Try again later.", 5);

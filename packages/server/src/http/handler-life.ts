@@ -1,4 +1,4 @@
-import { wait } from "@durable-mcp/core/internal";
+import { checkMs, wait } from "@durable-mcp/core/internal";
 import type { HandlerContext } from "../live/handler-context.ts";
 import type { SessionDirectory } from "../live/session-directory.ts";
 
@@ -31,6 +31,7 @@ export function createHandlerLife(
       }
     },
     drain: async ({ timeoutMs = 10_000 }: DrainOptions = {}): Promise<void> => {
+      checkMs(timeoutMs, "timeoutMs");
       if (phase === "serving") phase = "draining";
       draining.abort();
       const deadline = Date.now() + timeoutMs;

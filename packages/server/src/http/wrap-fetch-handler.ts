@@ -3,6 +3,7 @@ import type { ClientCapabilities } from "@modelcontextprotocol/sdk/types.js";
 import type { ServerSessionEvent } from "../base/server-event.ts";
 import { fingerprint, hashSessionId } from "../base/session-id.ts";
 import { adoptedInitialize, createAdoptionReport } from "./adopt-session.ts";
+import { checkWrapOptions } from "./check-handler-options.ts";
 import { parseClientBody } from "./client-message.ts";
 import { errorAnswer, sessionNotFound } from "./http-answer.ts";
 import { readBody } from "./read-body.ts";
@@ -24,11 +25,16 @@ export interface WrapFetchHandlerOptions {
 
 export type FetchHandler = (request: Request) => Response | Promise<Response>;
 
-/** Gives an MCP server that keeps its sessions in memory a policy for unknown session ids. */
+/**
+ * Gives an MCP server that keeps its sessions in memory a policy for unknown session ids.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
+ */
 export function wrapFetchHandler(
   handler: FetchHandler,
   options: WrapFetchHandlerOptions,
 ): (request: Request) => Promise<Response> {
+  checkWrapOptions(options);
   const { unknownSession, adoptedCapabilities = {}, maxBodyBytes = 4 * 1024 * 1024 } = options;
   const emit = guarded(options.onEvent);
   const report = createAdoptionReport(emit);

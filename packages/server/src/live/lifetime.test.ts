@@ -300,6 +300,24 @@ test("a request whose server comes after the drain may be sent again: 503, not a
   expect(await one.client.call(id, "list")).toMatchObject({ status: 200 });
 });
 
+test("a request that finds its session after the drain may be sent again, and no server is left", async () => {
+  const app = { type: "app" } as const;
+  const replicas = createReplicas({ principal: () => app });
+  const id = await replicas.start().client.initialize();
+  const { promise: known, resolve: tell } = Promise.withResolvers<void>();
+  const { client, handler } = replicas.start({
+    principal: async () => {
+      await known;
+      return app;
+    },
+  });
+  const answer = client.call(id, "list");
+  await handler.drain({ timeoutMs: 1 });
+  tell();
+  expect(await answer).toMatchObject({ status: 503 });
+  expect(handler.liveSessions).toBe(0);
+});
+
 test("a session that ends while its subscriptions are restored leaves no request waiting", async () => {
   const replicas = createReplicas();
   const one = replicas.start();

@@ -6,11 +6,12 @@ import type { LiveSession } from "./live-session.ts";
 export interface LivePool {
   /**
    * The session's server, built if there is none. It stays until `release`.
-   * @throws {PoolFull} when there is no room, and no idle server to close
+   * @throws {PoolClosed} after `closeAll`, {@link PoolFull} when there is no room, and no idle server to close
    */
   use(hash: string, build: () => Promise<LiveSession>): Promise<UsedSession>;
   /** Closes a session's server, even while it is used. */
   close(hash: string): Promise<void>;
+  /** Closes all, and takes no others from then on. */
   closeAll(): Promise<void>;
   readonly hashes: string[];
   readonly size: number;
@@ -25,6 +26,9 @@ export interface UsedSession {
 
 /** There is no room for another live session. */
 export class PoolFull extends Error {}
+
+/** The pool was closed. */
+export class PoolClosed extends Error {}
 
 interface Entry {
   readonly live: Promise<LiveSession>;
@@ -41,6 +45,7 @@ function usesOf(entry: Entry): number {
 export function createLivePool(maxSessions: number, emit: EmitServerEvent): LivePool {
   // A Map keeps the order of insertion: the first is the least recently used.
   const entries = new Map<string, Entry>();
+  let isClosed = false;
 
   async function close(hash: string, entry: Entry): Promise<void> {
     if (entries.get(hash) === entry) entries.delete(hash);
@@ -64,6 +69,7 @@ export function createLivePool(maxSessions: number, emit: EmitServerEvent): Live
   }
 
   function enter(hash: string, build: () => Promise<LiveSession>): Entry {
+    if (isClosed) throw new PoolClosed("The pool was closed.");
     const known = entries.get(hash);
     if (known) {
       entries.delete(hash);
@@ -102,6 +108,7 @@ export function createLivePool(maxSessions: number, emit: EmitServerEvent): Live
       if (entry) await close(hash, entry);
     },
     closeAll: async () => {
+      isClosed = true;
       await Promise.all([...entries].map(([hash, entry]) => close(hash, entry)));
     },
     get hashes() {

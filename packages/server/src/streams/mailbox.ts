@@ -1,3 +1,4 @@
+import { isRecord } from "@durable-mcp/core/internal";
 import type { JsonValue } from "@durable-mcp/core";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import type { StoreContext } from "../records/store-context.ts";
@@ -35,8 +36,8 @@ export function createMailbox({ settings, store, sessions }: StoreContext) {
     ): Promise<void> {
       const key = keyOf(hash, instance);
       for (let stored = await store.get(key); ;) {
-        const before = Array.isArray(stored?.value) ? (stored.value as JsonValue[]) : [];
-        const value = [...before, message as unknown as JsonValue].slice(-maxMessages);
+        const before = messagesIn(stored?.value);
+        const value = [...before, message].slice(-maxMessages) as unknown as JsonValue;
         if (JSON.stringify(value).length > maxLength) throw new MailFull();
         if (!stored && (await countMailboxes(hash)) >= maxMailboxes) throw new MailFull();
         const options = { owner, expiresAt: now() + timeouts.resumeMs };
@@ -54,7 +55,7 @@ export function createMailbox({ settings, store, sessions }: StoreContext) {
       const key = keyOf(hash, instance);
       for (let stored = await store.get(key); stored;) {
         const result = await store.delete(key, stored.revision);
-        if (result.ok) return stored.value as unknown as JSONRPCMessage[];
+        if (result.ok) return messagesIn(stored.value);
         stored = result.current;
       }
       return [];
@@ -62,6 +63,14 @@ export function createMailbox({ settings, store, sessions }: StoreContext) {
     /** Removes all messages for a session that has ended. */
     removeAll: (hash: string) => removeAllUnder(store, storeKeyPrefix(name, "mail", hash)),
   };
+}
+
+/** The messages in a stored value, which may be another program's. */
+function messagesIn(value: unknown): JSONRPCMessage[] {
+  const messages = Array.isArray(value) ? (value as unknown[]) : [];
+  return messages.filter(
+    (message): message is JSONRPCMessage => isRecord(message) && message["jsonrpc"] === "2.0",
+  );
 }
 
 export type Mailbox = ReturnType<typeof createMailbox>;
