@@ -15,13 +15,8 @@ import {
 } from "./session/session-context.ts";
 import type { SessionEvent } from "./session/session-event.ts";
 import type { SessionFetchOptions } from "./session/session-fetch-options.ts";
-import {
-  bindUrl,
-  isCurrent,
-  type LiveSession,
-  liveSession,
-  setClientParams,
-} from "./session/session-life.ts";
+import { bindUrl, isCurrent, liveSession, setClientParams } from "./session/session-life.ts";
+import type { LiveSession } from "./session/slot-state.ts";
 import { type SessionSlot, slotState } from "./session/session-slot.ts";
 import { toolsFor } from "./tools/tool-list.ts";
 import {
@@ -37,6 +32,7 @@ import {
 import {
   bodyText,
   fetchOtherUrl,
+  isSameEndpoint,
   type OutgoingRequest,
   parseEndpointUrl,
   readOutgoingRequest,
@@ -219,10 +215,6 @@ function withoutSaving(
 function forStartHook(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
   const none = { onStart: undefined, onSession: undefined, onEvent: undefined, except: undefined };
   return { ...options, ...none, slot, recover: false, listen: false };
-}
-
-function isSameEndpoint(a: URL, b: URL): boolean {
-  return a.origin === b.origin && a.pathname === b.pathname && a.search === b.search;
 }
 
 /** Binds the slot to this URL. A snapshot for another URL is not used. */

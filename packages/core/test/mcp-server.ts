@@ -12,6 +12,11 @@ export interface TestMcpServer extends TestHttpServer {
   readonly url: string;
   /** What arrived, as "POST tools/call". */
   readonly log: string[];
+  /**
+   * The DELETEs of sessions that the server has forgotten. They come at any time after a recovery, so they
+   * are not among `requests`.
+   */
+  readonly endings: ReceivedRequest[];
   /** The ids given out so far. */
   readonly sessionIds: string[];
   /** Forgets all sessions, as a restart does. */
@@ -36,9 +41,16 @@ export async function startMcpServer(
   const known = new Set<string>();
   let current = handler;
 
-  const server = await startHttpServer((request, response) =>
-    current(request, response, () => answer(request, response)),
-  );
+  const endings: ReceivedRequest[] = [];
+  const isForgotten = (id: string) => sessionIds.slice(0, -1).includes(id) && !known.has(id);
+  const server = await startHttpServer((request, response) => {
+    const id = String(request.headers["mcp-session-id"]);
+    if (request.method === "DELETE" && isForgotten(id)) {
+      endings.push(...server.requests.splice(server.requests.indexOf(request), 1));
+      return sendText(response, 404, "Session not found");
+    }
+    return current(request, response, () => answer(request, response));
+  });
 
   const answer = ({ method, headers, message }: ReceivedRequest, response: ServerResponse) => {
     const id = headers["mcp-session-id"];
@@ -67,6 +79,7 @@ export async function startMcpServer(
     ...server,
     url: `${server.origin}/mcp`,
     sessionIds,
+    endings,
     get log() {
       return server.requests.map(({ method, message }) =>
         message?.method ? `${method} ${message.method}` : method,

@@ -119,7 +119,7 @@ describe("an agent's run", () => {
       const { results, errors } = await run(tools, [add("a")], [add("b")], [list], "Done.");
       expect(results).toEqual([
         expect.stringMatching(
-          /^error-text: McpSessionError: tools\/call .* no longer knows the session/,
+          /^error-text: McpSessionError: tools\/call .* does not know the session that it has just made/,
         ),
         expect.stringMatching(/is gone.*\n1 notes$/),
         "b",

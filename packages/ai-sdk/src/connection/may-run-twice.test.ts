@@ -1,6 +1,6 @@
 import type { SessionSnapshot } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
 import type { StatefulSessionOptions } from "./connection-options.ts";
@@ -60,13 +60,11 @@ async function startDoubtful(options: Partial<StatefulSessionOptions>) {
   const session = await application.step({}, (registry) => registry.tools());
   server.requests.length = 0;
   const [old] = server.sessionIds;
-  server.intercept(
-    on("tools/call", ({ headers }, response) => {
-      if (headers["mcp-session-id"] !== old) return "next" as const;
-      response.writeHead(400).end("invalid session");
-      return undefined;
-    }),
-  );
+  server.intercept(({ headers }, response) => {
+    if (headers["mcp-session-id"] !== old) return "next" as const;
+    response.writeHead(400).end("invalid session");
+    return undefined;
+  });
   const listNotes = () =>
     application.step(session, async (registry) => {
       await callTool(await registry.tools(), "notes__list_notes");

@@ -1,5 +1,5 @@
 import { auth, type MCPClient } from "@ai-sdk/mcp";
-import { endSession, type SessionEvent } from "@durable-mcp/core";
+import { endSession, McpSessionError, type SessionEvent } from "@durable-mcp/core";
 import { isStateful, sessionOptions } from "../connection/define-connection.ts";
 import {
   createSharedClient,
@@ -101,9 +101,12 @@ async function connectClient(parts: HttpParts, takeFetch: TakeFetch): Promise<MC
     if (isLeftToClient) {
       return isOldServerStatus((error as { statusCode?: unknown } | null)?.statusCode);
     }
-    const known = slot?.snapshot?.kind ?? "sessionless";
     const { initializeStatus } = connectionFetch;
-    return !parts.isResuming && known === "sessionless" && isOldServerStatus(initializeStatus);
+    const known = slot?.snapshot?.kind ?? "sessionless";
+    // A session of this step says that the server speaks Streamable HTTP. One lost before may be outdated.
+    const isUnknown = known === "sessionless" || (known === "lost" && parts.isAfterLoss);
+    const isOwnError = McpSessionError.isInstance(parts.restoreError(error));
+    return isUnknown && !isOwnError && isOldServerStatus(initializeStatus);
   };
 
   try {

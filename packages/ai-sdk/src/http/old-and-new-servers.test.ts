@@ -99,6 +99,18 @@ describe("a server that only knows HTTP+SSE", () => {
     expect(application.events).toEqual([{ type: "sse-fallback", connection: "old" }]);
   });
 
+  test("is used over that by a step after one that lost a session for good", async () => {
+    const server = await startSseServer(404);
+    const application = startApplication({ old: define(server) });
+    const key = '["old","user","https://idp.test","alice"]';
+    const lost = { version: 1, kind: "lost", url: server.url };
+    const saved = { state: { mcpSessions: { [key]: lost } } };
+    await application.step(saved, async (registry) => {
+      expect(await callForText(await registry.tools(), "old__greet")).toBe("hello");
+    });
+    expect(application.events).toContainEqual({ type: "sse-fallback", connection: "old" });
+  });
+
   test.each(sessions)("gets token and headers with all requests: %s", async (session) => {
     const server = await startSseServer(404);
     const auth = { getToken: () => ({ token: "token-1" }) };
@@ -187,7 +199,7 @@ describe("a server that only knows HTTP+SSE", () => {
       await application.step(session, async (registry) => {
         const tools = await registry.tools();
         await expect(callTool(tools, "old__list_notes")).rejects.toThrow(
-          /not here|no longer knows/,
+          /not here|no longer knows|404 for the session and for a new one/,
         );
         await registry.client("old");
       });

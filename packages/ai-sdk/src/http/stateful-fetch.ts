@@ -119,7 +119,8 @@ export function createHttpParts(options: HttpConnectionOptions) {
     connectionFetch,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
-    isResuming: slot?.snapshot?.kind === "session",
+    /** Whether an earlier step lost the session, and none took its place. */
+    isAfterLoss: slot?.snapshot?.kind === "lost",
     restoreError: (error: unknown) =>
       connectionFetch.scrubError(restoreSessionError(error, connection, slot)),
     trace: createOperationTracer(telemetry, { connection, transport: "http", origin }),

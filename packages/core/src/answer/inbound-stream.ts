@@ -2,12 +2,8 @@ import { abortable, anySignal, wait, within } from "../base/bounded-wait.ts";
 import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
 import { sendOn, type SessionContext } from "../session/session-context.ts";
 import { headersForClient } from "../session/session-headers.ts";
-import {
-  type LiveSession,
-  liveSession,
-  sameSession,
-  waitForLive,
-} from "../session/session-life.ts";
+import { liveSession, waitForLive } from "../session/session-life.ts";
+import { type LiveSession, sameSession } from "../session/slot-state.ts";
 import { lastEventIdHeader } from "../wire/event-id.ts";
 import { emptyAnswer } from "../wire/json-rpc.ts";
 import { emptyStream, isEventStream, letGo } from "../wire/read-answer.ts";

@@ -2,8 +2,12 @@ import { abortable, anySignal, wait } from "../base/bounded-wait.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import { outcomeUnknown } from "../session/session-errors.ts";
 import { deliverFailure } from "../session/session-slot.ts";
-import { headersForClient, headersForMessage } from "../session/session-headers.ts";
-import type { LiveSession } from "../session/session-life.ts";
+import {
+  headersForClient,
+  headersForMessage,
+  sessionIdHeader,
+} from "../session/session-headers.ts";
+import type { LiveSession } from "../session/slot-state.ts";
 import { type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { lastEventIdHeader } from "../wire/event-id.ts";
 import { emptyStream, hasContentType, isEventStream, letGo } from "../wire/read-answer.ts";
@@ -52,7 +56,12 @@ export function openAnswer(
   const over = new AbortController();
   const options = {
     body: response.body ?? emptyStream(),
-    restorer: createRestorer(context, pending, () => session),
+    restorer: createRestorer(
+      context,
+      pending,
+      () => session,
+      response.headers.get(sessionIdHeader),
+    ),
     signal: request.signal,
     giveUp: timeout.signal,
     onChunk: timeout.heard,

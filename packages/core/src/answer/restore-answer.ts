@@ -1,6 +1,8 @@
 import { isRecord } from "../base/json-values.ts";
 import type { SessionContext } from "../session/session-context.ts";
-import { isCurrent, type LiveSession } from "../session/session-life.ts";
+import { isCurrent } from "../session/session-life.ts";
+import type { LiveSession } from "../session/slot-state.ts";
+import { observeStandingRequests } from "../session/standing-requests.ts";
 import { boundPage, isLaterPage } from "../tools/list-pages.ts";
 import { observeTools } from "../tools/tool-list.ts";
 import { type ByteParts, partsText, type Replacement } from "../wire/byte-parts.ts";
@@ -145,21 +147,32 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
 /**
  * Turns a session's messages into messages for the client: with the client's request ids, without the
  * session id. It also notes news about tools, and notifications. `pending` is the request that they
- * answer, if there is one.
+ * answer, if there is one, and `namedId` the session id in the header of their answer.
  */
 export function createRestorer(
   context: SessionContext,
   pending: PendingRequest | undefined,
   session: () => LiveSession,
+  namedId: string | null = null,
 ): AnswerRestorer {
   const { state, ids, emit, onEvent } = context;
+  /** The ids of the session and of the one that the answer named, which may be another. */
+  const secrets = (): string[] => {
+    const from = session();
+    const sessionIds = [namedId, from.kind === "session" ? from.sessionId : null];
+    return [...new Set(sessionIds)].filter((id) => id !== null && id !== "") as string[];
+  };
   return createAnswerRestorer({
     ids,
     pending,
     observe(message, answered) {
       ids.observeTasks(message, answered);
       // A lost session's news about tools does not concern its successor.
-      if (isCurrent(state, session())) observeTools(context, message, answered?.request);
+      if (!isCurrent(state, session())) return;
+      observeTools(context, message, answered?.request);
+      if (answered !== undefined && !("method" in message)) {
+        observeStandingRequests(state, message, answered.request);
+      }
     },
     bound: (message, request) => boundPage(context, message, request),
     reads: ({ request }) =>
@@ -169,16 +182,14 @@ export function createRestorer(
     toClient(message) {
       const from = session();
       if ("method" in message) return receiveMessage(context, message, from);
-      return message.error !== undefined && from.kind === "session"
-        ? { ...message, error: scrubError(message.error, from.sessionId) }
-        : message;
+      if (message.error === undefined) return message;
+      return { ...message, error: secrets().reduce(scrubError, message.error) };
     },
     notify({ method, params }) {
       // Without a listener, notifications need no event.
       if (onEvent === undefined) return;
-      const from = session();
       const said = { method, params };
-      const scrubbed = from.kind === "session" ? scrubStrings(said, from.sessionId) : said;
+      const scrubbed = secrets().reduce<unknown>(scrubStrings, said);
       emit({ type: "notification", ...(scrubbed as typeof said) });
     },
   });

@@ -4,7 +4,7 @@ import { eventText, initializeResult, startEvents, startMcpServer } from "../../
 import { saveSession, startStep } from "../../test/step.ts";
 import { answerQuestion, receiveMessage } from "./server-requests.ts";
 import type { JsonRpcMessage, JsonRpcResponse } from "../wire/json-rpc.ts";
-import type { LiveSession } from "../session/session-life.ts";
+import type { LiveSession } from "../session/slot-state.ts";
 
 const session = (sessionId: string): LiveSession => ({
   kind: "session",

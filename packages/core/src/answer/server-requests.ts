@@ -1,6 +1,6 @@
 import { setBounded } from "../base/bounded-map.ts";
 import type { SessionContext } from "../session/session-context.ts";
-import { type LiveSession, sameSession } from "../session/session-life.ts";
+import { type LiveSession, sameSession } from "../session/slot-state.ts";
 import {
   isRequest,
   type JsonRpcMessage,

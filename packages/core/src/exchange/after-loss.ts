@@ -1,10 +1,17 @@
 import { timeLimited } from "../base/bounded-wait.ts";
+import { endUnused } from "../handshake/end-session.ts";
 import { ensureSession } from "../handshake/handshake.ts";
-import { bufferAnswer } from "../session/buffered-answer.ts";
+import { bufferAnswer, toResponseFor } from "../session/buffered-answer.ts";
 import type { BufferedAnswer, SessionLoss } from "../session/lost-session.ts";
 import { type SessionContext, sendOwn } from "../session/session-context.ts";
-import { notSentAgain, refusedOnLiveSession, sessionLost } from "../session/session-errors.ts";
-import { compareAndClear, isCurrent, type LiveSession } from "../session/session-life.ts";
+import {
+  notSentAgain,
+  refusedOnLiveSession,
+  successorLost,
+  wayBroken,
+} from "../session/session-errors.ts";
+import { compareAndClear, isCurrent, isRestored } from "../session/session-life.ts";
+import type { LiveSession } from "../session/slot-state.ts";
 import { type JsonRpcRequest, safeMethods } from "../wire/json-rpc.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
 
@@ -21,7 +28,8 @@ export interface Attempts {
 /**
  * Decides on a request that the server refused because it does not know its session.
  *
- * @returns the next attempt: on the same session, if it is still in use, or on its successor
+ * @returns the next attempt: on the same session, if it is still in use, or on its successor. Or the
+ *   refusal for the client, if it meant something else than the session
  * @throws {McpSessionError} `SESSION_LOST`, `OUTCOME_UNKNOWN` for a request that is not sent again
  */
 export async function decideAfterLoss(
@@ -31,7 +39,7 @@ export async function decideAfterLoss(
   session: LiveSession,
   attempts: Attempts,
   refusal: BufferedAnswer,
-): Promise<Attempts> {
+): Promise<Attempts | Response> {
   const { method } = message;
   const { status } = refusal;
   const refused = { method, url: context.url, status };
@@ -40,19 +48,29 @@ export async function decideAfterLoss(
   const isUncertain = attempts.isUncertain || refusal.loss === "probable";
   const loss = isUncertain ? "probable" : "definite";
   const isFirst = !attempts.isRetried && !attempts.isRecovered;
-  if (context.retrySameId && isFirst && isCurrent(context.state, session)) {
+  if (isRestored(context.state, session)) throw wayBroken(refused);
+  if (isCurrent(context.state, session)) {
     // Perhaps another replica refused it, which does not know the session.
-    if (maySend) return { ...attempts, isUncertain, isRetried: true };
-    if (await isKnown(context, session, request)) throw refusedOnLiveSession(refused);
-    // If the caller left during the ping, the ping proves nothing about the session.
-    request.signal?.throwIfAborted();
+    const mayBeOther = context.retrySameId && isFirst;
+    if (mayBeOther && maySend) return { ...attempts, isUncertain, isRetried: true };
+    // Words about a session may mean another one: a login, a browser, an upload.
+    if (mayBeOther || refusal.loss === "probable") {
+      if (await isKnown(context, session, request)) {
+        if (context.retrySameId) throw refusedOnLiveSession(refused);
+        return toResponseFor(message.id, refusal);
+      }
+      // If the caller left during the ping, the ping proves nothing about the session.
+      request.signal?.throwIfAborted();
+    }
   }
   lose(context, session, method, status);
-  if (attempts.isRecovered && loss === "definite") throw sessionLost(refused);
+  // Another replica made it, which would keep it.
+  if (attempts.isRecovered) endUnused(context, session, request);
+  if (attempts.isRecovered && loss === "definite") throw successorLost(refused);
   if (attempts.isRecovered || !context.recover) throw notSentAgain(refused, loss);
   if (maySend) return { ...attempts, isUncertain, isRecovered: true };
   await ensureSession(context, request).catch(() => undefined);
-  throw notSentAgain(refused, loss);
+  throw isCurrent(context.state, session) ? wayBroken(refused) : notSentAgain(refused, loss);
 }
 
 export function maySendAgain(

@@ -28,16 +28,16 @@ describe("a 404 on the session", () => {
       "secret-session-2",
       "secret-session-2",
     ]);
-    // The client's own parameters, and no id used twice.
+    // The client's own name, the capabilities of the lost session, and no id used twice.
     expect(server.requests[1]?.message.params).toEqual({
       protocolVersion: "2025-11-25",
-      capabilities: { roots: {} },
+      capabilities: {},
       clientInfo: { name: "own", version: "2" },
     });
     expect(server.requests[0]?.message.id).not.toBe(server.requests[3]?.message.id);
     expect(slot).toMatchObject({
       changed: true,
-      snapshot: { sessionId: "secret-session-2", clientCapabilities: { roots: {} } },
+      snapshot: { sessionId: "secret-session-2", clientCapabilities: {} },
     });
     expect(events.slice(1)).toEqual([
       { type: "lost", method: "tools/call", status: 404 },
@@ -111,8 +111,10 @@ describe("a 404 on the session", () => {
       capabilities: { tools: {} },
       serverInfo: { name: "s", version: "2" },
     };
-    server.use(({ message, headers }, response) => {
-      if (message.method === "initialize") {
+    server.use(({ method, message, headers }, response) => {
+      if (method === "DELETE") {
+        sendText(response, 404, "Session not found");
+      } else if (message.method === "initialize") {
         sendResult(response, message.id, older, { "mcp-session-id": "new" });
       } else if (headers["mcp-session-id"] !== "new") {
         sendText(response, 404, "Session not found");
@@ -126,7 +128,8 @@ describe("a 404 on the session", () => {
       protocolVersion: "2025-06-18",
       changed: true,
     });
-    expect(server.requests.map(({ headers }) => headers["mcp-protocol-version"])).toEqual([
+    const posts = server.requests.filter(({ method }) => method === "POST");
+    expect(posts.map(({ headers }) => headers["mcp-protocol-version"])).toEqual([
       "2025-11-25",
       undefined,
       "2025-06-18",

@@ -1,15 +1,8 @@
-import { abortable, onAbort, timeLimited } from "../base/bounded-wait.ts";
-import { createAnswerTimeout } from "../answer/answer-timeout.ts";
-import { type AnsweredRequest, openAnswer } from "../answer/open-answer.ts";
-import { answerQuestion } from "../answer/server-requests.ts";
+import { abortable, onAbort } from "../base/bounded-wait.ts";
+import { type AnswerTimeout, createAnswerTimeout } from "../answer/answer-timeout.ts";
+import { openAnswer } from "../answer/open-answer.ts";
 import { ensureSession } from "../handshake/handshake.ts";
-import {
-  bufferAnswer,
-  isAuthOrOutage,
-  responseForClient,
-  toResponse,
-  toResponseFor,
-} from "../session/buffered-answer.ts";
+import { bufferAnswer, isAuthOrOutage, toResponseFor } from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
 import {
   announceResumption,
@@ -23,19 +16,19 @@ import {
   outcomeUnknown,
   sessionRefused,
 } from "../session/session-errors.ts";
-import { type LiveSession, liveSession, lostSession } from "../session/session-life.ts";
+import { liveSession, lostSession, noteAnswered } from "../session/session-life.ts";
+import type { LiveSession } from "../session/slot-state.ts";
 import {
-  emptyAnswer,
   isRequest,
   type JsonRpcMessage,
   type JsonRpcRequest,
-  methodOf,
-  paramsOf,
   safeMethods,
 } from "../wire/json-rpc.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
 import { letGo } from "../wire/read-answer.ts";
-import { type Attempts, decideAfterLoss, lose } from "./after-loss.ts";
+import { type Attempts, decideAfterLoss } from "./after-loss.ts";
+import { exchangeOneWay } from "./one-way.ts";
+import { goOnIn, otherSession } from "./other-session.ts";
 
 /** Sends a client's message on the session, and makes a session if there is none. */
 export async function exchange(
@@ -67,7 +60,9 @@ async function exchangeRequest(
       throw failedAttempt(context, message, request, attempts, error);
     });
     if (answer instanceof Response) return answer;
-    attempts = await decideAfterLoss(context, message, request, session, attempts, answer);
+    const next = await decideAfterLoss(context, message, request, session, attempts, answer);
+    if (next instanceof Response) return next;
+    attempts = next;
   }
 }
 
@@ -97,7 +92,9 @@ async function sessionFor(
     return toResponseFor(id, ensured.refused);
   }
   const refused = { method, url, status: ensured.refused.status };
-  throw attempts.isUncertain ? notSentAgain(refused, "probable") : sessionRefused(state, refused);
+  throw attempts.isUncertain
+    ? notSentAgain(refused, "probable")
+    : sessionRefused(state, refused, ensured.isMade);
 }
 
 /** Whether an earlier attempt may have changed something on the server. */
@@ -129,7 +126,9 @@ async function sendOnce(
   const { pending, message: outgoing } = ids.send(message);
   const isAnswered = () => ids.find(pending.wireId) === undefined;
   const timeout = createAnswerTimeout(answerMs, request.signal, isAnswered);
-  const stopCancelling = cancelWhenAborted(context, { pending, session, request, timeout });
+  let carriedOutIn = session;
+  const { wireId } = pending;
+  const stopCancelling = cancelWhenAborted(context, wireId, request, timeout, () => carriedOutIn);
   const { signal } = timeout;
   const settle = () => {
     ids.settle(pending);
@@ -141,7 +140,18 @@ async function sendOnce(
     const sending = sendOn(context, session, { ...request, body, signal }, method);
     const response = await answerOrReason(sending, signal);
     if (response.ok) {
-      return openAnswer(context, response, { pending, session, request, timeout, settle });
+      const named = otherSession(context, session, response);
+      const { status } = response;
+      const whenOver = named && goOnIn(context, named, { session, method, status }, request);
+      if (named === undefined) noteAnswered(context.state, session);
+      else carriedOutIn = named;
+      return openAnswer(context, response, {
+        ...{ pending, session: carriedOutIn, request, timeout },
+        settle() {
+          settle();
+          whenOver?.();
+        },
+      });
     }
     const refusal = await abortable(bufferAnswer(response, session, classifyLoss), signal);
     settle();
@@ -163,7 +173,10 @@ const cancelTimeoutMs = 5_000;
  */
 function cancelWhenAborted(
   context: SessionContext,
-  { pending: { wireId }, session, request, timeout }: Omit<AnsweredRequest, "settle">,
+  wireId: string,
+  request: OutgoingRequest,
+  timeout: AnswerTimeout,
+  session: () => LiveSession,
 ): () => void {
   const { ids, cancelOnAbort } = context;
   return onAbort(timeout.signal, () => {
@@ -176,45 +189,8 @@ function cancelWhenAborted(
     const params = { requestId: wireId, reason };
     const cancelled = { method: "notifications/cancelled", params };
     const own = { ...request, signal: AbortSignal.timeout(cancelTimeoutMs) };
-    void sendOwn(context, session, cancelled, own)
+    void sendOwn(context, session(), cancelled, own)
       .then(letGo)
       .catch(() => undefined);
   });
-}
-
-/** Sends a client's answer to the server, or a notification. Nobody waits for the server's answer. */
-async function exchangeOneWay(
-  context: SessionContext,
-  message: JsonRpcMessage,
-  request: OutgoingRequest,
-): Promise<Response> {
-  const { state, answerMs } = context;
-  const session = liveSession(state);
-  if (session === undefined) return emptyAnswer(202);
-  const outgoing =
-    "method" in message ? withWireIds(context, message) : answerQuestion(context, message, session);
-  if (outgoing === undefined) return emptyAnswer(202);
-  const body = JSON.stringify(outgoing);
-  const answer = await timeLimited(answerMs, request.signal, async (signal) => {
-    const sending = sendOn(context, session, { ...request, body, signal }, methodOf(message));
-    const response = await answerOrReason(sending, signal);
-    if (response.ok) return responseForClient(response);
-    return await abortable(bufferAnswer(response, session, context.classifyLoss), signal);
-  });
-  if (answer instanceof Response) return answer;
-  if (answer.loss === "none") return toResponse(answer);
-  // The message concerned the lost session. The next request makes a new session, or tries this one again.
-  if (!context.retrySameId) lose(context, session, methodOf(message) ?? "response", answer.status);
-  return emptyAnswer(202);
-}
-
-/**
- * A client's `notifications/cancelled` names a request by the client's id. An unknown or ambiguous id is
- * withheld, because cancelling another client's request would be worse than not cancelling.
- */
-function withWireIds({ ids }: SessionContext, message: JsonRpcMessage & { method: string }) {
-  if (message.method !== "notifications/cancelled") return message;
-  const params = paramsOf(message);
-  const pending = ids.findByClientId(params?.["requestId"]);
-  return pending && { ...message, params: { ...params, requestId: pending.wireId } };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { eventText } from "../../test/mcp-server.ts";
-import { sessionSnapshot, startStep } from "../../test/step.ts";
+import { describe, expect, test } from "vitest";
+import { eventText, sendText, startMcpServer } from "../../test/mcp-server.ts";
+import { saveSession, sessionSnapshot, startStep } from "../../test/step.ts";
 import { classifyLoss } from "../session/lost-session.ts";
 
 /** What applications say that sounds like a lost session, among anything else. */
@@ -72,4 +72,31 @@ test("a refusal with a meaning of its own is never taken for a loss, whatever it
     }),
     { numRuns: 1_000 },
   );
+});
+
+describe("a refusal that speaks of another session", () => {
+  test.each([
+    [400, "Login session expired, please sign in again"],
+    [422, "browser session bs_1 not found"],
+    [409, "invalid upload session"],
+    [
+      404,
+      JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        error: { code: -32002, message: "Resource not found" },
+      }),
+    ],
+  ])("leaves the MCP session alone, and reaches the client: %i %s", async (status, said) => {
+    const server = await startMcpServer();
+    const snapshot = await saveSession(server);
+    server.use(({ message }, response, next) =>
+      message?.method === "tools/call" ? sendText(response, status, said) : next(),
+    );
+    const { client, slot, events } = startStep(server, { snapshot });
+    const refusal = await client.post({ jsonrpc: "2.0", id: 1, method: "tools/call" });
+    expect([refusal.status, await refusal.text()]).toEqual([status, said]);
+    expect([slot.snapshot, server.sessionIds.length]).toEqual([snapshot, 1]);
+    expect(events.map(({ type }) => type)).toEqual(["resumed"]);
+  });
 });

@@ -66,7 +66,7 @@ test("replaces a session that is probably lost, and does not run the call twice"
     code: "OUTCOME_UNKNOWN",
     data: { method: "tools/call", status: 400 },
   });
-  expect(server.log).toEqual(["POST tools/call", ...recovery]);
+  expect(server.log).toEqual(["POST tools/call", "POST ping", ...recovery]);
   expect(slot.snapshot).toMatchObject({ sessionId: server.sessionIds.at(-1) });
   expect(await client.request("tools/call")).toMatchObject({ result: {} });
 });
@@ -76,7 +76,7 @@ test("sends a list again after a probable loss, and a call that may run twice", 
     isSafeToResend: isEcho,
   });
   expect(await client.request("tools/call", { name: "echo" })).toMatchObject({ result: {} });
-  expect(server.log).toEqual(["POST tools/call", ...recovery, "POST tools/call"]);
+  expect(server.log).toEqual(["POST tools/call", "POST ping", ...recovery, "POST tools/call"]);
 });
 
 test("sends nothing again with resend: never, but replaces the session", async () => {
@@ -87,12 +87,12 @@ test("sends nothing again with resend: never, but replaces the session", async (
 });
 
 test.each([
-  [everything, "SESSION_LOST"],
-  [gateway, "OUTCOME_UNKNOWN"],
-])("reports a loss with recover: false and sends nothing, %#", async (refusal, code) => {
+  [everything, "SESSION_LOST", []],
+  [gateway, "OUTCOME_UNKNOWN", ["POST ping"]],
+])("reports a loss with recover: false and opens nothing, %#", async (refusal, code, asked) => {
   const { client, server, slot } = await startRefusedStep(refusal, { recover: false });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code });
-  expect(server.log).toEqual(["POST tools/call"]);
+  expect(server.log).toEqual(["POST tools/call", ...asked]);
   expect(slot).toMatchObject({ snapshot: { kind: "lost" }, changed: true });
 });
 
@@ -100,7 +100,7 @@ test("reports the loss to later requests too with recover: false, and opens noth
   const { client, server } = await startRefusedStep(gateway, { recover: false });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
-  expect(server.log).toEqual(["POST tools/call"]);
+  expect(server.log).toEqual(["POST tools/call", "POST ping"]);
 });
 
 // "SESSION_LOST" says that a call was not carried out; here one of the two attempts may have been.
@@ -110,9 +110,11 @@ test.each([
 ])("does not say that a call was not carried out after a loss that is %s", async (_, ...texts) => {
   const server = await startMcpServer();
   const snapshot = await saveSession(server);
+  let text: string | undefined;
   server.use(({ message }, response, next) => {
-    const text = message?.method === "tools/call" ? texts.shift() : undefined;
-    return text === undefined ? next() : sendText(response, 400, text);
+    if (message?.method === "tools/call") text = texts.shift();
+    const isRefused = message?.method === "tools/call" || message?.method === "ping";
+    return text === undefined || !isRefused ? next() : sendText(response, 400, text);
   });
   const { client } = startStep(server, { snapshot, resend: "always" });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
@@ -125,7 +127,7 @@ test("does not say so either when the new session is refused after a probable lo
   server.use((_, response) => sendText(response, 400, "invalid session id"));
   const { client } = startStep(server, { snapshot, resend: "always" });
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
-  expect(server.log).toEqual(["POST tools/call", "POST initialize"]);
+  expect(server.log).toEqual(["POST tools/call", "POST ping", "POST initialize"]);
 });
 
 test.each([
@@ -143,7 +145,7 @@ test.each([
   const options = { snapshot, resend: "always", timeouts: { initializeMs: 500 } } as const;
   const { client } = startStep(server, options);
   await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
-  expect(server.log).toEqual(["POST tools/call", "POST initialize"]);
+  expect(server.log).toEqual(["POST tools/call", "POST ping", "POST initialize"]);
 });
 
 test("fails once, without a loop, on a server with one transport that refuses a fresh start", async () => {

@@ -1,6 +1,6 @@
 import { isAuthOrOutage, toResponse, toResponseFor } from "../session/buffered-answer.ts";
 import { announceResumption, discard, type SessionContext } from "../session/session-context.ts";
-import { eraUnsupported, sessionLost, sessionRefused } from "../session/session-errors.ts";
+import { eraUnsupported, sessionRefused } from "../session/session-errors.ts";
 import {
   liveSession,
   lostSession,
@@ -70,8 +70,9 @@ export async function answerInitialize(
   if ("opened" in opening) return resultAnswer(id, opening.opened.initializeResult);
   if (opening.stateless) throw eraUnsupported({ method, url });
   // After this answer, a client would fall back to HTTP+SSE.
-  if (lostSession(state) !== undefined && !isAuthOrOutage(opening.refused)) {
-    throw sessionLost({ method, url, status: opening.refused.status });
+  const hadSession = lostSession(state) ?? liveSession(state);
+  if (hadSession !== undefined && !isAuthOrOutage(opening.refused)) {
+    throw sessionRefused(state, { method, url, status: opening.refused.status });
   }
   return toResponseFor(id, opening.refused);
 }
@@ -87,5 +88,5 @@ export async function answerInitialized(
   if ("live" in ensured) return emptyAnswer(202);
   if (isAuthOrOutage(ensured.refused)) return toResponse(ensured.refused);
   const { status } = ensured.refused;
-  throw sessionRefused(state, { method: "notifications/initialized", url, status });
+  throw sessionRefused(state, { method: "notifications/initialized", url, status }, ensured.isMade);
 }

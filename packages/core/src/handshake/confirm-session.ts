@@ -5,19 +5,22 @@ import { bufferAnswer } from "../session/buffered-answer.ts";
 import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
 import type { SessionStart } from "../session/session-fetch-options.ts";
 import {
-  type Confirmation,
   enterLive,
   isToReplace,
   leaveOpened,
-  type LiveSession,
   liveSession,
   lostSession,
-  type NamedSession,
   noteClientTold,
   saveSnapshot,
 } from "../session/session-life.ts";
+import type { Confirmation, LiveSession, NamedSession } from "../session/slot-state.ts";
 import { createSessionSlot, slotState } from "../session/session-slot.ts";
-import type { ActiveSessionSnapshot, ToolList } from "../session/session-snapshot.ts";
+import type {
+  ActiveSessionSnapshot,
+  StandingRequests,
+  ToolList,
+} from "../session/session-snapshot.ts";
+import { repeatStandingRequests, standingRequests } from "../session/standing-requests.ts";
 import { relistTools } from "../tools/tool-list.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { endpointName } from "../wire/server-endpoint.ts";
@@ -25,8 +28,7 @@ import { endUnused } from "./end-session.ts";
 import { inTime } from "./open-session.ts";
 
 /**
- * Finishes the handshake of the opened session: acknowledges, starts and saves it, and puts it into use.
- * In a recovery it lists the tools again, before the waiting requests go on.
+ * Finishes the handshake of the opened session: acknowledges it and puts it into use.
  *
  * @param finish called when the server has acknowledged the session. From then on it is saved, once, even
  *   if nobody waits any more
@@ -38,7 +40,6 @@ export async function confirmSession(
   request: BoundedRequest,
   finish: () => void,
 ): Promise<Confirmation> {
-  const { state, url, emit } = context;
   const method = "notifications/initialized";
   const refused = await inTime(context, method, request, async (bounded) => {
     const response = await sendOwn(context, opened, { method }, bounded);
@@ -49,17 +50,29 @@ export async function confirmSession(
     finish();
     return await letGo(response);
   });
-  if (refused !== undefined) {
-    leaveOpened(state);
-    endUnused(context, opened, request);
-    return { refused };
-  }
+  if (refused === undefined) return { live: await useOpened(context, opened, request) };
+  leaveOpened(context.state);
+  endUnused(context, opened, request);
+  return { refused, isMade: true };
+}
+
+/**
+ * Starts and saves the opened session, and puts it into use. In a recovery it makes the standing requests
+ * and lists the tools again, before the waiting requests go on.
+ */
+export async function useOpened(
+  context: SessionContext,
+  opened: LiveSession,
+  request: BoundedRequest,
+): Promise<LiveSession> {
+  const { state, url, emit } = context;
   const lost = lostSession(state);
   const replacesLost = isToReplace(state);
+  const standing = standingRequests(lost ?? state.snapshot);
   try {
     let saved = opened;
     if (opened.kind === "session") {
-      saved = await startAndSave(context, opened, replacesLost, request);
+      saved = await startAndSave(context, { ...opened, ...standing }, replacesLost, request);
     } else if (state.snapshot?.kind !== "sessionless") {
       saveSnapshot(state, { version: 1, kind: "sessionless", url: url.href });
     }
@@ -68,7 +81,12 @@ export async function confirmSession(
     leaveOpened(state);
     throw error;
   }
-  if (lost !== undefined) await relistTools(context, lost, request);
+  await Promise.all([
+    replacesLost && repeatStandingRequests(context, opened, standing, request),
+    lost && relistTools(context, lost, request),
+  ]);
+  // A server that has not lost it, and whose balancer only chose another replica, would keep it.
+  endUnused(context, lost, request);
   const live = liveSession(state) ?? opened;
   const { protocolVersion, capabilities } = live.initializeResult;
   if (live.kind === "sessionless") emit({ type: "sessionless", protocolVersion });
@@ -78,13 +96,13 @@ export async function confirmSession(
       protocolVersion !== before.protocolVersion || !sameJson(capabilities, before.capabilities);
     emit({ type: replacesLost ? "recovered" : "started", protocolVersion, changed });
   }
-  return { live };
+  return live;
 }
 
 /** The session in use from now on: this one, or the one that another process saved before. */
 async function startAndSave(
   context: SessionContext,
-  opened: NamedSession,
+  opened: NamedSession & StandingRequests,
   replacesLost: boolean,
   request: BoundedRequest,
 ): Promise<ActiveSessionSnapshot> {
@@ -100,6 +118,7 @@ async function startAndSave(
     ...snapshot,
     ...(toolList && { toolList }),
     ...(replacesLost && { replacesLost }),
+    ...(state.ignoresNames && { namesVary: true }),
   };
   const saved = (await onSession?.(own)) ?? own;
   if (saved.kind !== "session" || saved.url !== url.href) {

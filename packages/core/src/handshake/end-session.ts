@@ -2,7 +2,7 @@ import { abortable, withTimeLimit } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import type { OwnRequest, SessionContext } from "../session/session-context.ts";
 import { headersForEnd, headersForSession } from "../session/session-headers.ts";
-import type { LiveSession } from "../session/session-life.ts";
+import type { LiveSession } from "../session/slot-state.ts";
 import type { SessionSnapshot } from "../session/session-snapshot.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { answerOrReason, parseEndpointUrl, sendToEndpoint } from "../wire/server-endpoint.ts";
@@ -84,10 +84,10 @@ export async function endSession(options: EndSessionOptions): Promise<SessionEnd
  */
 export function endUnused(
   context: SessionContext,
-  session: LiveSession | { readonly kind: "session"; readonly sessionId: string },
+  session: LiveSession | undefined | { readonly kind: "session"; readonly sessionId: string },
   { headers, init }: Pick<OwnRequest, "headers" | "init">,
 ): void {
-  if (session.kind !== "session") return;
+  if (session?.kind !== "session") return;
   const version =
     "initializeResult" in session ? session.initializeResult.protocolVersion : undefined;
   const signal = withTimeLimit(endTimeoutMs, undefined);

@@ -65,7 +65,7 @@ describe("capture of the session id", () => {
     expect(slot.snapshot).toMatchObject({ sessionId: "from-sse" });
   });
 
-  test("ignores ids on refusals and on every other answer", async () => {
+  test("ignores ids on refusals, and on the answer to notifications/initialized", async () => {
     const ids = { "mcp-session-id": "not-this-one" };
     const server = await startMcpServer(({ message }, response) => {
       if (message.method === "initialize" && server.requests.length === 1) {
@@ -73,7 +73,7 @@ describe("capture of the session id", () => {
       } else if (message.method === "initialize") {
         sendResult(response, message.id, initializeResult, { "mcp-session-id": "the-one" });
       } else if (message.id === undefined) response.writeHead(202, ids).end();
-      else sendResult(response, message.id, {}, ids);
+      else sendResult(response, message.id, {}, { "mcp-session-id": "the-one" });
     });
     const { client, slot } = startStep(server);
     const refused = await client.post(initialize);

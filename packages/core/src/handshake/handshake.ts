@@ -1,13 +1,9 @@
 import type { AroundRecovery, RecoveryOutcome } from "../session/session-fetch-options.ts";
 import type { BoundedRequest, OwnRequest, SessionContext } from "../session/session-context.ts";
-import {
-  type Confirmation,
-  liveSession,
-  lostSession,
-  openedSession,
-  type Opening,
-} from "../session/session-life.ts";
-import { confirmSession } from "./confirm-session.ts";
+import { liveSession, lostSession, openedSession } from "../session/session-life.ts";
+import type { Confirmation, Opening } from "../session/slot-state.ts";
+import { confirmSession, useOpened } from "./confirm-session.ts";
+import { openNamed } from "./named-session.ts";
 import { openSession } from "./open-session.ts";
 
 // Sessions are made one at a time for each slot, however many requests and clients wait.
@@ -49,6 +45,11 @@ async function makeSession(
   request: BoundedRequest,
   finish: () => void,
 ): Promise<Confirmation> {
+  const named = await openNamed(context, request);
+  if (named !== undefined) {
+    finish();
+    return { live: await useOpened(context, named, request) };
+  }
   let opened = openedSession(context.state);
   if (opened === undefined) {
     const opening = await ensureOpened(context, request);

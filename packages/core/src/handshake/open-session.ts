@@ -10,15 +10,10 @@ import {
   initializeUnusable,
   sessionLost,
 } from "../session/session-errors.ts";
+import { enterOpened, enterStateless, lostSession, restoreLost } from "../session/session-life.ts";
+import type { ClientParams, LiveSession, Opening } from "../session/slot-state.ts";
 import {
-  type ClientParams,
-  enterOpened,
-  enterStateless,
-  type LiveSession,
-  lostSession,
-  type Opening,
-} from "../session/session-life.ts";
-import {
+  type ActiveSessionSnapshot,
   asInitializeResult,
   FIRST_STATELESS_VERSION,
   isKeepable,
@@ -44,14 +39,13 @@ export async function openSession(
   const lost = lostSession(state);
   if (!context.recover && lost !== undefined) throw sessionLost({ method, url });
   const id = ids.next();
-  // Clients that resume by themselves give no description.
-  const protocolVersion = lost?.initializeResult.protocolVersion;
-  const capabilities = lost?.clientCapabilities;
-  const params = state.clientParams ?? toClientParams({ protocolVersion, capabilities });
+  const params = describeClient(state, lost);
   return await inTime(context, method, request, async (bounded) => {
     const response = await sendOwn(context, undefined, { id, method, params }, bounded);
     if (!response.ok) {
       const refused = await bufferAnswer(response);
+      // Then the server is not to be reached at all, and nothing is known about the session.
+      if (refused.status === 404) restoreLost(state, context.now());
       return toRefusal(context, refused, parseMessage(refused.body));
     }
     return await readOpening(context, response, { id, params }, bounded);
@@ -84,6 +78,22 @@ async function readOpening(
     const isUnused = opened === undefined && isSessionId(sessionId);
     if (isUnused) endUnused(context, { kind: "session", sessionId }, request);
   }
+}
+
+/**
+ * The client's part of `initialize`. A session in place of a lost one has the capabilities of the lost
+ * one, whichever client asks for it. Clients that resume by themselves give no description.
+ */
+function describeClient(
+  { clientParams }: SessionContext["state"],
+  lost: ActiveSessionSnapshot | undefined,
+): ClientParams {
+  if (lost === undefined) return clientParams ?? toClientParams();
+  const capabilities = lost.clientCapabilities;
+  const { protocolVersion } = lost.initializeResult;
+  return clientParams
+    ? { ...clientParams, capabilities }
+    : toClientParams({ protocolVersion, capabilities });
 }
 
 /** Makes a request of the handshake with a time limit, even if no caller has a signal. */

@@ -6,7 +6,7 @@ import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
 import { type BufferedAnswer, classifyLoss } from "./lost-session.ts";
 import type { SessionFetchOptions } from "./session-fetch-options.ts";
 import { headersForClient } from "./session-headers.ts";
-import type { LiveSession } from "./session-life.ts";
+import type { LiveSession } from "./slot-state.ts";
 
 /** @param classify the application's own rule, if there is one */
 export async function bufferAnswer(

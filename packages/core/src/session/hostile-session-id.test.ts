@@ -12,7 +12,6 @@ import {
   eventText,
   initializeResult,
   sendJson,
-  sendResult,
   startEvents,
   startMcpServer,
 } from "../../test/mcp-server.ts";
@@ -121,15 +120,6 @@ describe("a session id that", () => {
 describe("a session id on", () => {
   const other = { "mcp-session-id": `${mark}-other` };
   const answers: [name: string, HostileAnswer, seen: string][] = [
-    ["an answer in JSON", (response, id) => sendResult(response, id, {}, other), "result"],
-    [
-      "an answer as events",
-      (response, id) => {
-        startEvents(response, other);
-        response.end(eventText({ jsonrpc: "2.0", id, result: {} }));
-      },
-      "result",
-    ],
     ["a refusal", (response) => sendJson(response, 400, {}, other), "refused"],
     ["an error of the server", (response) => sendJson(response, 500, {}, other), "refused"],
     [

@@ -13,6 +13,7 @@ describe("a 404 is a definite loss", () => {
     ["as a JSON-RPC error without id", error(-32001, "Session not found")],
     ["as a JSON-RPC error with the request's id", error(-32001, "Session not found", 3)],
     ["under the general server error code", error(-32000, "Session not found")],
+    ["under the code of unknown resources", error(-32002, "Session not found")],
     ["with a JSON body that is no JSON-RPC", '{"error":"unknown session"}'],
     ["with a JSON-RPC body without error", '{"jsonrpc":"2.0","id":1,"result":{}}'],
     ["with an error that is no object", '{"jsonrpc":"2.0","id":1,"error":"gone"}'],
@@ -57,6 +58,7 @@ describe("a refusal has another meaning", () => {
     ["unsupported version by code", error(-32022, "Unsupported")],
     ["unsupported version in words", "Unsupported protocol version for this session: invalid"],
     ["unsupported version by header name", error(-32000, "Bad MCP-Protocol-Version header")],
+    ["unknown resource", error(-32002, "Resource not found", 3)],
     ["one of a batch", `[${error(-32601, "Method not found")}]`],
   ])("%s", (_, body) => {
     for (const status of [400, 404]) expect(classifyLoss({ status, body })).toBe("none");

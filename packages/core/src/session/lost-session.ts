@@ -43,6 +43,12 @@ const definiteRefusals: readonly RegExp[] = [
  */
 const otherMeanings = new Set<unknown>([-32601, -32602, -32020, -32021, -32022]);
 
+/**
+ * The code of `resources/read` for an unknown resource. A few servers use it for sessions too.
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling
+ */
+const resourceNotFound = -32002;
+
 /** The word "session" and a word for its trouble, close together and in either order. */
 const wrong =
   "(?:not found|unknown|expired|invalid|missing|terminated|closed|no longer|no such|does(?:n't| not) exist|not (?:exist|valid|recogni[sz]ed|active)|no (?:valid|active))";
@@ -65,11 +71,13 @@ export function classifyLoss({ status, body }: { status: number; body: string })
   if (status < 400 || status >= 500 || isOfOthers) return "none";
   const text = body.slice(0, readUpTo);
   const { messages = [] } = parseMessages(body) ?? {};
-  const hasOtherMeaning = messages.some(
-    (message) => "error" in message && otherMeanings.has(message.error?.code),
-  );
+  const speaksOfSession = lostInWords.test(text);
+  const hasOtherMeaning = messages.some((message) => {
+    const code = "error" in message ? message.error?.code : undefined;
+    return otherMeanings.has(code) || (code === resourceNotFound && !speaksOfSession);
+  });
   if (hasOtherMeaning || /protocol[ -]?version/i.test(text)) return "none";
   const isKnown = status === 400 && definiteRefusals.some((refusal) => refusal.test(text));
   if (status === 404 || isKnown) return "definite";
-  return lostInWords.test(text) ? "probable" : "none";
+  return speaksOfSession ? "probable" : "none";
 }

@@ -9,7 +9,8 @@ import type {
   ToolListOptions,
 } from "./session-fetch-options.ts";
 import { headersForMessage, headersForSession } from "./session-headers.ts";
-import { discardSnapshot, type LiveSession, type SlotState, takeResumed } from "./session-life.ts";
+import { discardSnapshot, takeResumed } from "./session-life.ts";
+import type { LiveSession, SlotState } from "./slot-state.ts";
 import type { SessionSlot } from "./session-slot.ts";
 
 /** The one context of all parts of a session fetch: its options with their defaults, and its state. */

@@ -6,7 +6,8 @@ import {
 import { connectionFailure } from "../wire/connection-failure.ts";
 import { safeMethods } from "../wire/json-rpc.ts";
 import { endpointName } from "../wire/server-endpoint.ts";
-import { lostSession, type SlotState } from "./session-life.ts";
+import { liveSession, lostSession } from "./session-life.ts";
+import type { SlotState } from "./slot-state.ts";
 
 /** The request that failed, with the status of its answer or the error behind it. */
 interface Failed {
@@ -38,11 +39,36 @@ export function sessionLost(request: Failed): McpSessionError {
   return failed("SESSION_LOST", request, why);
 }
 
-/** The server refused a new session: the first one, or one in a recovery. */
-export function sessionRefused(state: SlotState, request: Failed): McpSessionError {
+const unknownWhenNew =
+  "the server does not know the session that it has just made. Probably a load balancer spreads the requests over replicas that do not share sessions. Send all requests of a session to one replica (sticky routing), or set retrySameId.";
+
+/** The server refused the session that took the lost one's place. */
+export function successorLost(request: Failed): McpSessionError {
+  return failed("SESSION_LOST", request, `${unknownWhenNew} The request was not carried out.`);
+}
+
+/**
+ * The server refused a new session: the first one, or one in a recovery.
+ *
+ * @param isMade whether `initialize` had succeeded
+ */
+export function sessionRefused(state: SlotState, request: Failed, isMade = false): McpSessionError {
+  const isUnknown = isMade && request.status === 404;
+  if (isUnknown) {
+    const code = lostSession(state) === undefined ? "CONNECTION_UNAVAILABLE" : "SESSION_LOST";
+    return failed(code, request, `${unknownWhenNew} The next request tries again.`);
+  }
   if (lostSession(state) !== undefined) return sessionLost(request);
+  if (liveSession(state) !== undefined) return wayBroken(request);
   const why = `the server refused a new session with HTTP ${request.status}. The next request tries again.`;
   return failed("CONNECTION_UNAVAILABLE", request, why);
+}
+
+/** The way to the server is broken: what stands before it refuses everything. The session is kept. */
+export function wayBroken(request: Failed): McpSessionError {
+  const why =
+    "HTTP 404 for the session and for a new one alike, so the server is not to be reached there. The request was not carried out, and the session is kept. Check the URL; while a deploy is under way, try again.";
+  return failed("CONNECTION_UNAVAILABLE", { ...request, status: 404 }, why);
 }
 
 /** The server named a session, or described itself, in a way that no snapshot can hold. */

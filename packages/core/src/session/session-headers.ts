@@ -1,6 +1,6 @@
-import type { LiveSession } from "./session-life.ts";
+import type { LiveSession } from "./slot-state.ts";
 
-const sessionIdHeader = "mcp-session-id";
+export const sessionIdHeader = "mcp-session-id";
 const versionHeader = "mcp-protocol-version";
 
 /**

@@ -1,105 +1,13 @@
 import { abortable } from "../base/bounded-wait.ts";
-import type { McpSessionError } from "../base/mcp-session-error.ts";
-import type { SharedTask } from "../base/shared-task.ts";
-import type { BufferedAnswer } from "./lost-session.ts";
-import type {
-  ActiveSessionSnapshot,
-  InitializeResult,
-  SessionSnapshot,
-  ToolDefinition,
-  ToolList,
-} from "./session-snapshot.ts";
-
-/** A session that the server named. */
-export type NamedSession = Pick<
-  ActiveSessionSnapshot,
-  "kind" | "sessionId" | "initializeResult" | "clientCapabilities"
->;
-
-/** A session that requests of this process go out on. */
-export type LiveSession =
-  | NamedSession
-  | { readonly kind: "sessionless"; readonly initializeResult: InitializeResult };
-
-export function sameSession(a: LiveSession, b: LiveSession): boolean {
-  return a === b || (a.kind === "session" && b.kind === "session" && a.sessionId === b.sessionId);
-}
-
-/**
- * The phase of a slot's session. Each arrow is a function of this file. No other code changes the phase.
- *
- * ```
- * none ──enterOpened──▶ opened ──enterLive──▶ live ──compareAndClear──▶ lost ──enterOpened──▶ …
- *             before ◀──leaveOpened──┘          none, lost ──enterStateless──▶ stateless
- * ```
- *
- * A live session that took the place of a lost one has `isLossUntold` until somebody has been told.
- */
-export type SessionPhase =
-  | { readonly name: "none" }
-  /** `initialize` was answered, and `notifications/initialized` is still to come. */
-  | { readonly name: "opened"; readonly session: LiveSession; readonly before: SessionPhase }
-  /** In use: initialized, acknowledged and saved; `isResumed` until the event `resumed`. */
-  | { readonly name: "live"; readonly session: LiveSession; readonly isResumed?: true }
-  /** Lost in this step, and no other has taken its place. */
-  | { readonly name: "lost"; readonly lost: ActiveSessionSnapshot }
-  /** The server only speaks revisions without sessions, as it said at `decidedAt`. */
-  | {
-      readonly name: "stateless";
-      readonly decidedAt: number;
-      readonly lost: ActiveSessionSnapshot | undefined;
-    };
-
-/** A client's own description in `initialize`, also for an `initialize` of ours. */
-export interface ClientParams {
-  readonly protocolVersion: string;
-  readonly capabilities: Record<string, unknown>;
-  readonly clientInfo: Record<string, unknown>;
-}
-
-/** The inside of a slot. All fetches on the slot in this process share it. */
-export interface SlotState {
-  readonly phase: SessionPhase;
-  /** The one URL of the slot's session; the first fetch on the slot sets it. */
-  readonly url: string | undefined;
-  readonly snapshot: SessionSnapshot | undefined;
-  /** Whether a client of this process has been told of a session. */
-  readonly isClientTold: boolean;
-  /** Whether a session was lost, another took its place, and nobody has been told. */
-  readonly isLossUntold: boolean;
-  readonly clientParams: ClientParams | undefined;
-  /** Called once, when the next session comes into use. */
-  readonly liveListeners: Set<(live: LiveSession) => void>;
-  /** A tool list for this process only: from a server without sessions, or too large to save. */
-  readonly tools: {
-    local?: { readonly session: LiveSession; readonly list: ToolList } | undefined;
-    /** The pages of a list under way, under the cursor of the next page. */
-    readonly pages: Map<unknown, { session: LiveSession; tools: ToolDefinition[] }>;
-  };
-  /** The stream of server messages. There is never a second one. */
-  readonly stream: {
-    isOpen: boolean;
-    /** Settles when the stream under way is open or refused. */
-    opening: Promise<unknown> | undefined;
-  };
-  /** Failures that were delivered as JSON-RPC errors, under the receipt in their `data`. */
-  readonly failures: Map<string, McpSessionError>;
-  /** Sessions that are being ended because nobody uses them. */
-  readonly endings: Set<Promise<void>>;
-  /** The tasks under way, shared by all requests that wait for them. */
-  readonly tasks: {
-    readonly opening: SharedTask<Opening>;
-    readonly ensuring: SharedTask<Confirmation>;
-  };
-}
-
-/** The outcome of an `initialize`: a session that has to be confirmed, or the server's refusal. */
-export type Opening =
-  | { readonly opened: LiveSession }
-  | { readonly refused: BufferedAnswer; readonly stateless: boolean };
-
-/** The outcome of `notifications/initialized`. */
-export type Confirmation = { readonly live: LiveSession } | { readonly refused: BufferedAnswer };
+import type { ActiveSessionSnapshot, SessionSnapshot } from "./session-snapshot.ts";
+import {
+  type ClientParams,
+  type LiveSession,
+  type NamedSession,
+  sameSession,
+  type SessionPhase,
+  type SlotState,
+} from "./slot-state.ts";
 
 /** Only the functions below may write. */
 type Writable = { -readonly [FIELD in keyof SlotState]: SlotState[FIELD] };
@@ -154,23 +62,87 @@ export function leaveOpened(state: Writable): void {
 export function enterLive(state: Writable, live: LiveSession, replacesLost: boolean): void {
   state.isClientTold = true;
   state.isLossUntold ||= replacesLost;
+  useLive(state, live);
+}
+
+function useLive(state: Writable, live: LiveSession): void {
   state.phase = { name: "live", session: live };
   const listeners = [...state.liveListeners];
   state.liveListeners.clear();
   for (const listener of listeners) listener(live);
 }
 
-/** Gives up a session that the server no longer knows, if it is still the current one. */
-export function compareAndClear(state: Writable, session: LiveSession): boolean {
+/**
+ * Gives up a session that the server no longer knows, if it is still the current one.
+ *
+ * @param named the session that the server named instead
+ */
+export function compareAndClear(
+  state: Writable,
+  session: LiveSession,
+  named?: NamedSession,
+): boolean {
   if (!isCurrent(state, session)) return false;
   const { snapshot } = state;
   if (snapshot?.kind === "session") {
-    state.phase = { name: "lost", lost: snapshot };
-    saveSnapshot(state, { version: 1, kind: "lost", url: snapshot.url });
+    state.phase = { name: "lost", lost: snapshot, named };
+    const { url, subscriptions, logLevel } = snapshot;
+    saveSnapshot(state, {
+      ...{ version: 1, kind: "lost", url },
+      ...(subscriptions && { subscriptions }),
+      ...(logLevel && { logLevel }),
+    });
   } else {
     state.phase = none;
   }
   return true;
+}
+
+/** A session is lost for good if the way to the server is broken for longer, in milliseconds. */
+const brokenForMs = 60_000;
+
+/**
+ * Takes back a loss: the server, or what stands before it, refuses a new session like the old one, so
+ * nothing is known about the session. After a minute of such refusals the session stays lost.
+ */
+export function restoreLost(state: Writable, now: number): void {
+  if (state.phase.name !== "lost") return;
+  const { lost } = state.phase;
+  const { refusedSince = now } = lost;
+  if (now - refusedSince > brokenForMs) return;
+  const session = { ...lost, refusedSince };
+  saveSnapshot(state, session);
+  useLive(state, session);
+}
+
+/** Whether the session was lost and taken back since a request went out on it. */
+export function isRestored(state: SlotState, session: LiveSession): boolean {
+  return isCurrent(state, session) && liveSession(state) !== session;
+}
+
+/** The way to the server works again. */
+export function noteAnswered(state: Writable, session: LiveSession): void {
+  const { snapshot } = state;
+  if (snapshot?.kind !== "session" || snapshot.refusedSince === undefined) return;
+  if (!isCurrent(state, session)) return;
+  const { refusedSince: _, ...reached } = snapshot;
+  saveSnapshot(state, reached);
+}
+
+/** The session that the server's answer named in place of the lost one. */
+export function namedInstead({ phase }: SlotState): NamedSession | undefined {
+  return phase.name === "lost" ? phase.named : undefined;
+}
+
+/**
+ * The named session cannot be used.
+ *
+ * @param isOther whether the server named yet another one. Then its names mean nothing
+ */
+export function giveUpNamed(state: Writable, isOther: boolean): void {
+  if (state.phase.name !== "lost") return;
+  state.phase = { name: "lost", lost: state.phase.lost };
+  state.ignoresNames ||= isOther;
 }
 
 /** The server only speaks revisions without sessions. A lost session gets no successor. */

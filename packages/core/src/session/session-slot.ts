@@ -4,7 +4,8 @@ import type { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
 import { createSharedTask } from "../base/shared-task.ts";
 import type { JsonRpcId } from "../wire/json-rpc.ts";
-import { openedSession, phaseOf, type SlotState, takeLossNotice } from "./session-life.ts";
+import { openedSession, phaseOf, takeLossNotice } from "./session-life.ts";
+import type { SlotState } from "./slot-state.ts";
 import type { ActiveSessionSnapshot, SessionSnapshot } from "./session-snapshot.ts";
 
 /** Holds, for one step, the MCP session of one connection and principal. */
@@ -44,6 +45,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     snapshot,
     isClientTold: false,
     isLossUntold: snapshot?.kind === "session" && snapshot.replacesLost === true,
+    ignoresNames: snapshot?.kind === "session" && snapshot.namesVary === true,
     clientParams: undefined,
     liveListeners: new Set(),
     tools: { pages: new Map() },

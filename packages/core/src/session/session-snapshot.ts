@@ -33,6 +33,11 @@ const toolList = z.strictObject({
   listedAt: z.number(),
 });
 
+const standing = {
+  subscriptions: z.optional(z.array(z.string())),
+  logLevel: z.optional(z.string()),
+};
+
 const snapshotSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     ...common,
@@ -42,8 +47,11 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     clientCapabilities: record,
     toolList: z.optional(toolList),
     replacesLost: z.optional(z.literal(true)),
+    refusedSince: z.optional(z.number()),
+    namesVary: z.optional(z.literal(true)),
+    ...standing,
   }),
-  z.strictObject({ ...common, kind: z.literal("lost") }),
+  z.strictObject({ ...common, kind: z.literal("lost"), ...standing }),
   z.strictObject({ ...common, kind: z.literal("sessionless") }),
   z.strictObject({ ...common, kind: z.literal("stateless"), decidedAt: z.number() }),
 ]);
@@ -74,6 +82,14 @@ export interface ToolList {
   readonly listedAt: number;
 }
 
+/** Requests of the client that hold for the rest of the session. A recovery makes them again. */
+export interface StandingRequests {
+  /** The URIs of `resources/subscribe`. */
+  readonly subscriptions?: readonly string[] | undefined;
+  /** The level of `logging/setLevel`. */
+  readonly logLevel?: string | undefined;
+}
+
 interface SnapshotOf<KIND extends string> {
   readonly version: 1;
   readonly kind: KIND;
@@ -82,7 +98,7 @@ interface SnapshotOf<KIND extends string> {
 }
 
 /** A session that the server named with an `Mcp-Session-Id`. The id is a credential. */
-export interface ActiveSessionSnapshot extends SnapshotOf<"session"> {
+export interface ActiveSessionSnapshot extends SnapshotOf<"session">, StandingRequests {
   readonly sessionId: string;
   readonly initializeResult: InitializeResult;
   /** The client's capabilities in the handshake of the session. */
@@ -90,10 +106,17 @@ export interface ActiveSessionSnapshot extends SnapshotOf<"session"> {
   readonly toolList?: ToolList | undefined;
   /** The session took the place of a lost one, and nobody has been told yet. */
   readonly replacesLost?: true | undefined;
+  /**
+   * Since then, in milliseconds since 1970-01-01 UTC, a 404 was the answer to requests on the session and
+   * to `initialize` alike.
+   */
+  readonly refusedSince?: number | undefined;
+  /** The server names another session with each answer, which means nothing. */
+  readonly namesVary?: true | undefined;
 }
 
 /** The session was lost, and no other has taken its place yet. */
-export type LostSessionSnapshot = SnapshotOf<"lost">;
+export interface LostSessionSnapshot extends SnapshotOf<"lost">, StandingRequests {}
 
 /** `initialize` succeeded and named no session. Each step makes the handshake anew. */
 export type SessionlessSnapshot = SnapshotOf<"sessionless">;

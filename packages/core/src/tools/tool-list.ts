@@ -2,7 +2,8 @@ import { setBounded } from "../base/bounded-map.ts";
 import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { isRecord, sameJson } from "../base/json-values.ts";
 import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
-import { liveSession, sameSession, saveSnapshot, type SlotState } from "../session/session-life.ts";
+import { liveSession, saveSnapshot } from "../session/session-life.ts";
+import { sameSession, type SlotState } from "../session/slot-state.ts";
 import {
   type ActiveSessionSnapshot,
   isKeepable,

@@ -122,6 +122,10 @@ export async function fetchOtherUrl(
   throw redirectRefused(method, url, response.status);
 }
 
+export function isSameEndpoint(a: URL, b: URL): boolean {
+  return a.origin === b.origin && a.pathname === b.pathname && a.search === b.search;
+}
+
 /** The answer, or the signal's reason. A later answer is thrown away. */
 export async function answerOrReason(
   sending: Promise<Response>,

@@ -74,6 +74,10 @@ interface SlotModel {
   /** Initialized and still to be acknowledged. */
   opened: string | undefined;
   readonly acknowledged: Set<string>;
+  /** Lost when a new session was refused, which may have been taken back. */
+  readonly restored: Set<string>;
+  /** Named by an answer to a request on another session. */
+  readonly named: Set<string>;
   /** Sessions that the save point was asked to save. */
   readonly captured: Set<string>;
   /** Sessions that requests may go out on: saved ones, in this process or before. */
@@ -167,6 +171,9 @@ export function createInvariantChecks() {
       violate("slot-kept", `${name} acknowledged a session that is not the one being made`);
     } else if (sessionId !== undefined && !slot.usable.has(sessionId)) {
       if (slot.isPreparing && slot.acknowledged.has(sessionId)) return;
+      // A call is carried out there, which may be resumed, cancelled and asked about.
+      const isCall = message?.id !== undefined && message.method !== "ping";
+      if (slot.named.has(sessionId) && !isCall) return;
       violate("slot-kept", `${name} used a session that is not saved`);
     }
   };
@@ -209,6 +216,8 @@ export function createInvariantChecks() {
         initializing: new Set(),
         opened: undefined,
         acknowledged: new Set(),
+        named: new Set(),
+        restored: new Set(),
         captured: new Set(),
         usable: new Set(current === undefined ? [] : [current]),
       });
@@ -245,6 +254,7 @@ export function createInvariantChecks() {
       const { sessionId, message } = request;
       if (message?.method === "initialize") {
         slot.initializing.delete(request);
+        if (delivery === "refused") for (const id of slot.lost) slot.restored.add(id);
         if (delivery === "ok" && openedId && !request.signal?.aborted) slot.opened = openedId;
         return;
       }
@@ -257,11 +267,23 @@ export function createInvariantChecks() {
         } else if (delivery !== "failed" && slot.opened === sessionId) slot.opened = undefined;
         return;
       }
+      const isKept = message?.method === "ping" && delivery === "ok" && sessionId !== undefined;
+      if (isKept && slot.named.has(sessionId) && !slot.usable.has(sessionId)) {
+        if (!slot.hasSavePoint) this.saved(request.slot, sessionId);
+      }
       if (delivery === "definite-loss" || delivery === "probable-loss") {
         count(delivery);
         if (slot.current !== sessionId) count("loss reported late, of a session replaced since");
         if (sessionId !== undefined) slot.lost.add(sessionId);
       }
+    },
+
+    /** A 2xx answer named another session than the one that the request went out on. */
+    named(request: WireRequest, sessionId: string) {
+      const slot = model(request.slot);
+      if (request.sessionId !== undefined) slot.lost.add(request.sessionId);
+      slot.named.add(sessionId);
+      slot.acknowledged.add(sessionId);
     },
 
     /** `onStart` begins or ends. */
@@ -303,6 +325,11 @@ export function createInvariantChecks() {
         if (held === slot.current) continue;
         if (held === undefined && slot.current !== undefined && slot.lost.has(slot.current)) {
           slot.current = undefined;
+          continue;
+        }
+        // The loss was taken back, because a new session was refused alike.
+        if (held !== undefined && slot.current === undefined && slot.restored.has(held)) {
+          slot.current = held;
           continue;
         }
         const what = held === undefined ? "no session" : "another session";

@@ -26,6 +26,8 @@ export interface FaultRates {
   readonly forget: number;
   /** The server works, then something before it answers that the session has expired. */
   readonly probableAfterwards: number;
+  /** What stands before the server answers 404 in its place. */
+  readonly notFound: number;
   /** An answer stream breaks, at any event. */
   readonly breakStream: number;
   /** A JSON answer is cut off. */
@@ -157,7 +159,8 @@ export function createPlan(seed: number): Plan {
       unauthorized: rate(0.1),
       redirect: rate(0.05),
       forget: rate(0.25),
-      probableAfterwards: rate(0.2),
+      probableAfterwards: rate(0.4),
+      notFound: rate(0.15),
       breakStream: rate(0.5),
       truncate: rate(0.3),
       duplicate: rate(0.5),

@@ -5,6 +5,7 @@ import { describeFailure, runSchedules } from "./run-schedules.ts";
 const exercised = [
   "definite-loss",
   "probable-loss",
+  "session adopted",
   "loss reported late, of a session replaced since",
   "initialize after a loss",
   "lost the race at the save point",
@@ -25,7 +26,15 @@ const exercised = [
   "told SESSION_LOST",
   "told CONNECTION_UNAVAILABLE",
   "told REDIRECT_REFUSED",
-  ...["network", "outage", "unauthorized", "redirect", "forget", "probableAfterwards"].map(fault),
+  ...[
+    "network",
+    "outage",
+    "unauthorized",
+    "redirect",
+    "forget",
+    "probableAfterwards",
+    "notFound",
+  ].map(fault),
   ...["breakStream", "truncate", "duplicate", "stray", "misroute", "slowHandshake", "store"].map(
     fault,
   ),

@@ -38,6 +38,18 @@ export function createSimulatedNetwork({
     return true;
   };
 
+  /** The sessions that the server made for requests on sessions that it does not know. */
+  const adoptedBy = new Map<WireRequest, string>();
+
+  const adopt = (request: WireRequest, server: SimulatedServer): ServerSession => {
+    const session = server.start(request.owner, request.version);
+    session.isReady = true;
+    checks.issued(session);
+    checks.count("session adopted");
+    adoptedBy.set(request, session.id);
+    return session;
+  };
+
   /** The way back. A process that has gone away is told nothing. */
   const deliver = async (
     request: WireRequest,
@@ -45,11 +57,14 @@ export function createSimulatedNetwork({
     delivery: Delivery,
     openedId?: string,
   ): Promise<Response> => {
-    if (request.sessionId !== undefined && servers.get(request.url)?.repeatsId) {
-      response.headers.set("mcp-session-id", request.sessionId);
-    }
+    const adopting = adoptedBy.get(request);
+    const isRepeated = servers.get(request.url)?.repeatsId;
+    const named = adopting ?? (isRepeated ? request.sessionId : undefined);
+    if (named !== undefined) response.headers.set("mcp-session-id", named);
     await turn(`${describe(request)} <- ${response.status}`);
-    if (!(heedsSignals && request.signal?.aborted)) checks.delivered(request, delivery, openedId);
+    if (heedsSignals && request.signal?.aborted) return response;
+    checks.delivered(request, delivery, openedId);
+    if (adopting !== undefined && delivery === "ok") checks.named(request, adopting);
     return response;
   };
 
@@ -170,7 +185,11 @@ export function createSimulatedNetwork({
     const answer = await promise;
     if (answer === undefined || strikes("network")) return await fail(request);
     if (strikes("outage")) return await deliver(request, text(502, "Bad gateway"), "refused");
-    if (strikes("probableAfterwards")) return await refuse(request, expiredOnTheWay);
+    if (strikes("probableAfterwards")) {
+      // Or the words are of another session than the MCP one.
+      if (chance(0.9)) server.sessions.delete(session.id);
+      return await refuse(request, expiredOnTheWay);
+    }
     const response = strikes("truncate")
       ? new Response(JSON.stringify(answer).slice(0, -5), { headers: jsonType })
       : streams.jsonInPieces(answer);
@@ -194,10 +213,19 @@ export function createSimulatedNetwork({
       return await deliver(request, new Response(null, { status: 307, headers }), "failed");
     }
     const { method, message } = request;
-    if (method === "POST" && message.method === "initialize")
-      return await initialize(request, server);
+    const isInitialize = method === "POST" && message.method === "initialize";
+    // What stands before the server knows no way to it, as during a deploy.
+    if (strikes("notFound")) {
+      const delivery = isInitialize ? "refused" : "definite-loss";
+      return await deliver(request, text(404, "404 page not found"), delivery);
+    }
+    if (isInitialize) return await initialize(request, server);
     if (strikes("forget")) server.sessions.delete(request.sessionId ?? "");
-    const session = server.sessions.get(request.sessionId ?? "");
+    // An answer to a question of a forgotten session means nothing to another.
+    const isAdopted = server.adopts && request.sessionId !== undefined && message?.method;
+    const session =
+      server.sessions.get(request.sessionId ?? "") ??
+      (isAdopted ? adopt(request, server) : undefined);
     if (
       session !== undefined &&
       server.isStrict &&

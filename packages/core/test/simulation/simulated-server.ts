@@ -89,12 +89,14 @@ export interface SimulatedServer {
   readonly hasEventStore: boolean;
   /** Whether a session that is used before it is ready is destroyed, as by rmcp. */
   readonly isStrict: boolean;
+  /** Whether a request on a session that it does not know is carried out in a new one, which it names. */
+  readonly adopts: boolean;
   /** Whether every answer carries the session id, as with about half of the servers. */
   readonly repeatsId: boolean;
   readonly sessions: Map<string, ServerSession>;
   /** Goes up with each restart: what was under way before it ends there. */
   readonly generation: () => number;
-  start(owner: string | undefined): ServerSession;
+  start(owner: string | undefined, version?: string): ServerSession;
   /** Forgets all sessions and goes on with what is under way. */
   forget(): void;
   end(sessionId: string): void;
@@ -121,16 +123,17 @@ export function createSimulatedServer(url: string, random: Random): SimulatedSer
     answersAs: random.pick(["json", "events", "either"] as const),
     hasEventStore: random.chance(0.6),
     isStrict: random.chance(0.3),
+    adopts: random.chance(0.15),
     repeatsId: random.chance(0.5),
     sessions,
     generation: () => generation,
-    start(owner) {
+    start(owner, ownVersion) {
       started += 1;
       const session: ServerSession = {
         id: `${idMarker}${new URL(url).pathname.length}-${generation}-${started}-${new URL(url).hostname}${ending}`,
         url,
         owner,
-        version: generation === 0 ? version : versionAfterRestart,
+        version: ownVersion ?? (generation === 0 ? version : versionAfterRestart),
         isReady: false,
         responders: new Map(),
         streams: new Map(),

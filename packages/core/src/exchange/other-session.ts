@@ -1,0 +1,59 @@
+import { endUnused } from "../handshake/end-session.ts";
+import { ensureSession } from "../handshake/handshake.ts";
+import type { OwnRequest, SessionContext } from "../session/session-context.ts";
+import { sessionIdHeader } from "../session/session-headers.ts";
+import { compareAndClear, isCurrent } from "../session/session-life.ts";
+import type { LiveSession, NamedSession } from "../session/slot-state.ts";
+import { isSessionId } from "../session/session-snapshot.ts";
+import { hasContentType, isEventStream } from "../wire/read-answer.ts";
+import { isSameEndpoint } from "../wire/server-endpoint.ts";
+
+// Some servers never refuse an id that they do not know. They carry the request out in another session,
+// and its id in the answer's header is the only sign. The loss is seen late, and the other session is the
+// one to go on in, if the server keeps it.
+
+/** The session that a 2xx answer names in place of the one that the request went out on. */
+export function otherSession(
+  { state, url }: SessionContext,
+  session: LiveSession,
+  response: Response,
+): NamedSession | undefined {
+  const { headers, status, url: answeredBy } = response;
+  const sessionId = headers.get(sessionIdHeader);
+  if (session.kind !== "session" || sessionId === null) return undefined;
+  const isName = sessionId !== session.sessionId && isSessionId(sessionId);
+  if (!isName || state.ignoresNames) return undefined;
+  // A page of a proxy is no answer.
+  const isMcp = isEventStream(response) || hasContentType(response, "application/json");
+  if (!isMcp && status !== 202) return undefined;
+  // Not all fetches tell the answer's URL.
+  if (answeredBy && !isSameEndpoint(new URL(answeredBy), url)) return undefined;
+  const { kind, initializeResult, clientCapabilities } = session;
+  return { kind, sessionId, initializeResult, clientCapabilities };
+}
+
+/**
+ * Gives the session of a request up for the one that its answer names.
+ *
+ * @returns what to call when the answer is over: until then the named session carries it out
+ */
+export function goOnIn(
+  context: SessionContext,
+  named: NamedSession,
+  lost: { readonly session: LiveSession; readonly method: string; readonly status: number },
+  { headers, init }: OwnRequest,
+): () => void {
+  const { state, emit, recover } = context;
+  const { session, method, status } = lost;
+  const isFirst = compareAndClear(state, session, named);
+  if (isFirst) emit({ type: "lost", method, status });
+  // Only the next request waits for it.
+  const ensured = isFirst && recover ? ensureSession(context, { headers, init }) : undefined;
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const endUnlessUsed = async () => {
+    await Promise.allSettled([over, ensured]);
+    if (!isCurrent(state, named)) endUnused(context, named, { headers, init });
+  };
+  void endUnlessUsed();
+  return resolve;
+}

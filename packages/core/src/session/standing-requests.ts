@@ -1,0 +1,72 @@
+import { timeLimited } from "../base/bounded-wait.ts";
+import type { JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
+import { letGo } from "../wire/read-answer.ts";
+import { answerOrReason } from "../wire/server-endpoint.ts";
+import { type BoundedRequest, type SessionContext, sendOwn } from "./session-context.ts";
+import { saveSnapshot } from "./session-life.ts";
+import type { LiveSession, SlotState } from "./slot-state.ts";
+import { isKeepable, type SessionSnapshot, type StandingRequests } from "./session-snapshot.ts";
+
+/** More are not kept, because each of them is a request in a recovery. */
+const maxSubscriptions = 1_000;
+const timeoutMs = 10_000;
+
+/** The standing requests of a snapshot, and nothing else. */
+export function standingRequests(snapshot: SessionSnapshot | undefined): StandingRequests {
+  if (snapshot?.kind !== "session" && snapshot?.kind !== "lost") return {};
+  const { subscriptions, logLevel } = snapshot;
+  return { ...(subscriptions && { subscriptions }), ...(logLevel && { logLevel }) };
+}
+
+/**
+ * Notes a client's request that holds for the rest of the session, once the server has answered it.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/logging#setting-log-level
+ */
+export function observeStandingRequests(
+  state: SlotState,
+  { result }: JsonRpcResponse,
+  { method, params }: JsonRpcRequest,
+): void {
+  const { snapshot } = state;
+  if (result === undefined || snapshot?.kind !== "session") return;
+  const { uri, level } = params ?? {};
+  const { subscriptions = [], ...others } = snapshot;
+  let next: SessionSnapshot | undefined;
+  if (method === "logging/setLevel" && typeof level === "string") {
+    next = { ...snapshot, logLevel: level };
+  } else if (method === "resources/subscribe" && typeof uri === "string") {
+    if (subscriptions.includes(uri) || subscriptions.length >= maxSubscriptions) return;
+    next = { ...snapshot, subscriptions: [...subscriptions, uri] };
+  } else if (method === "resources/unsubscribe" && subscriptions.includes(uri as string)) {
+    const left = subscriptions.filter((each) => each !== uri);
+    next = left.length === 0 ? others : { ...others, subscriptions: left };
+  }
+  if (next !== undefined && isKeepable(next)) saveSnapshot(state, next);
+}
+
+/** Makes the standing requests of a lost session again, on the one in its place. Best effort. */
+export async function repeatStandingRequests(
+  context: SessionContext,
+  session: LiveSession,
+  { subscriptions = [], logLevel }: StandingRequests,
+  request: BoundedRequest,
+): Promise<void> {
+  const messages = subscriptions.map((uri) => ({
+    method: "resources/subscribe",
+    params: { uri } as object,
+  }));
+  if (logLevel !== undefined) {
+    messages.push({ method: "logging/setLevel", params: { level: logLevel } });
+  }
+  if (messages.length === 0) return;
+  await timeLimited(timeoutMs, request.signal, async (signal) => {
+    const repeating = messages.map(async (message) => {
+      const own = { ...message, id: context.ids.next() };
+      const sending = sendOwn(context, session, own, { ...request, signal });
+      await letGo(await answerOrReason(sending, signal));
+    });
+    await Promise.allSettled(repeating);
+  });
+}
