@@ -18,7 +18,8 @@ export {
 } from "./base/check-options.ts";
 export { someStore } from "./durable/option-schemas.ts";
 export { connectionUnavailable } from "./errors/connection-error.ts";
-export { warnWhereNobodyListens } from "./events/connection-telemetry.ts";
+export { warnOnConsole } from "./events/warn-on-console.ts";
+export { offeredTools } from "./tools/offered-tools.ts";
 export { boundedCall } from "./tools/call-tool.ts";
 export { endpointOf, type McpClientConnection } from "./connection/define-connection.ts";
 export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";

@@ -10,6 +10,8 @@ const [url = "", deadUrl = ""] = process.argv.slice(2);
 const description = "A notebook.";
 
 const provider = createConnectionProvider({
+  // Nothing may be printed.
+  onEvent: () => undefined,
   connections: {
     notes: defineMcpClientConnection({
       url,

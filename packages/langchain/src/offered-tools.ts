@@ -1,4 +1,4 @@
-import type { LiveConnection } from "@durable-mcp/ai-sdk/internal";
+import { type LiveConnection, offeredTools as offered } from "@durable-mcp/ai-sdk/internal";
 import { listPages, maxTimerMs, uniqueTools } from "@durable-mcp/core/internal";
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
@@ -9,13 +9,7 @@ const listings = new WeakMap<LiveConnection, Promise<Tool[]>>();
 
 /** The connection's tools after its filter, under the server's names. */
 export async function offeredTools(connection: LiveConnection): Promise<Tool[]> {
-  const listed = await listOnce(connection);
-  const { tools: filter, schemas } = connection.definition.options;
-  return listed.filter(({ name }) => {
-    if (schemas !== undefined && !Object.hasOwn(schemas, name)) return false;
-    if (filter === undefined) return true;
-    return "allow" in filter ? filter.allow.includes(name) : !filter.block.includes(name);
-  });
+  return offered(connection, await listOnce(connection));
 }
 
 function listOnce(connection: LiveConnection): Promise<Tool[]> {

@@ -11,6 +11,7 @@ import {
   splitCallOptions,
   splitSessions,
 } from "./agent-sessions.ts";
+import { tellUnmatched } from "./active-tools.ts";
 import { bindTools } from "./bind-tools.ts";
 import { currentScope } from "../registry/run-scope.ts";
 import type { OpenDurableAgent, RuntimeContext } from "./open-durable-agent.ts";
@@ -125,6 +126,7 @@ export function createDurableAgent<
       abortSignal: how.abortSignal,
       onUnavailable: how.onUnavailable ?? onUnavailable,
     });
+    tellUnmatched(lease.registry, { ...lease.tools, ...ownTools }, settings.activeTools);
     const session: DurableAgentSession = { sessionId, principal };
     const scope = await lease.registry.run(() => currentScope());
     return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(lease, {

@@ -65,8 +65,12 @@ export interface ConnectionOptions<SCHEMAS extends ConnectionToolSchemas | undef
 
 /** The time limits of every connection. */
 export interface ConnectionTimeouts {
-  /** For each tool call, in milliseconds; it fails with `OUTCOME_UNKNOWN`. @default none */
-  readonly callMs?: number | undefined;
+  /**
+   * For each tool call, in milliseconds, whatever the server sends meanwhile. After that the call is
+   * cancelled and fails with `OUTCOME_UNKNOWN`. `false` lifts the limit, for tools that work for longer or
+   * wait for a person. @default 300000 (5 minutes)
+   */
+  readonly callMs?: number | false | undefined;
   /** For `session.onStart`, in milliseconds. @default 60000 */
   readonly startMs?: number | undefined;
 }

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import type {
+  ConnectionTimeouts,
   ConnectionToolSchemas,
   McpClientConnectionOptions,
   StatefulSessionOptions,
@@ -74,6 +75,16 @@ export function startTimeoutMs({ options }: McpClientConnection): number {
 /** For the handshake, and for listing tools. */
 export function connectTimeoutMs({ options }: McpClientConnection): number {
   return options.timeouts?.connectMs ?? 10_000;
+}
+
+/** For each tool call, over HTTP and stdio; `undefined` where the limit was lifted. */
+export function callTimeoutMs({
+  options: { timeouts },
+}: {
+  readonly options: { readonly timeouts?: ConnectionTimeouts | undefined };
+}): number | undefined {
+  const { callMs = 300_000 } = timeouts ?? {};
+  return callMs === false ? undefined : callMs;
 }
 
 /** The time limit for a session to be ready, including its preparation by `session.onStart`. */

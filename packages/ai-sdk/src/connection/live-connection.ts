@@ -37,6 +37,8 @@ export interface LiveConnection {
    * @throws the signal's reason; a `TimeoutError` when the time is up
    */
   inConnectTime<T>(signal: AbortSignal, work: (bounded: AbortSignal) => PromiseLike<T>): Promise<T>;
+  /** For events of those who use the connection. */
+  readonly emit: (event: ConnectionEvent) => void;
   /** The notices of lost sessions for tool results; `undefined` without sessions. */
   readonly lossNotices: LossNotices | undefined;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */

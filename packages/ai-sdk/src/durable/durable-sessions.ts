@@ -51,7 +51,7 @@ export interface StoredSessionsOptions {
   /**
    * Gets the events of connections, of their sessions, and of the sessions and their store. With a
    * `provider` it only gets the last, and the provider's `onEvent` does not get those then.
-   * @default the provider's; without one, warns of store failures on the console
+   * @default the provider's; without one, warns on the console as a provider does
    */
   onEvent?: ((event: ConnectionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */

@@ -10,6 +10,8 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  *   starts a new session in its place.
  * - `unavailable`: the server could not be reached or refused; the connection's tools are missing.
  *   The error has no `cause`; only the thrown error has one.
+ * - `tools-unmatched`: names in a filter of tools are none of the server's tools; `option` says in which:
+ *   `tools.allow`, `tools.block` or `schemas` of the connection, or `activeTools` of a durable agent.
  * - `sse-fallback`: the server only knows the old HTTP+SSE transport, which keeps no session.
  * - `pool`: an act of the pool. `hit`, `miss`: whether a run found a live client. `opened`: the pool
  *   has a new client. `closed`: it has one less, with the reason: `idle` for `keepAliveMs`, more than `max`,
@@ -51,6 +53,11 @@ export type ConnectionEvent = {
     }
   | { readonly type: "discarded"; readonly reason: "invalid" }
   | { readonly type: "unavailable"; readonly error: McpSessionError }
+  | {
+      readonly type: "tools-unmatched";
+      readonly option: "tools.allow" | "tools.block" | "schemas" | "activeTools";
+      readonly tools: readonly string[];
+    }
   | { readonly type: "sse-fallback" }
   | { readonly type: "pool"; readonly action: "hit" | "miss" | "opened" }
   | {

@@ -1,5 +1,6 @@
 import { guarded, isRecord } from "@durable-mcp/core/internal";
 import type { ConnectionEvent } from "./connection-event.ts";
+import { warnOnConsole } from "./warn-on-console.ts";
 
 /** An operation of a connection that takes time. It holds no id, token, principal or argument. */
 export interface ConnectionOperation {
@@ -128,7 +129,7 @@ type Observe = (event: ConnectionEvent) => void;
  */
 export function createTeller(
   telemetry: ConnectionTelemetry | undefined,
-  onEvent: Observe = warnWhereNobodyListens,
+  onEvent: Observe = warnOnConsole(),
 ): Observe {
   const measure = guarded((event: ConnectionEvent) => telemetry?.observe?.(event));
   const observe = guarded(onEvent);
@@ -136,10 +137,4 @@ export function createTeller(
     measure(event);
     observe(event);
   };
-}
-
-/** Warns on the console of a store's failure in the background. */
-export function warnWhereNobodyListens(event: ConnectionEvent): void {
-  if (event.type !== "store-failed") return;
-  console.warn(`Connection ${event.connection}: ${event.error.message}`);
 }

@@ -60,6 +60,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     abortSignal: context.abortSignal,
     trace,
     inConnectTime: parts.inConnectTime,
+    emit: parts.emit,
     lossNotices: slot && createLossNotices(slots, sessionOptions(definition).lossNotice),
     createFetch: ({ isTraced = false } = {}) =>
       isTraced ? withTraceContext(takeFetch(), parts.telemetry) : takeFetch(),

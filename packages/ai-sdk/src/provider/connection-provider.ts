@@ -33,7 +33,8 @@ export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   closeTimeoutMs?: number | undefined;
   /**
    * Gets the events of connections, of their sessions, and of durable sessions and their store.
-   * @default warns of store failures on the console
+   * @default warns on the console of store failures, of connections that are down and of filters of tools
+   *   that match nothing
    */
   onEvent?: ((event: ConnectionEvent) => void) | undefined;
   /** Measures the operations of connections: `openTelemetry()`, for example. @default none */

@@ -71,13 +71,14 @@ describe("a required connection", () => {
   });
 
   test("that hangs is given up after connectMs", async () => {
-    const { run, session, server, begun } = await startKept({
-      required: true,
-      timeouts: { connectMs: 100 },
-    });
+    const { session, server } = await startKept({});
     server.intercept(() => undefined);
-    await expect(run(session)).rejects.toMatchObject(isDown);
-    expect(begun).not.toHaveBeenCalled();
+    const { provider } = startApplication({
+      notes: define(server, { required: true, timeouts: { connectMs: 100 } }),
+    });
+    const step = vi.fn<() => undefined>();
+    await expect(provider.run({ session, principal: alice }, step)).rejects.toMatchObject(isDown);
+    expect(step).not.toHaveBeenCalled();
   });
 
   test("whose session is lost gets another before the step begins", async () => {

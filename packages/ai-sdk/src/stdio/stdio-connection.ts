@@ -53,6 +53,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     abortSignal: context.abortSignal,
     trace,
     inConnectTime: (signal, work) => createPausableLimits().limited(parts.connectMs, signal, work),
+    emit: step.emit,
     lossNotices: createLossNotices([life], options.session?.lossNotice),
     createFetch(): never {
       throw new McpSessionError(

@@ -1,8 +1,9 @@
 import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
+import { abortable, timeLimited } from "@durable-mcp/core/internal";
 import { abortSignal, checkOptions, optionalOptions, timeout } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
+import { callTimeoutMs } from "../connection/define-connection.ts";
 import { callTimedOut } from "../errors/connection-error.ts";
 import { traceNothing, type TraceOperation } from "../events/connection-telemetry.ts";
 
@@ -51,20 +52,22 @@ export async function boundedCall<T>(
   { abortSignal: callers, timeoutMs }: CallOptions = {},
 ): Promise<T> {
   const { name, origin, definition } = connection;
-  const callMs = timeoutMs ?? definition.options.timeouts?.callMs;
+  const callMs = timeoutMs ?? callTimeoutMs(definition);
   return await connection.trace({ operation: "call", tool: tool.name }, async (note) => {
-    const signal = callMs === undefined ? callers : withTimeLimit(callMs, callers);
-    try {
-      const result = await connection.withRecovery(tool, async () => await attempt(signal));
-      note({ isToolError: isToolError(result) });
-      return result;
-    } catch (error) {
-      const restored = connection.restoreError(error);
-      const isLate = signal?.aborted && !callers?.aborted;
-      // An error of ours knows more about the fate of the call.
-      if (!isLate || McpSessionError.isInstance(restored)) throw restored;
-      throw callTimedOut(error, { connection: name, origin, callMs: callMs! });
-    }
+    const bounded = async (signal: AbortSignal | undefined) => {
+      try {
+        const result = await connection.withRecovery(tool, async () => await attempt(signal));
+        note({ isToolError: isToolError(result) });
+        return result;
+      } catch (error) {
+        const restored = connection.restoreError(error);
+        const isLate = signal?.aborted && !callers?.aborted;
+        // An error of ours knows more about the fate of the call.
+        if (!isLate || McpSessionError.isInstance(restored)) throw restored;
+        throw callTimedOut(error, { connection: name, origin, callMs: callMs! });
+      }
+    };
+    return await (callMs === undefined ? bounded(callers) : timeLimited(callMs, callers, bounded));
   });
 }
 

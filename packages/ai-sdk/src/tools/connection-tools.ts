@@ -1,10 +1,10 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { abortable, listPages, uniqueTools } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
-import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
 import { boundedCall } from "./call-tool.ts";
+import { offeredTools } from "./offered-tools.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
@@ -21,7 +21,7 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     connection.withRecovery(undefined, list),
   );
   const { options } = definition;
-  const offered = listed.filter((tool) => isOffered(tool.name, options.tools));
+  const offered = offeredTools(connection, listed);
   const toolsOf = (current: MCPClient): ToolSet =>
     current.toolsFromDefinitions(
       { tools: offered },
@@ -65,11 +65,6 @@ async function listAllTools(
     }),
   );
   return uniqueTools(pages.flatMap(({ tools }) => tools));
-}
-
-function isOffered(name: string, filter: McpClientConnection["options"]["tools"]): boolean {
-  if (filter === undefined) return true;
-  return "allow" in filter ? filter.allow.includes(name) : !filter.block.includes(name);
 }
 
 export type Execute = (

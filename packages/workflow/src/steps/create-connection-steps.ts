@@ -8,7 +8,7 @@ import {
   someObject,
   someStore,
   text,
-  warnWhereNobodyListens,
+  warnOnConsole,
   wholeNumber,
 } from "@durable-mcp/ai-sdk/internal";
 import type { SessionStore } from "@durable-mcp/core";
@@ -53,7 +53,7 @@ export interface ConnectionStepsOptions {
   readonly store?: SessionStore | undefined;
   /** With `store`: the agent that owns the sessions, as in `createDurableSessions`. @default "default" */
   readonly agent?: string | undefined;
-  /** Gets the events of connections, sessions and slots. @default warns of store failures on the console */
+  /** Gets the events of connections, sessions and slots. @default warns on the console as a provider does */
   readonly onEvent?: ((event: StepEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;
@@ -97,7 +97,11 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
     onEvent,
     now = Date.now,
   } = checkOptions(optionsSchema, options);
-  const emit = guarded(onEvent ?? warnOfStore);
+  const warn = warnOnConsole();
+  const warnOfConnections = (event: StepEvent) => {
+    if (event.type !== "slot-refused") warn(event);
+  };
+  const emit = guarded(onEvent ?? warnOfConnections);
   const sessions =
     store !== undefined
       ? createStoredSessions({ store, agent, emit, now })
@@ -228,7 +232,3 @@ const programFaults = new Set<string>([
   "PRINCIPAL_REQUIRED",
   "STATE_INVALID",
 ]);
-
-function warnOfStore(event: StepEvent): void {
-  if (event.type === "store-failed") warnWhereNobodyListens(event);
-}

@@ -14,6 +14,7 @@ import {
 import { parseSessionSnapshot, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
 import { sessionOptionsOf, forCalls } from "./declared-connections.ts";
 import {
+  exceptUnmatched,
   type StepConnection,
   type StepSessions,
   type UseRegistry,
@@ -48,6 +49,7 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
   const { emit, now } = options;
   const seals = createSeals(options);
   const run = createRunOnState(options);
+  const runCall = createRunOnState({ emit: exceptUnmatched(emit), now });
 
   return {
     async open(step, use) {
@@ -71,7 +73,7 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
       if (kept === undefined || (kept && !isUsable(kept, definition))) return undefined;
       const before = kept?.kind === "session" ? forCall(kept, { tool, tellLoss, now }) : kept;
       const calling = forCalls(definition);
-      const { result, snapshot } = await run(step, calling, before ?? undefined, use);
+      const { result, snapshot } = await runCall(step, calling, before ?? undefined, use);
       // Of all changes by a call, only a loss matters to later steps.
       if (snapshot?.kind !== "lost") return { result, isReplacement: false };
       return { result, slot: await seals.seal(step, snapshot), isReplacement: false };

@@ -54,6 +54,15 @@ export type UseRegistry<T> = (
   seen: ReadonlySet<string>,
 ) => Promise<T>;
 
+/** For the step of a call, which only has the called tool to compare with a filter of tools. */
+export function exceptUnmatched(
+  emit: (event: ConnectionEvent) => void,
+): (event: ConnectionEvent) => void {
+  return (event) => {
+    if (event.type !== "tools-unmatched") emit(event);
+  };
+}
+
 /** Passes events on, and notes their types for the step. */
 export function watchEvents(emit: (event: ConnectionEvent) => void) {
   const seen = new Set<string>();

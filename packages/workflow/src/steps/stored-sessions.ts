@@ -7,6 +7,7 @@ import {
 import type { SessionStore, StoredValue } from "@durable-mcp/core";
 import { forCalls } from "./declared-connections.ts";
 import {
+  exceptUnmatched,
   type StepConnection,
   type StepSessions,
   type UseRegistry,
@@ -38,9 +39,9 @@ export function createStoredSessions({
     { connection, principal, ...step }: StepConnection,
     definition: McpClientConnection,
     use: UseRegistry<T>,
-    inStore = store,
+    { inStore = store, tell = emit } = {},
   ) => {
-    const { seen, onEvent } = watchEvents(emit);
+    const { seen, onEvent } = watchEvents(tell);
     const sessions = sessionsOf(connection, definition, onEvent, inStore);
     return await sessions.run(requireSessionId(step), { principal }, async ({ registry }) => ({
       result: await use(registry, seen),
@@ -54,7 +55,10 @@ export function createStoredSessions({
     async call(step, use, { tellLoss, hasSession }) {
       const loads = storeForCall(store, { tellLoss, hasSession });
       try {
-        return await run(step, forCalls(step.definition), use, loads.store);
+        return await run(step, forCalls(step.definition), use, {
+          inStore: loads.store,
+          tell: exceptUnmatched(emit),
+        });
       } catch (error) {
         // Another step lost the session or ended it. The workflow opens the next one.
         if (loads.hasRefused()) return undefined;

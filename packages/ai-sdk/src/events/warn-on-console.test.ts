@@ -1,0 +1,121 @@
+/** What an application hears that gave no `onEvent`. */
+import { createMemoryStore } from "@durable-mcp/core";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { scriptedModel } from "../../test/scripted-model.ts";
+import { alice } from "../../test/step.ts";
+import { createDurableAgent } from "../agent/durable-agent.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
+import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { createConnectionProvider } from "../provider/create-connection-provider.ts";
+import type { ConnectionEvent } from "./connection-event.ts";
+
+const warn = vi.spyOn(console, "warn");
+beforeEach(() => void warn.mockReset().mockReturnValue(undefined));
+afterEach(() => void warn.mockReset());
+const warnings = () => warn.mock.calls.map(([text]) => String(text));
+
+const define = (url: string, options: Partial<McpClientConnectionOptions> = {}) =>
+  defineMcpClientConnection({ url, description: "Notes.", session: "stateful", ...options });
+
+/** A server that only has `/mcp`, and an application that wrote `/mpc`. */
+async function startWrong(onEvent?: (event: ConnectionEvent) => void) {
+  const server = await startNotebookServer();
+  let status = 404;
+  server.intercept((_, response) => void response.writeHead(status).end("Not here."));
+  const connections = { notes: define(`${server.origin}/mpc`) };
+  const sessions = createDurableSessions({ connections, store: createMemoryStore(), onEvent });
+  const step = () => sessions.run("chat", { principal: alice }, ({ tools }) => Object.keys(tools));
+  return { server, step, answer: (next: number) => void (status = next) };
+}
+
+test("a wrong URL is said once, with the connection, where it is, and why", async () => {
+  const { server, step } = await startWrong();
+  expect(await step()).toEqual([]);
+  expect(warnings()).toEqual([expect.stringContaining("Connection notes: ")]);
+  expect(warnings()[0]).toContain(server.origin);
+  expect(warnings()[0]).toContain("404");
+  await step();
+  await step();
+  expect(warnings()).toHaveLength(1);
+});
+
+test("another reason is said, too", async () => {
+  const { step, answer } = await startWrong();
+  await step();
+  answer(503);
+  await step();
+  await step();
+  expect(warnings()).toEqual([expect.stringContaining("404"), expect.stringContaining("503")]);
+});
+
+test("an application that listens is told each time, and the console stays empty", async () => {
+  const events: string[] = [];
+  const { step } = await startWrong(({ type }) => events.push(type));
+  await step();
+  await step();
+  expect(events).toEqual(["unavailable", "unavailable"]);
+  expect(warnings()).toEqual([]);
+});
+
+async function listTwice({ registry }: { registry: { tools(): Promise<object> } }) {
+  await registry.tools();
+}
+
+const filters: [string, Partial<McpClientConnectionOptions>, string, string[]][] = [
+  ["allow", { tools: { allow: ["add_note", "ad_note"] } }, "tools.allow", ["ad_note"]],
+  ["block", { tools: { block: ["delete_all", "fail"] } }, "tools.block", ["delete_all"]],
+  ["schemas", { schemas: { adds: { inputSchema: {} as any } } }, "schemas", ["adds"]],
+];
+
+test.each(filters)("a filter (%s) that names no tool is an event", async (_, options, ...told) => {
+  const server = await startNotebookServer();
+  const events: ConnectionEvent[] = [];
+  const provider = createConnectionProvider({
+    connections: { notes: define(server.url, options) },
+    onEvent: (event) => void (event.type === "tools-unmatched" && events.push(event)),
+  });
+  const { session } = await provider.run({ session: {}, principal: alice }, listTwice);
+  const [option, tools] = told;
+  const event = { type: "tools-unmatched", connection: "notes", option, tools };
+  expect(events).toEqual([event]);
+  await provider.run({ session, principal: alice }, listTwice);
+  expect(events).toEqual([event, event]);
+  expect(warnings()).toEqual([]);
+});
+
+test.each(filters)("where nobody listens, it (%s) is said once", async (_, options, ...told) => {
+  const server = await startNotebookServer();
+  const connections = { notes: define(server.url, options) };
+  const provider = createConnectionProvider({ connections });
+  const [option, [tool]] = told;
+  const run = () => provider.run({ session: {}, principal: alice }, () => undefined);
+  await run();
+  await run();
+  expect(warnings()).toEqual([expect.stringContaining(`Connection notes: ${option} names`)]);
+  expect(warnings()[0]).toContain(`: ${tool}.`);
+});
+
+test("a filter is not compared with the tools of a server that is down", async () => {
+  const { server } = await startWrong();
+  const connections = { notes: define(server.url, { tools: { allow: ["add_note"] } }) };
+  const provider = createConnectionProvider({ connections });
+  await provider.run({ session: {}, principal: alice }, () => undefined);
+  expect(warnings()).toEqual([expect.stringContaining("404")]);
+});
+
+test("active tools of an agent that name no tool of a connection are an event", async () => {
+  const server = await startNotebookServer();
+  const events: ConnectionEvent[] = [];
+  const agent = createDurableAgent({
+    connections: { notes: define(server.url), down: define("http://127.0.0.1:1/mcp") },
+    store: createMemoryStore(),
+    onEvent: (event) => void (event.type === "tools-unmatched" && events.push(event)),
+    model: scriptedModel("Done."),
+    activeTools: ["notes__add_note", "notes__ad_note", "down__x"] as any,
+  });
+  await agent.generate({ prompt: "Hi", options: { sessionId: "chat", principal: alice } });
+  const told = { connection: "notes", option: "activeTools", tools: ["notes__ad_note"] };
+  expect(events).toEqual([{ type: "tools-unmatched", ...told }]);
+});

@@ -1,0 +1,43 @@
+import type { ConnectionEvent } from "./connection-event.ts";
+
+/**
+ * An `onEvent` for applications without one. It says on the console what would otherwise go unnoticed: a
+ * store that fails in the background, and tools that are missing. What a connection is about is said once
+ * for each reason, however many steps meet it.
+ */
+export function warnOnConsole(): (event: ConnectionEvent) => void {
+  const said = new Set<string>();
+  return (event) => {
+    const warning = warningOf(event);
+    if (warning === undefined) return;
+    const { about, text } = warning;
+    const key = about && JSON.stringify([event.connection, event.type, ...about]);
+    if (key !== undefined && said.has(key)) return;
+    if (key !== undefined) said.add(key);
+    const start = text.startsWith("Connection ") ? "" : `Connection ${event.connection}: `;
+    console.warn(
+      `${start}${text}${key === undefined ? "" : " (This is said once. Give onEvent to hear of each.)"}`,
+    );
+  };
+}
+
+/** @returns with what tells reasons apart, if the warning is to come once for each */
+function warningOf(
+  event: ConnectionEvent,
+): { readonly text: string; readonly about?: readonly unknown[] } | undefined {
+  switch (event.type) {
+    case "store-failed":
+      return { text: event.error.message };
+    case "unavailable":
+      return {
+        text: event.error.message,
+        about: [event.error.code, event.error.data.status, event.error.data.field],
+      };
+    case "tools-unmatched": {
+      const names = event.tools.join(", ");
+      const text = `${event.option} names tools that there are none of: ${names}. Compare it with the server's own names of its tools.`;
+      return { text, about: [event.option, names] };
+    }
+  }
+  return undefined;
+}

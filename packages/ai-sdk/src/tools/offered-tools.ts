@@ -1,0 +1,38 @@
+import type { LiveConnection } from "../connection/live-connection.ts";
+
+/** Connections of this step whose filters were compared with the server's tools. */
+const compared = new WeakSet<LiveConnection>();
+
+/**
+ * The server's tools that a connection offers, by its filter and its schemas. Names in them that the
+ * server has no tool for are told once a step, because a tool of that name is missing, or not blocked.
+ */
+export function offeredTools<TOOL extends { readonly name: string }>(
+  connection: LiveConnection,
+  listed: readonly TOOL[],
+): TOOL[] {
+  const { tools: filter = { block: [] }, schemas } = connection.definition.options;
+  const [option, named] =
+    "allow" in filter
+      ? (["tools.allow", filter.allow] as const)
+      : (["tools.block", filter.block] as const);
+  if (!compared.has(connection)) {
+    compared.add(connection);
+    tellUnmatched(connection, option, named, listed);
+    tellUnmatched(connection, "schemas", Object.keys(schemas ?? {}), listed);
+  }
+  return listed.filter(({ name }) => {
+    if (schemas !== undefined && !Object.hasOwn(schemas, name)) return false;
+    return named.includes(name) === (option === "tools.allow");
+  });
+}
+
+function tellUnmatched(
+  { name: connection, emit }: LiveConnection,
+  option: "tools.allow" | "tools.block" | "schemas",
+  named: readonly string[],
+  listed: readonly { readonly name: string }[],
+): void {
+  const tools = named.filter((tool) => listed.every(({ name }) => name !== tool));
+  if (tools.length > 0) emit({ type: "tools-unmatched", connection, option, tools });
+}
