@@ -20,6 +20,12 @@ describe("a JSON text", () => {
     );
   });
 
+  test("is left to the parser soon if it is none", () => {
+    const begin = performance.now();
+    expect(isTooComplex(Buffer.alloc(64 * 1024 * 1024, '"'))).toBe(false);
+    expect(performance.now() - begin).toBeLessThan(1_000);
+  });
+
   test("is not mistaken for a simple one, whatever texts are in it", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: special })), (texts) => {

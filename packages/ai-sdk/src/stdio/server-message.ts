@@ -30,12 +30,14 @@ const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Whether a JSON text has too many levels or values to be parsed. Needs no stack, and no memory. */
 export function isTooComplex(json: Buffer): boolean {
-  let [levels, values] = [0, 0];
+  let [levels, values, texts] = [0, 0, 0];
   for (let at = 0; at < json.length; at += 1) {
     const byte = json[at];
     if (byte === quote) {
       at = endOfText(json, at);
-      if (at === -1) return false;
+      texts += 1;
+      // A text that has no end, or more than keys and values: it is no JSON, which the parser sees faster.
+      if (at === -1 || texts > 2 * values + 1) return false;
     } else if (byte === comma) {
       values += 1;
     } else if (byte === openList || byte === openObject) {
@@ -70,10 +72,21 @@ export function parseLine(line: Buffer): { messages: ServerMessage[]; isWhole: b
   return { messages, isWhole: messages.length > 0 && messages.length === items.length };
 }
 
+/** Forgives a byte order mark, as clients do. */
+const decoder = new TextDecoder();
+/** No message is shorter, in bytes. */
+const minLength = '{"jsonrpc":"2.0"}'.length;
+
+/** Whether a line may be a message. A parser's error takes ten times as long as a message. */
+function mayBeMessage(line: Buffer): boolean {
+  const first = line[line.findIndex((byte) => byte > 0x20)];
+  return line.length > minLength && (first === openObject || first === openList || first === 0xef);
+}
+
 function parseItems(line: Buffer): unknown[] {
+  if (!mayBeMessage(line)) return [];
   try {
-    // `TextDecoder` forgives a byte order mark, as clients do.
-    const value: unknown = JSON.parse(new TextDecoder().decode(line));
+    const value: unknown = JSON.parse(decoder.decode(line));
     return Array.isArray(value) ? value : [value];
   } catch {
     return [];
@@ -106,6 +119,7 @@ const endLength = 512;
  * print the id as the first or the last member, beside `jsonrpc`.
  */
 export function answeredId(head: Buffer, tail: Buffer): string | number | undefined {
+  if (!mayBeMessage(head)) return undefined;
   const first = head.subarray(0, endLength).toString();
   const last = tail.subarray(-endLength).toString();
   const match = answerByHead.exec(first) ?? (answerStart.test(first) ? idAtTail.exec(last) : null);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { scrubSecrets } from "../errors/scrub-secrets.ts";
-import { createOutputTail } from "./stdio-errors.ts";
+import { createOutputTail, describeDropped } from "./stdio-errors.ts";
 
 const as = (text: string) => text;
 
@@ -42,4 +42,21 @@ test("quotes in no time what many requests failed with, whatever it is", () => {
   for (let request = 0; request < 10_000; request += 1) tail.quote();
   tail.append("end");
   expect(tail.quote()).toContain("end");
+});
+
+test("costs little for each of many short lines", () => {
+  const tail = createOutputTail(as);
+  const begin = performance.now();
+  for (let line = 0; line < 3_000_000; line += 1) tail.append("x\n");
+  expect(performance.now() - begin).toBeLessThan(5_000);
+});
+
+test.each([
+  ["[INFO] listening", "[INFO] listening\n"],
+  ["{ config }", "{ config }\n"],
+  ['{"jsonrpc":"2.0","result":"private"', "(a line dropped: why)\n"],
+  [' [ {"result":"private"}', "(a line dropped: why)\n"],
+  ['\uFEFF{"result":1}', "(a line dropped: why)\n"],
+])("quotes of a dropped line %j: %j", (line, quoted) => {
+  expect(describeDropped(Buffer.from(line), "why")).toBe(quoted);
 });

@@ -117,7 +117,9 @@ export function createOutputTail(scrub: (text: string) => string) {
   let quoted: string | undefined;
   return {
     append(text: string) {
-      kept = (kept + text).slice(-keptLength);
+      kept += text;
+      // Not each time, because cutting copies, and lines may be short.
+      if (kept.length > 2 * keptLength) kept = kept.slice(-keptLength);
       quoted = undefined;
     },
     /** The last lines, without secrets and terminal codes. Empty if the server printed nothing. */
@@ -139,5 +141,5 @@ export function createOutputTail(scrub: (text: string) => string) {
 /** A dropped line for the output: as it is, but of broken messages only that there was one. */
 export function describeDropped(line: Buffer, reason: string): string {
   const text = line.subarray(0, keptLength).toString().trim();
-  return /^\uFEFF?[[{]/.test(text) ? `(a line dropped: ${reason})\n` : `${text}\n`;
+  return /^\uFEFF?(?:\{\s*"|\[\s*[[{])/.test(text) ? `(a line dropped: ${reason})\n` : `${text}\n`;
 }

@@ -173,11 +173,12 @@ type OpenQuestions = ReturnType<typeof createOpenQuestions>;
 function createPendingRequests(process: SupervisedProcess) {
   const pending = new Map<string, { request: JSONRPCRequest; stopWatching: () => void }>();
   const settle = (id: string | number | undefined) => {
-    const { request, stopWatching } = pending.get(String(id)) ?? {};
-    stopWatching?.();
+    const found = pending.get(String(id));
+    if (found === undefined) return undefined;
+    found.stopWatching();
     pending.delete(String(id));
     process.hold(pending.size > 0);
-    return request;
+    return found.request;
   };
   return {
     settle,

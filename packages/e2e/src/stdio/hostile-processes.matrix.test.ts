@@ -1,7 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, test, vi } from "vitest";
 import { processesWith } from "../processes/marked-processes.ts";
-import { callForText, callTool, openHostile } from "./stdio-fixture.ts";
+import {
+  callForText,
+  callTool,
+  hostileCommand,
+  openFixture,
+  openHostile,
+} from "./stdio-fixture.ts";
 
 const states = () =>
   processesWith("hostile-server-program").map((pid) => readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -47,3 +53,17 @@ test("a line of 200 MiB, and as much on stderr, are not held", async () => {
   expect(process.memoryUsage().rss - before).toBeLessThan(250 * 1024 * 1024);
   expect(fixture.events.at(-1)).toMatchObject({ type: "line-dropped", reason: "too-long" });
 });
+
+test.each(["", ">&2"])(
+  "three million lines before the handshake do not hold it up %s",
+  async (to) => {
+    const { command, args } = hostileCommand();
+    await using fixture = openFixture({
+      command: "sh",
+      args: ["-c", `yes x | head -n 3000000 ${to}; exec "$0" "$@"`, command, ...args],
+    });
+    expect(await fixture.registry.tools({ onUnavailable: "throw" })).toHaveProperty(
+      "fixture__refuse",
+    );
+  },
+);

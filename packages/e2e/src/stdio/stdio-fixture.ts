@@ -56,13 +56,20 @@ export function openFixture(
 
 const hostileProgram = new URL("./hostile-server-program.ts", import.meta.url);
 
-/** The same with the server that does what it is told to, and is behind no SDK. */
+/** How the server is started that does what it is told to, and is behind no SDK. */
+export function hostileCommand(argument: readonly string[] = []) {
+  return {
+    command: process.execPath,
+    args: [...programArguments(hostileProgram), ...argument],
+  };
+}
+
+/** A registry with that server. */
 export function openHostile(
   argument: readonly string[] = [],
   options: Parameters<typeof openFixture>[0] = {},
 ) {
-  const args = [...programArguments(hostileProgram), ...argument];
-  return openFixture({ command: process.execPath, args, ...options });
+  return openFixture({ ...hostileCommand(argument), ...options });
 }
 
 /** Calls a tool as the agent loop does. */
