@@ -1,5 +1,4 @@
-import { maxTimerMs } from "./base/bounded-wait.ts";
-import { invalid } from "./base/check-option.ts";
+import { checkedClock, checkOptions, invalid } from "./base/check-option.ts";
 import { guarded } from "./base/observe.ts";
 import { listen, resumeStream } from "./answer/inbound-stream.ts";
 import { askedBy } from "./answer/server-requests.ts";
@@ -14,7 +13,7 @@ import {
   type SessionContext,
 } from "./session/session-context.ts";
 import type { SessionEvent } from "./session/session-event.ts";
-import type { SessionFetchOptions } from "./session/session-fetch-options.ts";
+import { type SessionFetchOptions, sessionFetchChecks } from "./session/session-fetch-options.ts";
 import { bindUrl, isCurrent, liveSession, setClientParams } from "./session/session-life.ts";
 import type { LiveSession } from "./session/slot-state.ts";
 import { type SessionSlot, slotState } from "./session/session-slot.ts";
@@ -54,13 +53,14 @@ import { createRequestIds } from "./wire/request-ids.ts";
  *   transport: { type: "http", url, fetch: createSessionFetch({ url, slot }) },
  * });
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` if `url` is not an http(s) URL. The fetch
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option. The fetch
  *   itself rejects with `FETCH_REQUIRED`, `REDIRECT_REFUSED`, `SESSION_LOST`, `ERA_UNSUPPORTED`
  *   or `CONNECTION_UNAVAILABLE`; failures after the response headers arrive as a JSON-RPC error
  *   whose `data.code` is `OUTCOME_UNKNOWN`.
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 export function createSessionFetch(options: SessionFetchOptions): typeof globalThis.fetch {
+  checkOptions(options, sessionFetchChecks);
   return createPipeline(options).fetch;
 }
 
@@ -157,15 +157,14 @@ function createContext(
     questions,
     pagesBefore: new Map(),
     emit: guarded(options.onEvent),
-    now: options.now ?? Date.now,
+    now: checkedClock(options.now),
     recover: options.recover ?? true,
     resend: options.resend ?? "safe",
     toolList: options.toolList ?? {},
-    // A timer ends at once for a longer time.
-    initializeMs: Math.min(initializeMs, maxTimerMs),
-    startMs: Math.min(startMs, maxTimerMs),
-    answerMs: Math.min(answerMs, maxTimerMs),
-    createStartFetch: (slot) => createSessionFetch(forStartHook(options, slot)),
+    initializeMs,
+    startMs,
+    answerMs,
+    createStartFetch: (slot) => createPipeline(forStartHook(options, slot)).fetch,
   };
 }
 

@@ -266,7 +266,16 @@ describe("options", () => {
   test.each<[string, object, string, string]>([
     ["no agent session", { sessionId: "" }, "CONNECTION_INVALID", "sessionId"],
     ["no principal", { principal: undefined }, "PRINCIPAL_REQUIRED", "principal"],
-    ["no keys", { keys: undefined }, "CONNECTION_INVALID", "keys.current"],
+    ["no keys", { keys: undefined }, "CONNECTION_INVALID", "keys"],
+    [
+      "a key without a name",
+      { keys: { current: undefined } },
+      "CONNECTION_INVALID",
+      "keys.current",
+    ],
+    ["an unknown key", { keys: { ...options.keys, old: "" } }, "CONNECTION_INVALID", "keys.old"],
+    ["an unknown option", { ttl: 1 }, "CONNECTION_INVALID", "ttl"],
+    ["no clock", { now: 0 }, "CONNECTION_INVALID", "now"],
     ["a length of 0", { maxLength: 0 }, "CONNECTION_INVALID", "maxLength"],
     ["an end in the past", { expiresInMs: 0 }, "CONNECTION_INVALID", "expiresInMs"],
   ])("with %s are refused", async (_, more, code, field) => {
@@ -275,6 +284,16 @@ describe("options", () => {
     if (field === "expiresInMs") return;
     await expect(unsealState("x", wrong)).rejects.toMatchObject({ code, data: { field } });
     await expect(unsealState(undefined, wrong)).rejects.toMatchObject({ code, data: { field } });
+  });
+
+  test("with a clock that gives no time open nothing", async () => {
+    const sealed = await seal(state, { now: () => 0, expiresInMs: 1 });
+    for (const time of [Number.NaN, Number.POSITIVE_INFINITY, undefined, "soon"]) {
+      const now = () => time as number;
+      const refused = { code: "CONNECTION_INVALID", data: { field: "now" } };
+      await expect(unsealState(sealed, { ...options, now })).rejects.toMatchObject(refused);
+      await expect(sealState(state, { ...options, now })).rejects.toMatchObject(refused);
+    }
   });
 
   test("do not make JSON of what is none", async () => {

@@ -1,4 +1,5 @@
 import { maxTimerMs } from "./bounded-wait.ts";
+import { isRecord } from "./json-values.ts";
 import { McpSessionError } from "./mcp-session-error.ts";
 
 /** @param fix completes the sentence that the field begins: `"must be a URL"` */
@@ -64,4 +65,75 @@ export function checkMethods(
 export function checkText(value: unknown, field: string): asserts value is string {
   if (typeof value === "string" && value !== "") return;
   throw invalidOption(field, "must be a non-empty string");
+}
+
+/** Throws `CONNECTION_INVALID`, naming the field, for a value that an option does not take. */
+export type OptionCheck = (value: unknown, field: string) => void;
+
+/** A check for each option, so that none is forgotten. */
+export type OptionChecks<OPTIONS> = {
+  readonly [NAME in keyof Required<OPTIONS>]: OptionCheck;
+};
+
+/**
+ * Checks options, which are data from outside. An option that is `undefined` is not given.
+ *
+ * @param path of the options in those around them
+ * @throws {McpSessionError} `CONNECTION_INVALID`, for an unknown option too
+ */
+export function checkOptions<OPTIONS extends object>(
+  options: OPTIONS,
+  checks: OptionChecks<OPTIONS>,
+  path = "",
+): void {
+  if (!isRecord(options)) throw invalidOption(path || "options", "must be an object");
+  for (const [name, value] of Object.entries(options)) {
+    const field = path === "" ? name : `${path}.${name}`;
+    const isKnown = Object.hasOwn(checks, name);
+    const known = `is not a known option. Known: ${Object.keys(checks).join(", ")}`;
+    if (!isKnown) throw invalidOption(field, known);
+    if (value !== undefined) checks[name as keyof OPTIONS](value, field);
+  }
+}
+
+const mustBe =
+  (what: string, isRight: (value: unknown) => boolean): OptionCheck =>
+  (value, field) => {
+    if (!isRight(value)) throw invalidOption(field, `must be ${what}`);
+  };
+
+export const flag = mustBe("true or false", (value) => typeof value === "boolean");
+export const oneOf = (...values: unknown[]): OptionCheck =>
+  mustBe(values.map((value) => JSON.stringify(value)).join(" or "), (value) =>
+    values.includes(value),
+  );
+/** A number from `min` on, which no timer has to take. */
+export const wholeFrom =
+  (min: number): OptionCheck =>
+  (value, field) =>
+    checkWhole(value, field, min);
+export const group =
+  <OPTIONS extends object>(checks: OptionChecks<OPTIONS>): OptionCheck =>
+  (value, field) =>
+    checkOptions(value as OPTIONS, checks, field);
+/** The code that reads the option checks it. */
+export const checkedLater: OptionCheck = () => undefined;
+
+/**
+ * The clock of an option, in whole milliseconds. Its times are checked, because nothing ever expires with a
+ * time that is no number.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, also when the clock is read
+ */
+export function checkedClock(now: () => number = Date.now): () => number {
+  if (typeof now !== "function") throw invalidClock();
+  return () => {
+    const time = Math.floor(now());
+    if (Number.isSafeInteger(time) && time >= 0) return time;
+    throw invalidClock();
+  };
+}
+
+function invalidClock() {
+  return invalidOption("now", "must be a function that returns milliseconds since 1970-01-01 UTC");
 }

@@ -1,9 +1,17 @@
 import { abortable, withTimeLimit } from "../base/bounded-wait.ts";
+import {
+  checkedLater,
+  checkMs,
+  checkOptions,
+  invalidOption,
+  type OptionChecks,
+  checkFunction,
+} from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import type { OwnRequest, SessionContext } from "../session/session-context.ts";
 import { headersForEnd, headersForSession } from "../session/session-headers.ts";
 import type { LiveSession } from "../session/slot-state.ts";
-import type { SessionSnapshot } from "../session/session-snapshot.ts";
+import { checkSnapshot, type SessionSnapshot } from "../session/session-snapshot.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { answerOrReason, parseEndpointUrl, sendToEndpoint } from "../wire/server-endpoint.ts";
 
@@ -21,6 +29,22 @@ export interface EndSessionOptions {
 }
 
 const endTimeoutMs = 5_000;
+const endSessionChecks: OptionChecks<EndSessionOptions> = {
+  url: checkedLater,
+  snapshot: checkedLater,
+  headers: checkHeaders,
+  fetch: checkFunction,
+  timeoutMs: checkMs,
+};
+
+/** The error of `Headers` repeats the wrong value, which may be a token. */
+function checkHeaders(value: unknown, field: string): void {
+  try {
+    void new Headers(value as HeadersInit);
+  } catch {
+    throw invalidOption(field, "must be what `new Headers` takes");
+  }
+}
 
 /** The outcome of ending a session on its server. */
 export interface SessionEnd {
@@ -43,13 +67,15 @@ export interface SessionEnd {
  * Ends a session on the server with DELETE. (The session fetch answers a client's DELETE locally.) It
  * never throws because of the server or the network.
  *
- * @throws {McpSessionError} `CONNECTION_INVALID` for an invalid URL, `STATE_INVALID` if the snapshot is
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option; `STATE_INVALID` if the snapshot is
  *   for another URL
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 export async function endSession(options: EndSessionOptions): Promise<SessionEnd> {
+  checkOptions(options, endSessionChecks);
   const { url, snapshot, headers, fetch = globalThis.fetch, timeoutMs = endTimeoutMs } = options;
   const endpoint = parseEndpointUrl(url);
+  checkSnapshot(snapshot);
   if (snapshot.url !== endpoint.href) {
     const { origin } = endpoint;
     throw new McpSessionError(

@@ -64,10 +64,16 @@ test.each<[string, (response: ServerResponse, id: unknown) => void]>([
 
 test("a session whose initialize is aborted is ended", async () => {
   const server = await startNaming((response) => startEvents(response));
-  const { client, slot } = startStep(server);
+  const named = Promise.withResolvers<void>();
+  const { client, slot } = startStep(server, {
+    fetch: (input, init) => fetch(input, init).finally(named.resolve),
+  });
   const controller = new AbortController();
   const posting = client.post(initialize, { signal: controller.signal });
-  await expect.poll(() => server.log.length).toBe(1);
+  await named.promise;
+  await new Promise((resolve) => {
+    setTimeout(resolve);
+  });
   controller.abort(new Error("left"));
   await expect(posting).rejects.toThrow("left");
   await expect.poll(() => leftOn(server)).toEqual([]);

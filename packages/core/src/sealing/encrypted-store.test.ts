@@ -241,13 +241,21 @@ describe("an encrypted store", () => {
   test.each([
     ["keys.current", { keys: { current: new Uint8Array(16) } }],
     ["keys.previous", { keys: { current, previous: "short" } }],
+    ["keys", { keys: undefined }],
+    ["keys.prev", { keys: { current, prev: current } }],
     ["fingerprintKey", { fingerprintKey: "short" }],
-  ])("refuses a wrong key: %s", async (field, more) => {
-    store = open(more);
-    await expect(store.put(keyOf("s", "c", app), 1, null, { owner: "o" })).rejects.toMatchObject({
-      code: "CONNECTION_INVALID",
-      data: { field },
-    });
+    ["onUnreadable", { onUnreadable: "warn" }],
+    ["onUnreadble", { onUnreadble: () => undefined }],
+  ])("refuses a wrong option: %s", (field, more) => {
+    expect(() => open(more as never)).toThrow(
+      expect.objectContaining({ code: "CONNECTION_INVALID", data: { field } }),
+    );
+  });
+
+  test("refuses something that is no store", () => {
+    expect(() => encryptStore({} as never, { keys: { current }, fingerprintKey: current })).toThrow(
+      expect.objectContaining({ code: "CONNECTION_INVALID", data: { field: "store" } }),
+    );
   });
 });
 

@@ -5,6 +5,8 @@ import type { JsonValue, SessionStore, StoredValue } from "../stores/session-sto
 import { isStoreText, printValue } from "../stores/store-limits.ts";
 import { createFingerprint, fingerprintedPrefix, fingerprintKey } from "./fingerprint.ts";
 import {
+  checkKeys,
+  keyBytes,
   openText,
   purposeKeys,
   type SealingKey,
@@ -43,12 +45,14 @@ const maxDecompressedLength = 5_000_000;
  * `null` is a record that does not parse, and means a fresh session. Values are compressed before they
  * are sealed. A value that is too long for a store even then is refused with `STATE_INVALID`.
  *
- * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option; at the first use for a wrong key
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function encryptStore(store: SessionStore, options: EncryptStoreOptions): SessionStore {
   checkMethods(store, "store", ["get", "put", "touch", "delete", "list"], "a SessionStore");
   checkKnown(options, ["keys", "fingerprintKey", "onUnreadable"]);
   checkFunction(options.onUnreadable, "onUnreadable");
+  checkKeys(options.keys);
+  keyBytes(options.fingerprintKey, "fingerprintKey");
   const fingerprint = createFingerprint(options.fingerprintKey);
   const { loadKeys, open } = createOpener(options);
 

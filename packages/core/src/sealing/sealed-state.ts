@@ -1,4 +1,12 @@
-import { checkText, invalidOption } from "../base/check-option.ts";
+import {
+  checkedClock,
+  checkedLater,
+  checkOptions,
+  checkText,
+  type OptionChecks,
+  checkFunction,
+  wholeFrom,
+} from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type Principal, sessionKey } from "../session/principal.ts";
 import {
@@ -64,12 +72,11 @@ export interface UnsealStateResult {
  */
 export async function sealState(
   state: unknown,
-  { expiresInMs = 7 * 24 * 3_600_000, ...options }: SealStateOptions,
+  options: SealStateOptions,
 ): Promise<SealStateResult> {
-  const { sessionId, principal, maxLength, now } = checkOptions(options);
-  if (!Number.isFinite(expiresInMs) || expiresInMs <= 0) {
-    throw invalidOption("expiresInMs", "must be a number of milliseconds above 0");
-  }
+  checkOptions(options, { ...unsealChecks, expiresInMs: wholeFrom(1) });
+  const { expiresInMs = 7 * 24 * 3_600_000 } = options;
+  const { sessionId, principal, maxLength, now } = readOptions(options);
   const [key] = await purposeKeys(options.keys, "state");
   const expiresAt = now() + expiresInMs;
   const sealed = await sealText(printClaims({ sessionId, principal, expiresAt, state }), key);
@@ -87,7 +94,8 @@ export async function unsealState(
   sealed: unknown,
   options: Omit<SealStateOptions, "expiresInMs">,
 ): Promise<UnsealStateResult> {
-  const { sessionId, principal, maxLength, now } = checkOptions(options);
+  checkOptions(options, unsealChecks);
+  const { sessionId, principal, maxLength, now } = readOptions(options);
   const keys = await purposeKeys(options.keys, "state");
   if (sealed === undefined || sealed === null || sealed === "") return { state: undefined };
   if (typeof sealed !== "string") return refused("malformed");
@@ -120,13 +128,19 @@ function printClaims(claims: Claims): string {
   }
 }
 
-function checkOptions(options: Omit<SealStateOptions, "expiresInMs">) {
-  const { sessionId, principal, maxLength = 1_000_000, now = Date.now } = options;
+const unsealChecks: OptionChecks<Omit<SealStateOptions, "expiresInMs">> = {
+  keys: checkedLater,
+  sessionId: checkedLater,
+  principal: checkedLater,
+  maxLength: wholeFrom(1),
+  now: checkFunction,
+};
+
+function readOptions(options: Omit<SealStateOptions, "expiresInMs">) {
+  const { sessionId, principal, maxLength = 1_000_000, now } = options;
   checkText(sessionId, "sessionId");
-  if (!Number.isSafeInteger(maxLength) || maxLength <= 0) {
-    throw invalidOption("maxLength", "must be a whole number above 0");
-  }
-  return { sessionId, principal: sessionKey({ connection: "state", principal }), maxLength, now };
+  const key = sessionKey({ connection: "state", principal });
+  return { sessionId, principal: key, maxLength, now: checkedClock(now) };
 }
 
 function refused(reason: UnsealStateReason): UnsealStateResult {

@@ -1,5 +1,5 @@
 import { compactDecrypt, CompactEncrypt, errors } from "jose";
-import { invalid } from "../base/check-option.ts";
+import { checkOptions, invalid } from "../base/check-option.ts";
 
 /** A secret of 32 random bytes, as bytes or as base64 text (`openssl rand -base64 32`). */
 export type SealingKey = Uint8Array | string;
@@ -33,10 +33,17 @@ export async function purposeKeys(
   keys: SealingKeys,
   purpose: SealingPurpose,
 ): Promise<readonly [PurposeKey, ...PurposeKey[]]> {
-  const { current, previous } = (keys ?? {}) as Partial<SealingKeys>;
+  checkKeys(keys);
+  const { current, previous } = keys;
   const first = await purposeKey(current, purpose, "keys.current");
   if (previous === undefined) return [first];
   return [first, await purposeKey(previous, purpose, "keys.previous")];
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID`, naming the field */
+export function checkKeys(keys: SealingKeys): void {
+  checkOptions(keys, { current: keyBytes, previous: keyBytes }, "keys");
+  keyBytes(keys.current, "keys.current");
 }
 
 /**
@@ -67,7 +74,7 @@ export function base64Url(bytes: Uint8Array): string {
     .replaceAll("=", "");
 }
 
-function keyBytes(key: unknown, field: string): Uint8Array<ArrayBuffer> {
+export function keyBytes(key: unknown, field: string): Uint8Array<ArrayBuffer> {
   // A copy, because the bytes may be a view of shared memory, and WebCrypto refuses that.
   if (key instanceof Uint8Array && key.length === keyLength) return new Uint8Array(key);
   if (typeof key === "string" && /^[\w+/-]{43}=?$/.test(key)) {

@@ -1,3 +1,15 @@
+import {
+  checkedLater,
+  checkMs,
+  checkOptions,
+  flag,
+  group,
+  oneOf,
+  type OptionCheck,
+  type OptionChecks,
+  checkFunction,
+  wholeFrom,
+} from "../base/check-option.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
 import type { SessionEvent } from "./session-event.ts";
@@ -152,3 +164,34 @@ export interface RecoveryOutcome {
  * result or error changes nothing.
  */
 export type AroundRecovery = (recover: () => Promise<RecoveryOutcome>) => Promise<unknown>;
+
+const flagOrFunction: OptionCheck = (value, field) =>
+  typeof value === "function" || flag(value, field);
+
+/** The checks of all options. `url` and `slot` are required, and checked by the code that reads them. */
+export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
+  url: checkedLater,
+  slot: checkedLater,
+  fetch: checkFunction,
+  allowOtherOrigins: flag,
+  redirect: oneOf("refuse", "same-origin"),
+  listen: flag,
+  cancelOnAbort: flagOrFunction,
+  recover: flag,
+  resend: oneOf("safe", "always", "never"),
+  isSafeToResend: checkFunction,
+  classifyLoss: checkFunction,
+  retrySameId: flag,
+  except(value, field) {
+    checkOptions(value as object, { slot: checkedLater, matches: checkFunction }, field);
+    checkFunction((value as { matches?: unknown }).matches ?? null, `${field}.matches`);
+  },
+  timeouts: group({ initializeMs: checkMs, startMs: checkMs, answerMs: checkMs }),
+  toolList: group({ maxAgeMs: wholeFrom(0), maxLength: wholeFrom(0) }),
+  statelessMaxAgeMs: wholeFrom(0),
+  onStart: checkFunction,
+  onSession: checkFunction,
+  aroundRecovery: checkFunction,
+  onEvent: checkFunction,
+  now: checkFunction,
+};

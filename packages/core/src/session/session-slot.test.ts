@@ -45,5 +45,5 @@ test("refuses a slot that it did not make", () => {
     takeLossNotice: () => false,
     settle: () => Promise.resolve(),
   };
-  expect(() => slotState(foreign)).toThrow(TypeError);
+  expect(() => slotState(foreign)).toThrow(/^slot must come from createSessionSlot/);
 });

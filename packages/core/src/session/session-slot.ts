@@ -1,4 +1,5 @@
 import { setBounded } from "../base/bounded-map.ts";
+import { invalidOption } from "../base/check-option.ts";
 import { isRecord } from "../base/json-values.ts";
 import type { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
@@ -6,7 +7,11 @@ import { createSharedTask } from "../base/shared-task.ts";
 import type { JsonRpcId } from "../wire/json-rpc.ts";
 import { openedSession, phaseOf, takeLossNotice } from "./session-life.ts";
 import type { SlotState } from "./slot-state.ts";
-import type { ActiveSessionSnapshot, SessionSnapshot } from "./session-snapshot.ts";
+import {
+  type ActiveSessionSnapshot,
+  checkSnapshot,
+  type SessionSnapshot,
+} from "./session-snapshot.ts";
 
 /** Holds, for one step, the MCP session of one connection and principal. */
 export interface SessionSlot {
@@ -37,8 +42,10 @@ const states = new WeakMap<SessionSlot, SlotState>();
  * Creates the slot of one connection and principal for one step.
  *
  * @param snapshot the snapshot of an earlier step, from `parseSessionSnapshot`
+ * @throws {McpSessionError} `CONNECTION_INVALID` for anything else
  */
 export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
+  if (snapshot !== undefined) checkSnapshot(snapshot);
   const state: SlotState = {
     phase: phaseOf(snapshot),
     url: undefined,
@@ -85,7 +92,10 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
 export function slotState(slot: SessionSlot): SlotState {
   const state = states.get(slot);
   if (state === undefined) {
-    throw new TypeError("slot must come from createSessionSlot of this copy of @durable-mcp/core.");
+    throw invalidOption(
+      "slot",
+      "must come from createSessionSlot of this copy of @durable-mcp/core",
+    );
   }
   return state;
 }

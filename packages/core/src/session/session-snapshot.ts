@@ -1,4 +1,6 @@
 import * as z from "zod/mini";
+import { invalidOption } from "../base/check-option.ts";
+import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 
 /** The first protocol revision without sessions. Results of this and later revisions are never saved. */
@@ -135,8 +137,20 @@ export type SessionSnapshot =
   | StatelessSnapshot;
 
 /** Whether an id from a server may be stored and sent. */
-export function isSessionId(value: string | undefined): value is string {
-  return value !== undefined && sessionIdPattern.test(value);
+export function isSessionId(value: unknown): value is string {
+  return typeof value === "string" && sessionIdPattern.test(value);
+}
+
+/**
+ * Tells a parsed snapshot from anything else. Its parts were checked when it was parsed.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+export function checkSnapshot(value: unknown): void {
+  const { kind, url, sessionId } = isRecord(value) ? value : {};
+  const isRight = typeof url === "string" && typeof kind === "string";
+  if (isRight && (kind !== "session" || isSessionId(sessionId))) return;
+  throw invalidOption("snapshot", "must come from parseSessionSnapshot");
 }
 
 /** The result of an `initialize`, if its revision has sessions. */

@@ -1,4 +1,10 @@
-import { checkFunction, checkMs, checkWhole, invalidOption } from "../base/check-option.ts";
+import {
+  checkedClock,
+  checkFunction,
+  checkMs,
+  checkWhole,
+  invalidOption,
+} from "../base/check-option.ts";
 import { inTime } from "../base/in-time.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
@@ -93,7 +99,7 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
   const { name, timeoutMs = 10_000 } = driver;
   if (timeoutMs !== Infinity) checkMs(timeoutMs, "timeoutMs");
   checkFunction(driver.onUnreadable, "onUnreadable");
-  const clock = createClock(now);
+  const clock = checkedClock(now);
   const parse = createParser(driver);
   const attempt = <T>(
     operation: string,
@@ -213,19 +219,6 @@ export async function attemptInStore<T>(
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` for a clock that is none, now or when it is read */
-function createClock(now: () => number): () => number {
-  if (typeof now !== "function") throw invalidClock();
-  return () => {
-    const time = Math.floor(now());
-    if (Number.isSafeInteger(time) && time >= 0) return time;
-    throw invalidClock();
-  };
-}
-
-function invalidClock() {
-  return invalidOption("now", "must be a function that returns milliseconds since 1970-01-01 UTC");
-}
-
 function parsePosition(cursor: string): StorePosition {
   try {
     const [number, text, ...others] = JSON.parse(cursor);
