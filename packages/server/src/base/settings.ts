@@ -22,6 +22,8 @@ export interface SessionTimeouts {
   readonly keepAliveMs?: number | undefined;
   /** How long clients should wait before they come back to a broken stream. @default 1000 */
   readonly retryMs?: number | undefined;
+  /** How long one operation of the store may take; then it fails with `STORE_FAILED`. @default 15000 */
+  readonly storeMs?: number | undefined;
   /** How long a client can come back for an answer or a message. @default 300000 (5 minutes) */
   readonly resumeMs?: number | undefined;
 }
@@ -71,6 +73,7 @@ const defaults = {
     pollIntervalMs: 500,
     keepAliveMs: 15_000,
     retryMs: 1_000,
+    storeMs: 15_000,
     resumeMs: 5 * 60_000,
   },
   limits: {

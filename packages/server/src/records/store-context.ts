@@ -1,4 +1,5 @@
-import { McpSessionError, type SessionStore } from "@durable-mcp/core";
+import type { McpSessionError, SessionStore } from "@durable-mcp/core";
+import { attemptInStore } from "@durable-mcp/core/store-driver";
 import type { EmitServerEvent } from "../base/server-event.ts";
 import type { HandlerSettings } from "../base/settings.ts";
 import { createReplica, type Replica } from "./replica.ts";
@@ -20,7 +21,7 @@ export function createStoreContext(
   settings: HandlerSettings,
   emit: EmitServerEvent,
 ): StoreContext {
-  const store = watchStore(unwatched, emit);
+  const store = watchStore(unwatched, emit, settings.timeouts.storeMs);
   return {
     ...{ settings, emit, store },
     sessions: createStoredSessions(store, settings),
@@ -29,25 +30,24 @@ export function createStoreContext(
   };
 }
 
-/** `store`, with each failure emitted and rejected as `STORE_FAILED`, whatever error it threw. */
-function watchStore(store: SessionStore, emit: EmitServerEvent): SessionStore {
-  async function watched<T>(operation: Promise<T>): Promise<T> {
+/**
+ * `store`, whose operations settle within `timeoutMs`, with each failure emitted and rejected as
+ * `STORE_FAILED`, whatever error it threw.
+ */
+function watchStore(store: SessionStore, emit: EmitServerEvent, timeoutMs: number): SessionStore {
+  async function watched<T>(operation: keyof SessionStore, run: () => Promise<T>): Promise<T> {
     try {
-      return await operation;
-    } catch (cause) {
-      const message = "The session store rejected with an error of its own; see its cause.";
-      const error = McpSessionError.isInstance(cause)
-        ? cause
-        : new McpSessionError("STORE_FAILED", message, { cause });
-      emit({ type: "store-failed", error });
+      return (await attemptInStore("session", operation, run, timeoutMs)) as T;
+    } catch (error) {
+      emit({ type: "store-failed", error: error as McpSessionError });
       throw error;
     }
   }
   return {
-    get: (key) => watched(store.get(key)),
-    put: (...args) => watched(store.put(...args)),
-    touch: (key, at) => watched(store.touch(key, at)),
-    delete: (...args) => watched(store.delete(...args)),
-    list: (query) => watched(store.list(query)),
+    get: (key) => watched("get", () => store.get(key)),
+    put: (...args) => watched("put", () => store.put(...args)),
+    touch: (key, at) => watched("touch", () => store.touch(key, at)),
+    delete: (...args) => watched("delete", () => store.delete(...args)),
+    list: (query) => watched("list", () => store.list(query)),
   };
 }
