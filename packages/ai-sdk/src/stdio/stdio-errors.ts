@@ -49,6 +49,10 @@ export function createStdioErrors(
           { field },
         );
       }
+      if (reason === "E2BIG") {
+        const why = "could not be started (E2BIG): args and env are longer than the system allows.";
+        return unavailable(why, { field: "args" });
+      }
       return unavailable(`could not be started (${reason}): is ${command} a program?`, { field });
     },
     endedEarly: (end: ProcessEnd, output: ServerOutput) =>

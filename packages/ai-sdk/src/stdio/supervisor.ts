@@ -67,15 +67,25 @@ process.on("SIGTERM", () => end.resolve());
 // These signals are for the program. It decides when the server ends.
 for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
 
-async function run(order: SupervisorOrder & { type: "start" }): Promise<void> {
-  const { command, args, env, cwd, mark, closeMs } = order;
+type StartOrder = SupervisorOrder & { type: "start" };
+
+function start({ command, args, env, cwd }: StartOrder): ChildProcess | undefined {
+  try {
+    const stdio = ["pipe", "inherit", "inherit"] as const;
+    return spawn(command, args, { cwd, env, stdio: [...stdio], windowsHide: true });
+  } catch (error) {
+    // Most failures are events of the child, but not all.
+    const { code, name } = error as NodeJS.ErrnoException;
+    tell({ type: "not-started", reason: code ?? name }, () => process.exit());
+    return undefined;
+  }
+}
+
+async function run(order: StartOrder): Promise<void> {
+  const { mark, closeMs } = order;
   isStarted = true;
-  const child = spawn(command, args, {
-    cwd,
-    env,
-    stdio: ["pipe", "inherit", "inherit"],
-    windowsHide: true,
-  });
+  const child = start(order);
+  if (child === undefined) return;
   closeOwnStdout();
   // The program may end at any time. Other code reports it.
   process.stdin.on("error", () => undefined);

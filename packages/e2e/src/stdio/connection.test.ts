@@ -280,6 +280,17 @@ describe("a server that does not come up", () => {
     });
   });
 
+  test("because its arguments are too long for the system", async () => {
+    const secret = randomUUID();
+    await using fixture = openFixture({ args: ["x".repeat(300_000)], env: { API_KEY: secret } });
+    const error = await failureOf(fixture.registry);
+    expect(error).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      message: expect.stringContaining("could not be started (E2BIG)"),
+    });
+    expect(error.message).not.toContain(secret);
+  });
+
   test("because it ends at once: with exit code and stderr, without colours and secrets", async () => {
     const secret = randomUUID();
     await using fixture = openFixture({ manner: "exit", env: { API_KEY: secret } });
