@@ -7,6 +7,7 @@ import {
   withConnections,
 } from "@durable-mcp/ai-sdk";
 import { createMemoryStore } from "@durable-mcp/core";
+import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -297,6 +298,30 @@ describe("a connection's options", () => {
         code: "CONNECTION_UNAVAILABLE",
         data: { connection: "down", status: 502 },
       });
+    });
+  });
+
+  test("a list that names an empty cursor again ends there, and one that never ends is an error", async () => {
+    let isEndless = false;
+    let pages = 0;
+    const server = await startNotebookServer({
+      setUp(mcp) {
+        mcp.server.registerCapabilities({ tools: {} });
+        mcp.server.setRequestHandler(ListToolsRequestSchema, () => {
+          pages += 1;
+          const tools = [{ name: "one", inputSchema: { type: "object" as const } }];
+          return { tools, nextCursor: isEndless ? String(pages) : "" };
+        });
+      },
+    });
+    const application = startApplication({ notes: notes(server, { session: "stateless" }) });
+    await application.step({}, async (registry) => {
+      const tools = await loadSessionTools(registry, { onUnavailable: "throw" });
+      expect([tools.map(({ name }) => name), pages]).toEqual([["notes__one"], 2]);
+      isEndless = true;
+      pages = 0;
+      const error = await failureOf(loadSessionTools(registry, { onUnavailable: "throw" }));
+      expect([(error as { code?: string }).code, pages]).toEqual(["CONNECTION_UNAVAILABLE", 100]);
     });
   });
 
