@@ -70,4 +70,9 @@ export {
   type McpClientConnection,
 } from "./connection/define-connection.ts";
 export type { McpConnection } from "./connection/mcp-connection.ts";
-export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";
+export {
+  McpSessionError,
+  type McpSessionErrorCode,
+  type Principal,
+  type UnavailableReason,
+} from "@durable-mcp/core";

@@ -18,6 +18,7 @@ export {
 } from "./base/check-options.ts";
 export { someStore } from "./durable/option-schemas.ts";
 export { connectionUnavailable } from "./errors/connection-error.ts";
+export { isTold } from "./errors/unavailable-event.ts";
 export { warnOnConsole } from "./events/warn-on-console.ts";
 export { offeredTools } from "./tools/offered-tools.ts";
 export { boundedCall } from "./tools/call-tool.ts";

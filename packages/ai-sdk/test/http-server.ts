@@ -27,6 +27,8 @@ export interface TestHttpServer {
   readonly log: string[];
   /** How many connections are open. */
   openConnections(): Promise<number>;
+  /** Ends all connections, and takes no more. */
+  close(): Promise<void>;
 }
 
 /** A real HTTP server on a free port of 127.0.0.1, closed when the test ends. */
@@ -48,12 +50,13 @@ export async function startHttpServer(
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });
-  onTestFinished(async () => {
+  const close = async () => {
     server.closeAllConnections();
-    await new Promise((resolve) => {
-      server.close(resolve);
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
     });
-  });
+  };
+  onTestFinished(close);
   const { port } = server.address() as AddressInfo;
   return {
     origin: `http://127.0.0.1:${port}`,
@@ -63,6 +66,7 @@ export async function startHttpServer(
         typeof message?.method === "string" ? `${method} ${message.method}` : method,
       );
     },
+    close,
     openConnections: () =>
       new Promise((resolve, reject) => {
         server.getConnections((error, count) => (error ? reject(error) : resolve(count)));

@@ -2,6 +2,7 @@ export { createSessionFetch } from "./create-session-fetch.ts";
 export type { RefusedAnswer, SessionLoss } from "./session/lost-session.ts";
 export {
   type ConnectionFailureReason,
+  type UnavailableReason,
   McpSessionError,
   type McpSessionErrorCode,
   type McpSessionErrorData,

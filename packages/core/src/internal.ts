@@ -30,5 +30,6 @@ export { randomToken } from "./base/random-token.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type ConnectionFailure, connectionFailure } from "./wire/connection-failure.ts";
+export { describeFailure } from "./session/session-errors.ts";
 export { readRefusal, readText } from "./wire/read-answer.ts";
 export { endpointName, isRedirect } from "./wire/server-endpoint.ts";

@@ -1,3 +1,4 @@
+import { McpSessionError } from "@durable-mcp/core";
 import { maxTimerMs, within } from "@durable-mcp/core/internal";
 import {
   connectionUnavailable,
@@ -5,10 +6,7 @@ import {
   type LiveConnection,
 } from "@durable-mcp/ai-sdk/internal";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import {
-  StreamableHTTPClientTransport,
-  StreamableHTTPError,
-} from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { ToolClient } from "./tool-client.ts";
 
 /**
@@ -52,7 +50,7 @@ export async function openSdkClient(
   } catch (error) {
     connection.openings.delete(opening);
     const { name, origin, restoreError } = connection;
-    throw connectionUnavailable(withStatus(restoreError(error)), name, origin);
+    throw connectionUnavailable(restoreError(error), name, origin);
   }
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- It is not an event target.
   client.onclose = () => {
@@ -73,8 +71,8 @@ export async function openSdkClient(
  * Whether the server only knows HTTP+SSE: it answers the POST of `initialize` with one of these statuses.
  */
 export function isOldServer(error: unknown): boolean {
-  const { cause } = error as { cause?: unknown };
-  return cause instanceof RefusedConnect && [400, 404, 405].includes(cause.statusCode);
+  if (!McpSessionError.isInstance(error)) return false;
+  return error.data.reason === "refused" && [400, 404, 405].includes(error.data.status ?? 0);
 }
 
 /**
@@ -94,19 +92,4 @@ function trackCancellations(transport: StreamableHTTPClientTransport): ReadonlyS
     await sent;
   };
   return sending;
-}
-
-/** Has the HTTP status in the property that the connection reads. */
-class RefusedConnect extends Error {
-  readonly statusCode: number;
-
-  constructor(statusCode: number, cause: Error) {
-    super(cause.message, { cause });
-    this.statusCode = statusCode;
-  }
-}
-
-function withStatus(error: unknown): unknown {
-  if (!(error instanceof StreamableHTTPError) || error.code === undefined) return error;
-  return new RefusedConnect(error.code, error);
 }

@@ -32,7 +32,7 @@ export function forwardConnection(
     renew: () => current().renew(),
     settle: async () => await current().settle(),
     endLooseSessions: async () => await current().endLooseSessions(),
-    restoreError: (error) => current().restoreError(error),
+    restoreError: (error, request) => current().restoreError(error, request),
   };
   return Object.defineProperties(forwarded, Object.getOwnPropertyDescriptors(own));
 }
@@ -63,7 +63,7 @@ export function createReplaceableConnection(
     },
     settle: async () => await current?.settle(),
     endLooseSessions: async () => await current?.endLooseSessions(),
-    restoreError: (error) => current?.restoreError(error) ?? error,
+    restoreError: (error, request) => current?.restoreError(error, request) ?? error,
     lossNotices: first.lossNotices && {
       take: () => current?.lossNotices?.take(),
       mark: (result, toolCallId) => current?.lossNotices?.mark(result, toolCallId) ?? result,

@@ -1,5 +1,6 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { within } from "@durable-mcp/core/internal";
+import type { RestoreError } from "../errors/client-errors.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
 import type { ConnectionContext } from "./connection-options.ts";
@@ -77,8 +78,13 @@ export interface LiveConnection {
    * @throws the reason why the server did not answer
    */
   ask(signal: AbortSignal): Promise<void>;
-  /** The `McpSessionError` behind an error of the client, or the error itself. */
-  readonly restoreError: (error: unknown) => unknown;
+  /**
+   * The `McpSessionError` behind an error of the client, without secrets; or the error itself, if it is the
+   * server's own JSON-RPC error, an abort or a misuse of the client.
+   */
+  readonly restoreError: RestoreError;
+  /** Emits `unavailable`, once, for an error that says that the connection cannot be used. */
+  readonly tell: (error: unknown) => void;
   /** Resolves headers and token anew, for another run with the same clients. */
   renew(): void;
   /** All connected and connecting clients, also of other packages; closed with the connection. */

@@ -1,6 +1,12 @@
+import { MCPClientError } from "@ai-sdk/mcp";
 import { createSessionSlot, McpSessionError } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
-import { connectionUnavailable, restoreSessionError, withoutCause } from "./connection-error.ts";
+import {
+  connectionUnavailable,
+  requestError,
+  restoreSessionError,
+  withoutCause,
+} from "./connection-error.ts";
 
 const origin = "http://127.0.0.1";
 
@@ -53,7 +59,7 @@ describe("connectionUnavailable", () => {
       data: { connection: "notes", origin, status: 503 },
       cause,
     });
-    expect(error.message).toContain(`${origin} could not be reached or refused with HTTP 503`);
+    expect(error.message).toContain(`the server at ${origin} refused with HTTP 503. `);
   });
 
   test.each([
@@ -67,13 +73,23 @@ describe("connectionUnavailable", () => {
     ],
   ])("names the code of a system error: %s", (_, cause, code) => {
     const { message } = connectionUnavailable(cause, "notes", origin);
-    expect(message).toContain(`could not be reached or refused (${code}). The connection`);
+    expect(message).toContain(`no answer from ${origin}: `);
+    expect(message).toContain(`(${code}). Nothing was sent. The connection`);
   });
 
-  test.each(["access_token=secret", "secret", -32000, ""])("names no other code: %j", (code) => {
+  test.each(["access_token=secret", "secret", ""])("names no other code: %j", (code) => {
     const error = Object.assign(new Error("x"), { code });
     const { message } = connectionUnavailable(error, "notes", origin);
-    expect(message).toContain("refused; the cause of the thrown error says why. The connection");
+    expect(message).toContain("could not be reached or refused; see the cause. The connection");
+    expect(message).not.toContain("secret");
+  });
+
+  test("quotes a JSON-RPC error of the server", () => {
+    const error = new MCPClientError({ message: "Full\n\tuntil noon", code: -32000 });
+    expect(connectionUnavailable(error, "notes", origin)).toMatchObject({
+      message: expect.stringContaining('refused, and says "Full until noon". The connection'),
+      data: { reason: "refused" },
+    });
   });
 
   test("ends at causes that go round in a circle", () => {
@@ -84,9 +100,100 @@ describe("connectionUnavailable", () => {
 
   test.each([undefined, null, "x", {}])("takes anything that was thrown: %j", (thrown) => {
     const error = connectionUnavailable(thrown, "notes", origin);
-    expect(error.data).toEqual({ connection: "notes", origin });
+    expect(error.data).toEqual({ connection: "notes", origin, reason: "other" });
   });
 });
+
+describe("requestError", () => {
+  const use = { connection: "notes", origin, endpoint: `${origin}/mcp` };
+  const call = { ...use, method: "tools/call" };
+  const reset = new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+
+  test.each([
+    ["the server's own JSON-RPC error", new MCPClientError({ message: "x", code: -32602 })],
+    ["a misuse of the client", new MCPClientError({ message: "Server does not support tools" })],
+    ["an error of the application", new TypeError("Cannot read properties of undefined")],
+    ["a result that the application's schema refuses", withCause("outputSchema", "ZodError")],
+    ["no error", undefined],
+  ])("leaves %s as it is", (_, error) => {
+    expect(requestError(error, call)).toBe(error);
+  });
+
+  test.each([
+    [
+      "a login that only the user can make",
+      withName("UnauthorizedError"),
+      "authorization-required",
+    ],
+    ["a login that fails", withName("MCPClientOAuthError"), "authorization-required"],
+    ["a refusal", answered(429), "refused"],
+    ["a page", answered(200), "not-mcp"],
+    ["JSON that is none", new SyntaxError("Unexpected token"), "not-mcp"],
+    ["a broken connection", reset, "reset"],
+    ["one that another error has for its cause", withCause("Failed to process", reset), "reset"],
+    [
+      "a time limit of the client",
+      new MCPClientError({ message: "timed out after 5ms" }),
+      "timeout",
+    ],
+  ])("says that %s makes the connection unavailable", (_, error, reason) => {
+    expect(requestError(error, use)).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { connection: "notes", origin, reason },
+      cause: error,
+    });
+  });
+
+  test("does not know whether a call was carried out whose connection broke", () => {
+    expect(requestError(reset, call)).toMatchObject({
+      code: "OUTCOME_UNKNOWN",
+      message: expect.stringMatching(/broke before an answer came \(ECONNRESET\)\. Whether the/),
+      data: { method: "tools/call", reason: "reset" },
+    });
+  });
+
+  test.each([
+    [500, true],
+    [502, true],
+    [504, true],
+    [401, false],
+    [403, false],
+    [404, false],
+    [429, false],
+    [503, false],
+  ])("says of a call that was refused with %i whether that is unknown: %s", (status, isUnknown) => {
+    const { message } = requestError(answered(status), call) as Error;
+    expect(message.includes("Whether the call was carried out is unknown")).toBe(isUnknown);
+  });
+
+  test.each([
+    ["a text", "Not\n  now.", ', and says "Not now."'],
+    ["a JSON-RPC error", '{"error":{"message":"Not now."}}', ', and says "Not now."'],
+    ["another JSON", '{"message":"Not now."}', ', and says "Not now."'],
+    ["an OAuth error", '{"error":"invalid_token","a":1}', ', and says "invalid_token"'],
+    ["a page", "  <!doctype html><title>canary</title>", ""],
+    ["nothing", " ", ""],
+    ["too much", "x".repeat(500), `, and says "${"x".repeat(200)}…"`],
+  ])("quotes %s", (_, body, words) => {
+    const { message } = requestError(answered(403, body), use) as Error;
+    expect(message).toContain(`refused with HTTP 403${words}. The`);
+  });
+});
+
+function answered(statusCode: number, responseBody = ""): Error {
+  return new MCPClientError({ message: "x", statusCode, responseBody });
+}
+
+function withName(name: string): Error {
+  return Object.assign(new Error("x"), { name });
+}
+
+function withCause(message: string, cause: string | Error): Error {
+  return new MCPClientError({
+    message,
+    cause: typeof cause === "string" ? withName(cause) : cause,
+  });
+}
 
 test("withoutCause leaves code, message and data", () => {
   const error = connectionUnavailable(new Error("secret"), "notes", origin);

@@ -1,5 +1,11 @@
-import type { MCPClient } from "@ai-sdk/mcp";
-import { McpSessionError, sessionFailure, type SessionSlot } from "@durable-mcp/core";
+import {
+  McpSessionError,
+  sessionFailure,
+  type SessionSlot,
+  type UnavailableReason,
+} from "@durable-mcp/core";
+import { describeFailure } from "@durable-mcp/core/internal";
+import { causesOf, type RequestFailure, requestFailure, wordsOf } from "./request-failure.ts";
 
 /**
  * The `McpSessionError` behind a client's error: thrown by a fetch of ours, or delivered by the
@@ -14,22 +20,88 @@ export function restoreSessionError(
   return own === undefined ? error : withConnection(own, connection);
 }
 
-/** The error of a connection that cannot be used. */
+/** The error of a connection that cannot be used, whatever the reason. */
 export function connectionUnavailable(
   error: unknown,
   connection: string,
   origin: string,
+  endpoint = origin,
 ): McpSessionError {
-  if (McpSessionError.isInstance(error)) return withConnection(error, connection);
-  const status = (error as { statusCode?: unknown } | null)?.statusCode;
+  const own = ownError(error);
+  if (own !== undefined) return withConnection(own, connection);
+  const failure = requestFailure(error) ?? answerAsRefusal(error);
+  return failedRequest(failure, { connection, origin, endpoint, cause: error });
+}
+
+/**
+ * The error of a request on a connection, as the application gets it: an `McpSessionError` if the way to the
+ * server failed. Other errors are returned unchanged: the server's own JSON-RPC errors, aborts, and
+ * misuses of the client.
+ */
+export function requestError(error: unknown, use: FailedUse): unknown {
+  const own = ownError(error);
+  if (own !== undefined) return withConnection(own, use.connection);
+  const failure = requestFailure(error);
+  return failure === undefined ? error : failedRequest(failure, { ...use, cause: error });
+}
+
+interface FailedUse {
+  readonly connection: string;
+  readonly origin: string;
+  /** The origin and the path of the connection's URL. */
+  readonly endpoint: string;
+  /** The JSON-RPC method, if it is known. */
+  readonly method?: string | undefined;
+}
+
+/** The request for which the session fetch, or another fetch of ours, has an error already. */
+function ownError(error: unknown): McpSessionError | undefined {
+  return causesOf(error).find((cause) => McpSessionError.isInstance(cause));
+}
+
+function failedRequest(
+  failure: RequestFailure,
+  { connection, origin, endpoint, method, cause }: FailedUse & { readonly cause: unknown },
+): McpSessionError {
+  const { reason, status } = failure;
+  const isUnknown = method === "tools/call" && failure.mayHaveRun;
+  const next = isUnknown ? checkFirst : tryAgain(reason);
   return new McpSessionError(
-    "CONNECTION_UNAVAILABLE",
-    `Connection ${connection}: the server at ${origin} could not be reached or refused${reason(status, systemCode(error))}. The connection is tried again when it is next used.`,
-    {
-      data: { connection, origin, ...(typeof status === "number" ? { status } : {}) },
-      cause: error,
-    },
+    // An answer that is no result is a refusal, whatever the server did before.
+    isUnknown && failure.connection ? "OUTCOME_UNKNOWN" : "CONNECTION_UNAVAILABLE",
+    `Connection ${connection}: ${inWords(failure, endpoint)} ${next}`,
+    { data: { connection, origin, method, status, reason }, cause },
   );
+}
+
+const checkFirst = "Whether the call was carried out is unknown; check before you send it again.";
+
+function tryAgain(reason: UnavailableReason): string {
+  if (reason === "authorization-required") return "Log in, or give the connection another token.";
+  if (reason === "not-mcp") return "Check the path of the URL.";
+  return "The connection is tried again when it is next used.";
+}
+
+function inWords({ reason, connection, status, said }: RequestFailure, endpoint: string): string {
+  if (connection) return `no answer from ${endpoint}: ${describeFailure(connection)}`;
+  const server = `the server at ${endpoint}`;
+  const words = said === undefined ? "" : `, and says ${JSON.stringify(said)}`;
+  const withStatus = status === undefined ? "" : ` (HTTP ${status})`;
+  if (reason === "authorization-required")
+    return `${server} requires authorization${withStatus}${words}.`;
+  if (reason === "not-mcp") return `${server} did not answer with MCP${withStatus}.`;
+  if (status !== undefined) return `${server} refused with HTTP ${status}${words}.`;
+  return reason === "refused"
+    ? `${server} refused${words}.`
+    : `${server} could not be reached or refused; see the cause.`;
+}
+
+/** A JSON-RPC error where any error means that the connection cannot be used. */
+function answerAsRefusal(error: unknown): RequestFailure {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  const isAnswer = Number.isInteger(code) && typeof message === "string";
+  const said = isAnswer ? wordsOf(message) : undefined;
+  return { reason: isAnswer ? "refused" : "other", mayHaveRun: false, said };
 }
 
 /**
@@ -53,12 +125,6 @@ export function callTimedOut(
   );
 }
 
-function reason(status: unknown, code: string | undefined): string {
-  if (typeof status === "number") return ` with HTTP ${status}`;
-  if (code !== undefined) return ` (${code})`;
-  return "; the cause of the thrown error says why";
-}
-
 function withConnection(error: McpSessionError, connection: string): McpSessionError {
   if (error.data.connection !== undefined) return error;
   return new McpSessionError(error.code, error.message, {
@@ -77,44 +143,10 @@ export function registryDisposed(connection?: string): McpSessionError {
   );
 }
 
-/** How deep to look. The chain may be a circle. */
-const maxCauses = 10;
-
-/** An error and its causes, those that are objects, outermost first. */
-export function causesOf(error: unknown): { name?: unknown; code?: unknown }[] {
-  const causes: { name?: unknown; code?: unknown }[] = [];
-  let current = error;
-  while (typeof current === "object" && current !== null && causes.length < maxCauses) {
-    causes.push(current);
-    current = (current as { cause?: unknown }).cause;
-  }
-  return causes;
-}
-
 /** The first code of a system error in a chain of causes, such as `ECONNREFUSED`. */
 export function systemCode(error: unknown): string | undefined {
   const codes = causesOf(error).map(({ code }) => code);
   return codes.find(
     (code): code is string => typeof code === "string" && /^[A-Z][A-Z0-9_]+$/.test(code),
   );
-}
-
-/** The client, whose errors from the session fetch are each an `McpSessionError` again. */
-export function withSessionErrors(
-  client: MCPClient,
-  restoreError: (error: unknown) => unknown,
-): MCPClient {
-  return new Proxy(client, {
-    get(target, key) {
-      const value: unknown = Reflect.get(target, key, target);
-      if (typeof value !== "function") return value;
-      return (...args: unknown[]) => {
-        const result: unknown = value.apply(target, args);
-        if (!(result instanceof Promise)) return result;
-        return result.catch((error: unknown) => {
-          throw restoreError(error);
-        });
-      };
-    },
-  });
 }

@@ -109,7 +109,7 @@ describe("the events of a connection", () => {
     expect(application.events).toEqual(
       expect.arrayContaining([
         { type: "started", connection: "a", protocolVersion, changed: false },
-        { type: "unavailable", connection: "b", error: expect.anything() },
+        { type: "unavailable", connection: "b", reason: "refused", error: expect.anything() },
       ]),
     );
     expect(application.events).toHaveLength(2);

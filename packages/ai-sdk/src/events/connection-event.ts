@@ -1,4 +1,4 @@
-import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
+import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-mcp/core";
 
 /**
  * An event of a connection. Beside the events of its session (`started`, `resumed`, `lost`, `recovered`,
@@ -8,7 +8,8 @@ import type { McpSessionError, SessionEvent } from "@durable-mcp/core";
  *   memory is gone.
  * - `discarded` with reason `"invalid"`: the state, or the store's record, did not parse. The step
  *   starts a new session in its place.
- * - `unavailable`: the server could not be reached or refused; the connection's tools are missing.
+ * - `unavailable`: the server could not be reached, or it refused, or the connection to it broke: at a
+ *   listing, whose tools are missing then, or at any other request. `reason` and the error's message say why.
  *   The error has no `cause`; only the thrown error has one.
  * - `tools-unmatched`: names in a filter of tools are none of the server's tools; `option` says in which:
  *   `tools.allow`, `tools.block` or `schemas` of the connection, or `activeTools` of a durable agent.
@@ -52,7 +53,11 @@ export type ConnectionEvent = {
       readonly signal: string | null;
     }
   | { readonly type: "discarded"; readonly reason: "invalid" }
-  | { readonly type: "unavailable"; readonly error: McpSessionError }
+  | {
+      readonly type: "unavailable";
+      readonly reason?: UnavailableReason | undefined;
+      readonly error: McpSessionError;
+    }
   | {
       readonly type: "tools-unmatched";
       readonly option: "tools.allow" | "tools.block" | "schemas" | "activeTools";

@@ -31,7 +31,7 @@ function warningOf(
     case "unavailable":
       return {
         text: event.error.message,
-        about: [event.error.code, event.error.data.status, event.error.data.field],
+        about: [event.error.code, event.reason, event.error.data.status, event.error.data.field],
       };
     case "tools-unmatched": {
       const names = event.tools.join(", ");

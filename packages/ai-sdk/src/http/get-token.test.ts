@@ -101,7 +101,7 @@ describe("getToken", () => {
         server.requests.length = 0;
         refuse(server, "tools/call", Infinity);
         await expect(callTool(tools, "notes__list_notes")).rejects.toMatchObject({
-          statusCode: 401,
+          data: { status: 401, reason: "authorization-required" },
         });
         expect(authorizations(server)).toEqual(["Bearer token-2", "Bearer token-3"]);
         expect(contexts).toHaveLength(3);

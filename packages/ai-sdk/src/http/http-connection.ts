@@ -7,11 +7,14 @@ import {
   type SharedClient,
 } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
-import { connectionUnavailable, withSessionErrors } from "../errors/connection-error.ts";
+import { withSessionErrors } from "../errors/client-errors.ts";
+import { restoreSessionError } from "../errors/connection-error.ts";
+import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { ping } from "./end-mcp-session.ts";
 import { isOldServerStatus, openClient } from "./open-client.ts";
+import { withRefusals } from "./refused-requests.ts";
 import {
   createHttpParts,
   createStatefulFetch,
@@ -52,6 +55,10 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     return fetch;
   };
 
+  const tell = (error: unknown) => {
+    // The end of the step says nothing about the server.
+    if (!context.abortSignal.aborted) tellIfUnavailable(parts.emit, name, error);
+  };
   const connection: LiveConnection = {
     name,
     definition,
@@ -64,13 +71,21 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     lossNotices: slot && createLossNotices(slots, sessionOptions(definition).lossNotice),
     createFetch: ({ isTraced = false } = {}) =>
       isTraced ? withTraceContext(takeFetch(), parts.telemetry) : takeFetch(),
-    client: client.get,
+    async client() {
+      try {
+        return await client.get();
+      } catch (error) {
+        tell(error);
+        throw error;
+      }
+    },
     withKept: (open) => open(connection),
     // The session fetch recovers.
     withRecovery: (_, attempt) => attempt(),
     probe: (signal) => probeServer(parts, client, takeFetch, signal),
     ask: (signal) => askOnSession(parts, takeFetch, signal),
     restoreError: parts.restoreError,
+    tell,
     renew: connectionFetch.renew,
     openings: client.openings,
     async settle() {
@@ -94,9 +109,12 @@ async function connectClient(parts: HttpParts, takeFetch: TakeFetch): Promise<MC
   const { headers, fetch, authProvider } = definition.options;
   // Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself.
   const isLeftToClient = slot === undefined && authProvider !== undefined && fetch === undefined;
-  const clientFetch = isLeftToClient
-    ? undefined
-    : withTraceContext(watchClientVersion(takeFetch(), connection, emit), telemetry);
+  const ownFetch = () => {
+    const hasLogin = authProvider !== undefined;
+    const watched = watchClientVersion(takeFetch(), connection, emit);
+    return withTraceContext(withRefusals(watched, { hasLogin }), telemetry);
+  };
+  const clientFetch = isLeftToClient ? undefined : ownFetch();
 
   const isOldServer = (error: unknown) => {
     if (isLeftToClient) {
@@ -106,7 +124,7 @@ async function connectClient(parts: HttpParts, takeFetch: TakeFetch): Promise<MC
     const known = slot?.snapshot?.kind ?? "sessionless";
     // A session of this step says that the server speaks Streamable HTTP. One lost before may be outdated.
     const isUnknown = known === "sessionless" || (known === "lost" && parts.isAfterLoss);
-    const isOwnError = McpSessionError.isInstance(parts.restoreError(error));
+    const isOwnError = McpSessionError.isInstance(restoreSessionError(error, connection, slot));
     return isUnknown && !isOwnError && isOldServerStatus(initializeStatus);
   };
 
@@ -124,7 +142,7 @@ async function connectClient(parts: HttpParts, takeFetch: TakeFetch): Promise<MC
     });
     return withSessionErrors(client, parts.restoreError);
   } catch (error) {
-    throw connectionUnavailable(parts.restoreError(error), connection, parts.origin);
+    throw parts.unavailable(error);
   }
 }
 
@@ -145,7 +163,7 @@ async function probeServer(
 
 /** Pings the server, if there is a session. @throws the reason why the server did not answer */
 async function askOnSession(
-  { slot, context, url, origin, connectionFetch }: HttpParts,
+  { slot, url, unavailable, connectionFetch }: HttpParts,
   takeFetch: TakeFetch,
   signal: AbortSignal,
 ): Promise<void> {
@@ -160,7 +178,7 @@ async function askOnSession(
   if (renewal === "AUTHORIZED") ({ status, failure } = await sendPing());
   if (failure !== undefined) throw failure;
   if (status !== undefined) {
-    throw connectionUnavailable({ statusCode: status }, context.connection, origin);
+    throw unavailable({ statusCode: status });
   }
 }
 

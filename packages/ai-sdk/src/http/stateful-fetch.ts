@@ -18,7 +18,12 @@ import {
 } from "../connection/define-connection.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
-import { restoreSessionError, withSessionErrors } from "../errors/connection-error.ts";
+import { type RestoreError, withSessionErrors } from "../errors/client-errors.ts";
+import {
+  connectionUnavailable,
+  requestError,
+  restoreSessionError,
+} from "../errors/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import { openClient } from "./open-client.ts";
@@ -104,11 +109,20 @@ export function createHttpParts(options: HttpConnectionOptions) {
   const { definition, context, slot, onSession, telemetry, now } = options;
   const { url } = definition.options;
   const { connection } = context;
-  const { origin } = new URL(url);
+  const { origin, pathname } = new URL(url);
+  const endpoint = `${origin}${pathname}`;
   const connectionFetch = createConnectionFetch(definition.options, context, now);
   const { paused, limited } = createPausableLimits();
   const inConnectTime: LiveConnection["inConnectTime"] = (signal, work) =>
     limited(readyTimeoutMs(definition), signal, work);
+  const restoreError: RestoreError = (error, { method, isAborted = false } = {}) => {
+    const own = restoreSessionError(error, connection, slot);
+    const isOver = isAborted || context.abortSignal.aborted;
+    const use = { connection, origin, endpoint, method };
+    return connectionFetch.scrubError(isOver ? own : requestError(own, use));
+  };
+  const unavailable = (error: unknown) =>
+    connectionUnavailable(restoreError(error), connection, origin, endpoint);
   return {
     ...options,
     onSession:
@@ -116,13 +130,15 @@ export function createHttpParts(options: HttpConnectionOptions) {
     inConnectTime,
     url,
     origin,
+    endpoint,
     connectionFetch,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */
     isAfterLoss: slot?.snapshot?.kind === "lost",
-    restoreError: (error: unknown) =>
-      connectionFetch.scrubError(restoreSessionError(error, connection, slot)),
+    restoreError,
+    /** The error of a connection that cannot be used, whatever the reason. */
+    unavailable,
     trace: createOperationTracer(telemetry, { connection, transport: "http", origin }),
   };
 }

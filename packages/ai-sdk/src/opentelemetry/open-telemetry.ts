@@ -13,7 +13,8 @@ import {
 } from "@opentelemetry/api";
 import * as z from "zod/mini";
 import { checkOptions, flag, isFunction, optionalOptions } from "../base/check-options.ts";
-import { causesOf, systemCode } from "../errors/connection-error.ts";
+import { systemCode } from "../errors/connection-error.ts";
+import { causesOf } from "../errors/request-failure.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionOperation, ConnectionTelemetry } from "../events/connection-telemetry.ts";
 
@@ -178,8 +179,12 @@ const abortNames = ["AbortError", "TimeoutError"];
  */
 export function failureAttributes(error: unknown): Record<string, string | number> {
   if (McpSessionError.isInstance(error)) {
-    const { status } = error.data;
-    return { "error.type": error.code, ...statusAttribute(status) };
+    const { status, reason } = error.data;
+    return {
+      "error.type": error.code,
+      ...statusAttribute(status),
+      ...(reason !== undefined && { "durable_mcp.reason": reason }),
+    };
   }
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   // The numeric `code` of a `DOMException` is none of JSON-RPC.

@@ -408,14 +408,15 @@ describe("a failure", () => {
     });
   });
 
-  test("of HTTP is its status", async () => {
+  test("of HTTP is the connection's, with the status", async () => {
     const attributes = await failing(async ({ server, tools }) => {
       server.intercept(on("tools/call", (_, response) => sendText(response, 503, "Busy")));
       await expect(callTool(tools, "notes__list_notes")).rejects.toThrow("503");
     });
     expect(attributes).toMatchObject({
-      "error.type": "503",
+      "error.type": "CONNECTION_UNAVAILABLE",
       "http.response.status_code": 503,
+      "durable_mcp.reason": "refused",
     });
   });
 

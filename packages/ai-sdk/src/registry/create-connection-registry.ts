@@ -4,10 +4,11 @@ import type { ToolSet } from "ai";
 import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
-import { connectionUnavailable, withoutCause } from "../errors/connection-error.ts";
+import { connectionUnavailable } from "../errors/connection-error.ts";
+import { emitUnavailable } from "../errors/unavailable-event.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
-import { callTool, tracedClient } from "../tools/call-tool.ts";
+import { callTool, clientForUse } from "../tools/call-tool.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 import { askRequired, isRequired } from "./ask-required.ts";
@@ -56,7 +57,7 @@ export function createConnectionRegistry(
       // An own connection ends by itself. A shared one continues for the others.
       const shared = lifetime.owns(connection) ? undefined : signal;
       const client = await abortable(connection.client(), shared);
-      return tracedClient(client, connection.trace);
+      return clientForUse(connection, client);
     },
     fetch: (name) => find(name).createFetch(),
     async instructions() {
@@ -67,7 +68,13 @@ export function createConnectionRegistry(
       return await callTool(find(name), tool, input, options);
     },
     async ready(name, options) {
-      await waitUntilReady(find(name), signal, options);
+      const connection = find(name);
+      try {
+        await waitUntilReady(connection, signal, options);
+      } catch (error) {
+        connection.tell(error);
+        throw error;
+      }
     },
     async run(use, options = {}) {
       const { onClose } = checkOptions(runSchema, options);
@@ -116,9 +123,9 @@ function createInternals(
           signal.throwIfAborted();
           connection.abortSignal.throwIfAborted();
           const error = connectionUnavailable(cause, name, origin);
-          const mustThrow = onUnavailable === "throw" || isRequired(connection);
-          if (mustThrow || isOfStore(error)) throw error;
-          emit({ type: "unavailable", connection: name, error: withoutCause(error) });
+          if (isOfStore(error)) throw error;
+          emitUnavailable(emit, name, error);
+          if (onUnavailable === "throw" || isRequired(connection)) throw error;
           return [];
         }
       });

@@ -2,6 +2,7 @@ import { McpSessionError } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import type { ToolSet } from "ai";
 import type { ConnectionRegistry } from "./connection-registry.ts";
+import { isTold } from "../errors/unavailable-event.ts";
 import type { Execute } from "../tools/connection-tools.ts";
 import { toolsSchema } from "./option-schemas.ts";
 
@@ -39,9 +40,9 @@ export function createRegistryFacade({
       return await listing;
     } catch (error) {
       if (known.get(connection) === listing) known.delete(connection);
-      if (onUnavailable === "throw") throw error;
-      // Emits the event; throws if the step was over.
-      return await registry.tools({ onUnavailable, ...only });
+      // Other failures are none of the connection: the step was over, or there is no such connection.
+      if (onUnavailable === "throw" || !isTold(error)) throw error;
+      return {};
     }
   };
 

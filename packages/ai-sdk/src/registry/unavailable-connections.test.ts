@@ -48,13 +48,14 @@ describe("a connection that is down", () => {
     await registry.dispose();
   });
 
-  test("is an error where that is asked for", async () => {
+  test("is an error where that is asked for, and an event", async () => {
     const { registry, events } = await startTwo();
     await expect(registry.tools({ onUnavailable: "throw" })).rejects.toMatchObject({
       code: "CONNECTION_UNAVAILABLE",
       data: { status: 503 },
     });
-    expect(events.map(({ type }) => type)).not.toContain("unavailable");
+    // Whoever watches the events sees it too.
+    await expect.poll(() => events.filter(({ type }) => type === "unavailable")).toHaveLength(2);
     await registry.dispose();
   });
 

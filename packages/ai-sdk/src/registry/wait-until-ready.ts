@@ -43,7 +43,10 @@ export async function waitUntilReady(
     throw new McpSessionError(
       "CONNECTION_UNAVAILABLE",
       `Connection ${connection.name}: the server at ${connection.origin} did not answer within ${timeoutMs} ms. Check that it is started there.`,
-      { data: { connection: connection.name, origin: connection.origin }, cause: last },
+      {
+        data: { connection: connection.name, origin: connection.origin, reason: "timeout" },
+        cause: last,
+      },
     );
   }
 }
@@ -51,6 +54,6 @@ export async function waitUntilReady(
 /** Whether a server that is still starting, or a proxy in front of it, may fail like this. */
 function isPassing(error: unknown): boolean {
   if (!McpSessionError.isInstance(error) || error.code !== "CONNECTION_UNAVAILABLE") return false;
-  const { status, field } = error.data;
-  return field === undefined && status !== 401 && status !== 403;
+  const { status, field, reason } = error.data;
+  return field === undefined && status !== 403 && reason !== "authorization-required";
 }

@@ -6,7 +6,9 @@ import { toolMayRunTwice } from "../connection/may-run-twice.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { createSharedClient } from "../connection/live-connection.ts";
-import { connectionUnavailable, withSessionErrors } from "../errors/connection-error.ts";
+import { withSessionErrors } from "../errors/client-errors.ts";
+import { connectionUnavailable } from "../errors/connection-error.ts";
+import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import {
   connectServer,
@@ -81,6 +83,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     // Nothing is kept, so every listing asks the process.
     ask: () => Promise.resolve(),
     restoreError,
+    tell: (error) => tellIfUnavailable(step.emit, name, error),
     renew: () => undefined,
     openings: client.openings,
     async settle() {

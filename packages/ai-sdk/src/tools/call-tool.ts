@@ -4,8 +4,8 @@ import { abortable, timeLimited } from "@durable-mcp/core/internal";
 import { abortSignal, checkOptions, optionalOptions, timeout } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimeoutMs } from "../connection/define-connection.ts";
+import { withSessionErrors } from "../errors/client-errors.ts";
 import { callTimedOut } from "../errors/connection-error.ts";
-import { traceNothing, type TraceOperation } from "../events/connection-telemetry.ts";
 
 /** Calls a tool of a connection without a model. A loss notice waits for the model's next result. */
 export async function callTool(
@@ -60,10 +60,16 @@ export async function boundedCall<T>(
         note({ isToolError: isToolError(result) });
         return result;
       } catch (error) {
-        const restored = connection.restoreError(error);
+        const restored = connection.restoreError(error, {
+          method: "tools/call",
+          isAborted: signal?.aborted,
+        });
         const isLate = signal?.aborted && !callers?.aborted;
         // An error of ours knows more about the fate of the call.
-        if (!isLate || McpSessionError.isInstance(restored)) throw restored;
+        if (!isLate || McpSessionError.isInstance(restored)) {
+          connection.tell(restored);
+          throw restored;
+        }
         throw callTimedOut(error, { connection: name, origin, callMs: callMs! });
       }
     };
@@ -78,15 +84,17 @@ function isToolError(result: unknown): boolean {
   return isError === true && Array.isArray(content);
 }
 
-const tracedClients = new WeakMap<MCPClient, MCPClient>();
+const clientsInUse = new WeakMap<MCPClient, MCPClient>();
 
-/** A client whose own `callTool` and `listTools` are traced; the same one for the same client. */
-export function tracedClient(client: MCPClient, trace: TraceOperation): MCPClient {
-  if (trace === traceNothing) return client;
-  const known = tracedClients.get(client);
+/**
+ * The client of a connection for the application: its own `callTool` and `listTools` are traced, and a failure
+ * of any method is reported. The same one for the same client.
+ */
+export function clientForUse({ trace, tell }: LiveConnection, client: MCPClient): MCPClient {
+  const known = clientsInUse.get(client);
   if (known !== undefined) return known;
 
-  const methods: Pick<MCPClient, "callTool" | "listTools"> = {
+  const traced: Pick<MCPClient, "callTool" | "listTools"> = {
     callTool: (options) =>
       trace({ operation: "call", tool: options.name }, async (note) => {
         const result = await client.callTool(options);
@@ -95,12 +103,18 @@ export function tracedClient(client: MCPClient, trace: TraceOperation): MCPClien
       }),
     listTools: (options) => trace({ operation: "list" }, () => client.listTools(options)),
   };
-  const traced = new Proxy(client, {
-    get(target, key) {
-      const owner = Object.hasOwn(methods, key) ? methods : target;
-      return Reflect.get(owner, key, owner) as unknown;
+  const inUse = withSessionErrors(
+    new Proxy(client, {
+      get(target, key) {
+        const owner = Object.hasOwn(traced, key) ? traced : target;
+        return Reflect.get(owner, key, owner) as unknown;
+      },
+    }),
+    (error) => {
+      tell(error);
+      return error;
     },
-  });
-  tracedClients.set(client, traced);
-  return traced;
+  );
+  clientsInUse.set(client, inUse);
+  return inUse;
 }

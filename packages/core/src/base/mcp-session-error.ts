@@ -44,6 +44,15 @@ export type ConnectionFailureReason =
   | "reset"
   | "other";
 
+/**
+ * The reason why a connection cannot be used: why it failed, or what the server answered.
+ *
+ * - `refused`: with a `status` the server refused the request, without one it took no connection.
+ * - `authorization-required`: HTTP 401, or a login that only the user can make.
+ * - `not-mcp`: the answer is something else than MCP, such as a page.
+ */
+export type UnavailableReason = ConnectionFailureReason | "authorization-required" | "not-mcp";
+
 /** Facts about the failed request. Never an id, a token or a principal. */
 export interface McpSessionErrorData {
   /** The JSON-RPC method or the HTTP method of the request. */
@@ -52,8 +61,8 @@ export interface McpSessionErrorData {
   readonly origin?: string | undefined;
   /** The HTTP status of the answer, if there was one. */
   readonly status?: number | undefined;
-  /** The reason why the connection failed, if that is why there was no answer. */
-  readonly reason?: ConnectionFailureReason | undefined;
+  /** The reason why the connection cannot be used, or broke. */
+  readonly reason?: UnavailableReason | undefined;
   /** The wrong field of the input. */
   readonly field?: string | undefined;
   /** The connection's name, if the error passed through a provider. */

@@ -2,8 +2,9 @@ import {
   type ConnectionFailureReason,
   McpSessionError,
   type McpSessionErrorCode,
+  type UnavailableReason,
 } from "../base/mcp-session-error.ts";
-import { connectionFailure } from "../wire/connection-failure.ts";
+import { type ConnectionFailure, connectionFailure } from "../wire/connection-failure.ts";
 import { safeMethods } from "../wire/json-rpc.ts";
 import { endpointName } from "../wire/server-endpoint.ts";
 import { liveSession, lostSession } from "./session-life.ts";
@@ -22,7 +23,7 @@ function failed(
   code: McpSessionErrorCode,
   { method, url, status, cause }: Failed,
   why: string,
-  reason?: ConnectionFailureReason,
+  reason?: UnavailableReason,
 ) {
   const data = { method, origin: url.origin, status, ...(reason && { reason }) };
   return new McpSessionError(code, `${method} at ${endpointName(url)}: ${why}`, { data, cause });
@@ -61,7 +62,7 @@ export function sessionRefused(state: SlotState, request: Failed, isMade = false
   if (lostSession(state) !== undefined) return sessionLost(request);
   if (liveSession(state) !== undefined) return wayBroken(request);
   const why = `the server refused a new session with HTTP ${request.status}. The next request tries again.`;
-  return failed("CONNECTION_UNAVAILABLE", request, why);
+  return failed("CONNECTION_UNAVAILABLE", request, why, "refused");
 }
 
 /** The way to the server is broken: what stands before it refuses everything. The session is kept. */
@@ -74,12 +75,12 @@ export function wayBroken(request: Failed): McpSessionError {
 /** The server named a session, or described itself, in a way that no snapshot can hold. */
 export function initializeUnusable(request: Failed, what: string): McpSessionError {
   const why = `the answer has ${what}. The server has to be fixed.`;
-  return failed("CONNECTION_UNAVAILABLE", request, why);
+  return failed("CONNECTION_UNAVAILABLE", request, why, "not-mcp");
 }
 
 export function handshakeTimedOut(request: Failed, timeoutMs: number): McpSessionError {
   const why = `no answer within ${timeoutMs} ms. The next request tries again.`;
-  return failed("CONNECTION_UNAVAILABLE", request, why);
+  return failed("CONNECTION_UNAVAILABLE", request, why, "timeout");
 }
 
 /** The server has no revision with sessions, and the client did not ask for one without. */
@@ -127,21 +128,23 @@ export function connectionBroke(request: Failed): unknown {
   const { method, cause } = request;
   const failure = McpSessionError.isInstance(cause) ? undefined : connectionFailure(cause);
   if (failure === undefined) return cause;
-  const { sent, reason, code } = failure;
-  const withCode = code === undefined ? "" : ` (${code})`;
-  if (sent === "never") {
-    const why = `${unsent[reason]}${withCode}. Nothing was sent. The next request tries again.`;
-    return failed("CONNECTION_UNAVAILABLE", request, why, reason);
-  }
-  const isSafe = safeMethods.has(method) || otherSafe.test(method);
-  const what =
-    reason === "timeout" ? "no answer came in time" : "the connection broke before an answer came";
+  const { sent, reason } = failure;
+  const isSafe = sent === "never" || safeMethods.has(method) || otherSafe.test(method);
   return failed(
     isSafe ? "CONNECTION_UNAVAILABLE" : "OUTCOME_UNKNOWN",
     request,
-    `${what}${withCode}. ${isSafe ? "The next request tries again." : checkFirst}`,
+    `${describeFailure(failure)} ${isSafe ? "The next request tries again." : checkFirst}`,
     reason,
   );
+}
+
+/** What is known of a connection that failed, in words: one sentence or two. */
+export function describeFailure({ sent, reason, code }: ConnectionFailure): string {
+  const withCode = code === undefined ? "" : ` (${code})`;
+  if (sent === "never") return `${unsent[reason]}${withCode}. Nothing was sent.`;
+  const what =
+    reason === "timeout" ? "no answer came in time" : "the connection broke before an answer came";
+  return `${what}${withCode}.`;
 }
 
 /** The reason why no connection was made. */

@@ -71,5 +71,7 @@ const keyOf = (...parts: unknown[]) => JSON.stringify(parts);
 
 function endlessList(where: string, data: McpSessionError["data"] = {}): McpSessionError {
   const why = `the list does not end: it has ${maxPages} pages, or one names the nextCursor of another. The server has to be fixed: the last page must not have a nextCursor.`;
-  return new McpSessionError("CONNECTION_UNAVAILABLE", `${where}: ${why}`, { data });
+  return new McpSessionError("CONNECTION_UNAVAILABLE", `${where}: ${why}`, {
+    data: { ...data, reason: "not-mcp" },
+  });
 }

@@ -3,6 +3,7 @@ import { type ConnectionEvent, McpSessionError, type Principal } from "@durable-
 import {
   anything,
   checkOptions,
+  isTold,
   optionalOptions,
   someFunction,
   someObject,
@@ -136,10 +137,12 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
         await Promise.all(steps.map(async (step) => await plainly(() => sessions.end(step))));
         return {};
       }
-      return await openAll(sessions, steps, (step, error) => {
+      return await openAll(sessions, steps, (step, thrown) => {
+        const error = plainError(thrown);
         const isRequired = step.definition.options.required === true;
         if (isRequired || onUnavailable === "throw" || !isUnavailable(error)) throw error;
-        emit({ type: "unavailable", connection: step.connection, error });
+        // The registry tells of what fails in it.
+        if (!isTold(thrown)) emit({ type: "unavailable", connection: step.connection, error });
       });
     },
 
@@ -175,7 +178,7 @@ async function openAll(
     try {
       return [{ step, ...(await openInStep(sessions, step)) }];
     } catch (error) {
-      onFailure(step, plainError(error));
+      onFailure(step, error);
       return [];
     }
   });

@@ -1,0 +1,66 @@
+import type { MCPClient } from "@ai-sdk/mcp";
+import type { ToolSet } from "ai";
+
+/** The use of a client that failed. */
+export interface FailedRequest {
+  /** The JSON-RPC method of a tool call. Other requests change nothing on the server. */
+  readonly method?: "tools/call" | undefined;
+  /** Whether the caller's signal ended it. */
+  readonly isAborted?: boolean | undefined;
+}
+
+export type RestoreError = (error: unknown, request?: FailedRequest) => unknown;
+
+/** The client with the errors that `restore` makes of its own, those of its tools among them. */
+export function withSessionErrors(client: MCPClient, restore: RestoreError): MCPClient {
+  const restoring = async <T>(
+    result: PromiseLike<T>,
+    args: readonly unknown[],
+    method?: FailedRequest["method"],
+  ): Promise<T> => {
+    try {
+      return await result;
+    } catch (error) {
+      throw restore(error, { method, isAborted: args.some(isAborted) });
+    }
+  };
+
+  const restoreTools = (tools: ToolSet): ToolSet => {
+    const entries = Object.entries(tools).map(([name, tool]) => {
+      const { execute: call } = tool as { execute?: (...args: unknown[]) => PromiseLike<unknown> };
+      if (call === undefined) return [name, tool] as const;
+      const execute = async (...args: unknown[]) =>
+        await restoring(Promise.resolve(call(...args)), args, "tools/call");
+      return [name, { ...tool, execute }] as const;
+    });
+    return Object.fromEntries(entries) as ToolSet;
+  };
+
+  return new Proxy(client, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        const result: unknown = value.apply(target, args);
+        if (key === "toolsFromDefinitions") return restoreTools(result as ToolSet);
+        if (!(result instanceof Promise)) return result;
+        const method = key === "callTool" ? "tools/call" : undefined;
+        const restored = restoring(result, args, method);
+        return key === "tools"
+          ? restored.then((tools) => restoreTools(tools as ToolSet))
+          : restored;
+      };
+    },
+  });
+}
+
+/** Whether an argument has a signal that aborted: of `@ai-sdk/mcp`'s methods, or of a tool's `execute`. */
+function isAborted(argument: unknown): boolean {
+  const { signal, abortSignal, options } = (argument ?? {}) as Record<string, unknown>;
+  const signals = [
+    signal,
+    abortSignal,
+    (options as { signal?: unknown } | null | undefined)?.signal,
+  ];
+  return signals.some((each) => (each as AbortSignal | undefined)?.aborted === true);
+}

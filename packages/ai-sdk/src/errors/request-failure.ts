@@ -1,0 +1,134 @@
+import type { UnavailableReason } from "@durable-mcp/core";
+import { type ConnectionFailure, connectionFailure, isRecord } from "@durable-mcp/core/internal";
+
+/** What is known of a request that failed, other than with the server's own JSON-RPC error. */
+export interface RequestFailure {
+  readonly reason: UnavailableReason;
+  /** Whether the server may have carried the request out. */
+  readonly mayHaveRun: boolean;
+  /** Set if there was no answer. */
+  readonly connection?: ConnectionFailure | undefined;
+  /** The HTTP status, if there was an answer. */
+  readonly status?: number | undefined;
+  /** The server's own words, shortened. They may hold secrets. */
+  readonly said?: string | undefined;
+}
+
+/** Longer chains of causes have nothing useful, or are circles. */
+const maxCauses = 10;
+
+/** An error and its causes, those that are objects, outermost first. */
+export function causesOf(error: unknown): Record<string, unknown>[] {
+  const causes: Record<string, unknown>[] = [];
+  for (let current = error; isRecord(current) && causes.length < maxCauses;) {
+    causes.push(current);
+    current = current["cause"];
+  }
+  return causes;
+}
+
+/**
+ * Reads an error of an MCP client. An abort by the caller looks like a time-out here, so look at the
+ * signals first.
+ *
+ * @returns `undefined` for the server's own JSON-RPC error, and for any error that has nothing to do with
+ *   the way to the server
+ */
+export function requestFailure(error: unknown): RequestFailure | undefined {
+  const causes = causesOf(error);
+  if (causes.some(({ name }) => ofLogin.test(String(name)))) {
+    return { reason: "authorization-required", mayHaveRun: false, status: 401 };
+  }
+  if (isOwnAnswer(causes[0])) return undefined;
+  const refused = causes.find((cause) => statusOf(cause) !== undefined);
+  if (refused !== undefined) return refusal(statusOf(refused)!, bodyOf(refused));
+  const connection = causes.map(brokenConnection).find((failure) => failure !== undefined);
+  if (connection !== undefined) return fromConnection(connection);
+  return isMalformed(causes[0]) ? { reason: "not-mcp", mayHaveRun: true } : undefined;
+}
+
+/** Says that `fetch` threw a `TypeError`, and not any other code. */
+const ofFetch = /fetch|network|terminated|load failed|socket|connection|connect/i;
+
+function brokenConnection(cause: Record<string, unknown>): ConnectionFailure | undefined {
+  const message = String(cause["message"]);
+  // Clients have time limits of their own.
+  if (/timed out after/.test(message)) return { sent: "perhaps", reason: "timeout" };
+  const failure = connectionFailure(cause);
+  const isKnown = failure?.code !== undefined || failure?.reason !== "other";
+  return isKnown || ofFetch.test(message) ? failure : undefined;
+}
+
+function fromConnection(connection: ConnectionFailure): RequestFailure {
+  return { reason: connection.reason, mayHaveRun: connection.sent === "perhaps", connection };
+}
+
+/** Whether a server, or what stands before it, may answer so after it has begun the work. */
+function mayFollowRequest(status: number): boolean {
+  return status === 408 || (status >= 500 && status !== 503);
+}
+
+/** What `@ai-sdk/mcp` throws when only the user can log in, or when the login fails. */
+const ofLogin = /^(?:UnauthorizedError|MCPClientOAuthError|AuthorizationServerMismatchError)$/;
+
+/** The failure that an answer means whose status, or whose content, is not one of MCP. */
+export function refusal(status: number, body: string): RequestFailure {
+  const said = wordsOf(body);
+  if (status === 401) return { reason: "authorization-required", mayHaveRun: false, status, said };
+  if (status < 300) return { reason: "not-mcp", mayHaveRun: true, status };
+  return { reason: "refused", mayHaveRun: mayFollowRequest(status), status, said };
+}
+
+/** Clients call a JSON-RPC error of the server so. System errors have codes that are words. */
+const ofServer = /^(?:MCPClientError|McpError)$/;
+
+function isOwnAnswer({ name, code }: Record<string, unknown> = {}): boolean {
+  return Number.isInteger(code) && ofServer.test(String(name));
+}
+
+/** The HTTP status that a client's error has: `@ai-sdk/mcp`'s, or one of the official SDK's. */
+function statusOf({ name, statusCode, code }: Record<string, unknown>): number | undefined {
+  if (typeof statusCode === "number") return statusCode;
+  const isStatus = Number.isInteger(code) && (code as number) >= 300 && (code as number) < 600;
+  return isStatus && !ofServer.test(String(name)) ? (code as number) : undefined;
+}
+
+function bodyOf({ responseBody, message }: Record<string, unknown>): string {
+  if (typeof responseBody === "string") return responseBody;
+  // The official SDK has the body in its message only.
+  return /Error POSTing to endpoint.*?: (.*)/s.exec(String(message))?.[1] ?? "";
+}
+
+/** What clients throw of an answer that they cannot read: errors of their parsers, or their own. */
+const ofParsers = /^(?:ZodError|SyntaxError)$/;
+const ofClients =
+  /^(?:Failed to (?:parse|process) server|Modern MCP result|Server sent invalid initialize)|protocol version|unexpected content type/i;
+
+function isMalformed({ name, message }: Record<string, unknown> = {}): boolean {
+  return ofParsers.test(String(name)) || ofClients.test(String(message));
+}
+
+const maxWords = 200;
+
+/** The text of a refusal in one short line; `undefined` for none, and for a page. */
+export function wordsOf(body: string): string | undefined {
+  const text = textIn(body).slice(0, 4 * maxWords);
+  if (/^\s*</.test(text)) return undefined;
+  // oxlint-disable-next-line no-control-regex -- they would garble a log
+  const line = text.replaceAll(/[\s\0-\x1F\x7F-\x9F\u2028\u2029]+/g, " ").trim();
+  if (line === "") return undefined;
+  return line.length > maxWords ? `${line.slice(0, maxWords)}…` : line;
+}
+
+/** The message in a body of JSON, or the body. */
+function textIn(body: string): string {
+  try {
+    const value: unknown = JSON.parse(body);
+    const { error, message, error_description: description } = isRecord(value) ? value : {};
+    const inner = isRecord(error) ? error["message"] : error;
+    const text = [inner, description, message].find((each) => typeof each === "string");
+    return typeof text === "string" ? text : body;
+  } catch {
+    return body;
+  }
+}
