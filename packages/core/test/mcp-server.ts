@@ -1,5 +1,8 @@
 import type { ServerResponse } from "node:http";
+import { initializeResult } from "./session-snapshot.ts";
 import { type ReceivedRequest, startHttpServer, type TestHttpServer } from "./http-server.ts";
+
+export { initializeResult };
 
 /** Answers a request in the server's place, or leaves it to the server with `next`. */
 export type McpHandler = (
@@ -24,12 +27,6 @@ export interface TestMcpServer extends TestHttpServer {
   /** Changes how requests are answered from now on. */
   use(handler: McpHandler): void;
 }
-
-export const initializeResult = {
-  protocolVersion: "2025-11-25",
-  capabilities: { tools: {} },
-  serverInfo: { name: "test-server", version: "1" },
-};
 
 export const toolDefinition = (name: string) => ({ name, inputSchema: { type: "object" } });
 

@@ -5,8 +5,10 @@ import type { SessionFetchOptions } from "../src/session/session-fetch-options.t
 import type { SessionEvent } from "../src/session/session-event.ts";
 import { createSessionSlot } from "../src/session/session-slot.ts";
 import type { SessionSnapshot, ActiveSessionSnapshot } from "../src/session/session-snapshot.ts";
-import { initializeResult, startMcpServer, type TestMcpServer } from "./mcp-server.ts";
+import { startMcpServer, type TestMcpServer } from "./mcp-server.ts";
 import { createRpcClient } from "./rpc-client.ts";
+
+export { sessionSnapshot } from "./session-snapshot.ts";
 
 /** A step on a server: a slot, a session fetch on it, a client, and the events so far. */
 export function startStep(
@@ -32,22 +34,6 @@ export async function saveSession(server: TestMcpServer): Promise<ActiveSessionS
   const { snapshot } = slot;
   if (snapshot?.kind !== "session") throw new Error("the server made no session");
   return snapshot;
-}
-
-/** A snapshot that no server has to know. */
-export function sessionSnapshot(
-  url: string,
-  fields: Partial<ActiveSessionSnapshot> = {},
-): ActiveSessionSnapshot {
-  return {
-    version: 1,
-    kind: "session",
-    url,
-    sessionId: "secret-session",
-    initializeResult,
-    clientCapabilities: {},
-    ...fields,
-  };
 }
 
 /** A resumed step whose requests the server holds until they are answered by hand. */

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
 import { startHttpServer } from "../../test/http-server.ts";
 import { sendText, startMcpServer } from "../../test/mcp-server.ts";
@@ -70,6 +71,18 @@ describe("within the origin, with the opt-in", () => {
     const { client } = startStep(server, { snapshot, redirect: "same-origin" });
     server.use((_, response) => void response.writeHead(status, { location: "/new" }).end());
     await expect(client.post(call)).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
+    expect(server.requests).toHaveLength(1);
+  });
+
+  test("one with credentials in its URL is refused, and nothing repeats them", async () => {
+    const server = await startMcpServer();
+    const snapshot = await saveSession(server);
+    const { client } = startStep(server, { snapshot, redirect: "same-origin" });
+    const location = server.url.replace("//", "//user:hunter2@");
+    server.use((_, response) => void response.writeHead(307, { location }).end());
+    const error: unknown = await client.post(call).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "REDIRECT_REFUSED" });
+    expect(inspect(error, { depth: null })).not.toContain("hunter2");
     expect(server.requests).toHaveLength(1);
   });
 

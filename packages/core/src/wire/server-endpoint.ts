@@ -80,7 +80,9 @@ export async function sendToEndpoint(
     const location = response.headers.get("location");
     const isUrl = location !== null && URL.canParse(location, target);
     const next = isUrl ? new URL(location, target) : undefined;
-    const isAllowed = redirect === "same-origin" && next?.origin === url.origin;
+    // The error of `fetch` for a URL with credentials repeats them.
+    const isPlain = next?.username === "" && next.password === "";
+    const isAllowed = redirect === "same-origin" && next?.origin === url.origin && isPlain;
     const keepsMethod = method === "GET" || status === 307 || status === 308;
     if (!isAllowed || !keepsMethod || redirects === maxRedirects) {
       throw redirectRefused(method, url, status);
