@@ -17,7 +17,10 @@ export interface McpStdioConnectionOptions<
 > extends ConnectionOptions<SCHEMAS> {
   /** The program to run: a path, or a name on `PATH`. No shell reads it. */
   readonly command: string;
-  /** @default none */
+  /**
+   * Arguments that name themselves secret, such as `--api-key=…`, count as secrets, but every user of the
+   * machine can read them. @default none
+   */
   readonly args?: readonly string[] | undefined;
   /**
    * Environment variables of the server, over the few inherited ones (`PATH`, `HOME` and their like).
