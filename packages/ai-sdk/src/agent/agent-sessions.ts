@@ -6,7 +6,6 @@ import {
   checkOwnOptions,
   onUnavailable,
   optionalOptions,
-  principal,
   someObject,
 } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
@@ -51,7 +50,7 @@ export type AgentSessions<CONNECTIONS extends Connections> =
 /** The options of `open` of an agent. */
 export const openSchema = optionalOptions({
   sessionId: anything,
-  principal,
+  principal: anything,
   abortSignal,
   onUnavailable,
 });

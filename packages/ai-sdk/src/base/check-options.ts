@@ -21,10 +21,8 @@ export const timeout = wholeNumber(1, maxTimerMs, "milliseconds");
 /** An age, which no timer has to take. */
 export const age = wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds");
 export const onUnavailable = z.literal(["omit", "throw"], 'must be "omit" or "throw"');
-/** Checked by the code that reads it. */
+/** Checked by the code that reads it, as a principal is by the code that makes keys of it. */
 export const anything = z.unknown();
-/** Checked by the code that makes keys of it. */
-export const principal = anything;
 export const abortSignal = z.custom(
   (value) => isFunction((value as { addEventListener?: unknown } | null)?.addEventListener),
   "must be an AbortSignal",

@@ -1,4 +1,5 @@
 import { ElicitationRequestSchema, type MCPClient } from "@ai-sdk/mcp";
+import { isRecord, sameJson } from "@durable-mcp/core/internal";
 import type { ConnectionContext } from "./connection-options.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 
@@ -7,6 +8,23 @@ type ClientOptions = Pick<McpClientConnection["options"], "onElicitation" | "cap
 /** The capabilities that a client declares to the server. */
 export function clientCapabilities({ onElicitation, capabilities }: ClientOptions) {
   return { ...(onElicitation && { elicitation: {} }), ...capabilities };
+}
+
+/** The names of declared capabilities that a session was made without, wholly or in part. */
+export function missingCapabilities(
+  options: ClientOptions,
+  made: Readonly<Record<string, unknown>>,
+): string[] {
+  const declared = Object.entries(clientCapabilities(options));
+  return declared.flatMap(([name, value]) => (covers(made[name], value) ? [] : [name]));
+}
+
+/** More than is declared is no difference, or two releases at once would replace each other's sessions. */
+function covers(made: unknown, declared: unknown): boolean {
+  if (declared === undefined) return true;
+  if (!isRecord(declared)) return sameJson(made, declared);
+  if (!isRecord(made)) return false;
+  return Object.entries(declared).every(([name, value]) => covers(made[name], value));
 }
 
 /** Makes a client answer elicitations with its definition's function. */

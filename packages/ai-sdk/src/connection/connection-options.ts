@@ -133,6 +133,13 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
    */
   readonly retrySameId?: boolean | undefined;
   /**
+   * Whether a step begins another session if the kept one was made without a capability that the
+   * connection declares now, such as after a deployment that adds `onElicitation`. The kept one is ended,
+   * and the model is told. Otherwise it goes on without, with the event `capabilities-missing`. Clients on
+   * `registry.fetch` then have to declare the same capabilities. @default false
+   */
+  readonly restartOnNewCapabilities?: boolean | undefined;
+  /**
    * Tools, by the server's names, whose calls go to a second session, which lasts as long as the
    * step's registry and is not saved. @default none
    */

@@ -105,6 +105,7 @@ const sessionSchema = z.union(
       ...replacementFields,
       classifyLoss: z.optional(someFunction),
       retrySameId: z.optional(flag),
+      restartOnNewCapabilities: z.optional(flag),
       except: z.optional(names),
     }),
   ],

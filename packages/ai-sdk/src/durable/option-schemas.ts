@@ -1,11 +1,11 @@
 import * as z from "zod/mini";
 import {
   abortSignal,
+  anything,
   flag,
   isFunction,
   onUnavailable,
   optionalOptions,
-  principal,
   someFunction,
   someObject,
   text,
@@ -35,11 +35,11 @@ export const durableSessionsSchema = z.strictObject({
   store: someStore,
 });
 
-export const useSchema = optionalOptions({ principal, abortSignal, onUnavailable });
+export const useSchema = optionalOptions({ principal: anything, abortSignal, onUnavailable });
 export const selectionSchema = optionalOptions(selectionFields);
 const pageFields = { name: text, cursor: text, limit: wholeNumber(1, 1_000) };
-export const listSchema = optionalOptions({ principal, ...pageFields });
-export const endAllSchema = optionalOptions({ principal });
+export const listSchema = optionalOptions({ principal: anything, ...pageFields });
+export const endAllSchema = optionalOptions({ principal: anything });
 export const adminListSchema = optionalOptions(pageFields);
 const { cursor: _, ...sweepFields } = pageFields;
 export const sweepSchema = z.strictObject({

@@ -8,6 +8,7 @@ import { abortable, sameJson } from "@durable-mcp/core/internal";
 import { endpointOf } from "../connection/define-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import type { NamedStart, NamedUse } from "../slots/named-slots.ts";
+import { beginSession } from "../slots/begin-session.ts";
 import type { SlotName, StepSlot } from "../slots/step-slot.ts";
 import type { StepContext } from "./sessions-context.ts";
 import { createRecord, recordKey, recordOwner, type SlotRecord } from "./slot-record.ts";
@@ -68,15 +69,17 @@ export async function loadStoredSlot(
   const unused = createUnusedSessions(context, of, use);
   unused.endLeftOvers(cell.record);
 
-  const base = cell.record?.snapshot;
+  const stored = cell.record?.snapshot;
+  const { snapshot: base, outdated } = beginSession(definition, stored);
   const slot = pool ? pool.createSlot(of, principal, definition, base) : createSessionSlot(base);
-  const used = new Set(base?.kind === "session" ? [base.sessionId] : []);
+  const used = new Set(stored?.kind === "session" ? [stored.sessionId] : []);
   const step: SlotInStep = { of, use, cell, unused, slot, base, used, emit, now };
   return {
     of,
     key,
     owner: recordOwner(principal),
     slot,
+    outdated,
     async onSession(own) {
       try {
         return await saveSession(step, own);

@@ -13,6 +13,8 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  *   The error has no `cause`; only the thrown error has one.
  * - `tools-unmatched`: names in a filter of tools are none of the server's tools; `option` says in which:
  *   `tools.allow`, `tools.block` or `schemas` of the connection, or `activeTools` of a durable agent.
+ * - `capabilities-missing`: the kept session was made without `capabilities` that its connection declares
+ *   now. `isRestarted`: another session has taken its place (`session.restartOnNewCapabilities`).
  * - `sse-fallback`: the server only knows the old HTTP+SSE transport, which keeps no session.
  * - `pool`: an act of the pool. `hit`, `miss`: whether a run found a live client. `opened`: the pool
  *   has a new client. `closed`: it has one less, with the reason: `idle` for `keepAliveMs`, more than `max`,
@@ -62,6 +64,11 @@ export type ConnectionEvent = {
       readonly type: "tools-unmatched";
       readonly option: "tools.allow" | "tools.block" | "schemas" | "activeTools";
       readonly tools: readonly string[];
+    }
+  | {
+      readonly type: "capabilities-missing";
+      readonly capabilities: readonly string[];
+      readonly isRestarted: boolean;
     }
   | { readonly type: "sse-fallback" }
   | { readonly type: "pool"; readonly action: "hit" | "miss" | "opened" }

@@ -33,6 +33,11 @@ function warningOf(
         text: event.error.message,
         about: [event.error.code, event.reason, event.error.data.status, event.error.data.field],
       };
+    case "capabilities-missing": {
+      const names = event.capabilities.join(", ");
+      const text = `the kept session was made without ${names}, and goes on without. Restart it, or set session.restartOnNewCapabilities.`;
+      return event.isRestarted ? undefined : { text, about: [names] };
+    }
     case "tools-unmatched": {
       const names = event.tools.join(", ");
       const text = `${event.option} names tools that there are none of: ${names}. Compare it with the server's own names of its tools.`;

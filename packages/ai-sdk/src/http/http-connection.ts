@@ -12,6 +12,7 @@ import { restoreSessionError } from "../errors/connection-error.ts";
 import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
+import { watchCapabilities } from "./watch-capabilities.ts";
 import { ping } from "./end-mcp-session.ts";
 import { isOldServerStatus, openClient } from "./open-client.ts";
 import { withRefusals } from "./refused-requests.ts";
@@ -38,11 +39,13 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
       return connected;
     }),
   );
+  const capabilities = watchCapabilities(parts);
   const onEvent = (event: SessionEvent) => {
     // The client's knowledge of the server is outdated then.
     const isOther = (event.type === "recovered" || event.type === "started") && event.changed;
     if (isOther) client.replace();
     parts.emit({ ...event, connection: name });
+    capabilities.note(event);
   };
   /** Each client needs its own, because clients number their requests alike and cancel by number. */
   const createFetch = () =>
@@ -96,7 +99,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
       const endings = loose.map(async (snapshot) => {
         if (snapshot) await endSession({ url, snapshot, fetch: connectionFetch.fetch });
       });
-      await Promise.all(endings);
+      await Promise.all([...endings, capabilities.ended()]);
     },
   };
   return connection;

@@ -1,4 +1,5 @@
 import {
+  type ActiveSessionSnapshot,
   createSessionFetch,
   createSessionSlot,
   type OnSession,
@@ -97,6 +98,8 @@ export interface HttpConnectionOptions extends ConnectionStep {
   readonly definition: McpClientConnection;
   /** The slot of a stateful connection. */
   readonly slot?: SessionSlot | undefined;
+  /** A kept session that the next one replaces. */
+  readonly outdated?: ActiveSessionSnapshot | undefined;
   /** The save point of the slot. */
   readonly onSession?: OnSession | undefined;
   readonly now: () => number;

@@ -5,7 +5,6 @@ import {
   isFunction,
   onUnavailable,
   optionalOptions,
-  principal,
   someFunction,
   someObject,
   text,
@@ -33,7 +32,7 @@ export const providerSchema = optionalOptions({
   autoSession: autoSessionSchema,
 });
 
-const stepFields = { principal, sessionId: text, abortSignal };
+const stepFields = { principal: anything, sessionId: text, abortSignal };
 export const createSchema = optionalOptions({ ...stepFields, state: anything });
 export const runOnStateSchema = z.strictObject({
   ...optionalOptions({ ...stepFields, onUnavailable, onSession: someFunction }).shape,
@@ -41,6 +40,6 @@ export const runOnStateSchema = z.strictObject({
 });
 
 /** Which sessions of a principal. */
-export const selectionFields = { principal, connection: text, name: text };
+export const selectionFields = { principal: anything, connection: text, name: text };
 export const selectionInTimeSchema = optionalOptions({ ...selectionFields, timeoutMs: timeout });
 export const shutdownSchema = optionalOptions({ timeoutMs: timeout });

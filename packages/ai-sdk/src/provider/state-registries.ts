@@ -1,4 +1,9 @@
-import { createSessionSlot, type Principal, sessionKey } from "@durable-mcp/core";
+import {
+  createSessionSlot,
+  type Principal,
+  sessionKey,
+  type SessionSnapshot,
+} from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
@@ -30,11 +35,12 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
         slotFor(connection) {
           const user = principal as Principal;
           const key = sessionKey({ connection, principal: user });
-          const seeded = seedSlot(state, key, (snapshot) =>
+          const definition = declared[connection]!;
+          const createSlot = (snapshot: SessionSnapshot | undefined) =>
             pool
-              ? pool.createSlot({ connection }, user, declared[connection]!, snapshot)
-              : createSessionSlot(snapshot),
-          );
+              ? pool.createSlot({ connection }, user, definition, snapshot)
+              : createSessionSlot(snapshot);
+          const seeded = seedSlot(state, key, createSlot, definition);
           if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
           slots.set(key, seeded);
           return seeded;

@@ -1,10 +1,10 @@
 import * as z from "zod/mini";
 import {
   abortSignal,
+  anything,
   names,
   onUnavailable,
   optionalOptions,
-  principal,
   someFunction,
   timeout,
 } from "../base/check-options.ts";
@@ -16,8 +16,8 @@ export const runSchema = optionalOptions({ onClose: someFunction });
 export const readySchema = optionalOptions({ timeoutMs: timeout, abortSignal });
 export const namedCreateSchema = optionalOptions({ connections: names, idleTimeoutMs: timeout });
 export const namedRunSchema = optionalOptions({ abortSignal });
-export const nestSchema = optionalOptions({ principal, abortSignal });
+export const nestSchema = optionalOptions({ principal: anything, abortSignal });
 export const autoSessionSchema = z.strictObject({
-  principal: z.optional(principal),
+  principal: z.optional(anything),
   idleTimeoutMs: z.optional(timeout),
 });

@@ -1,9 +1,9 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import {
+  anything,
   checkOptions,
   flag,
   optionalOptions,
-  principal as anyPrincipal,
   someObject,
 } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
@@ -57,7 +57,7 @@ export function currentConnections<CONNECTIONS extends Connections = Connections
 const currentSchema = optionalOptions({
   ephemeral: flag,
   provider: someObject,
-  principal: anyPrincipal,
+  principal: anything,
 });
 
 function runRequired(caller: string): McpSessionError {

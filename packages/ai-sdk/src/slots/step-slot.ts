@@ -1,4 +1,4 @@
-import type { OnSession, Principal, SessionSlot } from "@durable-mcp/core";
+import type { ActiveSessionSnapshot, OnSession, Principal, SessionSlot } from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
@@ -7,6 +7,8 @@ import type { StepTime } from "../connection/step-time.ts";
 export interface StepSlot {
   readonly slot: SessionSlot;
   readonly onSession?: OnSession | undefined;
+  /** A kept session that another one replaces in this step. */
+  readonly outdated?: ActiveSessionSnapshot | undefined;
 }
 
 /** What is connected, for whom, and for how long. */

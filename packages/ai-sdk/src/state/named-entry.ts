@@ -1,5 +1,6 @@
 import { isRecord, isTimerMs } from "@durable-mcp/core/internal";
 import {
+  type ActiveSessionSnapshot,
   type Principal,
   type SessionSlot,
   type SessionSnapshot,
@@ -56,6 +57,8 @@ export function parseNamedKey(key: string, principal: Principal): NamedSlot | un
 /** A session that the step uses. */
 interface InUse {
   readonly slot: SessionSlot;
+  /** A kept session that the first use replaces. */
+  readonly outdated: ActiveSessionSnapshot | undefined;
   startedAt: number | undefined;
   readonly idleTimeoutMs: number | undefined;
 }
@@ -69,8 +72,12 @@ export function createHeldEntries(state: unknown, now: () => number) {
   const written = new Map<string, NamedEntry | undefined>();
   let endedAt: number | undefined;
 
-  const entryOf = ({ slot: { snapshot }, startedAt, idleTimeoutMs }: InUse) =>
-    snapshot && createEntry({ snapshot, startedAt, lastUsedAt: endedAt ?? now(), idleTimeoutMs });
+  const entryOf = ({ slot, outdated, startedAt, idleTimeoutMs }: InUse) => {
+    const snapshot = slot.changed ? slot.snapshot : (outdated ?? slot.snapshot);
+    return (
+      snapshot && createEntry({ snapshot, startedAt, lastUsedAt: endedAt ?? now(), idleTimeoutMs })
+    );
+  };
   const write = (key: string, entry: NamedEntry | undefined) => {
     inUse.delete(key);
     written.set(key, entry);

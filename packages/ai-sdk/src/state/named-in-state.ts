@@ -15,6 +15,7 @@ import {
   withoutToolList,
 } from "../slots/kept-session.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
+import { beginSession } from "../slots/begin-session.ts";
 import { createHeldEntries, type HeldEntries, namedKey } from "./named-entry.ts";
 
 /** The named sessions in the state of an agent session. */
@@ -39,16 +40,18 @@ export function createNamedInState(
       const key = namedKey(slot, principal);
       if (entries.isInvalid(key)) emit({ type: "discarded", ...slot, reason: "invalid" });
       const entry = entries.read(key);
+      const { snapshot, outdated } = beginSession(definition, entry?.snapshot);
+      const pooled = pool?.createSlot(slot, principal, definition, snapshot);
       const use = {
-        slot: pool
-          ? pool.createSlot(slot, principal, definition, entry?.snapshot)
-          : createSessionSlot(entry?.snapshot),
+        slot: pooled ?? createSessionSlot(snapshot),
+        outdated,
         startedAt: entry?.startedAt,
         idleTimeoutMs: idleTimeoutMs ?? entry?.idleTimeoutMs,
       };
       entries.use(key, use);
       return {
         slot: use.slot,
+        outdated,
         onSession() {
           use.startedAt = now();
         },

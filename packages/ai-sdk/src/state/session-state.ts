@@ -1,10 +1,13 @@
 import { isRecord, sameJson } from "@durable-mcp/core/internal";
 import {
+  type ActiveSessionSnapshot,
   createSessionSlot,
   parseSessionSnapshot,
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
+import type { McpConnection } from "../connection/mcp-connection.ts";
+import { beginSession } from "../slots/begin-session.ts";
 
 /** The one key of `session.state` that is ours: a record of snapshots under their session keys. */
 const stateKey = "mcpSessions";
@@ -15,6 +18,8 @@ type StateEntries = readonly (readonly [key: string, entry: object | undefined])
 /** A slot of a registry, and its entry in the state. */
 export interface SeededSlot {
   readonly slot: SessionSlot;
+  /** A kept session that another one replaces in this step. */
+  readonly outdated?: ActiveSessionSnapshot | undefined;
   /** The snapshot in the state. A pooled slot may have changed in earlier steps. */
   readonly before: SessionSnapshot | undefined;
   /** Whether the state has an entry for this slot that does not parse. */
@@ -26,11 +31,14 @@ export function seedSlot(
   state: unknown,
   key: string,
   createSlot: (snapshot?: SessionSnapshot) => SessionSlot = createSessionSlot,
+  definition?: McpConnection,
 ): SeededSlot {
   const entry = stateEntry(state, key);
   const before = parseOrNothing(entry);
+  const { snapshot, outdated } = beginSession(definition, before);
   return {
-    slot: createSlot(before),
+    slot: createSlot(snapshot),
+    outdated,
     before,
     isDiscarded: entry !== undefined && before === undefined,
   };

@@ -52,6 +52,6 @@ export function forCalls(definition: McpClientConnection): McpClientConnection {
   const { required: _, ...options } = definition.options;
   return defineMcpClientConnection({
     ...options,
-    ...(session && { session: { ...session, recover: false } }),
+    ...(session && { session: { ...session, recover: false, restartOnNewCapabilities: false } }),
   });
 }

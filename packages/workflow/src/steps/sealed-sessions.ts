@@ -14,7 +14,7 @@ import {
 import { parseSessionSnapshot, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
 import { sessionOptionsOf, forCalls } from "./declared-connections.ts";
 import {
-  exceptUnmatched,
+  exceptTold,
   type StepConnection,
   type StepSessions,
   type UseRegistry,
@@ -49,7 +49,7 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
   const { emit, now } = options;
   const seals = createSeals(options);
   const run = createRunOnState(options);
-  const runCall = createRunOnState({ emit: exceptUnmatched(emit), now });
+  const runCall = createRunOnState({ emit: exceptTold(emit), now });
 
   return {
     async open(step, use) {

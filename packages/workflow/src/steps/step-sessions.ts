@@ -54,12 +54,12 @@ export type UseRegistry<T> = (
   seen: ReadonlySet<string>,
 ) => Promise<T>;
 
-/** For the step of a call, which only has the called tool to compare with a filter of tools. */
-export function exceptUnmatched(
+/** For the step of a call: what the step that opened the connection has told already. */
+export function exceptTold(
   emit: (event: ConnectionEvent) => void,
 ): (event: ConnectionEvent) => void {
   return (event) => {
-    if (event.type !== "tools-unmatched") emit(event);
+    if (event.type !== "tools-unmatched" && event.type !== "capabilities-missing") emit(event);
   };
 }
 

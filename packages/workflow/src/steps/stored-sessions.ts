@@ -7,7 +7,7 @@ import {
 import type { SessionStore, StoredValue } from "@durable-mcp/core";
 import { forCalls } from "./declared-connections.ts";
 import {
-  exceptUnmatched,
+  exceptTold,
   type StepConnection,
   type StepSessions,
   type UseRegistry,
@@ -57,7 +57,7 @@ export function createStoredSessions({
       try {
         return await run(step, forCalls(step.definition), use, {
           inStore: loads.store,
-          tell: exceptUnmatched(emit),
+          tell: exceptTold(emit),
         });
       } catch (error) {
         // Another step lost the session or ended it. The workflow opens the next one.
