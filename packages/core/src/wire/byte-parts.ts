@@ -74,7 +74,7 @@ export function partsText(parts: ByteParts, start: number, end: number): string 
 // It decodes whole texts only, because decoding piece by piece (`stream`) takes many times as long.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-function joined(parts: ByteParts): Uint8Array {
+export function joined(parts: ByteParts): Uint8Array {
   const whole = new Uint8Array(partsLength(parts));
   let offset = 0;
   for (const part of parts) {

@@ -1,4 +1,4 @@
-import { type ByteParts, createPartCollector, partsText } from "./byte-parts.ts";
+import { type ByteParts, createPartCollector, joined, partsText } from "./byte-parts.ts";
 
 /**
  * One event of an SSE stream as it arrived, in bytes, including its final blank line. A byte order mark
@@ -50,8 +50,8 @@ const maxFieldLength = 4096;
 export function createEventSplitter(): EventSplitter {
   let lastEventId: string | undefined;
   let retryMs: number | undefined;
-  /** The matched bytes of a byte order mark; `undefined` after the stream's first bytes. */
-  let markBytes: number | undefined = 0;
+  /** The stream's first bytes, as long as they may become a byte order mark. */
+  let start: Uint8Array | undefined = new Uint8Array();
 
   // The event under way, the start of its current line in it, and the line's first bytes so far. Each
   // byte is read a fixed number of times, however small the chunks and however many lines and chunks.
@@ -103,24 +103,14 @@ export function createEventSplitter(): EventSplitter {
     return event;
   };
 
-  /** The chunk without the stream's byte order mark, which may have come in pieces. */
+  /** The chunk without the stream's byte order mark, which may come in pieces. */
   const withoutMark = (chunk: Uint8Array): Uint8Array => {
-    if (markBytes === undefined) return chunk;
-    let matched = markBytes;
-    let length = 0;
-    while (length < chunk.length && chunk[length] === byteOrderMark[matched]) {
-      length += 1;
-      matched += 1;
-    }
-    const isOpen = matched < byteOrderMark.length;
-    if (isOpen && length === chunk.length) {
-      markBytes = matched;
-      return new Uint8Array();
-    }
-    const before = byteOrderMark.slice(0, markBytes);
-    markBytes = undefined;
-    if (!isOpen) return chunk.subarray(length);
-    return before.length === 0 ? chunk : Uint8Array.of(...before, ...chunk);
+    if (start === undefined) return chunk;
+    const bytes = start.length === 0 ? chunk : joined([start, chunk]);
+    const isMark = byteOrderMark.every((byte, at) => at >= bytes.length || byte === bytes[at]);
+    start = isMark && bytes.length < byteOrderMark.length ? bytes : undefined;
+    if (start !== undefined) return new Uint8Array();
+    return isMark ? bytes.subarray(byteOrderMark.length) : bytes;
   };
 
   return {
@@ -185,7 +175,7 @@ export function createEventSplitter(): EventSplitter {
     },
     finish() {
       // What comes next is another stream.
-      markBytes = 0;
+      start = new Uint8Array();
       isAfterReturn = false;
       const isLineOpen = lineStart < held.length;
       if (isLineOpen) readLine(lineHead, held.length);
