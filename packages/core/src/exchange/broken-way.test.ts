@@ -27,7 +27,7 @@ test("a 404 for the session and for a new one is no loss: the session is kept", 
   await expect(client.request("tools/call")).rejects.toMatchObject({
     code: "CONNECTION_UNAVAILABLE",
     data: { status: 404, method: "tools/call" },
-    message: expect.stringMatching(/\/mcp: .*not carried out/),
+    message: expect.stringMatching(/\/mcp \(HTTP 404\): .*not carried out/),
   });
   expect(server.log).toEqual(["POST tools/call", "POST initialize"]);
   expect(slot.snapshot).toMatchObject({ kind: "session", sessionId: "secret-session-2" });

@@ -31,7 +31,11 @@ describe("a failed recovery", () => {
     async (status) => {
       const { client, server } = await startLostStep();
       refuseInitialize(server, status);
-      const lost = { code: "SESSION_LOST", data: { status } };
+      const lost = {
+        code: "SESSION_LOST",
+        message: expect.stringContaining(` at ${server.url} (HTTP ${status}): `),
+        data: { status },
+      };
       await expect(client.post(call())).rejects.toMatchObject(lost);
       // Nor for a client that makes its handshake while the session is lost.
       await expect(client.handshake()).rejects.toMatchObject(lost);

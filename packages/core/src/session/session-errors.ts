@@ -26,7 +26,9 @@ function failed(
   reason?: UnavailableReason,
 ) {
   const data = { method, origin: url.origin, status, ...(reason && { reason }) };
-  return new McpSessionError(code, `${method} at ${endpointName(url)}: ${why}`, { data, cause });
+  const refusal = status !== undefined && status >= 400 ? ` (HTTP ${status})` : "";
+  const message = `${method} at ${endpointName(url)}${refusal}: ${why}`;
+  return new McpSessionError(code, message, { data, cause });
 }
 
 const gone = "the server no longer knows the session, and its contents are gone.";
@@ -61,14 +63,14 @@ export function sessionRefused(state: SlotState, request: Failed, isMade = false
   }
   if (lostSession(state) !== undefined) return sessionLost(request);
   if (liveSession(state) !== undefined) return wayBroken(request);
-  const why = `the server refused a new session with HTTP ${request.status}. The next request tries again.`;
+  const why = `the server refused a new session. The next request tries again.`;
   return failed("CONNECTION_UNAVAILABLE", request, why, "refused");
 }
 
 /** The way to the server is broken: what stands before it refuses everything. The session is kept. */
 export function wayBroken(request: Failed): McpSessionError {
   const why =
-    "HTTP 404 for the session and for a new one alike, so the server is not to be reached there. The request was not carried out, and the session is kept. Check the URL; while a deploy is under way, try again.";
+    "this is the answer for the session and for a new one alike, so the server is not to be reached there. The request was not carried out, and the session is kept. Check the URL; while a deploy is under way, try again.";
   return failed("CONNECTION_UNAVAILABLE", { ...request, status: 404 }, why);
 }
 
