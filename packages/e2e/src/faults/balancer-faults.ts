@@ -112,7 +112,7 @@ const shareNothing: Fault<BalancerWorld>[] = [
 ];
 
 const adopting: Fault<BalancerWorld>[] = [
-  balancerFault("two replicas in turn that adopt unknown ids", spread),
+  balancerFault("two replicas in turn that adopt unknown ids", spread, { keepsNothing: true }),
   balancerFault(
     "servers that adopt unknown ids are restarted",
     sticky({

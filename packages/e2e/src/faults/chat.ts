@@ -13,12 +13,18 @@ export interface ChatOptions {
   /** Keeps the sessions; without it the application carries them in its own state. */
   readonly store?: SessionStore | undefined;
   readonly session?: McpClientConnectionOptions["session"];
+  readonly required?: boolean | undefined;
   readonly now?: (() => number) | undefined;
   readonly times?: Partial<Times> | undefined;
   /** Other limits than those that follow from the times. */
   readonly waits?: Partial<Waits> | undefined;
   /** Whether the server keeps the session all the time, so that it must not be given up. @default false */
   readonly keepsSession?: boolean | undefined;
+  /**
+   * Whether the session is lost again and again, so that nothing lasts: the application has to be told of
+   * that, once at least. @default false
+   */
+  readonly keepsNothing?: boolean | undefined;
   /** Whether the server has no sessions, so that it keeps no notes. @default false */
   readonly isStateless?: boolean | undefined;
   /** Whether the application takes no events: what happens is said on the console. @default false */

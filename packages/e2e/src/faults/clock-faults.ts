@@ -11,16 +11,19 @@ import { availableStores, skippedStores } from "./available-stores.ts";
 import type { Family, Fault } from "./fault.ts";
 import { openServerWorld, type ServerWorld } from "./server-world.ts";
 
-/** Machines that set their clocks by themselves, and what they make of one time. */
-const machines = ["behind", "right", "ahead"] as const;
-type Machine = (typeof machines)[number];
+const minute = 60_000;
 
-const skewMs = 10 * 60_000;
-const clocks: Record<Machine, () => number> = {
-  behind: () => Date.now() - skewMs,
+/** Machines, and what their clocks make of one time; on the last one an hour has gone by. */
+const clocks = {
+  behind: () => Date.now() - 10 * minute,
   right: () => Date.now(),
-  ahead: () => Date.now() + skewMs,
+  ahead: () => Date.now() + 10 * minute,
+  later: () => Date.now() + 60 * minute,
 };
+type Machine = keyof typeof clocks;
+const machines = Object.keys(clocks) as Machine[];
+/** Those that run at one time. */
+const apart = ["behind", "right", "ahead"] as const;
 
 interface ClockWorld extends ServerWorld {
   /** One store, as each machine opens it. */
@@ -56,7 +59,7 @@ function on({ stores }: ClockWorld, machine: Machine) {
 }
 
 /** What is idle for longer than this is swept, in milliseconds: the shortest time that may be given. */
-const idleForMs = 3 * 60_000;
+const idleForMs = 3 * minute;
 
 function createSessions(world: ClockWorld, machine: Machine) {
   const { url } = world.front;
@@ -90,11 +93,25 @@ function swept(name: string, user: Machine, sweeper: Machine): Fault<ClockWorld>
   };
 }
 
+/** Nobody uses a session any more, and an hour later it is swept. */
+function leftAlone(name: string, user: Machine): Fault<ClockWorld> {
+  return {
+    name,
+    async round(round, world) {
+      const chat = round.chat({ url: world.front.url, ...on(world, user) });
+      await chat.step({ calls: 2, isHealthy: true, reads: true });
+      const taken = await sweepOn("later", world);
+      if (!taken.includes(chat.options.id))
+        round.fault("left behind: an idle session was not swept");
+    },
+  };
+}
+
 /** Shorter than the difference of the clocks, so that it counts. */
 const session = {
   mode: "stateful",
-  toolList: { maxAgeMs: 60_000 },
-  statelessMaxAgeMs: 60_000,
+  toolList: { maxAgeMs: minute },
+  statelessMaxAgeMs: minute,
 } as const;
 
 /** Each step of one agent session runs on another machine. */
@@ -111,7 +128,7 @@ function inTurn(name: string, isStateless: boolean): Fault<ClockWorld> {
         isStateless,
       });
       for (let step = 1; step <= 5; step += 1) {
-        const machine = machines[Math.floor(round.random() * machines.length)]!;
+        const machine = apart[Math.floor(round.random() * apart.length)]!;
         await chat.step({ calls: 2, isHealthy: true, on: on(world, machine) });
       }
       await chat.step({ calls: 1, isHealthy: true, reads: true });
@@ -145,6 +162,8 @@ const faultsOn = (kind: StoreKind) => [
   swept(`${kind}: a step 10 minutes behind, swept ahead`, "behind", "right"),
   swept(`${kind}: a step, swept 10 minutes ahead`, "right", "ahead"),
   swept(`${kind}: a step 10 minutes ahead, swept behind`, "ahead", "right"),
+  leftAlone(`${kind}: a step 10 minutes behind, swept an hour later`, "behind"),
+  leftAlone(`${kind}: a step 10 minutes ahead, swept an hour later`, "ahead"),
   inTurn(`${kind}: steps behind, right and ahead`, false),
   inTurn(`${kind}: the same, a server without sessions`, true),
   named(`${kind}: a named session, the next step 10 minutes ahead`, "right", "ahead"),

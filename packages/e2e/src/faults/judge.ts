@@ -48,7 +48,11 @@ export function judgeCall({ text, tool, outcome }: Call, { runs, arrived }: Evid
 }
 
 function judgeFailure(error: unknown, times: number, hasArrived: boolean | undefined): JudgedCall {
-  if (!McpSessionError.isInstance(error)) return fault(`raw error: ${describe(error)}`);
+  if (!McpSessionError.isInstance(error)) {
+    // A JSON-RPC error is the server's own answer.
+    const isAnswer = typeof (error as { code?: unknown } | null)?.code === "number" && times === 0;
+    return isAnswer ? { verdict: "refused" } : fault(`raw error: ${describe(error)}`);
+  }
   const { code, message } = error;
   if (code === "OUTCOME_UNKNOWN") {
     // A connection that breaks keeps to itself what had gone through.
@@ -56,6 +60,10 @@ function judgeFailure(error: unknown, times: number, hasArrived: boolean | undef
     return claims ? fault(`wrong word: it never arrived, and ${message}`) : { verdict: "unknown" };
   }
   if (isVague(message)) return fault(`vague: ${message}`);
+  // A gateway that refuses does not know what its server did.
+  if (code === "CONNECTION_UNAVAILABLE" && /carried out is unknown/.test(message)) {
+    return { verdict: "unknown" };
+  }
   if (times > 0) return fault(`wrong word: it ran, and told ${code}: ${message}`);
   return { verdict: "refused" };
 }
@@ -82,18 +90,20 @@ export function judgeChat(chat: Chat): string[] {
       faults.push(`late: ${phase} took ${Math.round(ms)} of ${limitMs} ms`);
     }
   }
-  if (chat.options.keepsSession && chat.log.some(isLoss)) {
+  if (chat.options.keepsSession && chat.log.some(isReplacement)) {
     faults.push("lost: a session that the server has was given up");
   }
   return [...faults, ...judgeNotes(chat), ...judgeNotices(chat)];
 }
 
-function judgeNotes({ notes, log, options: { id, isStateless } }: Chat): string[] {
+function judgeNotes({ notes, log, options }: Chat): string[] {
+  const { id, isStateless, keepsNothing } = options;
   if (isStateless) return [];
   if (notes === undefined) return ["lost: the last step could not read the notes"];
   const foreign = notes.filter((note) => !note.startsWith(`<${id} `));
   const doubled = notes.filter((note, index) => notes.indexOf(note) !== index);
-  const missing = notesSinceLoss(log).filter((note) => !notes.includes(note));
+  const isTold = keepsNothing && log.some(isReplacement);
+  const missing = notesSinceReplacement(log).filter((note) => !isTold && !notes.includes(note));
   return [
     ...foreign.map((note) => `crossed: ${note} is in another session`),
     ...doubled.map((note) => `doubled: ${note} is there twice`),
@@ -102,14 +112,14 @@ function judgeNotes({ notes, log, options: { id, isStateless } }: Chat): string[
 }
 
 /** The notes that were answered since the session was last replaced, as the application was told. */
-function notesSinceLoss(log: readonly LogEntry[]): string[] {
+function notesSinceReplacement(log: readonly LogEntry[]): string[] {
   return log
-    .slice(log.findLastIndex(isLoss) + 1)
+    .slice(log.findLastIndex(isReplacement) + 1)
     .flatMap((entry) => (entry.type === "answered" && entry.note ? [entry.note] : []));
 }
 
-function isLoss(entry: LogEntry): boolean {
-  return entry.type === "event" && ["lost", "recovered", "discarded"].includes(entry.event);
+function isReplacement(entry: LogEntry): boolean {
+  return entry.type === "event" && ["recovered", "discarded"].includes(entry.event);
 }
 
 function isRecovery(entry: LogEntry): boolean {

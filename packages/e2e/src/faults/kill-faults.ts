@@ -55,7 +55,7 @@ async function openKillWorld(kind: StoreKind): Promise<KillWorld> {
 const chatsAtOnce = 3;
 
 /** Nothing is slow here but the machine, which starts a process for each round. */
-const times = { connectMs: 10_000, answerMs: 10_000, storeMs: 2_000 };
+const times = { connectMs: 10_000, answerMs: 10_000, storeMs: 5_000, closeMs: 10_000 };
 
 /** A process takes its steps of several chats, and is killed at a random moment. */
 function killed(name: string, isFirst: boolean): Fault<KillWorld> {

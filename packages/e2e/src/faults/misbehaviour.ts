@@ -14,6 +14,9 @@ export const refuse =
   async ({ answer }) =>
     answer({ status, headers: { "content-type": "text/plain" }, body: `refused with ${status}` });
 
+export const tooMany: Act = async ({ answer }) =>
+  answer({ status: 429, headers: { "retry-after": "1" }, body: "slow down" });
+
 export const hang: Act = never;
 
 export const askThenHang: Act = async ({ ask }) => {

@@ -21,14 +21,19 @@ export type Opener = (onEvent: OnEvent, on: StepPlan["on"]) => Promise<OpenStep>
 
 /** Opens the steps of one chat, each with clients of its own. */
 export function createOpener(options: ChatOptions): Opener {
-  const { id, url, session = "stateful" } = options;
-  const { storeMs: _, ...timeouts } = { ...shortTimes, ...options.times };
+  const { id, url, session = "stateful", required } = options;
+  const times = { ...shortTimes, ...options.times };
+  const { storeMs: storeTimeoutMs, closeMs: closeTimeoutMs, ...timeouts } = times;
   const connections = {
-    notes: defineMcpClientConnection({ url, description: "A notebook.", session, timeouts }),
+    notes: defineMcpClientConnection({
+      ...{ url, session, required, timeouts },
+      description: "A notebook.",
+    }),
   };
   if (options.store !== undefined) {
     return async (onEvent, { store = options.store!, now = options.now } = {}) => {
-      const sessions = createDurableSessions({ connections, store, onEvent, now });
+      const limits = { storeTimeoutMs, closeTimeoutMs };
+      const sessions = createDurableSessions({ connections, store, ...limits, onEvent, now });
       const lease = await sessions.open(id, { principal });
       const { registry, tools } = lease;
       return { registry, tools, end: () => lease.dispose() };
@@ -36,7 +41,8 @@ export function createOpener(options: ChatOptions): Opener {
   }
   let saved: { state?: unknown } = {};
   return async (onEvent) => {
-    const provider = createConnectionProvider({ connections, onEvent, now: options.now });
+    const common = { closeTimeoutMs, onEvent, now: options.now };
+    const provider = createConnectionProvider({ connections, ...common });
     // As a process reads it from where it was saved.
     const loaded = JSON.parse(JSON.stringify(saved)) as { state?: object };
     const registry = provider.create({ ...loaded, principal });

@@ -1,5 +1,5 @@
 import { createMemoryStore } from "@durable-mcp/core";
-import type { ChatOptions } from "./chat.ts";
+import type { Chat, ChatOptions } from "./chat.ts";
 import type { Family, Fault, Round } from "./fault.ts";
 import type { Exchange, Rule } from "./front.ts";
 import * as acts from "./misbehaviour.ts";
@@ -9,6 +9,8 @@ import { openServerWorld, type ServerWorld } from "./server-world.ts";
 type Act = (exchange: Exchange) => Promise<void>;
 
 interface ServerFaultOptions {
+  /** Whether the step must not notice: what cannot be done twice is tried once more. @default false */
+  readonly isHidden?: boolean;
   /** Whether it is all requests that are hit, instead of the first one. @default false */
   readonly isLasting?: boolean;
   readonly chat?: Partial<ChatOptions>;
@@ -57,12 +59,14 @@ function inTurn(
   name: string,
   at: "call" | "open",
   createRule: (world: ServerWorld) => Rule | Promise<void>,
-  { chat: options }: ServerFaultOptions,
+  { chat: options, isHidden = false }: ServerFaultOptions,
 ): Fault<ServerWorld> {
   return {
     name,
     async round(round, world) {
-      const { front } = world;
+      const { front, server } = world;
+      // What is counted afterwards is of this round.
+      await server.forget();
       const chats = newChats(round, front.url, options);
       const begin = async () => {
         const made = createRule(world);
@@ -82,7 +86,7 @@ function inTurn(
           await all(chats, (chat) => chat.step({ calls: 3, atOnce, opened, ending }));
         } else {
           await begin();
-          await all(chats, (chat) => chat.step({ calls: 2, atOnce }));
+          await all(chats, (chat) => chat.step({ calls: 2, atOnce, isHealthy: isHidden }));
           await heal();
           await all(chats, (chat) => chat.step({ calls: 2, isHealthy: true }));
         }
@@ -90,6 +94,10 @@ function inTurn(
         await heal();
       }
       await all(chats, (chat) => chat.step({ calls: 1, isHealthy: true, reads: true }));
+      const { sessions } = await server.stats();
+      if (sessions > chats.length) {
+        round.fault(`left behind: ${sessions} sessions on the server, for ${chats.length} chats`);
+      }
     },
   };
 }
@@ -104,14 +112,15 @@ async function all<T>(items: readonly T[], use: (item: T) => Promise<unknown>): 
   await Promise.all(items.map(use));
 }
 
-/** Waits until all have come, acts once, and lets all go on. */
+/** Waits until all have come, or until one has waited for long; acts once, and lets all go on. */
 function meet(count: number, act: () => Promise<void>): () => Promise<void> {
   const acted = Promise.withResolvers<void>();
   let missing = count;
   return async () => {
     missing -= 1;
-    if (missing === 0) acted.resolve(act());
+    const timer = setTimeout(() => acted.resolve(act()), missing === 0 ? 0 : 3_000);
     await acted.promise;
+    clearTimeout(timer);
   };
 }
 
@@ -124,6 +133,7 @@ const refused = async ({ front }: ServerWorld) => {
 /** The session is well, whatever is wrong with the call. */
 const kept: ServerFaultOptions = { chat: { keepsSession: true } };
 const lasting: ServerFaultOptions = { ...kept, isLasting: true };
+const once: ServerFaultOptions = { isLasting: false, isHidden: true };
 const lost: ServerFaultOptions = { chat: { waits: waitsAfterLoss(shortTimes) } };
 
 const faults: Fault<ServerWorld>[] = [
@@ -138,7 +148,10 @@ const faults: Fault<ServerWorld>[] = [
     atOpen(`HTTP ${status} to initialize`, "initialize", acts.refuse(status)),
     atCall(`HTTP ${status} to calls`, acts.refuse(status), lasting),
   ]),
-  atOpen("HTTP 503 once, to initialize", "initialize", acts.refuse(503), { isLasting: false }),
+  atOpen("HTTP 503 once, to initialize", "initialize", acts.refuse(503), once),
+  atOpen("HTTP 503 once, to tools/list", "tools/list", acts.refuse(503), once),
+  atOpen("HTTP 429 once, with Retry-After, to tools/list", "tools/list", acts.tooMany, once),
+  atOpen("reset once, of initialize", "initialize", async ({ reset }) => reset(), once),
   atOpen("HTTP 503 to notifications/initialized", "notifications/initialized", acts.refuse(503)),
   atOpen("HTTP 503 to tools/list", "tools/list", acts.refuse(503)),
   atCall("HTTP 504, the call carried out", acts.askThenRefuse(504), kept),
@@ -165,6 +178,8 @@ const faults: Fault<ServerWorld>[] = [
   inTurn("server killed and started again", "call", ({ server }) => server.restart(), lost),
   atOpen("HTML instead of MCP, to initialize", "initialize", acts.html),
   atCall("HTML instead of MCP, to calls", acts.html, kept),
+  required("a required connection, its server refuses connections", refused),
+  required("a required connection, its server hangs", hangs),
   wrongPath("wrong path in the URL", {}),
   wrongPath("wrong path in the URL, and nobody takes events", { isDeaf: true }),
   atCall("JSON that is cut off", acts.cutJson, kept),
@@ -174,6 +189,32 @@ const faults: Fault<ServerWorld>[] = [
   atOpen("an empty cursor", "tools/list", acts.cursor("")),
   atCall("answer to another id", acts.otherId, kept),
 ];
+
+/** No step begins without a connection that it needs, although its tools are known from the step before. */
+function required(name: string, dies: (world: ServerWorld) => Promise<void>): Fault<ServerWorld> {
+  return {
+    name,
+    async round(round, world) {
+      const { front } = world;
+      const chats = newChats(round, front.url, { keepsSession: true, required: true });
+      const begun = (chat: Chat) =>
+        chat.step({ calls: 2, opened: () => round.fault("a step began without its server") });
+      await all(chats, (chat) => chat.step({ calls: 2, isHealthy: true }));
+      try {
+        await dies(world);
+        await all(chats, begun);
+      } finally {
+        front.rule = undefined;
+        await front.setOpen(true);
+      }
+      await all(chats, (chat) => chat.step({ calls: 1, isHealthy: true, reads: true }));
+    },
+  };
+}
+
+async function hangs({ front }: ServerWorld): Promise<void> {
+  front.rule = acts.hang;
+}
 
 /** The application does not notice by itself. */
 function wrongPath(name: string, options: Partial<ChatOptions>): Fault<ServerWorld> {

@@ -3,7 +3,7 @@ import { openStoreAt, startStorePlace, type StoreKind } from "../durable/store-p
 import { openServerWorld, type ServerWorld } from "./server-world.ts";
 import { createStoreAtFault, type StoreAtFault } from "./store-at-fault.ts";
 import { startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
-import { shortTimes } from "./waits.ts";
+import { ownStoreMs } from "./waits.ts";
 
 /** A notebook server, and a store that can be made to fail. */
 export interface StoreWorld extends ServerWorld {
@@ -47,7 +47,7 @@ async function storedParts(kind: StoreKind): Promise<StoreParts> {
   const place = await startStorePlace(kind);
   const network = kind === "sqlite" ? undefined : await startTcpProxy(Number(place.at));
   const at = network?.port ?? place.at;
-  const opened = await openStoreAt({ kind, at }, { timeoutMs: shortTimes.storeMs });
+  const opened = await openStoreAt({ kind, at }, { timeoutMs: ownStoreMs });
   return {
     store: opened.store,
     ...(network ? { network } : { path: String(place.at) }),

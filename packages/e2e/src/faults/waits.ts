@@ -9,19 +9,29 @@ export interface Times {
   readonly answerMs: number;
   /** `timeouts.callMs` of the connection; without it the default. */
   readonly callMs?: number;
-  /** `timeoutMs` of the store, `busyTimeoutMs` of SQLite. */
+  /** `storeTimeoutMs` of the sessions; the store's own limit is a little shorter. */
   readonly storeMs: number;
+  /** `closeTimeoutMs` of the sessions, and of a provider. */
+  readonly closeMs: number;
 }
 
-export const shortTimes: Times = { connectMs: 1_500, answerMs: 1_500, storeMs: 500 };
+export const shortTimes: Times = {
+  connectMs: 1_500,
+  answerMs: 1_500,
+  storeMs: 700,
+  closeMs: 2_000,
+};
+
+/** `timeoutMs` of a store, `busyTimeoutMs` of SQLite: their errors say more than that of `storeTimeoutMs`. */
+export const ownStoreMs = shortTimes.storeMs - 200;
 
 /** The longest waits that docs/reliability.md promises, in milliseconds. */
-export function documentedWaits({ connectMs, answerMs, callMs, storeMs }: Times): Waits {
+export function documentedWaits({ connectMs, answerMs, callMs, storeMs, closeMs }: Times): Waits {
   return {
-    // The record is read and renewed, the handshake is made, the session is saved, and the tools are listed.
+    // The record is read and marked as used, the handshake is made, the session is saved, and the tools are listed.
     open: 3 * storeMs + 2 * connectMs,
     call: callMs ?? answerMs,
-    end: 5_000,
+    end: closeMs,
   };
 }
 
