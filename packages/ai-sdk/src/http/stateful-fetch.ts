@@ -28,6 +28,7 @@ import {
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import { openClient } from "./open-client.ts";
+import { repeatOnce } from "./repeat-once.ts";
 
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
 export function createStatefulFetch(
@@ -43,7 +44,7 @@ export function createStatefulFetch(
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
     ...{ onSession, onEvent, now },
     statelessMaxAgeMs: session.statelessMaxAgeMs,
-    fetch: parts.connectionFetch.fetch,
+    fetch: repeatOnce(parts.connectionFetch.fetch),
     allowOtherOrigins: fetch !== undefined,
     listen: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
