@@ -81,6 +81,17 @@ const answers: [
     (response, id) => events(response, `data: ${result(id).slice(0, -9)}`),
     "OUTCOME_UNKNOWN",
   ],
+  [
+    "an event id that no header can carry",
+    (response) => events(response, "id: ☃\ndata\n\n"),
+    "OUTCOME_UNKNOWN",
+  ],
+  [
+    "a byte order mark before an answer of several lines",
+    (response, id) =>
+      events(response, `\uFEFFdata: ${result(id).replaceAll(",", ",\ndata: ")}\n\n`),
+    "right",
+  ],
   ["an answer to nobody", (response) => json(response, result("other")), "OUTCOME_UNKNOWN"],
   ["JSON that is none", (response) => json(response, "<html>"), "OUTCOME_UNKNOWN"],
   [

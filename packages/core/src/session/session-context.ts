@@ -38,7 +38,7 @@ export interface SessionContext
 }
 
 /** What servers asked the client: elicitation, sampling, roots. */
-export interface Questions {
+interface Questions {
   /** Those without an answer, under the client's id as JSON. */
   readonly open: Map<string, { readonly session: LiveSession; readonly id: JsonRpcId }>;
   /** The first session that asked. Its ids stay, and all others are replaced. */
