@@ -94,7 +94,7 @@ export function createEventSplitter(): EventSplitter {
       data: isMultiline ? undefined : data,
       multiline: isMultiline ? joinDataLines(partsText(parts, 0, Infinity)) : undefined,
     };
-    held = createPartCollector();
+    if (held.length > 0) held = createPartCollector();
     lineStart = 0;
     type = "";
     eventId = undefined;
@@ -165,7 +165,7 @@ export function createEventSplitter(): EventSplitter {
           events.push(event);
           eventStart = searchFrom;
         }
-        lineHead = [];
+        if (lineHead.length > 0) lineHead = [];
         lineFrom = searchFrom;
       }
       const isHeadOpen = held.length - lineStart <= maxFieldLength;
