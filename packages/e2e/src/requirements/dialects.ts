@@ -72,7 +72,9 @@ export const dialectRequirements: readonly Requirement[] = [
     spec: [],
     statement: "A session id on a refusal or on another answer than that to `initialize`.",
     tests: {
-      "core/src/handshake/handshake.test.ts": ["ignores ids on refusals and on every other answer"],
+      "core/src/handshake/handshake.test.ts": [
+        "ignores ids on refusals, and on the answer to notifications/initialized",
+      ],
       "core/src/session/hostile-session-id.test.ts": ["a session id on"],
     },
   },

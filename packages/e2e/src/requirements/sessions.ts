@@ -11,7 +11,7 @@ export const sessionRequirements: readonly Requirement[] = [
     tests: {
       "core/src/handshake/handshake.test.ts": [
         "takes it from initialize and saves it once initialized was acknowledged",
-        "ignores ids on refusals and on every other answer",
+        "ignores ids on refusals, and on the answer to notifications/initialized",
         "keeps no session of a server that names none",
       ],
       "e2e/src/sessions/one-session-over-three-processes.test.ts": ["keeps one session over three"],
@@ -19,7 +19,7 @@ export const sessionRequirements: readonly Requirement[] = [
         "works over three processes and keeps no",
       ],
     },
-    note: "A client's side of it: an id is adopted from nowhere else.",
+    note: "A client's side of it: an id on the answer to another request is adopted only after a ping.",
   },
   {
     id: "S53",

@@ -69,7 +69,9 @@ export async function expectOneNewSession(
   expect(
     requests.filter((request) => request.rpcMethod === "tools/call" && request.status === 200),
   ).toHaveLength(callsInFlight);
-  expect(requests.filter((request) => request.httpMethod !== "POST")).toEqual([]);
+  // The lost session is ended in the background, in case that another replica still has it.
+  const mayBe = new Set(["POST", "DELETE"]);
+  expect(requests.filter(({ httpMethod }) => !mayBe.has(httpMethod))).toEqual([]);
 
   expect(sessionIdOf(second.snapshot) !== undefined).toBe(true);
   expect(sessionIdOf(second.snapshot) === sessionIdOf(first.snapshot)).toBe(false);
