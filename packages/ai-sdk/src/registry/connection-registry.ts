@@ -33,12 +33,14 @@ export interface ConnectionRegistry<
   }[];
   /**
    * The tools of all connections as an AI SDK `ToolSet`, named `<connection>__<tool>`. With a kept
-   * tool list nothing is sent.
+   * tool list nothing is sent, so `"throw"` does not find a server that died since. The server of a
+   * `required` connection is asked, once a step.
    *
    * @param options.connections only the tools of these. @default all
    * @param options.onUnavailable `"omit"` leaves out the tools of a connection that is down and
    *   reports it in an event; `"throw"` throws. @default "omit"
-   * @throws {McpSessionError} with `"throw"`: `CONNECTION_UNAVAILABLE`, or the code that says why.
+   * @throws {McpSessionError} with `"throw"`, and for a required connection: `CONNECTION_UNAVAILABLE`, or
+   *   the code that says why.
    *   `CONNECTION_INVALID` for an unknown name. The signal's reason when the step is aborted, or the
    *   registry disposed of, meanwhile
    */
@@ -61,7 +63,7 @@ export interface ConnectionRegistry<
    * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name, and for a stdio connection
    */
   fetch(name: keyof CONNECTIONS & string): typeof globalThis.fetch;
-  /** The servers' instructions, by connection. Servers that are down are left out. */
+  /** The servers' instructions, by connection. Servers that are down are left out, if not required. */
   instructions(): Promise<Record<string, string>>;
   /**
    * Runs `use` so that all code below it (tools, sub-agents, libraries, whatever they wait for)
