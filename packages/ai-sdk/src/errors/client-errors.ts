@@ -2,7 +2,7 @@ import type { MCPClient } from "@ai-sdk/mcp";
 import type { ToolSet } from "ai";
 
 /** The use of a client that failed. */
-export interface FailedRequest {
+interface FailedRequest {
   /** The JSON-RPC method of a tool call. Other requests change nothing on the server. */
   readonly method?: "tools/call" | undefined;
   /** Whether the caller's signal ended it. */

@@ -72,7 +72,7 @@ function mayFollowRequest(status: number): boolean {
 const ofLogin = /^(?:UnauthorizedError|MCPClientOAuthError|AuthorizationServerMismatchError)$/;
 
 /** The failure that an answer means whose status, or whose content, is not one of MCP. */
-export function refusal(status: number, body: string): RequestFailure {
+function refusal(status: number, body: string): RequestFailure {
   const said = wordsOf(body);
   if (status === 401) return { reason: "authorization-required", mayHaveRun: false, status, said };
   if (status < 300) return { reason: "not-mcp", mayHaveRun: true, status };

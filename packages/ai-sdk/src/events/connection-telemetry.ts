@@ -55,7 +55,7 @@ export type TraceOperation = <T>(
 ) => Promise<T>;
 
 /** For connections whose provider has no telemetry. */
-export const traceNothing: TraceOperation = (_, run) => run(() => undefined);
+const traceNothing: TraceOperation = (_, run) => run(() => undefined);
 
 export function createOperationTracer(
   telemetry: ConnectionTelemetry | undefined,

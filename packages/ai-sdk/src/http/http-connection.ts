@@ -49,7 +49,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   };
   /** Each client needs its own, because clients number their requests alike and cancel by number. */
   const createFetch = () =>
-    slot === undefined ? connectionFetch.fetch : createStatefulFetch(parts, slot, onEvent);
+    slot === undefined ? parts.serverFetch : createStatefulFetch(parts, slot, onEvent);
   // It is made at once, because it reports a saved snapshot of another URL even if it is not used.
   let unused: typeof globalThis.fetch | undefined = createFetch();
   const takeFetch: TakeFetch = () => {
@@ -157,6 +157,8 @@ async function probeServer(
   signal: AbortSignal,
 ): Promise<void> {
   const isConnected = client.isBegun();
+  // Who asks on purpose wants to know.
+  parts.hungServers.forget(new URL(parts.url), parts.context.principal);
   const connected = await client.get();
   if (parts.slot?.snapshot?.kind === "session") return await askOnSession(parts, takeFetch, signal);
   // A new client has just had its handshake answered. Otherwise a listing is the smallest request.

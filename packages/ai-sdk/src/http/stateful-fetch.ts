@@ -27,8 +27,9 @@ import {
 } from "../errors/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
+import type { HungServers } from "./hung-servers.ts";
 import { openClient } from "./open-client.ts";
-import { repeatOnce } from "./repeat-once.ts";
+import { withOneRetry } from "./retry-once.ts";
 
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
 export function createStatefulFetch(
@@ -44,7 +45,7 @@ export function createStatefulFetch(
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
     ...{ onSession, onEvent, now },
     statelessMaxAgeMs: session.statelessMaxAgeMs,
-    fetch: repeatOnce(parts.connectionFetch.fetch),
+    fetch: withOneRetry(parts.serverFetch, connectTimeoutMs(definition)),
     allowOtherOrigins: fetch !== undefined,
     listen: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
@@ -104,6 +105,7 @@ export interface HttpConnectionOptions extends ConnectionStep {
   /** The save point of the slot. */
   readonly onSession?: OnSession | undefined;
   readonly now: () => number;
+  readonly hungServers: HungServers;
 }
 
 export type HttpParts = ReturnType<typeof createHttpParts>;
@@ -136,6 +138,12 @@ export function createHttpParts(options: HttpConnectionOptions) {
     origin,
     endpoint,
     connectionFetch,
+    /** For requests to the server. @see HungServers */
+    serverFetch: options.hungServers.watch(connectionFetch.fetch, {
+      url: new URL(url),
+      connectMs: connectTimeoutMs(definition),
+      context,
+    }),
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */

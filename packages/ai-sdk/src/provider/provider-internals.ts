@@ -4,6 +4,7 @@ import { createOpenWork } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createTeller } from "../events/connection-telemetry.ts";
+import { createHungServers } from "../http/hung-servers.ts";
 import { createConnectionPool } from "../pool/connection-pool.ts";
 import { createSessionPool } from "../pool/session-pool.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
@@ -32,9 +33,10 @@ export function createInternals<CONNECTIONS extends Connections>(
     checkConnections(declared);
     return declared;
   };
+  const hungServers = createHungServers(now);
   const createRegistry = (step: StepRegistryOptions & { declared: CONNECTIONS }) => {
     throwIfShutDown();
-    const factory = { declaredFor, emit, telemetry, now, track, closeTimeoutMs };
+    const factory = { declaredFor, emit, telemetry, now, hungServers, track, closeTimeoutMs };
     const registry = createStepRegistry(factory, step);
     return registry as ConnectionRegistry<any> as ConnectionRegistry<CONNECTIONS>;
   };

@@ -8,6 +8,7 @@ import { createStepTime } from "../connection/step-time.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
+import type { HungServers } from "../http/hung-servers.ts";
 import { createHttpConnection } from "../http/http-connection.ts";
 import { mayBeKept, type SessionPool } from "../pool/session-pool.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
@@ -24,6 +25,7 @@ export interface RegistryFactory {
   readonly emit: (event: ConnectionEvent) => void;
   readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
+  readonly hungServers: HungServers;
   /** Lets the provider's `shutdown` close something. */
   readonly track: Track;
   /** How long the end of a registry may take, in milliseconds. */
@@ -102,7 +104,7 @@ type ConnectionParts = RegistryFactory & Pick<StepRegistryOptions, "pool">;
 
 /** Makes a connection. Starts nothing yet. */
 function open(
-  { emit, telemetry, now }: ConnectionParts,
+  { emit, telemetry, now, hungServers }: ConnectionParts,
   use: ConnectionUse,
   slot: StepSlot | undefined,
 ): LiveConnection {
@@ -116,7 +118,7 @@ function open(
   };
   return definition.type === "mcp-stdio"
     ? definition[openConnection](common)
-    : createHttpConnection({ ...common, ...slot, definition, now });
+    : createHttpConnection({ ...common, ...slot, definition, now, hungServers });
 }
 
 /** On the agent session's own session, or without one; from the pool, if there is one. */
