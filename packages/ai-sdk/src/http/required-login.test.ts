@@ -1,6 +1,6 @@
 /** A required connection whose login runs out between two steps. */
 import type { OAuthClientProvider, OAuthTokens } from "@ai-sdk/mcp";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { sendJson, sendText } from "../../test/http-server.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, startApplication } from "../../test/step.ts";
@@ -34,7 +34,6 @@ async function startWithLogin() {
   });
 
   let tokens: OAuthTokens = { access_token: valid, token_type: "Bearer", refresh_token: "refresh" };
-  const redirectToAuthorization = vi.fn<() => void>();
   const authProvider: OAuthClientProvider = {
     tokens: () => tokens,
     authorizationServerInformation: () => ({
@@ -42,7 +41,7 @@ async function startWithLogin() {
       tokenEndpoint: `${server.origin}/token`,
     }),
     saveTokens: (saved) => void (tokens = { ...tokens, ...saved }),
-    redirectToAuthorization,
+    redirectToAuthorization: () => undefined,
     saveCodeVerifier: () => undefined,
     codeVerifier: () => "verifier",
     redirectUrl: "http://127.0.0.1/callback",
@@ -64,8 +63,7 @@ async function startWithLogin() {
   return {
     server,
     run: () => run(session),
-    redirectToAuthorization,
-    expire(refresh: boolean) {
+    expire: (refresh: boolean) => {
       valid = "token-2";
       mayRefresh = refresh;
     },
