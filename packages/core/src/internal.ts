@@ -31,5 +31,6 @@ export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type ConnectionFailure, connectionFailure } from "./wire/connection-failure.ts";
 export { describeFailure } from "./session/session-errors.ts";
+export { isNewerFormat, newerFormat } from "./session/newer-format.ts";
 export { readRefusal, readText } from "./wire/read-answer.ts";
 export { endpointName, isRedirect } from "./wire/server-endpoint.ts";

@@ -101,7 +101,7 @@ describe("a durable agent", () => {
     expect((await inner.list({ limit: 10 })).records).toEqual([]);
   });
 
-  test("starts a new session where the store's value cannot be opened any more", async () => {
+  test("starts a new session where the store's value cannot be opened, and says so", async () => {
     const inner = createMemoryStore();
     const fingerprintKey = randomKey();
     for (const round of [1, 2]) {
@@ -109,7 +109,8 @@ describe("a durable agent", () => {
       const { agent, server } = await startAgents(store);
       const { model, ...own } = agent([add("a")], "Noted.");
       await own.generate({ prompt, options });
-      expect([round, toolResults(model)]).toEqual([round, ["1 notes"]]);
+      const note = expect.stringContaining("a new one was started");
+      expect(toolResults(model)).toEqual(round === 1 ? ["1 notes"] : [note]);
       expect(server.sessionIds).toHaveLength(1);
       expect((await inner.list({ limit: 10 })).records).toHaveLength(1);
     }

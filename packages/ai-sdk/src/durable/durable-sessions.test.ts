@@ -79,11 +79,11 @@ test("what a store holds under a key that does not parse is replaced", async () 
   const store = createMemoryStore();
   const key = JSON.stringify(["default", "chat", "notes", "user", "https://idp.test", "alice"]);
   const owner = JSON.stringify(["user", "https://idp.test", "alice"]);
-  await store.put(key, { version: 9 }, null, { owner });
+  await store.put(key, { version: 0 }, null, { owner });
   const { sessions, types } = startProcess(server, store);
   expect(await sessions.info("chat", { principal: alice })).toMatchObject([{ kind: "invalid" }]);
   await sessions.run("chat", { principal: alice }, ({ tools }) => addNote(tools, "new"));
-  expect(types()).toEqual(["discarded", "started"]);
+  expect(types()).toEqual(["discarded", "recovered"]);
   expect(await sessions.info("chat", { principal: alice })).toMatchObject([{ kind: "session" }]);
 });
 

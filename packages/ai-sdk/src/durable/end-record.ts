@@ -60,6 +60,11 @@ export async function endRecord(
   };
 
   while (cell.isStored) {
+    if (cell.isNewer) {
+      const removed = mode === "delete";
+      if (removed && !(await cell.delete())) continue;
+      return { ...whose, ended: false, reason: "newer", removed };
+    }
     const ended = await attempt();
     if (ended) return { ...ended, ...notEnded, removed: ended.removed };
     if (mode === "sweep" || mode === "idle") return undefined;

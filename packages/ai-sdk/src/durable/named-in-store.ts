@@ -122,7 +122,7 @@ async function beginEndingIdle(
     try {
       const use = { definition, principal, mode: "idle" } as const;
       const { reason, status } = (await endRecord(context, name, record, use)) ?? {};
-      if (reason !== undefined && reason !== "undeclared") {
+      if (reason !== undefined && reason !== "undeclared" && reason !== "newer") {
         emit({ type: "not-ended", ...slot, reason, ...(status !== undefined && { status }) });
       }
     } catch (cause) {

@@ -6,6 +6,7 @@ import {
 import { clientConnections, findDeclared } from "../connection/mcp-connection.ts";
 import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
+import { isNewerEntry } from "../slots/kept-session.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import type { DurableSessionsAdmin, SweepAuthorization } from "./durable-sessions.ts";
 import { endRecord } from "./end-record.ts";
@@ -40,14 +41,14 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
       const idleSince = Math.max(0, now() - Math.max(idleForMs, maybeInUseMs));
       const query = { name, prefix: recordPrefix(agent), idleSince, limit };
       const idle: ListedRecord[] = [];
-      // A page may have no record of a given name.
-      const enough = name === undefined ? 0 : limit;
       let cursor: string | undefined;
       do {
         const page = await listRecords(store, { ...query, cursor });
-        idle.push(...page.records);
+        // Later releases sweep their own records.
+        idle.push(...page.records.filter(({ value }) => !isNewerEntry(value)));
         ({ cursor } = page);
-      } while (cursor !== undefined && idle.length < enough);
+        // A page may have no record of a given name.
+      } while (cursor !== undefined && idle.length < limit);
       const swept = await inParallel(idle.slice(0, limit), async (stored) => {
         const ended = await sweepRecord(context, stored, authorize);
         return ended ? [{ owner: stored.owner, ...ended }] : [];

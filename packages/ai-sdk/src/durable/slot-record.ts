@@ -1,11 +1,12 @@
-import { invalidOption, isTimerMs } from "@durable-mcp/core/internal";
+import { invalidOption, isRecord, isTimerMs } from "@durable-mcp/core/internal";
 import {
+  type ActiveSessionSnapshot,
   parseSessionSnapshot,
   type Principal,
   principalParts,
   type StoredRecord,
 } from "@durable-mcp/core";
-import { describeKept, type KeptSession } from "../slots/kept-session.ts";
+import { describeKept, isNewerEntry, type KeptSession } from "../slots/kept-session.ts";
 import type { StoredSession } from "../slots/session-reports.ts";
 import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/step-slot.ts";
 
@@ -87,6 +88,31 @@ export function parseRecord(value: unknown): SlotRecord | undefined {
   }
 }
 
+/**
+ * The session in a record that does not parse, as far as it takes to end it; `undefined` if there is
+ * none to be found.
+ */
+export function sessionToEnd(value: unknown): ActiveSessionSnapshot | undefined {
+  const snapshot = isRecord(value) ? value["snapshot"] : undefined;
+  if (!isRecord(snapshot)) return undefined;
+  const { url, sessionId, initializeResult } = snapshot;
+  const { protocolVersion } = isRecord(initializeResult) ? initializeResult : {};
+  const serverInfo = { name: "", version: "" };
+  try {
+    const session = parseSessionSnapshot({
+      version: 1,
+      kind: "session",
+      url,
+      sessionId,
+      initializeResult: { protocolVersion, capabilities: {}, serverInfo },
+      clientCapabilities: {},
+    });
+    return session as ActiveSessionSnapshot;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A record of these fields; empty ones are left out. */
 export function createRecord(parts: Omit<SlotRecord, "version">): SlotRecord {
   const { ending = [], idleTimeoutMs, ...fields } = parts;
@@ -101,6 +127,7 @@ export function createRecord(parts: Omit<SlotRecord, "version">): SlotRecord {
 /** Describes a record without its MCP session's id. */
 export function describeRecord({ of, value, lastUsedAt }: ListedRecord): StoredSession {
   const { agent: _, ...whose } = of;
+  if (isNewerEntry(value)) return { ...whose, kind: "newer", lastUsedAt };
   return { ...whose, ...describeKept(parseRecord(value), lastUsedAt) };
 }
 

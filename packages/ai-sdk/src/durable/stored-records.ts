@@ -6,8 +6,9 @@ import {
   type StoredValue,
   type StoreListQuery,
 } from "@durable-mcp/core";
+import { newerFormat } from "@durable-mcp/core/internal";
 import { withoutCause } from "../errors/connection-error.ts";
-import { withoutToolList } from "../slots/kept-session.ts";
+import { isNewerEntry, withoutToolList } from "../slots/kept-session.ts";
 import { checkSessionName } from "../slots/step-slot.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import {
@@ -45,10 +46,12 @@ export function createRecordCell(
   const owner = recordOwner(principal);
   let revision: string | null = null;
   let record: SlotRecord | undefined;
+  let isNewer = false;
   const accept = (current: StoredValue | undefined) => {
     revision = current?.revision ?? null;
+    isNewer = isNewerEntry(current?.value);
     record = current && parseRecord(current.value);
-    if (current !== undefined && record === undefined) onInvalid?.();
+    if (current !== undefined && record === undefined && !isNewer) onInvalid?.();
   };
   accept(stored);
 
@@ -60,6 +63,10 @@ export function createRecordCell(
     /** Whether the store holds anything under the key. */
     get isStored() {
       return revision !== null;
+    },
+    /** Whether a later release wrote what is stored, so that it must not be replaced. */
+    get isNewer() {
+      return isNewer;
     },
     /** @returns `false` on a conflict; the cell then has the stored record */
     async put(next: SlotRecord): Promise<boolean> {
@@ -85,6 +92,7 @@ export function createRecordCell(
       for (let conflicts = 0; conflicts < maxConflicts; conflicts += 1) {
         const next = change(record);
         if (next === "leave") return;
+        if (isNewer) throw newerFormat("The stored record", name.connection);
         if (await (next === "delete" ? cell.delete() : cell.put(next))) return;
       }
       throw new McpSessionError(

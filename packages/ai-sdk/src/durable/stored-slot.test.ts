@@ -258,7 +258,7 @@ describe("the end of a step", () => {
     expect(await sessions.info("chat", use)).toMatchObject([{ kind: "lost" }]);
   });
 
-  test("removes a session of another URL", async () => {
+  test("forgets a session of another URL, and keeps that it is to be replaced", async () => {
     const server = await startNotebookServer();
     const moved = await startNotebookServer();
     const store = createMemoryStore();
@@ -267,7 +267,8 @@ describe("the end of a step", () => {
     const { sessions, types } = startProcess(moved, store);
     await sessions.run("chat", use, () => undefined);
     expect(types()).toContain("discarded");
-    expect(await sessions.info("chat", use)).toEqual([]);
+    expect(await sessions.info("chat", use)).toMatchObject([{ kind: "lost" }]);
+    expect(JSON.stringify(await store.get(key))).not.toContain(server.sessionIds[0]);
   });
 
   test("keeps that a server names no session", async () => {

@@ -3,16 +3,24 @@ import {
   createSessionSlot,
   type SessionSlot,
   type SessionSnapshot,
+  type StoredValue,
 } from "@durable-mcp/core";
-import { abortable, sameJson } from "@durable-mcp/core/internal";
-import { endpointOf } from "../connection/define-connection.ts";
-import { endMcpSession } from "../http/end-mcp-session.ts";
-import type { NamedStart, NamedUse } from "../slots/named-slots.ts";
+import { abortable, newerFormat, sameJson } from "@durable-mcp/core/internal";
+import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import { beginSession } from "../slots/begin-session.ts";
+import { lostSnapshot } from "../slots/kept-session.ts";
+import type { NamedStart } from "../slots/named-slots.ts";
 import type { SlotName, StepSlot } from "../slots/step-slot.ts";
 import type { StepContext } from "./sessions-context.ts";
-import { createRecord, recordKey, recordOwner, type SlotRecord } from "./slot-record.ts";
+import {
+  createRecord,
+  recordKey,
+  recordOwner,
+  sessionToEnd,
+  type SlotRecord,
+} from "./slot-record.ts";
 import { createRecordCell, type RecordCell } from "./stored-records.ts";
+import { createUnusedSessions, type UnusedSessions } from "./unused-sessions.ts";
 
 /** A step's slot of one connection, and its record in the store. */
 export interface StoredSlot extends StepSlot {
@@ -66,10 +74,15 @@ export async function loadStoredSlot(
     return age >= 0 && age < touchIntervalMs ? "leave" : { ...record, savedAt: now() };
   });
   await abortable(freshened, abortSignal);
+  if (cell.isNewer) throw newerFormat("The stored record", of.connection);
   const unused = createUnusedSessions(context, of, use);
   unused.endLeftOvers(cell.record);
+  const unusable = sessionToDiscard(cell, loaded, definition);
+  if (unusable) unused.end(unusable);
 
-  const stored = cell.record?.snapshot;
+  const isDiscarded = cell.isStored && cell.record === undefined;
+  const url = endpointOf(definition);
+  const stored = isDiscarded ? lostSnapshot({ url }) : cell.record?.snapshot;
   const { snapshot: base, outdated } = beginSession(definition, stored);
   const slot = pool ? pool.createSlot(of, principal, definition, base) : createSessionSlot(base);
   const used = new Set(stored?.kind === "session" ? [stored.sessionId] : []);
@@ -97,6 +110,18 @@ export async function loadStoredSlot(
     settle: unused.settle,
     close: () => cell.update((record) => changeAtEnd(step, record)),
   };
+}
+
+/** The stored session that this step cannot use: of another URL, or in a record that does not parse. */
+function sessionToDiscard(
+  { record }: RecordCell,
+  loaded: StoredValue | undefined,
+  definition: McpClientConnection,
+): ActiveSessionSnapshot | undefined {
+  if (record === undefined) return sessionToEnd(loaded?.value);
+  const { snapshot } = record;
+  const isElsewhere = snapshot.url !== endpointOf(definition);
+  return snapshot.kind === "session" && isElsewhere ? snapshot : undefined;
 }
 
 /** @returns the stored session: the step's own, or the session of a faster process */
@@ -134,6 +159,10 @@ function changeAtEnd(
 ): SlotRecord | "delete" | "leave" {
   const { of, cell, unused, slot, base, emit, now } = step;
   const final = slot.snapshot;
+  if (cell.isNewer) {
+    emit({ type: "conflict", ...of, stored: "newer-session" });
+    return "leave";
+  }
   const ending = unused.stillToEnd(record);
   const hasTried = ending?.length !== record?.ending?.length;
   const isUnreadable = record === undefined && cell.isStored;
@@ -156,44 +185,6 @@ function recordOf(
   fields: Pick<SlotRecord, "startedAt" | "ending">,
 ): SlotRecord {
   return createRecord({ snapshot, ...fields, savedAt: now(), idleTimeoutMs });
-}
-
-type UnusedSessions = ReturnType<typeof createUnusedSessions>;
-
-/** Ends the sessions without a user: those that this step gave up, and those that earlier steps left. */
-function createUnusedSessions(
-  { emit, now }: StepContext,
-  of: SlotName,
-  { principal, definition }: NamedUse,
-) {
-  const { connection } = of;
-  /** Sessions of the record that this step has tried to end. */
-  const tried = new Set<string>();
-  const attempts: Promise<void>[] = [];
-
-  const end = async (snapshot: ActiveSessionSnapshot) => {
-    const outcome = await endMcpSession({ definition, connection, principal, snapshot, now });
-    if (outcome.ended) return;
-    const { ended: _, ...why } = outcome;
-    emit({ type: "not-ended", ...of, ...why });
-  };
-  const endInBackground = (session: ActiveSessionSnapshot) => void attempts.push(end(session));
-
-  return {
-    end: endInBackground,
-    /** Tries to end sessions that an earlier process may have left. */
-    endLeftOvers(record: SlotRecord | undefined) {
-      for (const session of record?.ending ?? []) {
-        if (tried.has(session.sessionId)) continue;
-        tried.add(session.sessionId);
-        if (session.url === endpointOf(definition)) endInBackground(session);
-      }
-    },
-    /** The sessions of the record that this step has not tried to end. */
-    stillToEnd: (record: SlotRecord | undefined) =>
-      record?.ending?.filter(({ sessionId }) => !tried.has(sessionId)),
-    settle: () => Promise.all(attempts),
-  };
 }
 
 /**

@@ -111,7 +111,8 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
    * Seeds one slot per stateful connection. Sends nothing.
    *
    * @param options.state `session.state` of the agent session: data from outside, parsed strictly
-   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; `STATE_INVALID` for an entry that
+   *   a later release wrote
    */
   create(options: StepOptions & { readonly state?: unknown }): ConnectionRegistry<CONNECTIONS>;
   /**

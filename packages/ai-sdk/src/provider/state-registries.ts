@@ -5,9 +5,10 @@ import {
   type SessionSnapshot,
 } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
-import type { Connections } from "../connection/mcp-connection.ts";
+import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
+import { clientConnections, type Connections } from "../connection/mcp-connection.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
-import { commitSlots, seedSlot, type SeededSlot } from "../state/session-state.ts";
+import { commitSlots, seedSlot, type SeededSlot, throwIfNewer } from "../state/session-state.ts";
 import { isStreamed } from "../streams/read-to-end.ts";
 import type { ConnectionProvider, StateRunResult } from "./connection-provider.ts";
 import { createSchema, runOnStateSchema } from "./option-schemas.ts";
@@ -25,6 +26,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
     create(options) {
       const { state, principal, sessionId, abortSignal } = checkOptions(createSchema, options);
       const declared = declaredFor(principal);
+      if (principal !== undefined) refuseNewer(state, declared, principal);
       const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
       const slots = new Map<string, SeededSlot>();
       const named = createNamedInState(state, pool, emit, now, work.track);
@@ -35,7 +37,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
         slotFor(connection) {
           const user = principal as Principal;
           const key = sessionKey({ connection, principal: user });
-          const definition = declared[connection]!;
+          const definition = declared[connection] as McpClientConnection;
           const createSlot = (snapshot: SessionSnapshot | undefined) =>
             pool
               ? pool.createSlot({ connection }, user, definition, snapshot)
@@ -85,4 +87,12 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
     },
   };
   return registries;
+}
+
+/** @throws {McpSessionError} `STATE_INVALID` for an entry of a connection that a later release wrote */
+function refuseNewer(state: unknown, declared: Connections, principal: Principal): void {
+  for (const [connection, definition] of Object.entries(clientConnections(declared))) {
+    if (!isStateful(definition)) continue;
+    throwIfNewer(state, sessionKey({ connection, principal }), connection);
+  }
 }

@@ -1,3 +1,4 @@
+import { isNewerFormat, isRecord } from "@durable-mcp/core/internal";
 import type { ActiveSessionSnapshot, Principal, SessionSnapshot } from "@durable-mcp/core";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
@@ -113,8 +114,13 @@ export function afterEnd(
   return isRestart(mode) ? "lost" : "forget";
 }
 
+/** Whether a later release wrote a record or an entry, or the snapshot in it. It must not be replaced. */
+export function isNewerEntry(value: unknown): boolean {
+  return isNewerFormat(value) || (isRecord(value) && isNewerFormat(value["snapshot"]));
+}
+
 /** The snapshot of a session that was ended: the next use of the slot starts another. */
-export function lostSnapshot({ url }: SessionSnapshot): SessionSnapshot {
+export function lostSnapshot({ url }: Pick<SessionSnapshot, "url">): SessionSnapshot {
   return { version: 1, kind: "lost", url };
 }
 

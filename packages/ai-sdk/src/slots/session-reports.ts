@@ -20,8 +20,9 @@ export interface StoredSession extends SlotName {
    * - `lost`: the MCP session was lost or ended; the next use starts another.
    * - `sessionless`, `stateless`: the server has no sessions.
    * - `invalid`: the record does not parse; the next use starts another session.
+   * - `newer`: a later release wrote the record, and this one leaves it alone.
    */
-  readonly kind: "session" | "lost" | "sessionless" | "stateless" | "invalid";
+  readonly kind: "session" | "lost" | "sessionless" | "stateless" | "invalid" | "newer";
   /** The time of the last use or write, in milliseconds since 1970-01-01 UTC. */
   readonly lastUsedAt: number;
   /** The time when the MCP session was saved, in milliseconds since 1970-01-01 UTC. */
@@ -63,9 +64,10 @@ export interface EndedSession extends SlotName, Pick<SessionEnd, "status"> {
   /**
    * Why it did not end. `refused`: the server refused. `timeout`: it did not answer in time.
    * `unreachable`: a network error, a redirect, or a failure to get headers or a token.
-   * `undeclared`: the connection is no longer declared, or has another URL.
+   * `undeclared`: the connection is no longer declared, or has another URL. `newer`: a later release
+   * wrote the record.
    */
-  readonly reason?: "refused" | "timeout" | "unreachable" | "undeclared" | undefined;
+  readonly reason?: "refused" | "timeout" | "unreachable" | "undeclared" | "newer" | undefined;
   /** Whether the record is gone from the store. */
   readonly removed?: boolean | undefined;
 }

@@ -9,7 +9,8 @@ import {
 } from "../connection/mcp-connection.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { parseNamedEntry, parseNamedKey } from "./named-entry.ts";
-import { replaceEntries, seedSlot, stateEntry, stateKeys } from "./session-state.ts";
+import { parseOrNothing, replaceEntries, stateEntry, stateKeys } from "./session-state.ts";
+import { isNewerEntry } from "../slots/kept-session.ts";
 import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
 import { checkSessionName, type SlotName } from "../slots/step-slot.ts";
 
@@ -21,6 +22,8 @@ interface Target {
   readonly snapshot: SessionSnapshot | undefined;
   /** Whether the entry does not parse. */
   readonly isInvalid: boolean;
+  /** Whether a later release wrote the entry. */
+  readonly isNewer: boolean;
 }
 
 /**
@@ -46,7 +49,8 @@ export async function endConnections<SESSION extends { state?: unknown }>(
   }
   if (name !== undefined) checkSessionName(name, "name");
 
-  const endOne = async ({ slot, definition, snapshot, isInvalid }: Target) => {
+  const endOne = async ({ slot, definition, snapshot, isInvalid, isNewer }: Target) => {
+    if (isNewer) return { ...slot, ended: false, reason: "newer" as const };
     if (isInvalid) emit({ type: "discarded", ...slot, reason: "invalid" });
     const isElsewhere = snapshot !== undefined && snapshot.url !== endpointOf(definition);
     if (isElsewhere) emit({ type: "discarded", ...slot, reason: "url" });
@@ -81,15 +85,20 @@ function targetsIn(
 ): Target[] {
   const unnamed = Object.entries(declared).map(([connection, definition]): Target => {
     const key = sessionKey({ connection, principal });
-    const { before, isDiscarded } = seedSlot(state, key);
-    return { key, slot: { connection }, definition, snapshot: before, isInvalid: isDiscarded };
+    const entry = stateEntry(state, key);
+    const snapshot = parseOrNothing(entry);
+    const isInvalid = entry !== undefined && snapshot === undefined;
+    const isNewer = isNewerEntry(entry);
+    return { key, slot: { connection }, definition, snapshot, isInvalid, isNewer };
   });
   const named = stateKeys(state).flatMap((key): Target[] => {
     const slot = parseNamedKey(key, principal);
     const definition = slot && findDeclared(declared, slot.connection);
     if (!definition) return [];
-    const entry = parseNamedEntry(stateEntry(state, key));
-    return [{ key, slot, definition, snapshot: entry?.snapshot, isInvalid: entry === undefined }];
+    const value = stateEntry(state, key);
+    const entry = parseNamedEntry(value);
+    const [isInvalid, isNewer] = [entry === undefined, isNewerEntry(value)];
+    return [{ key, slot, definition, snapshot: entry?.snapshot, isInvalid, isNewer }];
   });
   return [...unnamed, ...named];
 }

@@ -7,7 +7,7 @@ import {
   sessionKey,
 } from "@durable-mcp/core";
 import * as z from "zod/mini";
-import type { KeptSession } from "../slots/kept-session.ts";
+import { isNewerEntry, type KeptSession } from "../slots/kept-session.ts";
 import { isSessionName, type NamedSlot, parseSlotName, slotName } from "../slots/step-slot.ts";
 import { parseOrNothing, stateEntry, stateKeys } from "./session-state.ts";
 
@@ -107,6 +107,8 @@ export function createHeldEntries(state: unknown, now: () => number) {
     },
     read,
     isInvalid: (key: string) => find(key) === "invalid",
+    /** Whether a later release wrote it. */
+    isNewer: (key: string) => find(key) === "invalid" && isNewerEntry(stateEntry(state, key)),
     /** Whether the step has changed or used it. */
     has: (key: string) => inUse.has(key) || written.has(key),
     use(key: string, use: InUse) {

@@ -1,7 +1,7 @@
 import { createSessionSlot, type Principal } from "@durable-mcp/core";
 import { inParallel } from "../base/in-parallel.ts";
 import { type Track, trackWork } from "../base/open-work.ts";
-import type { McpClientConnection } from "../connection/define-connection.ts";
+import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
@@ -17,6 +17,7 @@ import {
 import type { NamedSlots } from "../slots/named-slots.ts";
 import { beginSession } from "../slots/begin-session.ts";
 import { createHeldEntries, type HeldEntries, namedKey } from "./named-entry.ts";
+import { throwIfNewer } from "./session-state.ts";
 
 /** The named sessions in the state of an agent session. */
 export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {}
@@ -25,6 +26,7 @@ export interface NamedInState extends NamedSlots, Pick<HeldEntries, "changes"> {
  * @param state data from outside
  * @param track lets the provider's end wait for work
  */
+// oxlint-disable-next-line max-lines-per-function -- the slots of one state, a function for each thing done with them
 export function createNamedInState(
   state: unknown,
   pool: SessionPool | undefined,
@@ -38,9 +40,13 @@ export function createNamedInState(
   return {
     open(slot, { principal, definition, idleTimeoutMs }) {
       const key = namedKey(slot, principal);
-      if (entries.isInvalid(key)) emit({ type: "discarded", ...slot, reason: "invalid" });
+      if (entries.isNewer(key)) throwIfNewer(state, key, slot.connection);
+      const isDiscarded = entries.isInvalid(key);
+      if (isDiscarded) emit({ type: "discarded", ...slot, reason: "invalid" });
       const entry = entries.read(key);
-      const { snapshot, outdated } = beginSession(definition, entry?.snapshot);
+      const url = endpointOf(definition);
+      const kept = isDiscarded ? lostSnapshot({ url }) : entry?.snapshot;
+      const { snapshot, outdated } = beginSession(definition, kept);
       const pooled = pool?.createSlot(slot, principal, definition, snapshot);
       const use = {
         slot: pooled ?? createSessionSlot(snapshot),
@@ -59,12 +65,14 @@ export function createNamedInState(
     },
 
     list: async (principal) =>
-      entries
-        .of(principal)
-        .map(({ slot, entry }) => ({ ...slot, ...describeKept(entry, entry?.lastUsedAt ?? 0) })),
+      entries.of(principal).map(({ key, slot, entry }) => {
+        if (entries.isNewer(key)) return { ...slot, kind: "newer", lastUsedAt: 0 };
+        return { ...slot, ...describeKept(entry, entry?.lastUsedAt ?? 0) };
+      }),
 
     async end(slot, { principal, definition, mode }) {
       const key = namedKey(slot, principal);
+      if (entries.isNewer(key)) return { ...slot, ended: false, reason: "newer" };
       const entry = entries.read(key);
       const plan = planEnd(entry, { definition, mode, isNamed: true });
       const [snapshot] = plan.sessions;

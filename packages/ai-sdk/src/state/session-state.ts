@@ -1,13 +1,13 @@
-import { isRecord, sameJson } from "@durable-mcp/core/internal";
+import { isRecord, newerFormat, sameJson } from "@durable-mcp/core/internal";
 import {
   type ActiveSessionSnapshot,
-  createSessionSlot,
   parseSessionSnapshot,
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import { beginSession } from "../slots/begin-session.ts";
+import { isNewerEntry, lostSnapshot } from "../slots/kept-session.ts";
 
 /** The one key of `session.state` that is ours: a record of snapshots under their session keys. */
 const stateKey = "mcpSessions";
@@ -26,22 +26,29 @@ export interface SeededSlot {
   readonly isDiscarded: boolean;
 }
 
-/** Seeds a slot from the state of an agent session: data from outside, read by own keys only. */
+/**
+ * Seeds a slot from the state of an agent session: data from outside, read by own keys only. A session in
+ * an entry that does not parse counts as lost.
+ */
 export function seedSlot(
   state: unknown,
   key: string,
-  createSlot: (snapshot?: SessionSnapshot) => SessionSlot = createSessionSlot,
-  definition?: McpConnection,
+  createSlot: (snapshot?: SessionSnapshot) => SessionSlot,
+  definition: McpClientConnection,
 ): SeededSlot {
   const entry = stateEntry(state, key);
   const before = parseOrNothing(entry);
-  const { snapshot, outdated } = beginSession(definition, before);
-  return {
-    slot: createSlot(snapshot),
-    outdated,
-    before,
-    isDiscarded: entry !== undefined && before === undefined,
-  };
+  const isDiscarded = entry !== undefined && before === undefined;
+  // Anything else than an object never was a session.
+  const isLost = isDiscarded && isRecord(entry);
+  const kept = isLost ? lostSnapshot({ url: endpointOf(definition) }) : before;
+  const { snapshot, outdated } = beginSession(definition, kept);
+  return { slot: createSlot(snapshot), outdated, before, isDiscarded };
+}
+
+/** @throws {McpSessionError} `STATE_INVALID` for an entry that a later release wrote */
+export function throwIfNewer(state: unknown, key: string, connection: string): void {
+  if (isNewerEntry(stateEntry(state, key))) throw newerFormat("The entry in the state", connection);
 }
 
 /** The value under one of our keys, unparsed. */

@@ -10,13 +10,21 @@ import {
 } from "../../test/saved-session.ts";
 import { type AgentSession, alice, startApplication } from "../../test/step.ts";
 
+const namedKey = JSON.stringify([
+  JSON.stringify(["notes", "research"]),
+  "user",
+  "https://idp.test",
+  "alice",
+]);
+const entryOf = (snapshot: object) => ({ snapshot: { ...snapshot, version: 2 }, lastUsedAt: 1 });
+
 describe("state from outside", () => {
   const garbage: [string, (snapshot: any, url: string) => unknown][] = [
     ["an empty entry", () => ({})],
     ["null", () => null],
     ["a string", () => "secret-session-1"],
     ["a list", (snapshot) => [snapshot]],
-    ["an unknown version", (snapshot) => ({ ...snapshot, version: 2 })],
+    ["an unknown version", (snapshot) => ({ ...snapshot, version: 0 })],
     ["an unknown key", (snapshot) => ({ ...snapshot, headers: { authorization: "x" } })],
     ["a forged id with a line break", (snapshot) => ({ ...snapshot, sessionId: "a\r\nx-evil: 1" })],
     ["a forged id with a control character", (snapshot) => ({ ...snapshot, sessionId: "a\u0000" })],
@@ -29,17 +37,22 @@ describe("state from outside", () => {
   ];
 
   test.each(garbage)(
-    "%s means a new session, an event and an entry that is gone",
+    "%s means a new session, an event and an entry that is gone, or that says so",
     async (...row) => {
       const [, corrupt] = row;
       const { server, application, snapshot } = await startSaved();
-      const state = { cart: 1, mcpSessions: { [aliceKey]: corrupt(snapshot, server.url) } };
+      const entry = corrupt(snapshot, server.url);
+      const state = { cart: 1, mcpSessions: { [aliceKey]: entry } };
+      const isObject = entry?.constructor === Object;
+      const lost = { version: 1, kind: "lost", url: server.url };
 
       const unused = application.provider.create({ state, principal: alice });
       expect(application.events).toEqual([
         { type: "discarded", connection: "notes", reason: "invalid" },
       ]);
-      expect(application.provider.commit(unused, { state })).toEqual({ state: { cart: 1 } });
+      expect(application.provider.commit(unused, { state })).toEqual({
+        state: { cart: 1, ...(isObject && { mcpSessions: { [aliceKey]: lost } }) },
+      });
 
       const registry = application.provider.create({ state, principal: alice });
       await list(registry);
@@ -103,13 +116,50 @@ describe("state from outside", () => {
     }
   });
 
+  test.each([
+    ["a snapshot", (snapshot: object) => ({ [aliceKey]: { ...snapshot, version: 2 } })],
+    [
+      "an entry of a named session",
+      (snapshot: object) => ({ [namedKey]: { version: 2, snapshot } }),
+    ],
+    [
+      "a snapshot of a named session",
+      (snapshot: object) => ({ [namedKey]: { ...entryOf(snapshot), version: 1 } }),
+    ],
+  ])("%s of a later release is refused, and stays", async (_, change) => {
+    const { server, application, snapshot } = await startSaved();
+    const session = deepFreeze({ state: { mcpSessions: change(snapshot) } });
+    const { provider } = application;
+    const use = async () => {
+      const registry = provider.create({ state: session.state, principal: alice });
+      try {
+        await registry.named.run("research", () => undefined);
+      } finally {
+        expect(provider.commit(registry, session)).toBe(session);
+      }
+    };
+    await expect(use()).rejects.toMatchObject({
+      code: "STATE_INVALID",
+      message: expect.stringContaining("later release"),
+      data: { field: "version", connection: "notes" },
+    });
+    const ended = await provider.end(session, { principal: alice });
+    expect(ended.session).toBe(session);
+    expect(ended.results).toMatchObject([{ connection: "notes", ended: false, reason: "newer" }]);
+    expect(application.takeEvents()).toEqual([]);
+    expect(server.log).toEqual([]);
+  });
+
   test("a session of another URL is never sent and is gone after commit", async () => {
     const { application, session, snapshot } = await startSaved();
     const other = await startNotebookServer();
     const moved = startApplication({ notes: notebook(other) });
     const registry = moved.provider.create({ state: session.state, principal: alice });
     expect(moved.events).toEqual([{ type: "discarded", connection: "notes", reason: "url" }]);
-    expect(moved.provider.commit(registry, session)).toEqual({ state: {} });
+    const lost = { version: 1, kind: "lost", url: other.url };
+    expect(moved.provider.commit(registry, session)).toEqual({
+      state: { mcpSessions: { [aliceKey]: lost } },
+    });
 
     await list(registry);
     await registry.dispose();
@@ -126,7 +176,7 @@ describe("state from outside", () => {
     const mcpSessions = { [aliceKey]: { ...snapshot, url: thief.url } };
     await application.step({ ...session, state: { mcpSessions } }, list);
     expect(thief.requests).toEqual([]);
-    expect(application.takeEvents()).toEqual(["discarded", "started"]);
+    expect(application.takeEvents()).toEqual(["discarded", "recovered"]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { methodNotFound, probe, probeHeaders } from "../../test/handshake-messages.ts";
 import {
   initializeResult,
@@ -62,9 +62,9 @@ describe("a resumed handshake", () => {
     expect(slot).toMatchObject({ snapshot, changed: false });
   });
 
-  test("gives a session up that is newer than the client, and makes an older one", async () => {
+  test("gives a session up that is newer than the client, ends it, and makes an older one", async () => {
     const server = await startMcpServer(({ message }, response) => {
-      if (message.method !== "initialize") return sendText(response, 202, "");
+      if (message?.method !== "initialize") return sendText(response, 202, "");
       const { protocolVersion } = message.params;
       sendResult(
         response,
@@ -80,11 +80,13 @@ describe("a resumed handshake", () => {
     // Not "resumed": it was not used.
     expect(events).toEqual([
       { type: "discarded", reason: "protocol-version" },
-      { type: "started", protocolVersion: "2025-03-26", changed: false },
+      { type: "recovered", protocolVersion: "2025-03-26", changed: false },
     ]);
-    expect(
-      server.requests.some(({ headers }) => headers["mcp-session-id"] === "secret-session"),
-    ).toBe(false);
+    await vi.waitFor(() => expect(server.requests).toHaveLength(3));
+    const onOld = server.requests.filter(
+      ({ headers }) => headers["mcp-session-id"] === "secret-session",
+    );
+    expect(onOld).toMatchObject([{ method: "DELETE" }]);
   });
 
   test("does not take a session from the client that uses it when an older one comes", async () => {

@@ -16,6 +16,7 @@ import {
 } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { isRecord } from "../base/json-values.ts";
+import { endSession } from "./end-session.ts";
 import { ensureOpened, ensureSession } from "./handshake.ts";
 import { toClientParams } from "./open-session.ts";
 
@@ -59,6 +60,8 @@ export async function answerInitialize(
   // another client uses the session, it stays.
   if (version && !isClientTold && description.protocolVersion < version) {
     discard(context, "protocol-version");
+    // Nobody else knows the session any more.
+    void endSession({ url, snapshot, headers: request.headers, fetch: context.fetch });
   }
   announceResumption(context);
   const current = liveSession(state) ?? openedSession(state);

@@ -53,8 +53,11 @@ export function announceResumption({ state, emit }: SessionContext): void {
 }
 
 /** Gives up the snapshot of an earlier step, because this step cannot use it. */
-export function discard({ state, emit }: SessionContext, reason: "url" | "protocol-version"): void {
-  discardSnapshot(state);
+export function discard(
+  { state, url, emit }: SessionContext,
+  reason: "url" | "protocol-version",
+): void {
+  discardSnapshot(state, url);
   emit({ type: "discarded", reason });
 }
 

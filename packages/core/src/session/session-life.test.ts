@@ -75,10 +75,17 @@ describe("the phases", () => {
     expect(state.isLossUntold).toBe(true);
   });
 
-  test("end with none when the snapshot is discarded", () => {
+  test("end with none when the snapshot is discarded, and its session counts as lost", () => {
     const slot = createSessionSlot(a);
-    discardSnapshot(slotState(slot));
+    discardSnapshot(slotState(slot), new URL(url));
     expect(slotState(slot).phase).toEqual({ name: "none" });
+    expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url });
+    expect(isToReplace(slotState(slot))).toBe(true);
+  });
+
+  test("have nothing to replace when the discarded snapshot had no session", () => {
+    const slot = createSessionSlot({ version: 1, kind: "sessionless", url });
+    discardSnapshot(slotState(slot), new URL(url));
     expect(slot).toMatchObject({ snapshot: undefined, changed: true });
   });
 });

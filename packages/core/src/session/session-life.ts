@@ -152,10 +152,12 @@ export function enterStateless(state: Writable, url: URL, decidedAt: number): vo
   saveSnapshot(state, { version: 1, kind: "stateless", url: url.href, decidedAt });
 }
 
-/** Drops the snapshot of an earlier step, because this step cannot use it. */
-export function discardSnapshot(state: Writable): void {
+/** Drops the snapshot of an earlier step, because this step cannot use it. Its session counts as lost. */
+export function discardSnapshot(state: Writable, { href }: URL): void {
+  const kind = state.snapshot?.kind;
+  const isLost = kind === "session" || kind === "lost";
   state.phase = none;
-  saveSnapshot(state, undefined);
+  saveSnapshot(state, isLost ? { version: 1, kind: "lost", url: href } : undefined);
 }
 
 export function bindUrl(state: Writable, url: URL): void {

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { invalidOption } from "../base/check-option.ts";
 import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
+import { isNewerFormat, newerFormat } from "./newer-format.ts";
 
 /** The first protocol revision without sessions. Results of this and later revisions are never saved. */
 export const FIRST_STATELESS_VERSION = "2026-07-28";
@@ -169,6 +170,7 @@ export function parseSessionSnapshot(value: unknown): SessionSnapshot {
   const parsed = z.safeParse(snapshotSchema, copy);
   // The parser's own copy has the keys in another order, and lists are compared as text.
   if (parsed.success) return copy as SessionSnapshot;
+  if (isNewerFormat(copy)) throw newerFormat("The session snapshot");
   throw stateInvalid(parsed.error.issues[0]?.path.join(".") || "the snapshot");
 }
 

@@ -87,7 +87,8 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
       const provider = createConnectionProvider({ connections, onEvent: emit, now });
       const { results } = await provider.end(stateOf(step, kept), { principal });
       for (const { ended, status, reason } of results) {
-        if (ended || reason === undefined || reason === "undeclared") continue;
+        if (ended || reason === undefined || reason === "undeclared" || reason === "newer")
+          continue;
         const answer = status === undefined ? {} : { status };
         emit({ type: "close-failed", connection, reason, ...answer });
       }
