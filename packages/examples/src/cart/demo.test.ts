@@ -20,8 +20,8 @@ test("keeps one session over processes, and recovers once from a restart of the 
       ...started(4, 2),
       recovered: true,
       calls: 1,
-      // The refused call, the handshake and the tool list, the call again.
-      requests: 5,
+      // The refused call, the handshake and the tool list, the call again, the end of the lost session.
+      requests: 6,
       text: "The cart is empty. The shop has forgotten it.",
     },
     { ...resumed(5, 2), calls: 3, requests: 3, text: "The cart holds apples, milk." },

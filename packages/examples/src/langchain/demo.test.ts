@@ -24,8 +24,8 @@ test("a LangChain agent keeps one session over processes, and its model learns o
     {
       ...kept,
       ...{ step: 3, session: 2, recovered: true, calls: 1 },
-      // The refused call, the handshake and the tool list, the call again.
-      requests: 5,
+      // The refused call, the handshake and the tool list, the call again, the end of the lost session.
+      requests: 6,
       text: "The cart is empty. The shop has forgotten it.",
     },
   ]);
