@@ -4,8 +4,16 @@ export const availableStores: readonly StoreKind[] = storeKinds.filter(
   (kind) => storeUnavailable[kind] === undefined,
 );
 
+/** What people call them. */
+export const storeNames: Readonly<Record<StoreKind | "memory", string>> = {
+  memory: "memory",
+  sqlite: "SQLite",
+  postgres: "PostgreSQL",
+  redis: "Redis",
+};
+
 /** The others, with the reason: one line each. */
 export const skippedStores: readonly string[] = storeKinds.flatMap((kind) => {
   const reason = storeUnavailable[kind];
-  return reason === undefined ? [] : [`${kind}: ${reason}`];
+  return reason === undefined ? [] : [`${storeNames[kind]}: ${reason}`];
 });

@@ -7,7 +7,7 @@ import type { SessionStore } from "@durable-mcp/core";
 import { principal } from "../durable/notebook-sessions.ts";
 import { openStoreAt, startStorePlace, type StoreKind } from "../durable/store-place.ts";
 import { startSdkV2ModernOnlyServer } from "../servers/sdk-v2.ts";
-import { availableStores, skippedStores } from "./available-stores.ts";
+import { availableStores, skippedStores, storeNames } from "./available-stores.ts";
 import type { Family, Fault } from "./fault.ts";
 import { openServerWorld, type ServerWorld } from "./server-world.ts";
 
@@ -158,16 +158,16 @@ function named(name: string, user: Machine, next: Machine): Fault<ClockWorld> {
   };
 }
 
-const faultsOn = (kind: StoreKind) => [
-  swept(`${kind}: a step 10 minutes behind, swept ahead`, "behind", "right"),
-  swept(`${kind}: a step, swept 10 minutes ahead`, "right", "ahead"),
-  swept(`${kind}: a step 10 minutes ahead, swept behind`, "ahead", "right"),
-  leftAlone(`${kind}: a step 10 minutes behind, swept an hour later`, "behind"),
-  leftAlone(`${kind}: a step 10 minutes ahead, swept an hour later`, "ahead"),
-  inTurn(`${kind}: steps behind, right and ahead`, false),
-  inTurn(`${kind}: the same, a server without sessions`, true),
-  named(`${kind}: a named session, the next step 10 minutes ahead`, "right", "ahead"),
-  named(`${kind}: a named session, the next step 10 minutes behind`, "right", "behind"),
+const faultsOn = (store: string) => [
+  swept(`${store}: a step 10 minutes behind, swept ahead`, "behind", "right"),
+  swept(`${store}: a step, swept 10 minutes ahead`, "right", "ahead"),
+  swept(`${store}: a step 10 minutes ahead, swept behind`, "ahead", "right"),
+  leftAlone(`${store}: a step 10 minutes behind, swept an hour later`, "behind"),
+  leftAlone(`${store}: a step 10 minutes ahead, swept an hour later`, "ahead"),
+  inTurn(`${store}: steps behind, right and ahead`, false),
+  inTurn(`${store}: the same, a server without sessions`, true),
+  named(`${store}: a named session, the next step 10 minutes ahead`, "right", "ahead"),
+  named(`${store}: a named session, the next step 10 minutes behind`, "right", "behind"),
 ];
 
 export const clockFamily: Family = {
@@ -175,7 +175,7 @@ export const clockFamily: Family = {
   rounds: 3,
   groups: availableStores.map((kind) => ({
     openWorld: () => openClockWorld(kind),
-    faults: faultsOn(kind),
+    faults: faultsOn(storeNames[kind]),
   })),
   skipped: skippedStores,
 };

@@ -10,11 +10,11 @@ const seed = 20_261_122;
 
 // `npm run faults` for all of them, with more rounds.
 const shares: Record<string, { rounds: number; only?: string }> = {
-  kills: { rounds: 2, only: "sqlite" },
+  kills: { rounds: 2, only: "SQLite" },
   store: { rounds: 4, only: "reset" },
   server: { rounds: 1 },
   balancer: { rounds: 1 },
-  clock: { rounds: 1, only: "sqlite" },
+  clock: { rounds: 1, only: "SQLite" },
 };
 
 test.each(families)("$name: nothing lost, doubled, crossed, silent or late", async (family) => {

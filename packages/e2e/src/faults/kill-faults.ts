@@ -7,7 +7,7 @@ import {
   type StorePlace,
 } from "../durable/store-place.ts";
 import type { SessionStore } from "@durable-mcp/core";
-import { availableStores, skippedStores } from "./available-stores.ts";
+import { availableStores, skippedStores, storeNames } from "./available-stores.ts";
 import type { Chat } from "./chat.ts";
 import type { Family, Fault } from "./fault.ts";
 import type { KilledCallsReport, KilledCallsTask } from "./killed-calls-protocol.ts";
@@ -134,8 +134,8 @@ export const killFamily: Family = {
   groups: availableStores.map((kind) => ({
     openWorld: () => openKillWorld(kind),
     faults: [
-      killed(`${kind}: first steps killed`, true),
-      killed(`${kind}: later steps killed`, false),
+      killed(`${storeNames[kind]}: first steps killed`, true),
+      killed(`${storeNames[kind]}: later steps killed`, false),
     ],
   })),
   skipped: skippedStores,

@@ -1,9 +1,10 @@
 /**
  * `npm run faults -- [--family kills|store|server|balancer|clock] [--rounds 10] [--seed 7] [--fault text]
- * [--json | --markdown]`: agents at work while processes are killed, and stores and servers fail. Prints
+ * [--json | --markdown | --write]`: agents at work while processes are killed, and stores and servers fail. Prints
  * what became of each call, and the longest wait. Exits with 1 when something was lost, doubled, crossed,
- * silent, told wrong, or late.
+ * silent, told wrong, or late. `--write` puts the tables into docs/reliability.md.
  */
+import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { families } from "./families.ts";
 import { type FaultRow, runFamily } from "./run-family.ts";
@@ -18,6 +19,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(Math.floor(Math.random() * 1e6)) },
     json: { type: "boolean", default: false },
     markdown: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
   },
 });
 const names = families.map(({ name }) => name);
@@ -36,6 +38,7 @@ process.setMaxListeners(0);
 const printed = 3;
 
 const all: FaultRow[] = [];
+const page: string[] = [];
 for (const family of chosen) {
   const startedAt = Date.now();
   const rows = await runFamily(family, {
@@ -48,10 +51,19 @@ for (const family of chosen) {
   const seconds = ((Date.now() - startedAt) / 1_000).toFixed(0);
   const title = `${family.name}: seed ${seed}, ${seconds} s`;
   if (isForPeople) console.log(`\n${title}\n\n${plainTable(rows)}`);
-  if (values.markdown) console.log(`\n### ${family.name}\n\n${markdownTable(rows)}`);
+  const markdown = `### ${family.name}\n\n${markdownTable(rows)}\n`;
+  if (values.markdown) console.log(`\n${markdown}`);
+  page.push(markdown);
   for (const name of family.skipped) console.log(`\nskipped: ${name}`);
 }
 if (values.json) console.log(JSON.stringify({ seed, rows: all }, null, 2));
+
+if (values.write) {
+  const url = new URL("../../../../docs/reliability.md", import.meta.url);
+  const text = readFileSync(url, "utf8");
+  const tables = `<!-- faults -->\n\n${page.join("\n")}\n<!-- /faults -->`;
+  writeFileSync(url, text.replace(/<!-- faults -->[^]*<!-- \/faults -->/, tables));
+}
 
 const faults = all.flatMap((row) => row.faults);
 if (faults.length > 0) {

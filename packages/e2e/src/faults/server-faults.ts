@@ -150,7 +150,11 @@ const faults: Fault<ServerWorld>[] = [
   ]),
   atOpen("HTTP 503 once, to initialize", "initialize", acts.refuse(503), once),
   atOpen("HTTP 503 once, to tools/list", "tools/list", acts.refuse(503), once),
-  atOpen("HTTP 429 once, with Retry-After, to tools/list", "tools/list", acts.tooMany, once),
+  atOpen("HTTP 429 once, with Retry-After, to tools/list", "tools/list", acts.tooMany, {
+    ...once,
+    // A second of it is the server's.
+    chat: { times: { connectMs: 3_000 } },
+  }),
   atOpen("reset once, of initialize", "initialize", async ({ reset }) => reset(), once),
   atOpen("HTTP 503 to notifications/initialized", "notifications/initialized", acts.refuse(503)),
   atOpen("HTTP 503 to tools/list", "tools/list", acts.refuse(503)),

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { McpSessionError } from "@durable-mcp/core";
 import type { StoreKind } from "../durable/store-place.ts";
-import { availableStores, skippedStores } from "./available-stores.ts";
+import { availableStores, skippedStores, storeNames } from "./available-stores.ts";
 import type { Chat, StepReport } from "./chat.ts";
 import type { Family, Fault, Round } from "./fault.ts";
 import { moments, type Moment, type StoreAct } from "./store-at-fault.ts";
@@ -160,7 +160,7 @@ const wrappedFaults = (kind: string) => [
 function lockedFile(): Fault<StoreWorld> {
   let holder: DatabaseSync | undefined;
   return storeFault({
-    name: "sqlite: the file is locked",
+    name: "SQLite: the file is locked",
     // It can be read.
     harmlessAt: ["load"],
     act:
@@ -180,8 +180,9 @@ function lockedFile(): Fault<StoreWorld> {
 }
 
 function faultsOf(kind: StoreKind | "memory"): Fault<StoreWorld>[] {
-  if (kind === "sqlite") return [...wrappedFaults(kind), lockedFile()];
-  return kind === "memory" ? wrappedFaults(kind) : networkFaults(kind);
+  const name = storeNames[kind];
+  if (kind === "sqlite") return [...wrappedFaults(name), lockedFile()];
+  return kind === "memory" ? wrappedFaults(name) : networkFaults(name);
 }
 
 export const storeFamily: Family = {

@@ -1,13 +1,26 @@
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
 
-/** A TCP port on 127.0.0.1 that nobody listens on. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/**
+ * Below the ports that systems give to those who ask for any, and to outgoing connections. One of those is
+ * sometimes taken before the server that is to have it listens.
+ */
+const range = { from: 10_240, to: 32_000 };
+const given = new Set<number>();
+
+/** A TCP port on 127.0.0.1 that nobody listens on; another one each time. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = range.from + Math.floor(Math.random() * (range.to - range.from));
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
+    probe.once("error", () => resolve(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
   });
 }
