@@ -5,6 +5,7 @@ import type { ConnectionContext } from "../connection/connection-options.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
 import { ask, createCredentials } from "./credentials.ts";
+import { handshakeMethod } from "./handshake-method.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -52,7 +53,7 @@ export function createConnectionFetch(
         headers,
         redirect: "manual",
       });
-      if (isInitialize(init)) initializeStatus = response.status;
+      if (handshakeMethod(init.body) === "initialize") initializeStatus = response.status;
       if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
       return await scrubAnswer(response, [...secrets]);
     };
@@ -110,10 +111,6 @@ export function createConnectionFetch(
 
 function hasHeader(headers: object | undefined, name: string): boolean {
   return Object.keys(headers ?? {}).some((key) => key.toLowerCase() === name);
-}
-
-function isInitialize({ body }: RequestInit): boolean {
-  return typeof body === "string" && body.includes('"method":"initialize"');
 }
 
 /** A refusal, as far as it is read, without the secrets that the server may repeat in it. */

@@ -13,6 +13,7 @@ import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { watchCapabilities } from "./watch-capabilities.ts";
+import { withBounds } from "./bounded-answers.ts";
 import { ping } from "./end-mcp-session.ts";
 import { isOldServerStatus, openClient } from "./open-client.ts";
 import { withRefusals } from "./refused-requests.ts";
@@ -49,7 +50,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   };
   /** Each client needs its own, because clients number their requests alike and cancel by number. */
   const createFetch = () =>
-    slot === undefined ? parts.serverFetch : createStatefulFetch(parts, slot, onEvent);
+    slot === undefined ? withBounds(parts.serverFetch) : createStatefulFetch(parts, slot, onEvent);
   // It is made at once, because it reports a saved snapshot of another URL even if it is not used.
   let unused: typeof globalThis.fetch | undefined = createFetch();
   const takeFetch: TakeFetch = () => {
