@@ -129,7 +129,7 @@ const adopting: Fault<BalancerWorld>[] = [
 
 export const balancerFamily: Family = {
   name: "balancer",
-  rounds: 4,
+  rounds: 10,
   groups: [
     { openWorld: () => openBalancerWorld("notebook", 2), faults: shareNothing },
     {

@@ -172,7 +172,7 @@ const faultsOn = (store: string) => [
 
 export const clockFamily: Family = {
   name: "clock",
-  rounds: 3,
+  rounds: 5,
   groups: availableStores.map((kind) => ({
     openWorld: () => openClockWorld(kind),
     faults: faultsOn(storeNames[kind]),

@@ -130,7 +130,7 @@ function takeReports(
 
 export const killFamily: Family = {
   name: "kills",
-  rounds: 10,
+  rounds: 20,
   groups: availableStores.map((kind) => ({
     openWorld: () => openKillWorld(kind),
     faults: [

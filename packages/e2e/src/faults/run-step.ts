@@ -7,6 +7,13 @@ import { documentedWaits, type Phase, shortTimes } from "./waits.ts";
 const hungMs = 10_000;
 const hung = Symbol("hung");
 
+function reasonOf(outcome: Outcome): string {
+  if (outcome.type === "failed") return String(outcome.error);
+  if (outcome.type !== "no tool") return outcome.type;
+  const said = outcome.events.map((event) => ("error" in event ? event.error.message : event.type));
+  return `no tool (${said.join(", ")})`;
+}
+
 type Timed = <T>(phase: Phase, work: () => Promise<T>) => Promise<T | typeof hung>;
 
 export function createChat(options: ChatOptions): Chat {
@@ -40,8 +47,7 @@ export function createChat(options: ChatOptions): Chat {
 function unanswered(calls: readonly Call[], count: number): string[] {
   return calls.slice(-count).flatMap(({ text, outcome }) => {
     if (outcome.type === "answered") return [];
-    const why = outcome.type === "failed" ? `failed: ${String(outcome.error)}` : outcome.type;
-    return [`did not go on: ${text}, with nothing wrong any more, ${why}`];
+    return [`did not go on: ${text}, with nothing wrong any more: ${reasonOf(outcome)}`];
   });
 }
 

@@ -153,7 +153,7 @@ const faults: Fault<ServerWorld>[] = [
   atOpen("HTTP 429 once, with Retry-After, to tools/list", "tools/list", acts.tooMany, {
     ...once,
     // A second of it is the server's.
-    chat: { times: { connectMs: 3_000 } },
+    chat: { times: { connectMs: 4_000 } },
   }),
   atOpen("reset once, of initialize", "initialize", async ({ reset }) => reset(), once),
   atOpen("HTTP 503 to notifications/initialized", "notifications/initialized", acts.refuse(503)),
@@ -235,7 +235,7 @@ function wrongPath(name: string, options: Partial<ChatOptions>): Fault<ServerWor
 
 export const serverFamily: Family = {
   name: "server",
-  rounds: 4,
+  rounds: 6,
   groups: [{ openWorld: openServerWorld, worlds: 4, faults }],
   skipped: [],
 };

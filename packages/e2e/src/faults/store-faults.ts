@@ -187,7 +187,7 @@ function faultsOf(kind: StoreKind | "memory"): Fault<StoreWorld>[] {
 
 export const storeFamily: Family = {
   name: "store",
-  rounds: 4,
+  rounds: 8,
   groups: (["memory", ...availableStores] as const).map((kind) => ({
     openWorld: () => openStoreWorld(kind),
     faults: faultsOf(kind),

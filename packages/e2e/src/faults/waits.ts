@@ -16,9 +16,9 @@ export interface Times {
 }
 
 export const shortTimes: Times = {
-  connectMs: 1_500,
+  connectMs: 2_500,
   answerMs: 1_500,
-  storeMs: 700,
+  storeMs: 1_000,
   closeMs: 2_000,
 };
 
