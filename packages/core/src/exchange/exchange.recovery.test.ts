@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { sendResult, sendText, startMcpServer } from "../../test/mcp-server.ts";
+import { within } from "../base/bounded-wait.ts";
 import { createRpcClient } from "../../test/rpc-client.ts";
 import { startLostStep, startStep } from "../../test/step.ts";
 
@@ -256,4 +257,17 @@ test("recovers once for two clients that share the fetch", async () => {
   const answers = await Promise.all(clients.map((client) => client.request("ping")));
   expect(answers.every((answer) => "result" in answer)).toBe(true);
   expect(server.sessionIds).toHaveLength(2);
+});
+
+test("nobody waits for the end of the lost session", async () => {
+  const asked = Promise.withResolvers<void>();
+  const fetch: typeof globalThis.fetch = (input, init) => {
+    if (init?.method !== "DELETE") return globalThis.fetch(input, init);
+    asked.resolve();
+    return new Promise(() => {});
+  };
+  const { client, slot } = await startLostStep({ fetch });
+  expect(await client.request("tools/call")).toHaveProperty("result");
+  await asked.promise;
+  expect(await within(1_000, slot.settle())).toBe(true);
 });

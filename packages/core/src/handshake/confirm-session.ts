@@ -24,7 +24,7 @@ import { repeatStandingRequests, standingRequests } from "../session/standing-re
 import { relistTools } from "../tools/tool-list.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { endpointName } from "../wire/server-endpoint.ts";
-import { endUnused } from "./end-session.ts";
+import { endLost, endUnused } from "./end-session.ts";
 import { inTime } from "./open-session.ts";
 
 /**
@@ -86,7 +86,7 @@ export async function useOpened(
     lost && relistTools(context, lost, request),
   ]);
   // A server that has not lost it, and whose balancer only chose another replica, would keep it.
-  endUnused(context, lost, request);
+  void endLost(context, lost, request);
   const live = liveSession(state) ?? opened;
   const { protocolVersion, capabilities } = live.initializeResult;
   if (live.kind === "sessionless") emit({ type: "sessionless", protocolVersion });

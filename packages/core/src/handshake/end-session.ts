@@ -102,6 +102,8 @@ export async function endSession(options: EndSessionOptions): Promise<SessionEnd
   }
 }
 
+type Ended = LiveSession | { readonly kind: "session"; readonly sessionId: string };
+
 /**
  * Ends a session that nobody uses, best effort, with the credentials of `request`. Nobody waits for it but
  * `slot.settle()`, and it ends after 5 seconds.
@@ -110,19 +112,28 @@ export async function endSession(options: EndSessionOptions): Promise<SessionEnd
  */
 export function endUnused(
   context: SessionContext,
-  session: LiveSession | undefined | { readonly kind: "session"; readonly sessionId: string },
-  { headers, init }: Pick<OwnRequest, "headers" | "init">,
+  session: Ended,
+  request: Pick<OwnRequest, "headers" | "init">,
 ): void {
+  const { endings } = context.state;
+  const ending = endLost(context, session, request).finally(() => endings.delete(ending));
+  endings.add(ending);
+}
+
+/** The same for a session that the server has probably lost. Nobody at all waits for it. */
+export async function endLost(
+  context: SessionContext,
+  session: Ended | undefined,
+  { headers, init }: Pick<OwnRequest, "headers" | "init">,
+): Promise<void> {
   if (session?.kind !== "session") return;
   const version =
     "initializeResult" in session ? session.initializeResult.protocolVersion : undefined;
   const signal = withTimeLimit(endTimeoutMs, undefined);
   const own = headersForEnd(headers, session.sessionId, version);
   const request = { method: "DELETE", headers: own, signal, init };
-  const { endings } = context.state;
-  const ending = answerOrReason(sendToEndpoint(context, request), signal)
-    .then(letGo)
-    .catch(() => undefined)
-    .finally(() => endings.delete(ending));
-  endings.add(ending);
+  const answer = await answerOrReason(sendToEndpoint(context, request), signal).catch(
+    () => undefined,
+  );
+  await letGo(answer).catch(() => undefined);
 }

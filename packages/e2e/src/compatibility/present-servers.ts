@@ -61,6 +61,8 @@ export const presentServers: MatrixServer[] = [
     kind: "one session",
     packages: sdkV1,
     note: "ours: one transport for the whole process",
+    // Once it is ended, it answers 404 to everything.
+    exceptions: { "ended by someone else": { "*": "CONNECTION_UNAVAILABLE" } },
     refusals: {
       ...notFound,
       restarted: '400, application/json: "Bad Request: Server not initialized"',
