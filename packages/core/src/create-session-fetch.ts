@@ -204,7 +204,14 @@ function withoutSaving(
   { onEvent, ...options }: SessionFetchOptions,
   slot: SessionSlot,
 ): SessionFetchOptions {
-  const reported = new Set(["lost", "recovered", "start-failed", "notification"]);
+  const reported = new Set([
+    "lost",
+    "restored",
+    "ids-vary",
+    "recovered",
+    "start-failed",
+    "notification",
+  ]);
   const emit = onEvent && ((event: SessionEvent) => reported.has(event.type) && onEvent(event));
   const none = { onSession: undefined, except: undefined };
   return { ...options, ...none, slot, listen: false, onEvent: emit };

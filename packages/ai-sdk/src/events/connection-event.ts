@@ -1,8 +1,8 @@
 import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-mcp/core";
 
 /**
- * An event of a connection. Beside the events of its session (`started`, `resumed`, `lost`, `recovered`,
- * `sessionless`, `stateless`, `discarded`, `tools-changed`):
+ * An event of a connection. Beside the events of its session (`started`, `resumed`, `lost`, `restored`,
+ * `recovered`, `ids-vary`, `sessionless`, `stateless`, `discarded`, `tools-changed`):
  *
  * - `lost` with `exitCode` and `signal` instead of `status`: a stdio server's process ended, and its
  *   memory is gone.

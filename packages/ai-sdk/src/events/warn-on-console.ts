@@ -33,6 +33,11 @@ function warningOf(
         text: event.error.message,
         about: [event.error.code, event.reason, event.error.data.status, event.error.data.field],
       };
+    case "ids-vary":
+      return {
+        text: "the server names another session with each answer, so a lost session would not be noticed. If it runs in replicas that do not share sessions, send all requests of a session to one replica.",
+        about: [],
+      };
     case "capabilities-missing": {
       const names = event.capabilities.join(", ");
       const text = `the kept session was made without ${names}, and goes on without. Restart it, or set session.restartOnNewCapabilities.`;

@@ -23,7 +23,7 @@ async function startBrokenStep(now: () => number = Date.now) {
 }
 
 test("a 404 for the session and for a new one is no loss: the session is kept", async () => {
-  const { client, server, slot } = await startBrokenStep();
+  const { client, server, slot, events } = await startBrokenStep();
   await expect(client.request("tools/call")).rejects.toMatchObject({
     code: "CONNECTION_UNAVAILABLE",
     data: { status: 404, method: "tools/call" },
@@ -31,6 +31,7 @@ test("a 404 for the session and for a new one is no loss: the session is kept", 
   });
   expect(server.log).toEqual(["POST tools/call", "POST initialize"]);
   expect(slot.snapshot).toMatchObject({ kind: "session", sessionId: "secret-session-2" });
+  expect(events.map(({ type }) => type)).toEqual(["resumed", "lost", "restored"]);
   // A client's own handshake is answered from the session, and no client falls back to HTTP+SSE.
   expect(await client.handshake()).toMatchObject({ serverInfo: { name: "test-server" } });
 

@@ -108,6 +108,8 @@ test("initializes once on a server that names another session each time, and goe
   const later = startStep(server, { snapshot: step.slot.snapshot! });
   await later.client.request("tools/call");
   await later.client.request("tools/call");
+  // Nobody could see a loss there, and that is said.
+  expect(later.events.map(({ type }) => type)).toEqual(["resumed", "ids-vary"]);
   expect(posts()).toEqual(["POST tools/call", "POST tools/call"]);
 });
 

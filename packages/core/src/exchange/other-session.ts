@@ -3,7 +3,7 @@ import { ensureSession } from "../handshake/handshake.ts";
 import type { OwnRequest, SessionContext } from "../session/session-context.ts";
 import { sessionIdHeader } from "../session/session-headers.ts";
 import { compareAndClear, isCurrent } from "../session/session-life.ts";
-import type { LiveSession, NamedSession } from "../session/slot-state.ts";
+import type { LiveSession, NamedSession, SlotState } from "../session/slot-state.ts";
 import { isSessionId } from "../session/session-snapshot.ts";
 import { hasContentType, isEventStream } from "../wire/read-answer.ts";
 import { isSameEndpoint } from "../wire/server-endpoint.ts";
@@ -12,22 +12,29 @@ import { isSameEndpoint } from "../wire/server-endpoint.ts";
 // and its id in the answer's header is the only sign. The loss is seen late, and the other session is the
 // one to go on in, if the server keeps it.
 
+/** The slots that have reported `ids-vary`. */
+const told = new WeakSet<SlotState>();
+
 /** The session that a 2xx answer names in place of the one that the request went out on. */
 export function otherSession(
-  { state, url }: SessionContext,
+  { state, url, emit }: SessionContext,
   session: LiveSession,
   response: Response,
 ): NamedSession | undefined {
   const { headers, status, url: answeredBy } = response;
   const sessionId = headers.get(sessionIdHeader);
   if (session.kind !== "session" || sessionId === null) return undefined;
-  const isName = sessionId !== session.sessionId && isSessionId(sessionId);
-  if (!isName || state.ignoresNames) return undefined;
+  if (sessionId === session.sessionId || !isSessionId(sessionId)) return undefined;
   // A page of a proxy is no answer.
   const isMcp = isEventStream(response) || hasContentType(response, "application/json");
   if (!isMcp && status !== 202) return undefined;
   // Not all fetches tell the answer's URL.
   if (answeredBy && !isSameEndpoint(new URL(answeredBy), url)) return undefined;
+  if (state.ignoresNames) {
+    if (!told.has(state)) emit({ type: "ids-vary" });
+    told.add(state);
+    return undefined;
+  }
   const { kind, initializeResult, clientCapabilities } = session;
   return { kind, sessionId, initializeResult, clientCapabilities };
 }

@@ -45,7 +45,8 @@ export async function openSession(
     if (!response.ok) {
       const refused = await bufferAnswer(response);
       // Then the server is not to be reached at all, and nothing is known about the session.
-      if (refused.status === 404) restoreLost(state, context.now());
+      const isRestored = refused.status === 404 && restoreLost(state, context.now());
+      if (isRestored) context.emit({ type: "restored" });
       return toRefusal(context, refused, parseMessage(refused.body));
     }
     return await readOpening(context, response, { id, params }, bounded);

@@ -6,6 +6,9 @@
  *   clients of this process know.
  * - `resumed`: a session of an earlier step is in use again.
  * - `lost`: the server answered that it no longer knows the session.
+ * - `restored`: `initialize` got a 404 as well, so the loss is taken back: the way to the server is broken.
+ * - `ids-vary`: the server names another session with each answer, so a loss of the session would not be
+ *   seen. Reported once for each slot.
  * - `recovered`: a new session took the place of a lost one. The lost session's contents are gone.
  *   `changed` is `true` if it negotiated another version or other capabilities.
  * - `start-failed`: `onStart` threw or took too long; the new session was ended.
@@ -20,6 +23,8 @@ export type SessionEvent =
   | { readonly type: "started"; readonly protocolVersion: string; readonly changed: boolean }
   | { readonly type: "resumed"; readonly protocolVersion: string }
   | { readonly type: "lost"; readonly method: string; readonly status: number }
+  | { readonly type: "restored" }
+  | { readonly type: "ids-vary" }
   | { readonly type: "recovered"; readonly protocolVersion: string; readonly changed: boolean }
   | { readonly type: "start-failed"; readonly reason: "started" | "recovered" }
   | { readonly type: "sessionless"; readonly protocolVersion: string }

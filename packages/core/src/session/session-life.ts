@@ -104,15 +104,18 @@ const brokenForMs = 60_000;
 /**
  * Takes back a loss: the server, or what stands before it, refuses a new session like the old one, so
  * nothing is known about the session. After a minute of such refusals the session stays lost.
+ *
+ * @returns whether it is in use again
  */
-export function restoreLost(state: Writable, now: number): void {
-  if (state.phase.name !== "lost") return;
+export function restoreLost(state: Writable, now: number): boolean {
+  if (state.phase.name !== "lost") return false;
   const { lost } = state.phase;
   const { refusedSince = now } = lost;
-  if (now - refusedSince > brokenForMs) return;
+  if (now - refusedSince > brokenForMs) return false;
   const session = { ...lost, refusedSince };
   saveSnapshot(state, session);
   useLive(state, session);
+  return true;
 }
 
 /** Whether the session was lost and taken back since a request went out on it. */

@@ -9,9 +9,6 @@ interface Consequence {
   says: string;
 }
 
-const notOurs =
-  "with the error of the platform's `fetch` or of the client, not with `OUTCOME_UNKNOWN`";
-
 /** What a bad outcome means for users of such a server. Only measured facts. */
 const consequences: Consequence[] = [
   {
@@ -37,21 +34,6 @@ const consequences: Consequence[] = [
   {
     seen: /^no usable answer to initialize/,
     says: "answered `initialize` in a way that the session fetch could not read; none of these clients connected",
-  },
-  {
-    seen: /^network error, then/,
-    interrupted: "before its headers",
-    says: `had sent no response headers when it was killed, and the call failed ${notOurs}. Whether it was carried out is unknown; it was not sent again`,
-  },
-  {
-    seen: /^network error, then/,
-    interrupted: "after its headers",
-    says: `had sent its response headers when it was killed, and the call failed ${notOurs}. Whether it was carried out is unknown; it was not sent again`,
-  },
-  {
-    seen: /^network error, then/,
-    interrupted: "withheld by the proxy",
-    says: `has no slow tool here, so the proxy withheld the whole answer, headers included, until the server was dead. The call failed ${notOurs}, and was not sent again. The scenario did not show how such a server's own answer would break`,
   },
   { seen: /^broken/, says: "gave an unexpected outcome" },
 ];

@@ -87,8 +87,7 @@ function whyUnusable({ kind }: MatrixServer, client: ClientName): string | undef
 }
 
 function whenUsable({ kind }: MatrixServer, scenario: ScenarioName): string {
-  // Without sessions in the revision requests pass through, and so do the platform's errors.
-  const interrupted = kind === "modern only" ? "network error" : "OUTCOME_UNKNOWN";
+  const interrupted = "OUTCOME_UNKNOWN";
   const killed = scenario === "killed before the answer";
   if (kind === "sessions" || kind === "one session" || kind === "ids unchecked") {
     if (killed) return `${interrupted}, then ${kind === "ids unchecked" ? "worked" : "recovered"}`;

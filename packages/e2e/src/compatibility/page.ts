@@ -38,7 +38,7 @@ export function renderPage(rows: MatrixRow[], date: string): string {
     "## What was done",
     scenarioNames.map((name) => `- **${name}**: ${meaning[name]}`).join("\n"),
     "## What was seen",
-    "*worked*: every call got its own answer, in the session of the step before (in *fresh*, in a first session). *recovered*: the same, in a new session, after one `initialize`. *no session*: the server gives no session, and each step makes the handshake. A code in capitals is [our error](./errors/index.md) for that call. *network error*: the call failed with the error of the platform's `fetch` or of the client, not with a code of ours. *loss not visible*: the server accepted the id. *not reached*: the first step failed. The number in parentheses counts the HTTP requests of the step.",
+    "*worked*: every call got its own answer, in the session of the step before (in *fresh*, in a first session). *recovered*: the same, in a new session, after one `initialize`. *no session*: the server gives no session, and each step makes the handshake. A code in capitals is [our error](./errors/index.md) for that call. *loss not visible*: the server accepted the id. *not reached*: the first step failed. The number in parentheses counts the HTTP requests of the step.",
     summary(ran),
     "## What does not work",
     describeLimits(ran)

@@ -172,7 +172,6 @@ function nameOf(error: StepError, requests: SeenRequest[]): string {
   if (/no usable answer to initialize/.test(error.message)) return "no usable answer to initialize";
   const status = requests.at(-1)?.status;
   if (status !== undefined && status >= 400) return `HTTP ${status}`;
-  if (/fetch failed|terminated|ECONNRE/.test(error.printed)) return "network error";
   return `broken: ${error.name}: ${error.message.slice(0, 160)}`;
 }
 
