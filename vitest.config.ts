@@ -22,7 +22,7 @@ function project(name: string, options: TestOptions = {}): TestProjectInlineConf
       include: ["src/**/*.test.ts"],
       isolate: false,
       // More than there are cores: these tests also wait, for timers and sockets.
-      maxWorkers: Math.ceil(availableParallelism() * 1.5),
+      maxWorkers: availableParallelism() * 2,
       // For a machine that is busy with other work as well; a test that hangs fails all the same.
       testTimeout: 30_000,
       expect: { poll: { timeout: 20_000 } },

@@ -39,8 +39,8 @@ const answers: [name: string, rest: (value: string) => string][] = [
   ],
 ];
 const values: [name: string, value: string][] = [
-  ["objects", deep(100_000)],
-  ["lists", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
+  ["objects", deep(20_000)],
+  ["lists", `${"[".repeat(20_000)}${"]".repeat(20_000)}`],
   ["objects that can barely be printed", deep(5_000)],
   ["an object that is no text", '{"toString":1,"toJSON":1}'],
 ];
@@ -69,7 +69,7 @@ describe.each(values)("an initialize answer with %s", (kind, value) => {
 
 test("a deep list of tools is no answer, and is not kept", async () => {
   const server = await startMcpServer();
-  let schema = `{"type":"object","x":${deep(100_000)}}`;
+  let schema = `{"type":"object","x":${deep(20_000)}}`;
   server.use(({ message }, response, next) => {
     if (message?.method !== "tools/list") return next();
     response.writeHead(200, { "content-type": "application/json" });

@@ -51,12 +51,15 @@ const chat = (parts: Partial<Chat>): Chat => ({
   step: () => Promise.reject(new Error("not here")),
   ...parts,
 });
-const event = (type: "lost" | "recovered") => ({ type: "event", event: type }) as const;
+const event = (type: "lost" | "restored" | "recovered") =>
+  ({ type: "event", event: type }) as const;
 const answered = { type: "answered", note, isTold: false } as const;
 
 test("the notes of a chat are those that were answered since its session was replaced", () => {
   expect(judgeChat(chat({}))).toEqual([]);
   expect(judgeChat(chat({ notes: [], log: [answered, event("lost")] }))).toEqual([]);
+  const restored = [answered, event("lost"), event("restored")];
+  expect(judgeChat(chat({ notes: [], log: restored })).join()).toContain("gone without a word");
 });
 
 test.each<[string, Partial<Chat>]>([

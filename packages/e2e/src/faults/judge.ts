@@ -118,9 +118,17 @@ function notesSinceReplacement(log: readonly LogEntry[]): string[] {
     .flatMap((entry) => (entry.type === "answered" && entry.note ? [entry.note] : []));
 }
 
-function isReplacement(entry: LogEntry): boolean {
-  return entry.type === "event" && ["recovered", "discarded"].includes(entry.event);
+/** A loss that was taken back is none. */
+function isReplacement(entry: LogEntry, index: number, log: readonly LogEntry[]): boolean {
+  if (entry.type !== "event") return false;
+  if (entry.event !== "lost") return ["recovered", "discarded"].includes(entry.event);
+  const next = log
+    .slice(index + 1)
+    .find((later) => later.type === "event" && ofLosses.has(later.event));
+  return !(next?.type === "event" && next.event === "restored");
 }
+
+const ofLosses: ReadonlySet<string> = new Set(["lost", "restored", "recovered"]);
 
 function isRecovery(entry: LogEntry): boolean {
   return entry.type === "event" && entry.event === "recovered";

@@ -38,3 +38,11 @@ test.each([
     expect(server.sessionIds).toHaveLength(1);
   },
 );
+
+test("a call of a safe tool that was interrupted is made again", async () => {
+  const { server, results } = await killDuringCall({ mode: "stateful", safeTools: ["wait"] });
+  expect(textOf(results[1]![0])).toBe("finished");
+  expect(textOf(results[2]![0])).toBe("milk");
+  expect(callsOf(server, "wait")).toBe(2);
+  expect(server.log.filter((line) => line === "POST initialize")).toHaveLength(1);
+});

@@ -13,11 +13,3 @@ test("a call that was interrupted by kill -9 is not made again, and the session 
   expect(callsOf(server, "add_note")).toBe(1);
   expect(server.log.filter((line) => line === "POST initialize")).toHaveLength(1);
 });
-
-test("a call of a safe tool that was interrupted is made again", async () => {
-  const { server, results } = await killDuringCall({ mode: "stateful", safeTools: ["wait"] });
-  expect(textOf(results[1]![0])).toBe("finished");
-  expect(textOf(results[2]![0])).toBe("milk");
-  expect(callsOf(server, "wait")).toBe(2);
-  expect(server.log.filter((line) => line === "POST initialize")).toHaveLength(1);
-});
