@@ -48,7 +48,8 @@ export async function decideAfterLoss(
   const isUncertain = attempts.isUncertain || refusal.loss === "probable";
   const loss = isUncertain ? "probable" : "definite";
   const isFirst = !attempts.isRetried && !attempts.isRecovered;
-  if (isRestored(context.state, session)) throw wayBroken(refused);
+  const kept = () => (isUncertain ? notSentAgain(refused, loss) : wayBroken(refused));
+  if (refusal.loss === "definite" && isRestored(context.state, session)) throw kept();
   if (isCurrent(context.state, session)) {
     // Perhaps another replica refused it, which does not know the session.
     const mayBeOther = context.retrySameId && isFirst;
@@ -70,7 +71,7 @@ export async function decideAfterLoss(
   if (attempts.isRecovered || !context.recover) throw notSentAgain(refused, loss);
   if (maySend) return { ...attempts, isUncertain, isRecovered: true };
   await ensureSession(context, request).catch(() => undefined);
-  throw isCurrent(context.state, session) ? wayBroken(refused) : notSentAgain(refused, loss);
+  throw isCurrent(context.state, session) ? kept() : notSentAgain(refused, loss);
 }
 
 export function maySendAgain(

@@ -82,3 +82,18 @@ test("a request that must not be sent again is told so as well", async () => {
   });
   expect(never.slot.snapshot).toMatchObject({ kind: "session" });
 });
+
+test("a call that an earlier attempt may have carried out is not said to be undone", async () => {
+  const { server, slot } = await startBrokenStep();
+  server.use(({ message, headers }, response) => {
+    const isCall = message?.method === "tools/call";
+    const isFirst =
+      isCall && server.requests.filter((one) => one.message?.method === "tools/call").length === 1;
+    const said = headers["mcp-session-id"] && (isFirst || message?.method === "ping");
+    return said
+      ? sendText(response, 400, "session expired")
+      : sendText(response, 404, "404 page not found");
+  });
+  const { client } = startStep(server, { snapshot: slot.snapshot! });
+  await expect(client.request("tools/call")).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+});

@@ -175,3 +175,17 @@ test("says neither id when the session that carried a call out reports an error"
   expect(answer).toMatchObject({ error: { message: "failed in [session id]" } });
   expect(JSON.stringify(step.events)).not.toContain("adopted");
 });
+
+test("does not try a named session again that could not be saved", async () => {
+  let saves = 0;
+  const step = await startAdoptingStep({
+    onSession: () => {
+      saves += 1;
+      if (saves === 1) throw new Error("The store is down.");
+    },
+  });
+  expect(await call(step)).toBe(1);
+  await expect.poll(() => step.ended).toEqual(["adopted-1"]);
+  expect(await call(step)).toBe(1);
+  expect(step.slot.snapshot).toMatchObject({ sessionId: "secret-session-2" });
+});

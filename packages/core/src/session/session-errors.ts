@@ -58,8 +58,10 @@ export function successorLost(request: Failed): McpSessionError {
 export function sessionRefused(state: SlotState, request: Failed, isMade = false): McpSessionError {
   const isUnknown = isMade && request.status === 404;
   if (isUnknown) {
-    const code = lostSession(state) === undefined ? "CONNECTION_UNAVAILABLE" : "SESSION_LOST";
-    return failed(code, request, `${unknownWhenNew} The next request tries again.`);
+    const why = `${unknownWhenNew} The next request tries again.`;
+    return lostSession(state) === undefined
+      ? failed("CONNECTION_UNAVAILABLE", request, why, "refused")
+      : failed("SESSION_LOST", request, why);
   }
   if (lostSession(state) !== undefined) return sessionLost(request);
   if (liveSession(state) !== undefined) return wayBroken(request);
@@ -71,7 +73,7 @@ export function sessionRefused(state: SlotState, request: Failed, isMade = false
 export function wayBroken(request: Failed): McpSessionError {
   const why =
     "this is the answer for the session and for a new one alike, so the server is not to be reached there. The request was not carried out, and the session is kept. Check the URL; while a deploy is under way, try again.";
-  return failed("CONNECTION_UNAVAILABLE", { ...request, status: 404 }, why);
+  return failed("CONNECTION_UNAVAILABLE", { ...request, status: 404 }, why, "refused");
 }
 
 /** The server named a session, or described itself, in a way that no snapshot can hold. */

@@ -55,7 +55,11 @@ export function enterOpened(state: Writable, session: LiveSession): void {
 
 /** The opened session is unusable: it was not acknowledged, or it could not be started or saved. */
 export function leaveOpened(state: Writable): void {
-  if (state.phase.name === "opened") state.phase = state.phase.before;
+  if (state.phase.name !== "opened") return;
+  const { before } = state.phase;
+  // A named session that could not be used is not tried again.
+  const wasNamed = before.name === "lost" && before.named !== undefined;
+  state.phase = wasNamed ? { name: "lost", lost: before.lost } : before;
 }
 
 /** Puts an acknowledged and saved session into use, for all requests from now on. */

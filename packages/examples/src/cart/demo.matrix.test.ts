@@ -16,7 +16,7 @@ const demo = new URL("demo.ts", import.meta.url);
 test("shows people a table of less than 100 columns, without session ids", async () => {
   const stdout = await runDemo(demo);
   expect(stdout).toMatch(/^ +2 +\d+ {2}add_item\(milk\) +1 \(kept\) +1 for 1 call$/m);
-  expect(stdout).toMatch(/^ +4 +\d+ {2}list_items\(\) +2 \(new\) +5 for 1 call$/m);
+  expect(stdout).toMatch(/^ +4 +\d+ {2}list_items\(\) +2 \(new\) +6 for 1 call$/m);
   expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThan(100);
 });
 
