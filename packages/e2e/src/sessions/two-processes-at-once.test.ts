@@ -9,7 +9,7 @@ import type { TestServer } from "../servers/server-process.ts";
 import { type StatefulServer, serversWithoutBrowser } from "../stateful/stateful-servers.ts";
 import type { StepInput } from "../steps/step-protocol.ts";
 
-const callsPerProcess = isMatrix ? 100 : 40;
+const callsPerProcess = isMatrix ? 100 : 25;
 const testTimeoutMs = 60_000;
 
 const serversWithSlowTools = serversWithoutBrowser.filter((server) => server.slowCall);
