@@ -23,28 +23,7 @@ describe("the suite for stores", () => {
       database.prepare("UPDATE mcp_sessions SET value = ? WHERE key = ?").run(text, key);
       database.close();
     },
-    processes: {
-      module: new URL("../test/open-sqlite.ts", import.meta.url),
-      data: () => path,
-      execArgv: ["--conditions=@durable-mcp/source", "--disable-warning=ExperimentalWarning"],
-    },
   });
-});
-
-test("the suite notices processes that overwrite each other's updates", async () => {
-  const path = join(folder, "without-compare.db");
-  const tests = new Map<string, () => Promise<void>>();
-  testSessionStore({
-    test: (title, run) => tests.set(title, run),
-    open: () => openSqlite(path),
-    processes: {
-      module: new URL("../test/open-sqlite-without-compare.ts", import.meta.url),
-      data: () => path,
-      execArgv: ["--conditions=@durable-mcp/source", "--disable-warning=ExperimentalWarning"],
-    },
-  });
-  const run = tests.get("loses no update of six processes that count up at once");
-  await expect(run?.()).rejects.toThrow("Expected values to be strictly equal");
 });
 
 test("creates the file for this user alone", async () => {
