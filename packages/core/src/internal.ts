@@ -23,7 +23,7 @@ export {
   invalidOption,
   isTimerMs,
 } from "./base/check-option.ts";
-export { checkKnown, nearestName, unknownOption } from "./base/known-options.ts";
+export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
 export { guarded } from "./base/observe.ts";
 export { randomToken } from "./base/random-token.ts";

@@ -4,7 +4,7 @@ import {
   isRecord,
   maxTimerMs,
   nearestName,
-  unknownOption,
+  misspeltOption,
 } from "@durable-mcp/core/internal";
 
 // The parts of all schemas of options.
@@ -106,7 +106,7 @@ function toError(schema: z.ZodMiniType, issues: readonly Issue[], as: CheckedAs)
     const [unknown = ""] = issue.keys;
     const field = [...issue.path, unknown].join(".");
     if (Object.hasOwn(hints, field)) return invalid(field, `${start}${field} ${hints[field]}.`);
-    const { message } = unknownOption(field, knownAt(schema, issue.path));
+    const { message } = misspeltOption(field, knownAt(schema, issue.path));
     return invalid(field, `${start}${message}`);
   }
   const field = issue.path.join(".") || "options";

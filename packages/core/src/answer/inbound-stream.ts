@@ -73,7 +73,7 @@ async function openStream(context: SessionContext, request: OutgoingRequest): Pr
     }
     // A 404 may mean that the session is lost. The next request will show it.
     const opened = isEventStream(first) ? first.body : emptyStream();
-    if (!isEventStream(first)) await letGo(first);
+    if (!isEventStream(first)) letGo(first);
     const body = createEventAnswerStream({
       body: opened,
       restorer: createRestorer(context, undefined, stream.session),
@@ -174,7 +174,7 @@ function createListeningStream(
       const response = await opened().catch(() => undefined);
       signal.throwIfAborted();
       if (isEventStream(response)) return response.body;
-      await letGo(response);
+      letGo(response);
     }
   };
 
@@ -189,7 +189,7 @@ async function withoutConflict(
   for (const delayMs of conflictDelaysMs) {
     const response = await get();
     if (response.status !== 409) return response;
-    await letGo(response);
+    letGo(response);
     await wait(delayMs, signal);
   }
   return await get();

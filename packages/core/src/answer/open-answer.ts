@@ -137,7 +137,7 @@ function createResumption(
         const response = await get(eventId, signal);
         signal.throwIfAborted();
         if (isEventStream(response)) return response.body;
-        await letGo(response);
+        letGo(response);
         if (response !== undefined && response.status < 500) return undefined;
       }
     } catch (error) {

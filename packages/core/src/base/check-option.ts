@@ -12,6 +12,22 @@ export function invalid(field: string, message: string): McpSessionError {
   return new McpSessionError("CONNECTION_INVALID", message, { data: { field } });
 }
 
+/**
+ * The error for an option that nobody knows.
+ *
+ * @param field the option, with its path
+ * @param known the names that would have been right in its place
+ * @param meant the known name that was probably meant
+ */
+export function unknownOption(
+  field: string,
+  known: readonly string[],
+  meant?: string,
+): McpSessionError {
+  const fix = meant === undefined ? `Known: ${known.join(", ")}` : `Did you mean ${meant}?`;
+  return invalidOption(field, `is not a known option. ${fix}`);
+}
+
 /** @throws {McpSessionError} `CONNECTION_INVALID` unless `value` is a whole number in these bounds */
 export function checkWhole(
   value: unknown,
@@ -89,9 +105,7 @@ export function checkOptions<OPTIONS extends object>(
   if (!isRecord(options)) throw invalidOption(path || "options", "must be an object");
   for (const [name, value] of Object.entries(options)) {
     const field = path === "" ? name : `${path}.${name}`;
-    const isKnown = Object.hasOwn(checks, name);
-    const known = `is not a known option. Known: ${Object.keys(checks).join(", ")}`;
-    if (!isKnown) throw invalidOption(field, known);
+    if (!Object.hasOwn(checks, name)) throw unknownOption(field, Object.keys(checks));
     if (value !== undefined) checks[name as keyof OPTIONS](value, field);
   }
 }

@@ -1,9 +1,9 @@
-import { timeLimited } from "../base/bounded-wait.ts";
 import { endUnused } from "../handshake/end-session.ts";
 import { ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer, toResponseFor } from "../session/buffered-answer.ts";
 import type { BufferedAnswer, SessionLoss } from "../session/lost-session.ts";
-import { type SessionContext, sendOwn } from "../session/session-context.ts";
+import { pingOn } from "../session/ping.ts";
+import type { SessionContext } from "../session/session-context.ts";
 import {
   notSentAgain,
   refusedOnLiveSession,
@@ -13,7 +13,7 @@ import {
 import { compareAndClear, isCurrent, isRestored } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { type JsonRpcRequest, safeMethods } from "../wire/json-rpc.ts";
-import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
+import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 
 /** The history of a request. */
 export interface Attempts {
@@ -95,20 +95,15 @@ export function lose(
   if (compareAndClear(state, session)) emit({ type: "lost", method, status });
 }
 
-const pingTimeoutMs = 5_000;
-
 /** Whether the server, or the replica that answers this time, knows the session. */
 async function isKnown(
   context: SessionContext,
   session: LiveSession,
   request: OutgoingRequest,
 ): Promise<boolean> {
-  const ping = { method: "ping", id: context.ids.next() };
-  const asking = timeLimited(pingTimeoutMs, request.signal, async (signal) => {
-    const sending = sendOwn(context, session, ping, { ...request, signal });
-    const response = await answerOrReason(sending, signal);
+  const loss = await pingOn(context, session, request, async (response) => {
     // An outage of the server proves nothing about the session.
-    return (await bufferAnswer(response, session, context.classifyLoss)).loss === "none";
+    return (await bufferAnswer(response, session, context.classifyLoss)).loss;
   });
-  return await asking.catch(() => false);
+  return loss === "none";
 }

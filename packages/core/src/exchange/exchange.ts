@@ -16,7 +16,7 @@ import {
   outcomeUnknown,
   sessionRefused,
 } from "../session/session-errors.ts";
-import { liveSession, lostSession, noteAnswered } from "../session/session-life.ts";
+import { liveSession, lostSession } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import {
   isRequest,
@@ -28,7 +28,7 @@ import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts
 import { letGo } from "../wire/read-answer.ts";
 import { type Attempts, decideAfterLoss } from "./after-loss.ts";
 import { exchangeOneWay } from "./one-way.ts";
-import { goOnIn, otherSession } from "./other-session.ts";
+import { noteSession } from "./other-session.ts";
 
 /** Sends a client's message on the session, and makes a session if there is none. */
 export async function exchange(
@@ -140,16 +140,13 @@ async function sendOnce(
     const sending = sendOn(context, session, { ...request, body, signal }, method);
     const response = await answerOrReason(sending, signal);
     if (response.ok) {
-      const named = otherSession(context, session, response);
-      const { status } = response;
-      const whenOver = named && goOnIn(context, named, { session, method, status }, request);
-      if (named === undefined) noteAnswered(context.state, session);
-      else carriedOutIn = named;
+      const noted = noteSession(context, session, method, response, request);
+      carriedOutIn = noted.session;
       return openAnswer(context, response, {
         ...{ pending, session: carriedOutIn, request, timeout },
         settle() {
           settle();
-          whenOver?.();
+          noted.whenOver();
         },
       });
     }

@@ -2,11 +2,11 @@ import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { answerQuestion } from "../answer/server-requests.ts";
 import { bufferAnswer, responseForClient, toResponse } from "../session/buffered-answer.ts";
 import { sendOn, type SessionContext } from "../session/session-context.ts";
-import { liveSession, noteAnswered } from "../session/session-life.ts";
+import { liveSession } from "../session/session-life.ts";
 import { emptyAnswer, type JsonRpcMessage, methodOf, paramsOf } from "../wire/json-rpc.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
 import { lose } from "./after-loss.ts";
-import { goOnIn, otherSession } from "./other-session.ts";
+import { noteSession } from "./other-session.ts";
 
 /** Sends a client's answer to the server, or a notification. Nobody waits for the server's answer. */
 export async function exchangeOneWay(
@@ -32,9 +32,7 @@ export async function exchangeOneWay(
     if (!response.ok) {
       return await abortable(bufferAnswer(response, session, context.classifyLoss), signal);
     }
-    const named = otherSession(context, session, response);
-    if (named) goOnIn(context, named, { session, method, status: response.status }, request)();
-    else noteAnswered(state, session);
+    noteSession(context, session, method, response, request).whenOver();
     return responseForClient(response);
   });
   if (answer instanceof Response) return answer;

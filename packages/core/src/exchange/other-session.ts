@@ -2,8 +2,13 @@ import { endUnused } from "../handshake/end-session.ts";
 import { ensureSession } from "../handshake/handshake.ts";
 import type { OwnRequest, SessionContext } from "../session/session-context.ts";
 import { sessionIdHeader } from "../session/session-headers.ts";
-import { compareAndClear, isCurrent } from "../session/session-life.ts";
-import type { LiveSession, NamedSession, SlotState } from "../session/slot-state.ts";
+import {
+  compareAndClear,
+  isCurrent,
+  noteAnswered,
+  tellNamesIgnored,
+} from "../session/session-life.ts";
+import type { LiveSession, NamedSession } from "../session/slot-state.ts";
 import { isSessionId } from "../session/session-snapshot.ts";
 import { hasContentType, isEventStream } from "../wire/read-answer.ts";
 import { isSameEndpoint } from "../wire/server-endpoint.ts";
@@ -12,11 +17,29 @@ import { isSameEndpoint } from "../wire/server-endpoint.ts";
 // and its id in the answer's header is the only sign. The loss is seen late, and the other session is the
 // one to go on in, if the server keeps it.
 
-/** The slots that have reported `ids-vary`. */
-const told = new WeakSet<SlotState>();
+/**
+ * Notes which session a 2xx answer to a request on `session` comes from: that one, or another, to go on in.
+ *
+ * @returns the session that carries the request out, and what to call when the answer is over
+ */
+export function noteSession(
+  context: SessionContext,
+  session: LiveSession,
+  method: string,
+  response: Response,
+  request: OwnRequest,
+): { readonly session: LiveSession; readonly whenOver: () => void } {
+  const named = otherSession(context, session, response);
+  if (named !== undefined) {
+    const lost = { session, method, status: response.status };
+    return { session: named, whenOver: goOnIn(context, named, lost, request) };
+  }
+  noteAnswered(context.state, session);
+  return { session, whenOver: () => undefined };
+}
 
-/** The session that a 2xx answer names in place of the one that the request went out on. */
-export function otherSession(
+/** The session that the answer names in place of the one that the request went out on. */
+function otherSession(
   { state, url, emit }: SessionContext,
   session: LiveSession,
   response: Response,
@@ -31,8 +54,7 @@ export function otherSession(
   // Not all fetches tell the answer's URL.
   if (answeredBy && !isSameEndpoint(new URL(answeredBy), url)) return undefined;
   if (state.ignoresNames) {
-    if (!told.has(state)) emit({ type: "ids-vary" });
-    told.add(state);
+    if (tellNamesIgnored(state)) emit({ type: "ids-vary" });
     return undefined;
   }
   const { kind, initializeResult, clientCapabilities } = session;
@@ -44,7 +66,7 @@ export function otherSession(
  *
  * @returns what to call when the answer is over: until then the named session carries it out
  */
-export function goOnIn(
+function goOnIn(
   context: SessionContext,
   named: NamedSession,
   lost: { readonly session: LiveSession; readonly method: string; readonly status: number },

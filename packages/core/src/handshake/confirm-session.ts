@@ -15,12 +15,13 @@ import {
 } from "../session/session-life.ts";
 import type { Confirmation, LiveSession, NamedSession } from "../session/slot-state.ts";
 import { createSessionSlot, slotState } from "../session/session-slot.ts";
-import type {
-  ActiveSessionSnapshot,
-  StandingRequests,
-  ToolList,
+import {
+  type ActiveSessionSnapshot,
+  type StandingRequests,
+  standingRequests,
+  type ToolList,
 } from "../session/session-snapshot.ts";
-import { repeatStandingRequests, standingRequests } from "../session/standing-requests.ts";
+import { repeatStandingRequests } from "../session/standing-requests.ts";
 import { relistTools } from "../tools/tool-list.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { endpointName } from "../wire/server-endpoint.ts";
@@ -48,7 +49,8 @@ export async function confirmSession(
     bounded.signal.throwIfAborted();
     if (answer !== undefined) return answer;
     finish();
-    return await letGo(response);
+    letGo(response);
+    return undefined;
   });
   if (refused === undefined) return { live: await useOpened(context, opened, request) };
   leaveOpened(context.state);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { initialize, probe } from "../../test/handshake-messages.ts";
 import { outcomeOf } from "../../test/hostile-server.ts";
 import { initializeResult, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
@@ -7,22 +8,6 @@ const deep = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)
 const result = (member: string, value: string) =>
   `${JSON.stringify(initializeResult).slice(0, -1)},"${member}":${value}}`;
 
-const initialize = {
-  jsonrpc: "2.0",
-  id: 0,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-11-25",
-    capabilities: {},
-    clientInfo: { name: "c", version: "1" },
-  },
-};
-const probe = {
-  jsonrpc: "2.0",
-  id: 0,
-  method: "server/discover",
-  params: { _meta: { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } },
-};
 const call = { jsonrpc: "2.0", id: 0, method: "tools/call", params: { name: "buy" } };
 
 const version = -32022;
@@ -49,7 +34,7 @@ const usual = ["CONNECTION_UNAVAILABLE", "ERA_UNSUPPORTED", "error", "refused", 
 
 describe.each(values)("an initialize answer with %s", (kind, value) => {
   test.each(answers)("in %s", async (_, rest) => {
-    for (const message of [initialize, probe, call]) {
+    for (const message of [initialize, { ...probe, id: 0 }, call]) {
       for (const headers of [{ "mcp-session-id": "secret-session" }, {}]) {
         for (const status of [200, 400]) {
           const server = await startMcpServer((request, response, next) => {

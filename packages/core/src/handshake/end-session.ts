@@ -93,7 +93,7 @@ export async function endSession(options: EndSessionOptions): Promise<SessionEnd
     );
     // Some fetches ignore the signal.
     const response = await abortable(ending, signal);
-    await letGo(response);
+    letGo(response);
     const { status } = response;
     const ended = response.ok || status === 404 || status === 405;
     return ended ? { ended, status } : { ended, status, reason: "refused" };
@@ -135,5 +135,5 @@ export async function endLost(
   const answer = await answerOrReason(sendToEndpoint(context, request), signal).catch(
     () => undefined,
   );
-  await letGo(answer).catch(() => undefined);
+  letGo(answer);
 }

@@ -1,5 +1,9 @@
 import { abortable } from "../base/bounded-wait.ts";
-import type { ActiveSessionSnapshot, SessionSnapshot } from "./session-snapshot.ts";
+import {
+  type ActiveSessionSnapshot,
+  type SessionSnapshot,
+  standingRequests,
+} from "./session-snapshot.ts";
 import {
   type ClientParams,
   type LiveSession,
@@ -90,12 +94,8 @@ export function compareAndClear(
   const { snapshot } = state;
   if (snapshot?.kind === "session") {
     state.phase = { name: "lost", lost: snapshot, named };
-    const { url, subscriptions, logLevel } = snapshot;
-    saveSnapshot(state, {
-      ...{ version: 1, kind: "lost", url },
-      ...(subscriptions && { subscriptions }),
-      ...(logLevel && { logLevel }),
-    });
+    const { url } = snapshot;
+    saveSnapshot(state, { version: 1, kind: "lost", url, ...standingRequests(snapshot) });
   } else {
     state.phase = none;
   }
@@ -150,6 +150,13 @@ export function giveUpNamed(state: Writable, isOther: boolean): void {
   if (state.phase.name !== "lost") return;
   state.phase = { name: "lost", lost: state.phase.lost };
   state.ignoresNames ||= isOther;
+}
+
+/** Whether nobody has been told yet that names are ignored. From now on somebody has. */
+export function tellNamesIgnored(state: Writable): boolean {
+  const isUntold = !state.isIgnoringTold;
+  state.isIgnoringTold = true;
+  return isUntold;
 }
 
 /** The server only speaks revisions without sessions. A lost session gets no successor. */

@@ -53,6 +53,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     isClientTold: false,
     isLossUntold: snapshot?.kind === "session" && snapshot.replacesLost === true,
     ignoresNames: snapshot?.kind === "session" && snapshot.namesVary === true,
+    isIgnoringTold: false,
     clientParams: undefined,
     liveListeners: new Set(),
     tools: { pages: new Map() },

@@ -214,3 +214,10 @@ function stateInvalid(field: string, cause?: unknown): McpSessionError {
     { data: { field }, cause },
   );
 }
+
+/** The standing requests of a snapshot, and nothing else. */
+export function standingRequests(snapshot: SessionSnapshot | undefined): StandingRequests {
+  if (snapshot?.kind !== "session" && snapshot?.kind !== "lost") return {};
+  const { subscriptions, logLevel } = snapshot;
+  return { ...(subscriptions && { subscriptions }), ...(logLevel && { logLevel }) };
+}

@@ -76,6 +76,8 @@ export interface SlotState {
   readonly isLossUntold: boolean;
   /** Whether a session that an answer names in place of ours means nothing. */
   readonly ignoresNames: boolean;
+  /** Whether the event `ids-vary` has said so. */
+  readonly isIgnoringTold: boolean;
   readonly clientParams: ClientParams | undefined;
   /** Called once, when the next session comes into use. */
   readonly liveListeners: Set<(live: LiveSession) => void>;

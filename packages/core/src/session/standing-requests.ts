@@ -11,13 +11,6 @@ import { isKeepable, type SessionSnapshot, type StandingRequests } from "./sessi
 const maxSubscriptions = 1_000;
 const timeoutMs = 10_000;
 
-/** The standing requests of a snapshot, and nothing else. */
-export function standingRequests(snapshot: SessionSnapshot | undefined): StandingRequests {
-  if (snapshot?.kind !== "session" && snapshot?.kind !== "lost") return {};
-  const { subscriptions, logLevel } = snapshot;
-  return { ...(subscriptions && { subscriptions }), ...(logLevel && { logLevel }) };
-}
-
 /**
  * Notes a client's request that holds for the rest of the session, once the server has answered it.
  *
@@ -65,7 +58,7 @@ export async function repeatStandingRequests(
     const repeating = messages.map(async (message) => {
       const own = { ...message, id: context.ids.next() };
       const sending = sendOwn(context, session, own, { ...request, signal });
-      await letGo(await answerOrReason(sending, signal));
+      letGo(await answerOrReason(sending, signal));
     });
     await Promise.allSettled(repeating);
   });

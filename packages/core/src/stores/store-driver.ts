@@ -5,7 +5,7 @@ import {
   checkWhole,
   invalidOption,
 } from "../base/check-option.ts";
-import { inTime } from "../base/in-time.ts";
+import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
 import { randomToken } from "../base/random-token.ts";
@@ -211,7 +211,11 @@ export async function attemptInStore<T>(
     onlyReads = true;
   };
   try {
-    return await inTime(timeoutMs, (signal) => run({ signal, isRead }));
+    if (timeoutMs === Infinity) return await run({ signal: undefined, isRead });
+    return await timeLimited(timeoutMs, undefined, async (signal) => {
+      const work = async () => await run({ signal, isRead });
+      return await abortable(work(), signal);
+    });
   } catch (cause) {
     if (McpSessionError.isInstance(cause)) throw cause;
     throw storeFailure(store, operation, cause, onlyReads);

@@ -134,7 +134,7 @@ export async function relistTools(
     // Some fetches ignore the signal, and the requests of the step wait for this.
     const answer = response.ok ? await abortable(readAnswer(response, id), signal) : undefined;
     if (answer?.result === undefined) {
-      await letGo(response);
+      letGo(response);
       throw new Error("The server did not list its tools.");
     }
     const page = boundPage(context, answer, message);

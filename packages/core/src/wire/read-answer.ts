@@ -89,6 +89,6 @@ export function emptyStream(): ReadableStream<Uint8Array> {
  * Stops reading an answer, which frees its connection. It does not wait, because some bodies never end to
  * be cancelled, and it never fails, because nobody could do anything.
  */
-export async function letGo(response: Response | undefined): Promise<void> {
+export function letGo(response: Response | undefined): void {
   void response?.body?.cancel().catch(() => undefined);
 }

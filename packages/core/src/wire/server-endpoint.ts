@@ -75,7 +75,7 @@ export async function sendToEndpoint(
       ...(signal === undefined ? {} : { signal }),
     });
     if (!isRedirect(response)) return response;
-    await letGo(response);
+    letGo(response);
     const { status } = response;
     const location = response.headers.get("location");
     const isUrl = location !== null && URL.canParse(location, target);

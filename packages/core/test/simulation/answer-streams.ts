@@ -1,4 +1,5 @@
-import type { InvariantChecks, WireRequest } from "./invariants.ts";
+import type { WireRequest } from "./invariant-model.ts";
+import type { InvariantChecks } from "./invariants.ts";
 import type { FaultRates } from "./plan.ts";
 import type { Random } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as broken from "./broken-parts.ts";
-import { type Invariant, invariants, type Violation } from "./invariants.ts";
+import { type Invariant, invariants, type Violation } from "./invariant-model.ts";
 import type { Parts } from "./parts.ts";
 import { createPlan } from "./plan.ts";
 import { describeFailure, runSchedules } from "./run-schedules.ts";

@@ -1,5 +1,6 @@
 import { parseSessionSnapshot } from "../../src/index.ts";
-import { type Counts, createInvariantChecks, type Violation } from "./invariants.ts";
+import type { Counts, Violation } from "./invariant-model.ts";
+import { createInvariantChecks } from "./invariants.ts";
 import { type Parts, realParts } from "./parts.ts";
 import type { Disturbance, Plan } from "./plan.ts";
 import { createRandom } from "./random.ts";

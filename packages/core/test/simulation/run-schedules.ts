@@ -1,4 +1,4 @@
-import { type Counts, invariants, type Violation } from "./invariants.ts";
+import { type Counts, invariants, type Violation } from "./invariant-model.ts";
 import { type Parts, realParts } from "./parts.ts";
 import { createPlan, type Plan } from "./plan.ts";
 import { runSchedule } from "./run-schedule.ts";

@@ -1,4 +1,4 @@
-import type { Invariant } from "./invariants.ts";
+import type { Invariant } from "./invariant-model.ts";
 import type { Parts } from "./parts.ts";
 import type { ClientPlan, FaultRates, Plan, ProcessPlan } from "./plan.ts";
 import { runSchedule } from "./run-schedule.ts";

@@ -1,4 +1,4 @@
-import { idMarker, type IssuedSession, type WireRequest } from "./invariants.ts";
+import { idMarker, type IssuedSession, type WireRequest } from "./invariant-model.ts";
 import type { Random } from "./random.ts";
 
 /** An event stream that answers one request. */

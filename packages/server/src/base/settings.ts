@@ -5,7 +5,7 @@ import {
   checkWhole,
   invalidOption,
   isRecord,
-  unknownOption,
+  misspeltOption,
 } from "@durable-mcp/core/internal";
 
 /** All times of a handler, in milliseconds. */
@@ -123,7 +123,7 @@ function complete<GROUP extends keyof typeof defaults>(
   const set = Object.entries(given).filter(([, value]) => value !== undefined);
   for (const [setting, value] of set) {
     const field = `${group}.${setting}`;
-    if (!known.includes(setting)) throw unknownOption(field, known);
+    if (!known.includes(setting)) throw misspeltOption(field, known);
     check(value, field, setting);
   }
   return { ...defaults[group], ...Object.fromEntries(set) };
