@@ -28,4 +28,4 @@ export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { toolMayRunTwice } from "./connection/may-run-twice.ts";
 export { toolName } from "./tools/connection-tools.ts";
-export { registryInternalsOf, type RegistryInternals } from "./registry/registry-internals.ts";
+export { registryInternalsOf } from "./registry/registry-internals.ts";

@@ -15,7 +15,7 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { type ToolOutput, withLossNotice } from "./loss-notice-in-output.ts";
 import { offeredTools } from "./offered-tools.ts";
-import { sessionToolClient } from "./session-tool-client.ts";
+import { type LendConnection, sessionToolClient } from "./session-tool-client.ts";
 
 /** The adapter's options, except the options for names. */
 export interface SessionToolsOptions extends Omit<
@@ -36,7 +36,8 @@ export interface SessionToolsOptions extends Omit<
 /**
  * Loads the tools of all connections of a registry as LangChain tools, named `<connection>__<tool>`. The
  * official adapter makes them. They use the registry's sessions, until it is disposed of. That also
- * closes their clients.
+ * closes their clients. With the registry of `autoSession` they use the session of the time of each call;
+ * with an ephemeral one each call has a session of its own.
  *
  * @example
  * await sessions.run(chatId, { principal }, async () => {
@@ -60,16 +61,21 @@ export async function loadSessionTools(
     connections: only = registry.connections.map(({ name }) => name),
     ...options
   } = given;
-  const { find, collect } = registryInternalsOf(registry);
-  const listings = await collect(
-    only,
-    async (connection) => ({ connection, offered: await offeredTools(connection) }),
-    onUnavailable,
-  );
-  const loadings = listings.map(({ connection, offered }) =>
-    loadTools({ connection, use: () => find(connection.name), offered, options }),
+  const lend = registryInternalsOf(registry);
+  const listings = await lend(({ collect }) => collect(only, list, onUnavailable));
+  const loadings = listings.map(({ listed, offered }) =>
+    loadTools({
+      listed,
+      lend: (use) => lend(async ({ find }) => await use(find(listed.name))),
+      offered,
+      options,
+    }),
   );
   return (await Promise.all(loadings)).flat();
+}
+
+async function list(listed: LiveConnection) {
+  return { listed, offered: await offeredTools(listed) };
 }
 
 const optionsSchema = optionalOptions({ onUnavailable: unavailable, connections: someNames });
@@ -85,17 +91,30 @@ export function checkSessionToolsOptions(options: SessionToolsOptions): void {
 }
 
 async function loadTools({
-  connection: { name, lossNotices },
-  use,
+  listed,
+  lend,
   offered,
   options,
 }: {
-  connection: LiveConnection;
-  use: () => LiveConnection;
+  /** The connection at the time of the listing. */
+  listed: LiveConnection;
+  lend: LendConnection;
   offered: readonly Tool[];
   options: LoadMcpToolsOptions;
 }): Promise<DynamicStructuredTool[]> {
-  const tools = await loadMcpTools(name, sessionToolClient(use, offered) as unknown as Client, {
+  const { name } = listed;
+  /** The connection that was called last. Its notices are for the next result. */
+  let current = listed;
+  const client = sessionToolClient(
+    (use) =>
+      lend(async (connection) => {
+        const result = await use(connection);
+        current = connection;
+        return result;
+      }),
+    offered,
+  );
+  const tools = await loadMcpTools(name, client as unknown as Client, {
     ...options,
     prefixToolNameWithServerName: true,
   });
@@ -106,7 +125,7 @@ async function loadTools({
     tool.func = async (...call) => {
       const output: unknown = await func(...call);
       // A hook may have replaced the output by a command.
-      const notice = Array.isArray(output) ? lossNotices?.take() : undefined;
+      const notice = Array.isArray(output) ? current.lossNotices?.take() : undefined;
       return notice === undefined ? output : withLossNotice(output as ToolOutput, notice, options);
     };
   }

@@ -9,33 +9,29 @@ import { ToolException } from "./tool-exception.ts";
 /** The SDK always sets a timer, so this is the longest one. */
 const noTimeoutMs = maxTimerMs;
 
-/**
- * The adapter's client for one connection. It has the connection's tools and its errors.
- *
- * @param connection returns the connection; throws if it can no longer be used
- */
-export function sessionToolClient(
-  connection: () => LiveConnection,
-  offered: readonly Tool[],
-): ToolClient {
+/** Calls `use` with a connection. Throws if it can no longer be used. */
+export type LendConnection = <T>(use: (connection: LiveConnection) => Promise<T>) => Promise<T>;
+
+/** The adapter's client for one connection. It has the connection's tools and its errors. */
+export function sessionToolClient(lend: LendConnection, offered: readonly Tool[]): ToolClient {
   return {
     listTools: async () => ({ tools: [...offered] }),
     async callTool(params, resultSchema, options) {
       const tool = offered.find(({ name }) => name === params.name) ?? { name: params.name };
       try {
-        return await callTool(connection(), tool, params, resultSchema, options);
+        return await lend((current) => callTool(current, tool, params, resultSchema, options));
       } catch (error) {
         throw McpSessionError.isInstance(error) ? new ToolException(params.name, error) : error;
       }
     },
-    async readResource(params, options) {
-      const current = connection();
-      const read = async () => {
-        const client = await connectionClient(current);
-        return await client.readResource(params, { timeout: noTimeoutMs, ...options });
-      };
-      return await current.withRecovery(undefined, read);
-    },
+    readResource: (params, options) =>
+      lend(async (current) => {
+        const read = async () => {
+          const client = await connectionClient(current);
+          return await client.readResource(params, { timeout: noTimeoutMs, ...options });
+        };
+        return await current.withRecovery(undefined, read);
+      }),
   };
 }
 

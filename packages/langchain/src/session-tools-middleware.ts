@@ -1,4 +1,5 @@
-import { type ConnectionRegistry, currentConnections } from "@durable-mcp/ai-sdk";
+import { currentConnections } from "@durable-mcp/ai-sdk";
+import { registryInternalsOf } from "@durable-mcp/ai-sdk/internal";
 import { ToolMessage } from "@langchain/core/messages";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { isGraphBubbleUp } from "@langchain/langgraph";
@@ -13,9 +14,10 @@ type ToolsByName = ReadonlyMap<string, DynamicStructuredTool>;
 
 /**
  * Middleware for `createAgent`. It gives the agent, in each run, the tools of that run's session. Make
- * the agent once, at start, and use it inside `registry.run`, `sessions.run` or `withConnections`. The
- * tools are loaded once for each registry, when the model or a resumed tool call first needs them. Errors
- * of these tools reach the model, as without middleware.
+ * the agent once, at start, and use it inside `registry.run`, `sessions.run` or `withConnections`, or in a
+ * script with `autoSession`. The tools are loaded once for each registry, when the model or a resumed tool
+ * call first needs them; with `autoSession` once between two pauses. Errors of these tools reach the model,
+ * as without middleware.
  *
  * Put it first. Other middleware then sees the tools, their calls and their errors.
  *
@@ -29,20 +31,25 @@ type ToolsByName = ReadonlyMap<string, DynamicStructuredTool>;
  */
 export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
   checkSessionToolsOptions(options);
-  const loaded = new WeakMap<ConnectionRegistry, Promise<ToolsByName>>();
+  const loaded = new WeakMap<object, Promise<ToolsByName>>();
 
-  const currentTools = (): Promise<ToolsByName> => {
+  const currentTools = async (): Promise<ToolsByName> => {
     const registry = currentConnections();
-    const found = loaded.get(registry);
-    if (found !== undefined) return found;
-    const loading = loadSessionTools(registry, options)
-      .then((tools) => new Map(tools.map((tool) => [tool.name, tool])))
-      .catch((error: unknown) => {
-        loaded.delete(registry);
+    // The registry of `autoSession` stays, but its tools are those of the one that it borrows.
+    return await registryInternalsOf(registry)(async (borrowed) => {
+      const found = loaded.get(borrowed);
+      if (found !== undefined) return await found;
+      const loading = loadSessionTools(registry, options).then(
+        (tools) => new Map(tools.map((tool) => [tool.name, tool])),
+      );
+      loaded.set(borrowed, loading);
+      try {
+        return await loading;
+      } catch (error) {
+        loaded.delete(borrowed);
         throw error;
-      });
-    loaded.set(registry, loading);
-    return loading;
+      }
+    });
   };
 
   return createMiddleware({

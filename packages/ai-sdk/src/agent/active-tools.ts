@@ -8,18 +8,20 @@ const separator = "__";
  * Tells which of an agent's `activeTools` are none of its connections' tools. A connection without any
  * tool is down, which is told elsewhere.
  */
-export function tellUnmatched(
+export async function tellUnmatched(
   registry: ConnectionRegistry<any>,
   tools: object,
   activeTools: readonly unknown[] | undefined,
-): void {
+): Promise<void> {
   const names = Object.keys(tools);
   const unmatched = (activeTools ?? []).map(String).filter((name) => !names.includes(name));
   for (const { name: connection } of registry.connections) {
     const isOwn = (name: string) => name.startsWith(connection + separator);
     const missing = unmatched.filter(isOwn);
     if (missing.length === 0 || !names.some(isOwn)) continue;
-    const { emit } = registryInternalsOf(registry).find(connection);
-    emit({ type: "tools-unmatched", connection, option: "activeTools", tools: missing });
+    const event = { type: "tools-unmatched", option: "activeTools", tools: missing } as const;
+    await registryInternalsOf(registry)(async ({ find }) =>
+      find(connection).emit({ ...event, connection }),
+    );
   }
 }

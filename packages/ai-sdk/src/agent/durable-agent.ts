@@ -126,7 +126,7 @@ export function createDurableAgent<
       abortSignal: how.abortSignal,
       onUnavailable: how.onUnavailable ?? onUnavailable,
     });
-    tellUnmatched(lease.registry, { ...lease.tools, ...ownTools }, settings.activeTools);
+    await tellUnmatched(lease.registry, { ...lease.tools, ...ownTools }, settings.activeTools);
     const session: DurableAgentSession = { sessionId, principal };
     const scope = await lease.registry.run(() => currentScope());
     return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(lease, {

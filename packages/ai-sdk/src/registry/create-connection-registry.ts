@@ -35,7 +35,8 @@ export function createConnectionRegistry(
   const { connections, lifetime } = parts;
   const allNames = connections.map(({ name }) => name);
   const { signal, dispose } = lifetime;
-  const { find, collect } = createInternals(parts, allNames);
+  const internals = createInternals(parts, allNames);
+  const { find, collect } = internals;
   const runs = createOverlappingRuns(parts);
 
   const registry: ConnectionRegistry = {
@@ -91,7 +92,7 @@ export function createConnectionRegistry(
     [Symbol.asyncDispose]: dispose,
   };
   const scope: RunScope = { registry, nest };
-  registerRegistryInternals(registry, { find, collect });
+  registerRegistryInternals(registry, async (use) => await use(internals));
   return registry;
 }
 

@@ -1,10 +1,13 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import type { ToolSet } from "ai";
-import type { ConnectionRegistry } from "./connection-registry.ts";
+import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 import { isTold } from "../errors/unavailable-event.ts";
 import type { Execute } from "../tools/connection-tools.ts";
-import { toolsSchema } from "./option-schemas.ts";
+import { runSchema, toolsSchema } from "./option-schemas.ts";
+import { registerRegistryInternals, registryInternalsOf } from "./registry-internals.ts";
+
+type Lend = <T>(use: (registry: ConnectionRegistry) => Promise<T>) => Promise<T>;
 
 /**
  * A registry that borrows another one for each use. Its tools can be called even after the registry
@@ -17,42 +20,25 @@ export function createRegistryFacade({
   example,
   ...own
 }: {
-  lend: <T>(use: (registry: ConnectionRegistry) => Promise<T>) => Promise<T>;
-  /** A registry that is only read. */
+  lend: Lend;
+  /** A registry whose declared connections are read. Nothing of it is used. */
   example: () => ConnectionRegistry;
 } & Pick<ConnectionRegistry, "client" | "fetch" | "dispose">): ConnectionRegistry {
-  /** The tools that each registry listed, by connection. */
-  const listed = new WeakMap<ConnectionRegistry, Map<string, Promise<ToolSet>>>();
-  const toolsOf = async (
-    registry: ConnectionRegistry,
-    connection: string,
-    onUnavailable: "omit" | "throw",
-    use: "list" | "call",
-  ): Promise<ToolSet> => {
-    const known = listed.get(registry) ?? new Map<string, Promise<ToolSet>>();
-    listed.set(registry, known);
-    const only = { connections: [connection] };
-    // The list may have changed since; a call only needs the tool.
-    const found = use === "call" ? known.get(connection) : undefined;
-    const listing = found ?? registry.tools({ onUnavailable: "throw", ...only });
-    known.set(connection, listing);
-    try {
-      return await listing;
-    } catch (error) {
-      if (known.get(connection) === listing) known.delete(connection);
-      // Other failures are none of the connection: the step was over, or there is no such connection.
-      if (onUnavailable === "throw" || !isTold(error)) throw error;
-      return {};
-    }
-  };
+  const toolsOf = createListings();
 
-  return {
+  const facade: ConnectionRegistry = {
     ...own,
     get connections() {
       return example().connections;
     },
-    get named() {
-      return example().named;
+    named: {
+      create: (...creation) => lend(({ named }) => named.create(...creation)),
+      find: (name) => lend(({ named }) => named.find(name)),
+      list: () => lend(({ named }) => named.list()),
+      run: (name, use, options) => facade.run(({ named }) => named.run(name, use, options)),
+      restart: (name) => lend(({ named }) => named.restart(name)),
+      clearTools: (name) => lend(({ named }) => named.clearTools(name)),
+      end: (name) => lend(({ named }) => named.end(name)),
     },
     async tools(given = {}) {
       const {
@@ -79,9 +65,66 @@ export function createRegistryFacade({
     instructions: () => lend((registry) => registry.instructions()),
     call: (...call) => lend((registry) => registry.call(...call)),
     ready: (...ready) => lend((registry) => registry.ready(...ready)),
-    run: (use, options) => lend((registry) => registry.run(use, options)),
+    run: (use, options) => lendForRun(lend, (registry, run) => registry.run(use, run), options),
     [Symbol.asyncDispose]: own.dispose,
   };
+  registerRegistryInternals(facade, (use) =>
+    lend((registry) => registryInternalsOf(registry)(use)),
+  );
+  return facade;
+}
+
+/** Lists the tools of a connection, once for all calls of one registry. */
+function createListings() {
+  /** The tools that each registry listed, by connection. */
+  const listed = new WeakMap<ConnectionRegistry, Map<string, Promise<ToolSet>>>();
+  return async (
+    registry: ConnectionRegistry,
+    connection: string,
+    onUnavailable: "omit" | "throw",
+    use: "list" | "call",
+  ): Promise<ToolSet> => {
+    const known = listed.get(registry) ?? new Map<string, Promise<ToolSet>>();
+    listed.set(registry, known);
+    const only = { connections: [connection] };
+    // The list may have changed since; a call only needs the tool.
+    const found = use === "call" ? known.get(connection) : undefined;
+    const listing = found ?? registry.tools({ onUnavailable: "throw", ...only });
+    known.set(connection, listing);
+    try {
+      return await listing;
+    } catch (error) {
+      if (known.get(connection) === listing) known.delete(connection);
+      // Other failures are none of the connection: the step was over, or there is no such connection.
+      if (onUnavailable === "throw" || !isTold(error)) throw error;
+      return {};
+    }
+  };
+}
+
+/** Lends a registry to a run, which lasts longer than its call if it gives back a stream. */
+async function lendForRun<T>(
+  lend: Lend,
+  start: (registry: ConnectionRegistry, options: RunOptions) => Promise<T>,
+  options: RunOptions = {},
+): Promise<T> {
+  const { onClose } = checkOptions(runSchema, options);
+  const given = Promise.withResolvers<T>();
+  const lending = lend(async (registry) => {
+    const over = Promise.withResolvers<void>();
+    const running = start(registry, {
+      async onClose() {
+        over.resolve();
+        await onClose?.();
+      },
+    });
+    given.resolve(running);
+    await running;
+    await over.promise;
+  });
+  // Nothing could be lent, or the run has failed.
+  lending.catch(given.reject);
+  return await given.promise;
 }
 
 function noSuchTool(connection: string, name: string): McpSessionError {

@@ -24,20 +24,23 @@ export interface RegistryInternals {
   ) => Promise<T[]>;
 }
 
-const internals = new WeakMap<object, RegistryInternals>();
+/**
+ * Calls `use` with the internals of a registry. A registry that borrows others lends those of the one that
+ * is current, which lasts until `use` is done.
+ */
+export type LendInternals = <T>(use: (internals: RegistryInternals) => Promise<T>) => Promise<T>;
 
-export function registerRegistryInternals(registry: object, ofRegistry: RegistryInternals): void {
-  internals.set(registry, ofRegistry);
+const lenders = new WeakMap<object, LendInternals>();
+
+export function registerRegistryInternals(registry: object, lend: LendInternals): void {
+  lenders.set(registry, lend);
 }
 
-/**
- * @throws {TypeError} for an ephemeral registry, that of `autoSession`, and one of another copy of this
- * package
- */
-export function registryInternalsOf(registry: ConnectionRegistry<any>): RegistryInternals {
-  const found = internals.get(registry);
+/** @throws {TypeError} for a registry of another copy of this package */
+export function registryInternalsOf(registry: ConnectionRegistry<any>): LendInternals {
+  const found = lenders.get(registry);
   if (found !== undefined) return found;
   throw new TypeError(
-    "The registry is ephemeral or implicit, or was not made by this copy of @durable-mcp/ai-sdk. Use the registry of a run or of provider.create().",
+    "The registry was not made by this copy of @durable-mcp/ai-sdk. Install the package once.",
   );
 }

@@ -1,6 +1,6 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { startRuns, textOf } from "../../test/run.ts";
-import { alice, callTool } from "../../test/step.ts";
+import { alice, callForText, callTool } from "../../test/step.ts";
 import { currentConnections, withConnections } from "./current-connections.ts";
 
 async function startEphemeral() {
@@ -55,6 +55,22 @@ describe("an ephemeral registry", () => {
     });
     expect(cart.sessionIds).toHaveLength(1);
     expect(cart.liveSessions()).toBe(0);
+  });
+
+  test("runs as long as the stream that its function returns", async () => {
+    const { connections, cart } = await startEphemeral();
+    const stream = await connections.run(async (registry) => {
+      const tools = await registry.tools({ connections: ["cart"] });
+      return new ReadableStream<string>({
+        async pull(controller) {
+          await new Promise((resolve) => setTimeout(resolve, 10));
+          controller.enqueue(await callForText(tools, "cart__add_note", { text: "a" }));
+          controller.close();
+        },
+      });
+    });
+    expect(await stream.getReader().read()).toMatchObject({ value: "1 notes" });
+    await vi.waitFor(() => expect(cart.liveSessions()).toBe(0), { timeout: 10_000 });
   });
 
   test("reads instructions and waits for servers, and leaves nothing", async () => {

@@ -1,0 +1,106 @@
+import {
+  type AutoSessionOptions,
+  type ConnectionProvider,
+  createConnectionProvider,
+  currentConnections,
+} from "@durable-mcp/ai-sdk";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { AIMessage, createAgent, fakeModel, HumanMessage } from "langchain";
+import { afterEach, describe, expect, test } from "vitest";
+import {
+  type NotebookServerOptions,
+  startNotebookServer,
+} from "../../ai-sdk/test/notebook-server.ts";
+import { notebook } from "../../ai-sdk/test/saved-session.ts";
+import { alice } from "../../ai-sdk/test/step.ts";
+import { loadSessionTools } from "./load-session-tools.ts";
+import { sessionToolsMiddleware } from "./session-tools-middleware.ts";
+
+const providers: ConnectionProvider<any>[] = [];
+
+afterEach(async () => {
+  await Promise.all(providers.splice(0).map((provider) => provider.shutdown()));
+});
+
+/** A script that opens no run. */
+async function startScript(
+  options: Partial<AutoSessionOptions> = {},
+  setUp?: NotebookServerOptions["setUp"],
+) {
+  const server = await startNotebookServer(setUp && { setUp });
+  const provider = createConnectionProvider({
+    connections: { notes: notebook(server) },
+    autoSession: { principal: alice, ...options },
+  });
+  providers.push(provider);
+  return { server, provider };
+}
+
+const input = { messages: [new HumanMessage("Go.")] };
+const saying = (...turns: Parameters<ReturnType<typeof fakeModel>["respondWithTools"]>[0][]) =>
+  turns
+    .reduce((model, calls) => model.respondWithTools(calls), fakeModel())
+    .respond(new AIMessage("Done."));
+const results = ({ messages }: { messages: readonly any[] }) =>
+  messages.filter(({ type }) => type === "tool").map(({ content }) => content as unknown);
+
+type Tools = Awaited<ReturnType<typeof loadSessionTools>>;
+
+async function call(tools: Tools, name: string, args: object = {}) {
+  const found = tools.find((each) => each.name === name)!;
+  const toolCall = { type: "tool_call" as const, id: "call-1", name, args };
+  return (await found.invoke(toolCall as never)) as { content: any; artifact: any };
+}
+
+describe("LangChain tools of the implicit session", () => {
+  test("use one session with all other code, and need no run", async () => {
+    const { server } = await startScript();
+    const tools = await loadSessionTools();
+    expect((await call(tools, "notes__add_note", { text: "a" })).content).toBe("1 notes");
+    const { content } = await currentConnections().call("notes", "list_notes");
+    expect(content).toMatchObject([{ text: "a" }]);
+    expect(server.sessionIds).toHaveLength(1);
+  });
+
+  test("can be called after it ended and began anew", async () => {
+    const { server } = await startScript();
+    const tools = await loadSessionTools();
+    await call(tools, "notes__add_note", { text: "a" });
+    await currentConnections().dispose();
+    expect(server.liveSessions()).toBe(0);
+    expect((await call(tools, "notes__list_notes")).content).toBe("");
+    expect(server.sessionIds).toHaveLength(2);
+  });
+
+  test("are the agent's through the middleware, which loads them anew after a pause", async () => {
+    let sessions = 0;
+    const { server } = await startScript({}, (mcp: McpServer) => {
+      sessions += 1;
+      mcp.registerTool(`tool_${sessions}`, {}, () => ({ content: [{ type: "text", text: "ok" }] }));
+    });
+    const agent = createAgent({
+      model: saying(
+        [{ name: "notes__tool_1", args: {}, id: "1" }],
+        [{ name: "notes__tool_1", args: {}, id: "2" }],
+      )
+        .respondWithTools([{ name: "notes__tool_2", args: {}, id: "3" }])
+        .respond(new AIMessage("Done.")),
+      middleware: [sessionToolsMiddleware()],
+    });
+    expect(results(await agent.invoke(input))).toEqual(["ok", "ok"]);
+    expect(server.log.filter((line) => line === "POST tools/list")).toHaveLength(1);
+    await currentConnections().dispose();
+    expect(results(await agent.invoke(input))).toEqual(["ok"]);
+  });
+});
+
+test("LangChain tools of an ephemeral registry have a session for each call", async () => {
+  const { server, provider } = await startScript();
+  const once = currentConnections({ ephemeral: true, provider, principal: alice });
+  const tools = await loadSessionTools(once);
+  expect(server.liveSessions()).toBe(0);
+  for (const text of ["a", "b"]) {
+    expect((await call(tools, "notes__add_note", { text })).content).toBe("1 notes");
+  }
+  expect(server.liveSessions()).toBe(0);
+});
