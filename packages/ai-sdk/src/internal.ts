@@ -16,6 +16,7 @@ export {
   text,
   wholeNumber,
 } from "./base/check-options.ts";
+export { clientInfo } from "./connection/client-capabilities.ts";
 export { someStore } from "./durable/option-schemas.ts";
 export { connectionUnavailable } from "./errors/connection-error.ts";
 export { isTold } from "./errors/unavailable-event.ts";

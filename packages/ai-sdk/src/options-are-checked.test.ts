@@ -47,7 +47,10 @@ interface Checked {
   readonly takesOthers?: boolean;
 }
 
-const shared = { session: 5, tools: [], schemas: 5, capabilities: 5, onElicitation: 5 };
+const shared = {
+  ...{ session: 5, tools: [], schemas: 5, capabilities: 5, onElicitation: 5, client: "shop" },
+  "client.name": 5,
+};
 const sharedTimes = ["timeouts.connectMs", "timeouts.callMs", "timeouts.startMs"];
 const step = { abortSignal: {}, principal: "alice", onUnavailable: "ignore" };
 const selection = { principal: "alice", connection: 5, name: 5 };
@@ -58,7 +61,7 @@ const table: Record<string, Checked> = {
     valid: { url, description },
     wrong: {
       ...{ ...shared, url: 5, description: 5, required: "yes", auth: 5, authProvider: 5 },
-      ...{ headers: 5, timeouts: 5, redirect: true, fetch: 5 },
+      ...{ headers: 5, "headers.x-key": 5, timeouts: 5, redirect: true, fetch: 5 },
     },
     times: [...sharedTimes, "timeouts.answerMs"],
   },

@@ -55,6 +55,18 @@ async function failureOf(work: Promise<unknown>): Promise<Error & { cause?: any 
 const count = ({ log }: NotebookServer, request: string) =>
   log.filter((line) => line === request).length;
 
+test("the server sees the client's name of the definition", async () => {
+  const server = await startNotebookServer();
+  const client = { name: "shop", version: "2.3.4" };
+  const application = startApplication({ notes: notes(server, { session: "stateless", client }) });
+  await application.step({}, async (registry) => {
+    await call(await loadSessionTools(registry), "notes__list_notes");
+  });
+  const seen = server.requests.filter(({ message }) => message?.method === "initialize");
+  expect(seen.map(({ message }) => message.params.clientInfo)).toEqual(seen.map(() => client));
+  expect(seen).not.toEqual([]);
+});
+
 describe("one session", () => {
   test("lasts over steps, and a resumed step sends one request for one call", async () => {
     const server = await startNotebookServer();

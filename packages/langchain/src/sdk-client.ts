@@ -1,6 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { maxTimerMs, within } from "@durable-mcp/core/internal";
 import {
+  clientInfo,
   connectionUnavailable,
   type McpClientConnection,
   type LiveConnection,
@@ -22,10 +23,12 @@ const closeTimeoutMs = 2_000;
  */
 export async function openSdkClient(
   connection: LiveConnection,
-  { options: { url, capabilities = {} } }: McpClientConnection,
+  { options }: McpClientConnection,
   onClose: () => void,
 ): Promise<ToolClient> {
-  const client = new Client({ name: "durable-mcp", version: "1.0.0" }, { capabilities });
+  const { url, capabilities = {} } = options;
+  const { name, version } = clientInfo(options);
+  const client = new Client({ name, version }, { capabilities });
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     fetch: connection.createFetch({ isTraced: true }),
   });
@@ -49,8 +52,8 @@ export async function openSdkClient(
     await opening;
   } catch (error) {
     connection.openings.delete(opening);
-    const { name, origin, restoreError } = connection;
-    throw connectionUnavailable(restoreError(error), name, origin);
+    const { origin, restoreError } = connection;
+    throw connectionUnavailable(restoreError(error), connection.name, origin);
   }
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- It is not an event target.
   client.onclose = () => {

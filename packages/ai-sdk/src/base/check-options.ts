@@ -10,6 +10,8 @@ import {
 // The parts of all schemas of options.
 
 export const isFunction = (value: unknown): boolean => typeof value === "function";
+export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
+  isFunction((value as { then?: unknown } | null | undefined)?.then);
 const nonEmpty = z.minLength(1, "must not be empty");
 export const text = z.string("must be a text").check(nonEmpty);
 export const names = z.array(text, "must be a list of names");

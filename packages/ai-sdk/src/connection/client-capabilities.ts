@@ -1,13 +1,29 @@
 import { ElicitationRequestSchema, type MCPClient } from "@ai-sdk/mcp";
 import { isRecord, sameJson } from "@durable-mcp/core/internal";
-import type { ConnectionContext } from "./connection-options.ts";
+import type { ConnectionClientInfo, ConnectionContext } from "./connection-options.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 
-type ClientOptions = Pick<McpClientConnection["options"], "onElicitation" | "capabilities">;
+type ClientOptions = Pick<
+  McpClientConnection["options"],
+  "onElicitation" | "capabilities" | "client"
+>;
 
 /** The capabilities that a client declares to the server. */
 export function clientCapabilities({ onElicitation, capabilities }: ClientOptions) {
   return { ...(onElicitation && { elicitation: {} }), ...capabilities };
+}
+
+/** Who connects, for `initialize`. */
+export function clientInfo({
+  client = { name: "durable-mcp", version: "1.0.0" },
+}: Pick<McpClientConnection["options"], "client">): ConnectionClientInfo {
+  return client;
+}
+
+/** The same, with the capabilities, in the words of `createMCPClient`. */
+export function clientDescription(options: ClientOptions) {
+  const { name, version } = clientInfo(options);
+  return { clientName: name, version, capabilities: clientCapabilities(options) };
 }
 
 /** The names of declared capabilities that a session was made without, wholly or in part. */

@@ -32,6 +32,12 @@ export type ConnectionToolSchemas = Exclude<
 /** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
 
+/** `clientInfo` of the specification. */
+export interface ConnectionClientInfo {
+  readonly name: string;
+  readonly version: string;
+}
+
 /** The options of every connection, whatever its transport. */
 export interface ConnectionOptions<SCHEMAS extends ConnectionToolSchemas | undefined> {
   /** Says for people, and in prompts, what to use the connection for. */
@@ -57,6 +63,11 @@ export interface ConnectionOptions<SCHEMAS extends ConnectionToolSchemas | undef
    * get it.
    */
   readonly capabilities?: MCPClientCapabilities | undefined;
+  /**
+   * The client's name and version, which the server reads in `initialize`. A kept session goes on under
+   * another name without a new handshake. @default { name: "durable-mcp", version: "1.0.0" }
+   */
+  readonly client?: ConnectionClientInfo | undefined;
   /** Answers the server's elicitation requests; declares the capability. */
   readonly onElicitation?:
     | ((request: ElicitationRequest, context: ConnectionContext) => Awaitable<ElicitResult>)
@@ -157,7 +168,16 @@ export interface ConnectionToken {
   readonly expiresAt?: number | Date | undefined;
 }
 
-type HeaderValue = string | ((context: ConnectionContext) => Awaitable<string>);
+/** What a connection sends in `Authorization`, as a bearer token. */
+export type ConnectionAuth =
+  | { readonly getToken: (context: ConnectionContext) => Awaitable<ConnectionToken> }
+  | ((context: ConnectionContext) => Awaitable<ConnectionToken | string | GetToken>);
+type GetToken = { readonly getToken: () => Awaitable<ConnectionToken> };
+
+/** Headers by name: values, promises of them, or functions. A promise that rejects fails each request. */
+export type ConnectionHeaders = Readonly<
+  Record<string, Awaitable<string> | ((context: ConnectionContext) => Awaitable<string>)>
+>;
 
 /** The options of a connection over Streamable HTTP. */
 export interface McpClientConnectionOptions<
@@ -171,11 +191,10 @@ export interface McpClientConnectionOptions<
    */
   readonly session?: "stateless" | "stateful" | StatefulSessionOptions | undefined;
   /**
-   * A bearer token. It is asked for once a step, and again after a 401. Not together with `authProvider`.
+   * A bearer token: `{ getToken }`, or a function that returns a token, its text, or `{ getToken }`. It is
+   * asked for once a step, and again after a 401. Not together with `authProvider`.
    */
-  readonly auth?:
-    | { readonly getToken: (context: ConnectionContext) => Awaitable<ConnectionToken> }
-    | undefined;
+  readonly auth?: ConnectionAuth | undefined;
   /**
    * OAuth, which `@ai-sdk/mcp` carries out. A function, when each principal has tokens of its own,
    * is called once a step.
@@ -184,8 +203,11 @@ export interface McpClientConnectionOptions<
     | OAuthClientProvider
     | ((context: ConnectionContext) => Awaitable<OAuthClientProvider>)
     | undefined;
-  /** Headers for every request to the server. Functions are called once a step. */
-  readonly headers?: Readonly<Record<string, HeaderValue>> | undefined;
+  /** Headers for every request to the server, or a function of them. Functions are called once a step. */
+  readonly headers?:
+    | ConnectionHeaders
+    | ((context: ConnectionContext) => Awaitable<ConnectionHeaders>)
+    | undefined;
   readonly timeouts?: ClientConnectionTimeouts | undefined;
   /** Whether a stateful connection follows redirects within the server's origin. @default "refuse" */
   readonly redirect?: "refuse" | "same-origin" | undefined;

@@ -9,6 +9,7 @@ import {
   age,
   flag,
   isFunction,
+  isPromise,
   names,
   optionalOptions,
   someFunction,
@@ -18,6 +19,7 @@ import {
 import {
   checkDefinition,
   connectionFields,
+  isHeaderName,
   isHeaderValue,
   replacementFields,
   timeoutFields,
@@ -47,6 +49,10 @@ export function defineMcpClientConnection<
   const SCHEMAS extends ConnectionToolSchemas | undefined = undefined,
 >(options: McpClientConnectionOptions<SCHEMAS>): McpClientConnection<SCHEMAS> {
   checkDefinition(clientConnectionSchema, options);
+  for (const value of Object.values(options.headers ?? {})) {
+    // Its first use tells of a rejection, and may be much later.
+    if (isPromise(value)) value.then(undefined, () => undefined);
+  }
   return Object.freeze({ type: "mcp-client", options: Object.freeze({ ...options }) });
 }
 
@@ -121,7 +127,12 @@ const clientConnectionSchema = z
     ),
     ...connectionFields,
     session: z.optional(sessionSchema),
-    auth: z.optional(z.strictObject({ getToken: someFunction })),
+    auth: z.optional(
+      z.union(
+        [someFunction, z.strictObject({ getToken: someFunction })],
+        "must be { getToken }, or a function that returns a token",
+      ),
+    ),
     authProvider: z.optional(
       z.custom(
         (value) => isFunction(value) || isFunction((value as { tokens?: unknown } | null)?.tokens),
@@ -129,12 +140,18 @@ const clientConnectionSchema = z
       ),
     ),
     headers: z.optional(
-      z.record(
-        z.string().check(z.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "must be an HTTP header name")),
-        z.custom(
-          (value) => isHeaderValue(value) || isFunction(value),
-          "must be a string that is valid in a header, or a function that returns one",
-        ),
+      z.union(
+        [
+          someFunction,
+          z.record(
+            z.string().check(z.refine(isHeaderName, "must be an HTTP header name")),
+            z.custom(
+              (value) => isHeaderValue(value) || isFunction(value) || isPromise(value),
+              "must be a string that is valid in a header, a promise of one, or a function that returns one",
+            ),
+          ),
+        ],
+        "must be an object, or a function that returns one",
       ),
     ),
     timeouts: z.optional(z.strictObject({ ...timeoutFields, answerMs: z.optional(timeout) })),

@@ -23,6 +23,7 @@ export const connectionFields = {
   ),
   schemas: z.optional(someObject),
   capabilities: z.optional(someObject),
+  client: z.optional(z.strictObject({ name: text, version: text })),
   onElicitation: z.optional(someFunction),
 };
 
@@ -60,6 +61,11 @@ const hints = {
  */
 export function checkDefinition(schema: z.ZodMiniType, options: unknown): void {
   checkOptions(schema, options, { subject: "Connection option", hints });
+}
+
+/** Whether `fetch` accepts the name for a header. */
+export function isHeaderName(name: string): boolean {
+  return /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name);
 }
 
 /**

@@ -143,12 +143,16 @@ describe("a sweep", () => {
     expect(second).toMatchObject({ more: false, sessions: [{ removed: true }] });
   });
 
-  test("sends the headers it is given, over those of the connection", async () => {
+  const own = { "X-Tenant": "a", "X-Kept": "b" };
+  test.each([
+    ["values", own],
+    ["a function", () => Promise.resolve(own)],
+  ])("sends the headers it is given, over those of the connection: %s", async (_, headers) => {
     const { server, pass, store, now } = await startIdle();
     pass(hour);
     const sweeper = startProcess(server, store, {
       now,
-      connection: { auth: { getToken }, headers: { "X-Tenant": "a", "X-Kept": "b" } },
+      connection: { auth: { getToken }, headers },
     });
     const { sessions: swept } = await sweeper.sessions.admin.sweep({
       idleForMs: hour,

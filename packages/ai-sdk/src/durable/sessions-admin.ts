@@ -1,4 +1,5 @@
 import { McpSessionError, type Principal, type SessionStore } from "@durable-mcp/core";
+import type { ConnectionHeaders } from "../connection/connection-options.ts";
 import {
   defineMcpClientConnection,
   type McpClientConnection,
@@ -108,13 +109,14 @@ function withHeaders(
 ): McpClientConnection {
   if (headers === undefined) return definition;
   const names = new Set(Object.keys(headers).map((header) => header.toLowerCase()));
-  const { auth, authProvider, ...options } = definition.options;
-  const others = Object.entries(options.headers ?? {}).filter(
-    ([header]) => !names.has(header.toLowerCase()),
-  );
+  const { auth, authProvider, headers: own = {}, ...options } = definition.options;
+  const merge = (given: ConnectionHeaders): ConnectionHeaders => {
+    const others = Object.entries(given).filter(([header]) => !names.has(header.toLowerCase()));
+    return { ...Object.fromEntries(others), ...headers };
+  };
   return defineMcpClientConnection({
     ...options,
     ...(!names.has("authorization") && { auth, authProvider }),
-    headers: { ...Object.fromEntries(others), ...headers },
+    headers: typeof own === "function" ? async (context) => merge(await own(context)) : merge(own),
   });
 }

@@ -79,9 +79,11 @@ export function createConnectionFetch(
       return await (isForServer(target) ? sendSigned(input, init, headers) : send(input, init));
     };
 
+  const isSignedByHeaders = async () =>
+    new Headers(await credentials.headers()).has("authorization");
   const tokensOfProvider = async () => await (await authProvider())?.tokens();
   const sendWithTokens: Send = async (input, init, headers) => {
-    const isSigned = headers.has("authorization") || hasHeader(options.headers, "authorization");
+    const isSigned = headers.has("authorization") || (await isSignedByHeaders());
     const issued = isSigned ? undefined : await ask("authProvider", context, tokensOfProvider);
     if (issued?.access_token) headers.set("authorization", `Bearer ${issued.access_token}`);
     return await sendToServer(input, init, headers);
@@ -107,10 +109,6 @@ export function createConnectionFetch(
       return initializeStatus;
     },
   };
-}
-
-function hasHeader(headers: object | undefined, name: string): boolean {
-  return Object.keys(headers ?? {}).some((key) => key.toLowerCase() === name);
 }
 
 /** A refusal, as far as it is read, without the secrets that the server may repeat in it. */

@@ -1,7 +1,12 @@
 import { McpSessionError } from "@durable-mcp/core";
-import type { ConnectionContext, ConnectionToken } from "../connection/connection-options.ts";
+import { isRecord } from "@durable-mcp/core/internal";
+import type {
+  ConnectionAuth,
+  ConnectionContext,
+  ConnectionToken,
+} from "../connection/connection-options.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
-import { isHeaderValue } from "../connection/option-schemas.ts";
+import { isHeaderName, isHeaderValue } from "../connection/option-schemas.ts";
 import { once } from "../base/once.ts";
 
 type Definition = McpClientConnection["options"];
@@ -51,6 +56,7 @@ export async function ask<T>(
   field: string,
   { connection, abortSignal }: ConnectionContext,
   question: () => T | Promise<T>,
+  again = "The next one asks again.",
 ): Promise<T> {
   try {
     return await question();
@@ -58,20 +64,26 @@ export async function ask<T>(
     if (abortSignal.aborted || McpSessionError.isInstance(cause)) throw cause;
     throw new McpSessionError(
       "CONNECTION_UNAVAILABLE",
-      `Connection ${connection}: ${field} failed; see the cause. The request was not sent. The next one asks again.`,
+      `Connection ${connection}: ${field} failed; see the cause. The request was not sent. ${again}`,
       { data: { field, connection }, cause },
     );
   }
 }
 
 async function resolveHeaders(
-  headers: NonNullable<Definition["headers"]>,
+  given: NonNullable<Definition["headers"]>,
   context: ConnectionContext,
 ): Promise<Record<string, string>> {
+  const headers: unknown =
+    typeof given === "function" ? await ask("headers", context, () => given(context)) : given;
+  if (!isRecord(headers)) throw invalidAnswer("headers", context, "an object");
   const entries = Object.entries(headers).map(async ([name, value]) => {
     const field = `headers.${name}`;
+    if (!isHeaderName(name)) throw invalidAnswer("headers", context, "names of HTTP headers");
     const resolved: unknown =
-      typeof value === "string" ? value : await ask(field, context, () => value(context));
+      typeof value === "function"
+        ? await ask(field, context, () => value(context) as unknown)
+        : await ask(field, context, () => value, "Give a function, which can be asked again.");
     if (isHeaderValue(resolved)) return [name, resolved] as const;
     throw invalidAnswer(field, context, "a string that is valid in a header");
   });
@@ -79,13 +91,20 @@ async function resolveHeaders(
 }
 
 async function loadToken(
-  { getToken }: NonNullable<Definition["auth"]>,
+  auth: ConnectionAuth,
   context: ConnectionContext,
 ): Promise<ConnectionToken> {
-  const field = "auth.getToken";
-  const loaded: unknown = await ask(field, context, () => getToken(context));
-  const token = (loaded as ConnectionToken | null | undefined)?.token;
-  if (isHeaderValue(token) && token !== "") return loaded as ConnectionToken;
+  let field = "auth";
+  let given: unknown =
+    typeof auth === "function" ? await ask(field, context, () => auth(context)) : auth;
+  if (typeof given === "string") given = { token: given };
+  const { getToken } = (given ?? {}) as { getToken?: (context: ConnectionContext) => unknown };
+  if (typeof getToken === "function") {
+    field = "auth.getToken";
+    given = await ask(field, context, () => getToken(context));
+  }
+  const token = (given as ConnectionToken | null | undefined)?.token;
+  if (isHeaderValue(token) && token !== "") return given as ConnectionToken;
   const expected = "{ token: string, expiresAt?: number | Date }, the token valid in a header";
   throw invalidAnswer(field, context, expected);
 }

@@ -6,7 +6,7 @@ import {
 } from "@ai-sdk/mcp";
 import { combineSignals } from "@durable-mcp/core/internal";
 import type { ConnectionContext } from "../connection/connection-options.ts";
-import { answerElicitations, clientCapabilities } from "../connection/client-capabilities.ts";
+import { answerElicitations, clientDescription } from "../connection/client-capabilities.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 
@@ -45,8 +45,7 @@ export async function openClient(transport: ConnectionTransport): Promise<MCPCli
         ...(authProvider && { authProvider }),
         ...(fetch && { fetch }),
       },
-      clientName: "durable-mcp",
-      capabilities: clientCapabilities(options),
+      ...clientDescription(options),
     };
     // `@ai-sdk/mcp` calls it, and Next's edge runtime does not have it.
     if (!("any" in AbortSignal)) {

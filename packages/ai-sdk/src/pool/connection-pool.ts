@@ -1,6 +1,6 @@
 import type { OnSession, SessionSlot, SessionSnapshot } from "@durable-mcp/core";
 import { detach, maxTimerMs, sameJson } from "@durable-mcp/core/internal";
-import { optionalOptions, wholeNumber } from "../base/check-options.ts";
+import { isPromise, optionalOptions, wholeNumber } from "../base/check-options.ts";
 import { closeConnection, type LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
@@ -168,13 +168,15 @@ function sameDetails(a: SessionSnapshot | undefined, b: SessionSnapshot | undefi
 
 /**
  * Whether two declarations of a connection are equal. Functions and instances of classes count as
- * equal, because a `connections` function makes them anew each time.
+ * equal, because a `connections` function makes them anew each time. Promises do not: another promise may
+ * be of another token.
  */
 function sameDefinition(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== typeof b) return false;
   if (typeof a === "function") return true;
   if (typeof a !== "object" || a === null || b === null) return false;
+  if (isPromise(a) || isPromise(b)) return false;
   if (a instanceof URL && b instanceof URL) return a.href === b.href;
   return isPlain(a) && isPlain(b!) ? sameEntries(a, b) : !isPlain(a) && !isPlain(b!);
 }

@@ -132,6 +132,6 @@ export function mayBeKept(definition: McpConnection): boolean {
   if (sessionOptions(definition).except !== undefined) return false;
   // Here `@ai-sdk/mcp` sets the headers itself, and keeps those of the first run.
   const isLeftToClient = !isStateful(definition) && authProvider !== undefined && !fetch;
-  const isAsked = Object.values(headers).some((value) => typeof value === "function");
+  const isAsked = [headers, ...Object.values(headers)].some((each) => typeof each === "function");
   return !(isLeftToClient && isAsked);
 }

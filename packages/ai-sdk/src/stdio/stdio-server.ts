@@ -1,7 +1,7 @@
 import { createMCPClient, type MCPClient, type MCPTransport } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable, isRecord, scrubJson, withTimeLimit } from "@durable-mcp/core/internal";
-import { answerElicitations, clientCapabilities } from "../connection/client-capabilities.ts";
+import { answerElicitations, clientDescription } from "../connection/client-capabilities.ts";
 import type { ConnectionStart } from "../connection/connection-options.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
@@ -170,10 +170,9 @@ async function connectClient(
   try {
     const client = await createMCPClient({
       transport,
-      clientName: "durable-mcp",
+      ...clientDescription(options),
       protocolVersionDiscovery: discover,
       initializationOptions: { signal },
-      capabilities: clientCapabilities(options),
     });
     answerElicitations(client, options, context);
     return client;

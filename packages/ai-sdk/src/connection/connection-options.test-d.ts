@@ -1,0 +1,60 @@
+import { describe, expectTypeOf, test } from "vitest";
+import { defineMcpStdioConnection } from "../stdio/index.ts";
+import type { ConnectionContext, McpClientConnectionOptions } from "./connection-options.ts";
+import { defineMcpClientConnection } from "./define-connection.ts";
+
+const server = { url: "http://127.0.0.1/mcp", description: "A server." };
+
+describe("auth", () => {
+  test("is a function of the context, or has one", () => {
+    defineMcpClientConnection({
+      ...server,
+      auth: (context) => {
+        expectTypeOf(context).toEqualTypeOf<ConnectionContext>();
+        return "token";
+      },
+    });
+    defineMcpClientConnection({ ...server, auth: async () => ({ token: "t", expiresAt: 0 }) });
+    defineMcpClientConnection({ ...server, auth: () => ({ getToken: () => ({ token: "t" }) }) });
+    defineMcpClientConnection({ ...server, auth: { getToken: () => ({ token: "t" }) } });
+    defineMcpClientConnection({ ...server, auth: undefined });
+    // @ts-expect-error a function that returns nothing would send requests without a token
+    defineMcpClientConnection({ ...server, auth: () => undefined });
+    // @ts-expect-error a token of its own does not expire, and is a header
+    defineMcpClientConnection({ ...server, auth: "token" });
+  });
+});
+
+describe("headers", () => {
+  test("are values, promises, functions, or a function of them all", () => {
+    const headers = {
+      "x-value": "a",
+      "x-promise": Promise.resolve("a"),
+      "x-function": ({ connection }: ConnectionContext) => connection,
+    };
+    defineMcpClientConnection({ ...server, headers });
+    defineMcpClientConnection({
+      ...server,
+      headers: (context) => {
+        expectTypeOf(context).toEqualTypeOf<ConnectionContext>();
+        return headers;
+      },
+    });
+    defineMcpClientConnection({ ...server, headers: async () => headers });
+    // @ts-expect-error a value is text
+    defineMcpClientConnection({ ...server, headers: { "x-value": 5 } });
+    // @ts-expect-error a function that returns nothing
+    defineMcpClientConnection({ ...server, headers: () => undefined });
+  });
+});
+
+describe("client", () => {
+  test("has a name and a version", () => {
+    const client = { name: "shop", version: "1.0.0" };
+    defineMcpClientConnection({ ...server, client });
+    defineMcpStdioConnection({ command: "server", description: "It.", client });
+    expectTypeOf<McpClientConnectionOptions["client"]>().extract<undefined>().not.toBeNever();
+    // @ts-expect-error the specification requires a version
+    defineMcpClientConnection({ ...server, client: { name: "shop" } });
+  });
+});

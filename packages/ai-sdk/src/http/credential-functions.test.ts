@@ -1,0 +1,229 @@
+/** `auth` and `headers` as functions, and promises as values of headers. */
+import { createMemoryStore } from "@durable-mcp/core";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { authorizations, refuse } from "../../test/counted-tokens.ts";
+import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
+import { alice, bob, callTool, startApplication } from "../../test/step.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
+import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+
+type Options = Partial<McpClientConnectionOptions>;
+
+const notebook = ({ url }: NotebookServer, options: Options) =>
+  defineMcpClientConnection({ url, description: "A notebook.", session: "stateful", ...options });
+
+async function start(options: Options) {
+  const server = await startNotebookServer();
+  return { server, application: startApplication({ notes: notebook(server, options) }) };
+}
+
+const idOf = ({ principal }: { principal?: any }) => principal.id as string;
+
+describe("auth as a function", () => {
+  test.each<[string, NonNullable<Options["auth"]>]>([
+    ["the text of a token", (context) => `token of ${idOf(context)}`],
+    ["a token", (context) => Promise.resolve({ token: `token of ${idOf(context)}` })],
+    [
+      "{ getToken }",
+      (context) => ({ getToken: () => Promise.resolve({ token: `token of ${idOf(context)}` }) }),
+    ],
+  ])("returns %s, once a step, for its principal", async (_, auth) => {
+    const asked = vi.fn<() => string>(auth as () => string);
+    const { server, application } = await start({ auth: asked });
+    for (const principal of [alice, bob]) {
+      await application.step(
+        {},
+        async (registry) => void (await callTool(await registry.tools(), "notes__list_notes")),
+        principal,
+      );
+    }
+    expect(asked).toHaveBeenCalledTimes(2);
+    const expected = ["Bearer token of alice", "Bearer token of bob"];
+    expect([...new Set(authorizations(server))]).toEqual(expected);
+  });
+
+  test("is asked again after a 401, and when its token expires", async () => {
+    let count = 0;
+    const { server, application } = await start({ auth: () => `token-${(count += 1)}` });
+    await application.step({}, async (registry) => {
+      const tools = await registry.tools();
+      server.requests.length = 0;
+      refuse(server, "tools/call", 1);
+      await callTool(tools, "notes__list_notes");
+      expect(authorizations(server)).toEqual(["Bearer token-1", "Bearer token-2"]);
+    });
+  });
+
+  test.each([undefined, null, "", {}, 5, "two\nlines"])("has to return one: %j", async (token) => {
+    const { server, application } = await start({ auth: () => token as never });
+    await application.step({}, (registry) => registry.tools());
+    expect(application.events).toMatchObject([
+      { error: { code: "CONNECTION_INVALID", data: { field: "auth" } } },
+    ]);
+    expect(server.requests).toEqual([]);
+  });
+
+  test("that fails is told by its name, and nothing is sent", async () => {
+    const { server, application } = await start({
+      auth: () => Promise.reject(new Error("The vault is sealed.")),
+    });
+    await application.step({}, (registry) => registry.tools());
+    expect(application.events).toMatchObject([
+      { error: { code: "CONNECTION_UNAVAILABLE", data: { field: "auth" } } },
+    ]);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("headers as a function", () => {
+  test.each(["stateful", "stateless"] as const)(
+    "are asked for once a step: %s",
+    async (session) => {
+      const headers = vi.fn<(context: object) => Record<string, any>>((context) => ({
+        "x-user": idOf(context),
+        "x-promise": Promise.resolve("kept"),
+        "x-function": () => "called",
+      }));
+      const { server, application } = await start({ session, headers });
+      await application.step({}, async (registry) => {
+        const tools = await registry.tools();
+        await Promise.all([1, 2].map(() => callTool(tools, "notes__list_notes")));
+      });
+      expect(headers).toHaveBeenCalledTimes(1);
+      for (const request of server.requests) {
+        expect(request.headers).toMatchObject({
+          "x-user": "alice",
+          "x-promise": "kept",
+          "x-function": "called",
+        });
+      }
+    },
+  );
+
+  test("are sent by a stateless connection with OAuth, too", async () => {
+    const { server, application } = await start({
+      session: "stateless",
+      authProvider: { tokens: () => undefined } as never,
+      headers: async () => Promise.resolve({ "x-user": "alice" }),
+    });
+    await application.step({}, async (registry) => void (await registry.tools()));
+    for (const { headers } of server.requests) expect(headers["x-user"]).toBe("alice");
+  });
+
+  test("may sign requests in the place of OAuth", async () => {
+    const { server, application } = await start({
+      authProvider: { tokens: () => ({ access_token: "oauth", token_type: "Bearer" }) } as never,
+      headers: () => ({ Authorization: "Basic own" }),
+    });
+    await application.step({}, async (registry) => void (await registry.tools()));
+    expect(new Set(authorizations(server))).toEqual(new Set(["Basic own"]));
+  });
+
+  test.each<[string, unknown]>([
+    ["headers", undefined],
+    ["headers", "x-user: alice"],
+    ["headers", { "x user": "alice" }],
+    ["headers.x-user", { "x-user": "two\nlines" }],
+    ["headers.x-user", { "x-user": 5 }],
+  ])("%s is refused when they return %j", async (field, headers) => {
+    const { server, application } = await start({ headers: () => headers as never });
+    await application.step({}, (registry) => registry.tools());
+    expect(application.events).toMatchObject([
+      { error: { code: "CONNECTION_INVALID", data: { field } } },
+    ]);
+    expect(server.requests).toEqual([]);
+  });
+
+  test("are not kept by a pool where they are of one run", async () => {
+    let asked = 0;
+    const server = await startNotebookServer();
+    const { provider } = startApplication(
+      {
+        notes: notebook(server, {
+          session: "stateless",
+          headers: () => ({ "x-run": `run ${(asked += 1)}` }),
+          authProvider: { tokens: () => undefined } as never,
+        }),
+      },
+      { pool: {} },
+    );
+    onTestFinished(() => provider.shutdown());
+    const sessions = createDurableSessions({ provider, store: createMemoryStore() });
+    for (const _ of [1, 2]) {
+      await sessions.run("chat", { principal: alice }, ({ tools }) =>
+        callTool(tools, "notes__list_notes"),
+      );
+    }
+    expect(server.requests.at(-1)?.headers["x-run"]).toBe("run 2");
+  });
+});
+
+describe("a promise as a header's value", () => {
+  test("is awaited at the first request", async () => {
+    const later = Promise.withResolvers<string>();
+    const { server, application } = await start({ headers: { "x-key": later.promise } });
+    await application.step({}, async (registry) => {
+      const tools = registry.tools();
+      later.resolve("secret-of-later");
+      await tools;
+    });
+    for (const { headers } of server.requests) expect(headers["x-key"]).toBe("secret-of-later");
+  });
+
+  test("that rejects is an error at the first request, and none before", async () => {
+    const unhandled = vi.fn<() => void>();
+    process.on("unhandledRejection", unhandled);
+    onTestFinished(() => void process.off("unhandledRejection", unhandled));
+    const { server, application } = await start({
+      headers: { "x-key": Promise.reject(new Error("The vault is sealed.")) },
+    });
+    await new Promise((resolve) => {
+      setTimeout(resolve);
+    });
+    expect(unhandled).not.toHaveBeenCalled();
+    let error: any;
+    await application.step({}, async (registry) => {
+      error = await registry.client("notes").catch((reason: unknown) => reason);
+    });
+    expect(error).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { field: "headers.x-key" },
+    });
+    expect(error.message).toContain("Give a function");
+    expect(error.cause.message).toBe("The vault is sealed.");
+    expect(server.requests).toEqual([]);
+  });
+
+  test("is taken out of what a server repeats", async () => {
+    const { server, application } = await start({
+      headers: { "x-key": Promise.resolve("s3cr3t-key") },
+    });
+    server.intercept((_, response) => void response.writeHead(400).end("bad key s3cr3t-key"));
+    await application.step({}, (registry) => registry.tools());
+    expect(application.events).toHaveLength(1);
+    expect(String((application.events[0] as any).error.stack)).not.toContain("s3cr3t-key");
+    expect(JSON.stringify(application.events)).not.toContain("s3cr3t-key");
+  });
+
+  test("is another one's for each run, also where a pool keeps clients", async () => {
+    const server = await startNotebookServer();
+    let runs = 0;
+    const { provider } = startApplication(
+      () => ({
+        notes: notebook(server, { headers: { "x-run": Promise.resolve(`${(runs += 1)}`) } }),
+      }),
+      { pool: {} },
+    );
+    onTestFinished(() => provider.shutdown());
+    const sessions = createDurableSessions({ provider, store: createMemoryStore() });
+    const seen = [];
+    for (const _ of [1, 2]) {
+      await sessions.run("chat", { principal: alice }, ({ tools }) =>
+        callTool(tools, "notes__list_notes"),
+      );
+      seen.push(server.requests.at(-1)?.headers["x-run"]);
+    }
+    expect(new Set(seen).size).toBe(2);
+  });
+});
