@@ -10,7 +10,7 @@ export {
 export type { JsonRpcRequest } from "./wire/json-rpc.ts";
 export { createMemoryStore, type MemoryStoreOptions } from "./stores/memory-store.ts";
 export { type Principal, principalParts, sessionKey } from "./session/principal.ts";
-export type { SessionEvent } from "./session/session-event.ts";
+export type { SessionEvent, ToolChanges } from "./session/session-event.ts";
 export type {
   AroundRecovery,
   OnSession,

@@ -1,4 +1,5 @@
 import type { JsonRpcRequest, SessionSnapshot } from "@durable-mcp/core";
+import { isOutdated } from "@durable-mcp/core/internal";
 import type { StatefulSessionOptions } from "./connection-options.ts";
 
 type SafeOptions = Pick<StatefulSessionOptions, "safeTools" | "trustAnnotations">;
@@ -22,6 +23,7 @@ export function mayRunTwice(
 ): boolean {
   const name = params?.["name"];
   if (method !== "tools/call" || typeof name !== "string") return false;
-  const tools = snapshot?.kind === "session" ? snapshot.toolList?.tools : undefined;
-  return toolMayRunTwice(tools?.find((tool) => tool.name === name) ?? { name }, options);
+  const list = snapshot?.kind === "session" ? snapshot.toolList : undefined;
+  const tools = list && !isOutdated(list) ? list.tools : [];
+  return toolMayRunTwice(tools.find((tool) => tool.name === name) ?? { name }, options);
 }

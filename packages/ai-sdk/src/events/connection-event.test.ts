@@ -88,6 +88,9 @@ describe("the events of a connection", () => {
       type: "tools-changed",
       connection,
       reason: "new-session",
+      added: ["tool_2"],
+      removed: ["tool_1"],
+      changed: [],
     });
   });
 

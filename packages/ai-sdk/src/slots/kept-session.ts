@@ -1,4 +1,4 @@
-import { isNewerFormat, isRecord } from "@durable-mcp/core/internal";
+import { isNewerFormat, isOutdated, isRecord } from "@durable-mcp/core/internal";
 import type { ActiveSessionSnapshot, Principal, SessionSnapshot } from "@durable-mcp/core";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
@@ -54,13 +54,14 @@ export function describeKept(
   if (snapshot.kind !== "session") return { kind: snapshot.kind, ...use };
   const { protocolVersion, serverInfo } = snapshot.initializeResult;
   const { toolList } = snapshot;
+  const isKnown = toolList && !isOutdated(toolList);
   return {
     kind: "session",
     ...use,
     ...(startedAt !== undefined && { startedAt }),
     protocolVersion,
     server: { name: serverInfo.name, version: serverInfo.version },
-    ...(toolList && { tools: { count: toolList.tools.length, listedAt: toolList.listedAt } }),
+    ...(isKnown && { tools: { count: toolList.tools.length, listedAt: toolList.listedAt } }),
   };
 }
 

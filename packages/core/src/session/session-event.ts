@@ -15,7 +15,8 @@
  * - `sessionless`: the server initialized without naming a session.
  * - `stateless`: the server only speaks revisions without sessions; traffic passes through.
  * - `discarded`: a snapshot was not used, with the reason.
- * - `tools-changed`: the kept tool list is no longer valid, with the reason.
+ * - `tools-changed`: the kept tool list is no longer valid, with the reason. For a list that differs from
+ *   the one before: which tools.
  * - `notification`: the server sent a notification, which many clients drop. `params` are the server's,
  *   scrubbed of the session id.
  */
@@ -32,10 +33,22 @@ export type SessionEvent =
   | { readonly type: "discarded"; readonly reason: "url" | "protocol-version" }
   | {
       readonly type: "tools-changed";
-      readonly reason: "list-changed" | "unknown-tool" | "new-session";
+      readonly reason: "list-changed" | "unknown-tool";
     }
+  | ({
+      readonly type: "tools-changed";
+      readonly reason: "new-list" | "new-session";
+    } & ToolChanges)
   | {
       readonly type: "notification";
       readonly method: string;
       readonly params: Readonly<Record<string, unknown>> | undefined;
     };
+
+/** How a tool list differs from the one before it: the tools' names, at most 100 of each, and shortened. */
+export interface ToolChanges {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  /** The tools with another definition: another description, schema or annotation, for example. */
+  readonly changed: readonly string[];
+}

@@ -81,8 +81,20 @@ export type ToolDefinition = {
 /** A complete tool list: all pages, raw. */
 export interface ToolList {
   readonly tools: ToolDefinition[];
-  /** The arrival of the last page, in milliseconds since 1970-01-01 UTC. */
+  /**
+   * The arrival of the last page, in milliseconds since 1970-01-01 UTC. -1: the list is outdated, and only
+   * compared with the next one.
+   */
   readonly listedAt: number;
+}
+
+/** The list as one that answers no client any more. */
+export function outdated(list: ToolList): ToolList {
+  return { ...list, listedAt: -1 };
+}
+
+export function isOutdated({ listedAt }: ToolList): boolean {
+  return listedAt < 0;
 }
 
 /** Requests of the client that hold for the rest of the session. A recovery makes them again. */

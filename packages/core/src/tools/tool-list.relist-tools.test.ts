@@ -23,7 +23,10 @@ test("lists again before the requests that wait for the new session go on", asyn
     sessionId: "secret-session-2",
     toolList: { tools: [toolDefinition("echo")], listedAt: 1 },
   });
-  expect(events).toContainEqual({ type: "tools-changed", reason: "new-session" });
+  expect(events).toContainEqual({
+    ...{ type: "tools-changed", reason: "new-session" },
+    ...{ added: ["echo"], removed: ["a"], changed: [] },
+  });
   expect((await client.request("tools/list")).result.tools).toEqual([toolDefinition("echo")]);
   expect(server.log).toHaveLength(5);
 });

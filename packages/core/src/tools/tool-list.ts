@@ -1,18 +1,23 @@
 import { setBounded } from "../base/bounded-map.ts";
 import { abortable, timeLimited } from "../base/bounded-wait.ts";
-import { isRecord, sameJson } from "../base/json-values.ts";
+import { isRecord } from "../base/json-values.ts";
 import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
+import type { ToolChanges } from "../session/session-event.ts";
 import { liveSession, saveSnapshot } from "../session/session-life.ts";
 import { sameSession, type SlotState } from "../session/slot-state.ts";
 import {
   type ActiveSessionSnapshot,
   isKeepable,
+  isOutdated,
+  outdated,
   type ToolDefinition,
   type ToolList,
 } from "../session/session-snapshot.ts";
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
+import { scrubStrings } from "../wire/scrub-session-id.ts";
 import { letGo, readAnswer } from "../wire/read-answer.ts";
 import { answerOrReason } from "../wire/server-endpoint.ts";
+import { compareTools } from "./compare-tools.ts";
 import { boundPage, listPages, uniqueTools } from "./list-pages.ts";
 
 /** The kept tools of a complete `tools/list`, of this step or an earlier one, if they can answer it. */
@@ -26,15 +31,22 @@ export function toolsFor(
 }
 
 function keptList({ state, now, toolList: { maxAgeMs = 3_600_000 } }: SessionContext) {
-  const live = liveSession(state);
-  if (live === undefined) return undefined;
-  const { snapshot } = state;
-  const { local } = state.tools;
-  const saved = snapshot?.kind === "session" ? snapshot.toolList : undefined;
-  const list = local !== undefined && sameSession(local.session, live) ? local.list : saved;
-  if (list === undefined) return undefined;
+  const list = lastList(state);
+  if (list === undefined || isOutdated(list)) return undefined;
   const age = now() - list.listedAt;
   return age >= 0 && age <= maxAgeMs ? list : undefined;
+}
+
+/** The last list of the session in use, however old. */
+function lastList(state: SlotState): ToolList | undefined {
+  const live = liveSession(state);
+  const { local } = state.tools;
+  if (live === undefined) return undefined;
+  return local && sameSession(local.session, live) ? local.list : savedList(state);
+}
+
+function savedList({ snapshot }: SlotState): ToolList | undefined {
+  return snapshot?.kind === "session" ? snapshot.toolList : undefined;
 }
 
 /** Reads a message of the server: pages of a list, news about the list, an unknown tool. */
@@ -55,9 +67,12 @@ export function observeTools(
 function dropList(context: SessionContext, reason: "list-changed" | "unknown-tool"): void {
   const { state, emit } = context;
   const hadList = keptList(context) !== undefined;
-  state.tools.local = undefined;
-  state.tools.pages.clear();
-  saveList(state, undefined);
+  const { local, pages } = state.tools;
+  // The next list is compared with it, in a later step, too.
+  if (local) state.tools.local = { ...local, list: outdated(local.list) };
+  pages.clear();
+  const saved = savedList(state);
+  if (saved) saveList(state, outdated(saved));
   if (hadList || reason === "list-changed") emit({ type: "tools-changed", reason });
 }
 
@@ -66,10 +81,15 @@ const maxUnderWay = 100;
 
 /** Collects the pages of a list, and keeps the list when it is complete. */
 function collectPage(
-  { state, now, toolList: { maxLength = 200_000 } }: SessionContext,
+  context: SessionContext,
   { result }: JsonRpcResponse,
   { params = {} }: JsonRpcRequest,
 ): void {
+  const {
+    state,
+    now,
+    toolList: { maxLength = 200_000 },
+  } = context;
   const { pages } = state.tools;
   const session = liveSession(state);
   const { tools: page, nextCursor } = result ?? {};
@@ -83,7 +103,9 @@ function collectPage(
   // A list that is too deep to be printed cannot answer a client either.
   const { length } = JSON.stringify(tools);
   const list = { tools, listedAt: now() };
+  const last = lastList(state);
   state.tools.local = { session, list };
+  if (last) tellChanges(context, "new-list", last.tools, tools);
   const { snapshot } = state;
   if (snapshot?.kind !== "session" || !sameSession(snapshot, session)) return;
   const isSaved = length <= maxLength && isKeepable({ ...snapshot, toolList: list });
@@ -121,9 +143,9 @@ export async function relistTools(
   lost: ActiveSessionSnapshot,
   request: BoundedRequest,
 ): Promise<void> {
-  const { state, ids, emit } = context;
+  const { state, ids } = context;
   const before = lost.toolList ?? state.tools.local?.list;
-  if (before === undefined || keptList(context) !== undefined) return;
+  if (before === undefined) return;
   const session = liveSession(state);
   const list = async (cursor: string | undefined, signal: AbortSignal) => {
     const id = ids.next();
@@ -142,14 +164,28 @@ export async function relistTools(
     return page.result as { readonly nextCursor?: string };
   };
   try {
-    await timeLimited(timeoutMs, request.signal, (signal) =>
-      listPages("tools/list", (cursor) => list(cursor, signal)),
-    );
+    if (keptList(context) === undefined) {
+      await timeLimited(timeoutMs, request.signal, (signal) =>
+        listPages("tools/list", (cursor) => list(cursor, signal)),
+      );
+    }
   } catch {
     return;
   }
   const listed = keptList(context)?.tools;
-  if (listed && !sameJson(listed, before.tools)) {
-    emit({ type: "tools-changed", reason: "new-session" });
-  }
+  if (listed) tellChanges(context, "new-session", before.tools, listed);
+}
+
+/** Reports how a list differs from the one before, by the tools' names. */
+function tellChanges(
+  { state, emit }: SessionContext,
+  reason: "new-list" | "new-session",
+  before: readonly ToolDefinition[],
+  tools: readonly ToolDefinition[],
+): void {
+  const changes = compareTools(before, tools);
+  if (!changes) return;
+  // A server without sessions names none.
+  const { sessionId = "" } = { ...liveSession(state) } as { sessionId?: string };
+  emit({ type: "tools-changed", reason, ...(scrubStrings(changes, sessionId) as ToolChanges) });
 }
