@@ -190,7 +190,7 @@ describe("a pool", () => {
     await vi.waitFor(() => {
       actions.push(...takePool());
       expect(actions.filter((action) => action === "closed: max")).toHaveLength(35);
-    });
+    }, 10_000);
     expect(actions.filter((action) => action === "opened")).toHaveLength(40);
   });
 
