@@ -4,6 +4,7 @@ import { expectToConform, requestsOf, resumedStream, sseRetry } from "./expect-t
 import { type Mode, modes } from "./program/modes.ts";
 import { runScenario, type ScenarioResult } from "./run-scenario.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
+import { judge } from "./verdict.ts";
 
 // The suite starts each client as a process, which in the mode `process` starts one for each step.
 const clients = ["provider", "ai-sdk-2"] as const;
@@ -53,4 +54,12 @@ describe.each(clients)("sse-retry (2025-11-25), %s", (client) => {
     const result = await expectAsKnown(sseRetry, client, mode);
     expect(requestsOf(result)).toEqual(resumedStream);
   });
+});
+
+test("sse-retry does not pass without the session fetch", async () => {
+  const client = "ai-sdk-2-bare";
+  const run = { scenario: sseRetry, client, mode: "fresh", timeoutMs: 4_000 } as const;
+  const result = await runScenario(run);
+  expect(result.failed).toContain("client-timeout");
+  expect(judge(result, undefined).kind).toBe("failed");
 });

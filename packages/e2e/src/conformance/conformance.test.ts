@@ -3,7 +3,6 @@ import { type ClientHost, startClientHost } from "./client-host.ts";
 import { expectToConform, requestsOf, resumedStream, sseRetry } from "./expect-to-conform.ts";
 import { runAllScenarios, runScenario, runSuite, type ScenarioResult } from "./run-scenario.ts";
 import { parseScenarioList, type Scenario, scenarios } from "./scenarios.ts";
-import { judge } from "./verdict.ts";
 
 // The clients run in this process, the second one in the matrix alone; `conformance.matrix.test.ts` has more modes, in processes. `npm run conformance` runs
 // every scenario in every mode, with two more clients.
@@ -60,12 +59,4 @@ describe("provider, fresh, on an older revision", () => {
   test.each(older)("$name ($revision)", (scenario) => {
     expectToConform(scenario, "provider", results.get(scenario.name));
   });
-});
-
-test("sse-retry does not pass without the session fetch", async () => {
-  const client = "ai-sdk-2-bare";
-  const run = { scenario: sseRetry, client, mode: "fresh", timeoutMs: 4_000 } as const;
-  const result = await runScenario(run);
-  expect(result.failed).toContain("client-timeout");
-  expect(judge(result, undefined).kind).toBe("failed");
 });

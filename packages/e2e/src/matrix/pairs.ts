@@ -15,6 +15,11 @@ export function pairs<ROW, COLUMN>(
   ]);
 }
 
+/** All of them in the matrix; in `npm test` the first ones. */
+export function share<T>(all: readonly T[], count: number): readonly T[] {
+  return isMatrix ? all : all.slice(0, count);
+}
+
 /** Servers, each with the clients that it is tested with. */
 export function withClients<SERVER extends object>(
   servers: readonly SERVER[],
