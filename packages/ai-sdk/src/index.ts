@@ -20,6 +20,7 @@ export type {
   DurableSessionsOptions,
   SessionOwner,
   SessionUse,
+  SharedSessions,
   SweepAuthorization,
 } from "./durable/durable-sessions.ts";
 export type { SessionLease } from "./durable/session-lease.ts";
@@ -29,6 +30,7 @@ export type {
   SessionPage,
   SessionSelection,
   SessionStatus,
+  SharedSelection,
   StoredSession,
 } from "./slots/session-reports.ts";
 export type {

@@ -71,7 +71,7 @@ const table: Record<string, Checked> = {
     wrong: {
       ...{ mode: "statefull", toolList: 5, resend: true, safeTools: "add", recover: "no" },
       ...{ trustAnnotations: 1, onStart: 5, lossNotice: true, classifyLoss: 5, except: "add" },
-      ...{ retrySameId: 1, restartOnNewCapabilities: 1, "toolList.maxLength": -1 },
+      ...{ retrySameId: 1, restartOnNewCapabilities: 1, "toolList.maxLength": -1, shared: "" },
     },
     times: ["statelessMaxAgeMs", "toolList.maxAgeMs"],
     prefix: "session.",
@@ -160,6 +160,22 @@ const table: Record<string, Checked> = {
     give: (options) => sessions.list(options),
     valid: use,
     wrong: { principal: "alice", name: 5, cursor: 5, limit: 0 },
+  },
+  "sessions.shared.info": {
+    give: (options) => sessions.shared.info("inventory", options),
+    valid: use,
+    wrong: { principal: "alice", connection: 5 },
+  },
+  "sessions.shared.status": {
+    give: (options) => sessions.shared.status("inventory", options),
+    valid: use,
+    wrong: { principal: "alice", connection: 5 },
+    times: ["timeoutMs"],
+  },
+  "sessions.shared.list": {
+    give: (options) => sessions.shared.list(options),
+    valid: use,
+    wrong: { principal: "alice", cursor: 5, limit: 0 },
   },
   "sessions.endAll": {
     give: (options) => sessions.endAll(options),
@@ -324,6 +340,12 @@ test.each<[string, object, string, RegExp]>([
   ["a transport of the AI SDK", { transport: { type: "http", url } }, "transport", /url/],
   ["a session without its mode", { session: { resend: "safe" } }, "session.mode", /"stateful"/],
   [
+    "a shared id that is too long",
+    { session: { mode: "stateful", shared: "x".repeat(257) } },
+    "session.shared",
+    /1 to 256 characters/,
+  ],
+  [
     "a misspelt option of a session",
     { session: { mode: "stateful", resnd: 1 } },
     "session.resnd",
@@ -335,6 +357,13 @@ test.each<[string, object, string, RegExp]>([
   expect(define).toThrow(
     expect.objectContaining({ data: { field }, message: expect.stringMatching(fix) }),
   );
+});
+
+test("a shared session over stdio: the error says why", () => {
+  const session = { shared: "inventory" } as object;
+  const define = () => defineMcpStdioConnection({ command: "node", description, session });
+  const message = expect.stringContaining("no other process finds the process");
+  expect(define).toThrow(expect.objectContaining({ data: { field: "session.shared" }, message }));
 });
 
 test("the options of a durable agent's call are checked before anything is opened", async () => {

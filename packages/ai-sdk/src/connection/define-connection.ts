@@ -16,6 +16,7 @@ import {
   timeout,
   wholeNumber,
 } from "../base/check-options.ts";
+import { isSessionName, sessionNameRule } from "../base/session-name.ts";
 import {
   checkDefinition,
   connectionFields,
@@ -104,6 +105,7 @@ const sessionSchema = z.union(
     z.literal(["stateless", "stateful"]),
     z.strictObject({
       mode: z.literal("stateful", 'is missing: give mode: "stateful"'),
+      shared: z.optional(z.custom(isSessionName, sessionNameRule)),
       toolList: z.optional(
         optionalOptions({ maxAgeMs: age, maxLength: wholeNumber(0, Number.MAX_SAFE_INTEGER) }),
       ),

@@ -52,6 +52,8 @@ const hints = {
     "is not an option: give url for Streamable HTTP, or declare a program with defineMcpStdioConnection",
   sessionId: "is not an option: the agent session is named when it is opened or run",
   store: "is not an option of a connection: give it to createDurableSessions",
+  "session.shared":
+    "is for servers over HTTP: no other process finds the process of a stdio server. Put the server behind Streamable HTTP",
 };
 
 /**

@@ -11,6 +11,7 @@ import {
   type McpClientConnection,
   type Principal,
   type SessionLease,
+  type SharedSessions,
 } from "../index.ts";
 
 const principal: Principal = { type: "app" };
@@ -79,6 +80,23 @@ test("only declared connections can be named", () => {
   type Selection = Parameters<typeof typed.restart>[1];
   expectTypeOf<Selection["connection"]>().toEqualTypeOf<"notes" | undefined>();
   expectTypeOf<Selection["principal"]>().toEqualTypeOf<Principal>();
+});
+
+test("shared sessions are selected by declared connections, and say whose they are", async () => {
+  type Selection = Parameters<typeof typed.shared.end>[1];
+  expectTypeOf<Selection["connection"]>().toEqualTypeOf<"notes" | undefined>();
+  // @ts-expect-error an id, and no name besides
+  void (() => typed.shared.info("inventory", { principal, name: "x" }));
+  const [stored] = await untyped.shared.info("inventory", { principal, connection: undefined });
+  expectTypeOf(stored?.shared).toEqualTypeOf<string | undefined>();
+  expectTypeOf(stored?.sessionId).toEqualTypeOf<string | undefined>();
+  expectTypeOf(typed.shared).toExtend<SharedSessions>();
+  const shared = undefined as string | undefined;
+  defineMcpClientConnection({
+    url: "http://a/mcp",
+    description,
+    session: { mode: "stateful", shared },
+  });
 });
 
 test("sessions of any connections are DurableSessions", () => {

@@ -14,6 +14,7 @@ import type {
   SessionPage,
   SessionSelection,
   SessionStatus,
+  SharedSelection,
   StoredSession,
 } from "../slots/session-reports.ts";
 import type { SlotName } from "../slots/step-slot.ts";
@@ -132,17 +133,19 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
    * ended stays in the store, and its next step tries once more.
    */
   end(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
-  /** The principal's stored sessions of this agent, in an order of the store's own. */
+  /** The principal's stored sessions of this agent, shared ones too, in an order of the store's own. */
   list(
     query: SessionListQuery & { readonly principal: Principal },
   ): Promise<SessionPage<StoredSession>>;
   /**
-   * Ends all MCP sessions of a principal, of all agents and agent sessions in the store, and removes all
-   * of the principal's records, whether or not the servers could be reached.
+   * Ends all MCP sessions of a principal, of all agents and agent sessions in the store and shared ones,
+   * and removes all of the principal's records, whether or not the servers could be reached.
    *
    * @returns one entry for each session
    */
   endAll(query: { readonly principal: Principal }): Promise<EndedSession[]>;
+  /** The sessions that agent sessions share. `end` and `restart` of one agent session leave them alone. */
+  readonly shared: SharedSessions<CONNECTIONS>;
   /**
    * For the end of the process, such as on SIGTERM: closes and saves all open sessions. Running code fails
    * at its next use of a connection, and no session can be opened any more. A given `provider` stays open;
@@ -155,13 +158,38 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
   readonly admin: DurableSessionsAdmin;
 }
 
+/**
+ * The sessions that the agent sessions of a principal share, of this agent, each by its id: an id may have
+ * sessions on several connections. The methods do what those of `DurableSessions` do.
+ */
+export interface SharedSessions<CONNECTIONS extends Connections = Connections> {
+  /** Describes the stored sessions of an id; none for an unknown id. */
+  info(id: string, selection: SharedSelection<CONNECTIONS>): Promise<StoredSession[]>;
+  /** Pings them on their servers. @param selection.timeoutMs in milliseconds. @default 5000 */
+  status(
+    id: string,
+    selection: SharedSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+  ): Promise<SessionStatus[]>;
+  /** Ends them on their servers; the next use, by any agent session, starts new ones. */
+  restart(id: string, selection: SharedSelection<CONNECTIONS>): Promise<EndedSession[]>;
+  /** Forgets the kept tool lists. */
+  clearTools(id: string, selection: SharedSelection<CONNECTIONS>): Promise<void>;
+  /** Ends them on their servers, then removes them from the store. */
+  end(id: string, selection: SharedSelection<CONNECTIONS>): Promise<EndedSession[]>;
+  /** All shared sessions of the principal, in an order of the store's own. */
+  list(
+    query: Omit<SessionListQuery, "name"> & { readonly principal: Principal },
+  ): Promise<SessionPage<StoredSession>>;
+}
+
 /** The owner of a stored session, as the store has it. */
 export interface SessionOwner extends SlotName {
   /** The principal; `undefined` if the store keeps only a fingerprint of it. */
   readonly principal: Principal | undefined;
   /** The store's own name for the principal. */
   readonly owner: string;
-  readonly sessionId: string;
+  /** The agent session's id; `undefined` for a shared session, which belongs to none. */
+  readonly sessionId?: string | undefined;
 }
 
 /** Allows a sweep to end a session on its server. */

@@ -34,7 +34,7 @@ export async function endRecord(
 
   /** @returns `undefined` when another process wrote the record meanwhile */
   const attempt = async (): Promise<EndedSession | undefined> => {
-    const isNamed = name.name !== undefined;
+    const isNamed = (name.name ?? name.shared) !== undefined;
     const { act, sessions, outcome } = planEnd(cell.record, { definition, mode, isNamed });
     const planned = { ...whose, ...outcome, removed: false };
     if (act === "leave") return planned;

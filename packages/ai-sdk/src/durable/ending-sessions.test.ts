@@ -38,7 +38,10 @@ describe("info and list", () => {
       tools: { count: 4, listedAt: expect.any(Number) },
     });
     const page = await sessions.list(use);
-    expect(page.sessions.map(({ sessionId }) => sessionId).toSorted()).toEqual(["chat", "other"]);
+    expect(page.sessions.map(({ sessionId = "-" }) => sessionId).toSorted()).toEqual([
+      "chat",
+      "other",
+    ]);
     for (const id of server.sessionIds) expect(JSON.stringify(page)).not.toContain(id);
   });
 
@@ -46,7 +49,7 @@ describe("info and list", () => {
     const { sessions } = await startUsed("a", "b", "c");
     const first = await sessions.list({ ...use, limit: 2 });
     const second = await sessions.list({ ...use, limit: 2, cursor: first.cursor });
-    const ids = [...first.sessions, ...second.sessions].map(({ sessionId }) => sessionId);
+    const ids = [...first.sessions, ...second.sessions].map(({ sessionId = "-" }) => sessionId);
     expect(ids.toSorted()).toEqual(["a", "b", "c"]);
     expect(second.cursor).toBeUndefined();
   });

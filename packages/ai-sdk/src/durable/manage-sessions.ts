@@ -1,14 +1,29 @@
 import type { Principal } from "@durable-mcp/core";
+import type * as z from "zod/mini";
 import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
+import { checkSessionName } from "../base/session-name.ts";
 import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
 import { pingSession } from "../http/end-mcp-session.ts";
-import type { EndMode } from "../slots/kept-session.ts";
-import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
-import type { DurableSessions } from "./durable-sessions.ts";
-import { endRecord } from "./end-record.ts";
 import { selectionInTimeSchema } from "../provider/option-schemas.ts";
-import { endAllSchema, listSchema, selectionSchema } from "./option-schemas.ts";
+import type { EndMode } from "../slots/kept-session.ts";
+import type {
+  EndedSession,
+  SessionListQuery,
+  SessionPage,
+  SessionSelection,
+  StoredSession,
+} from "../slots/session-reports.ts";
+import type { DurableSessions, SharedSessions } from "./durable-sessions.ts";
+import { endRecord } from "./end-record.ts";
+import {
+  endAllSchema,
+  listSchema,
+  selectionSchema,
+  sharedInTimeSchema,
+  sharedListSchema,
+  sharedSelectionSchema,
+} from "./option-schemas.ts";
 import { forgetToolList, listAll, listRecords } from "./stored-records.ts";
 import {
   checkSessionId,
@@ -25,48 +40,32 @@ export function createSessionsManagement(
   context: SessionsContext,
 ): Pick<
   DurableSessions<any>,
-  "info" | "status" | "restart" | "clearTools" | "end" | "list" | "endAll"
+  "info" | "status" | "restart" | "clearTools" | "end" | "list" | "endAll" | "shared"
 > {
-  const { store, agent, provider, now } = context;
-  const endFound = (mode: EndMode) => async (sessionId: string, selection: SessionSelection) => {
-    const records = await findSelected(context, sessionId, selection);
-    return await endRecords(context, records, selection.principal, mode);
-  };
-
+  const { store, agent } = context;
   return {
-    async info(sessionId, selection) {
-      return (await findSelected(context, sessionId, selection)).map(describeRecord);
-    },
-
-    async status(sessionId, options) {
-      const { timeoutMs = 5_000, ...selection } = checkOptions(selectionInTimeSchema, options);
-      const { principal } = selection;
-      const records = await findRecords(context, sessionId, selection);
-      const declared = clientConnections(provider.declaredFor(principal));
-      return await inParallel(records, async ({ of: { connection, name }, value }) => {
-        const definition = findDeclared(declared, connection);
-        const snapshot = parseRecord(value)?.snapshot;
-        const session = { definition, connection, principal, snapshot };
-        const status = await pingSession({ ...session, timeoutMs, now });
-        return { ...status, ...(name !== undefined && { name }) };
-      });
-    },
-
-    restart: endFound("restart"),
-    end: endFound("end"),
-
-    async clearTools(sessionId, selection) {
-      const records = await findSelected(context, sessionId, selection);
-      await inParallel(records, async (stored) => {
-        await forgetToolList(context, stored.of, stored, selection.principal);
-      });
-    },
-
-    async list(query) {
-      const { principal, name, cursor, limit = 100 } = checkOptions(listSchema, query);
-      const ofAgent = { owner: recordOwner(principal), prefix: recordPrefix(agent) };
-      const page = await listRecords(store, { ...ofAgent, name, cursor, limit });
-      return { sessions: page.records.map(describeRecord), cursor: page.cursor };
+    ...createUses(context, {
+      schema: selectionSchema,
+      inTimeSchema: selectionInTimeSchema,
+      find: async (sessionId, selection) => {
+        checkSessionId(sessionId);
+        return await findRecords(context, recordPrefix(agent, sessionId), selection);
+      },
+    }),
+    list: async (query) =>
+      await listPage(context, recordPrefix(agent), checkOptions(listSchema, query)),
+    shared: {
+      ...createUses(context, {
+        schema: sharedSelectionSchema,
+        inTimeSchema: sharedInTimeSchema,
+        find: async (id, selection) => {
+          checkSessionName(id, "id");
+          const records = await findRecords(context, recordPrefix(agent, null), selection);
+          return records.filter(({ of }) => of.shared === id);
+        },
+      }),
+      list: async (query) =>
+        await listPage(context, recordPrefix(agent, null), checkOptions(sharedListSchema, query)),
     },
 
     async endAll(query) {
@@ -77,24 +76,79 @@ export function createSessionsManagement(
   };
 }
 
-/** @throws {McpSessionError} `CONNECTION_INVALID` for a selection that is none */
-async function findSelected(
-  context: SessionsContext,
-  sessionId: string,
-  selection: SessionSelection,
-): Promise<ListedRecord[]> {
-  return await findRecords(context, sessionId, checkOptions(selectionSchema, selection));
+/** How stored sessions are selected. */
+interface SelectedBy {
+  readonly schema: z.ZodMiniType;
+  /** The same, with a time limit. */
+  readonly inTimeSchema: z.ZodMiniType;
+  /** @param id the agent session's, or the shared session's */
+  readonly find: (id: string, selection: SessionSelection) => Promise<ListedRecord[]>;
 }
 
-/** The records of an agent session that a principal has. */
+/** @throws {McpSessionError} `CONNECTION_INVALID` for a selection that is none */
+function createUses(
+  context: SessionsContext,
+  { schema, inTimeSchema, find }: SelectedBy,
+): Omit<SharedSessions<any>, "list"> {
+  const { provider, now } = context;
+  const findSelected = async (id: string, selection: SessionSelection) =>
+    await find(id, checkOptions(schema, selection));
+  const endFound = (mode: EndMode) => async (id: string, selection: SessionSelection) => {
+    const records = await findSelected(id, selection);
+    return await endRecords(context, records, selection.principal, mode);
+  };
+
+  return {
+    async info(id, selection) {
+      return (await findSelected(id, selection)).map(describeRecord);
+    },
+
+    async status(id, options) {
+      const { timeoutMs = 5_000, ...selection } = checkOptions(inTimeSchema, options);
+      const { principal } = selection;
+      const records = await find(id, selection);
+      const declared = clientConnections(provider.declaredFor(principal));
+      return await inParallel(records, async ({ of, value }) => {
+        const { connection, name, shared } = of;
+        const definition = findDeclared(declared, connection);
+        const snapshot = parseRecord(value)?.snapshot;
+        const session = { definition, connection, principal, snapshot };
+        const status = await pingSession({ ...session, timeoutMs, now });
+        const named = name === undefined ? {} : { name };
+        return { ...status, ...named, ...(shared !== undefined && { shared }) };
+      });
+    },
+
+    restart: endFound("restart"),
+    end: endFound("end"),
+
+    async clearTools(id, selection) {
+      const records = await findSelected(id, selection);
+      await inParallel(records, async (stored) => {
+        await forgetToolList(context, stored.of, stored, selection.principal);
+      });
+    },
+  };
+}
+
+async function listPage(
+  { store }: SessionsContext,
+  prefix: string,
+  query: SessionListQuery & { readonly principal: Principal },
+): Promise<SessionPage<StoredSession>> {
+  const { principal, name, cursor, limit = 100 } = query;
+  const owner = recordOwner(principal);
+  const page = await listRecords(store, { owner, prefix, name, cursor, limit });
+  return { sessions: page.records.map(describeRecord), cursor: page.cursor };
+}
+
+/** The records under a prefix that a principal has. */
 async function findRecords(
-  { store, agent, provider }: SessionsContext,
-  sessionId: string,
+  { store, provider }: SessionsContext,
+  prefix: string,
   { principal, connection, name }: SessionSelection,
 ): Promise<ListedRecord[]> {
-  checkSessionId(sessionId);
-  const owner = recordOwner(principal);
-  const records = await listAll(store, { prefix: recordPrefix(agent, sessionId), owner, name });
+  const records = await listAll(store, { prefix, owner: recordOwner(principal), name });
   const selected = records.filter(
     ({ of }) => connection === undefined || of.connection === connection,
   );

@@ -6,7 +6,7 @@ import type { McpClientConnection } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
 import { describeKept, overdueSession } from "../slots/kept-session.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
-import type { NamedSlot } from "../slots/step-slot.ts";
+import type { NamedSlot, SlotName } from "../slots/step-slot.ts";
 import { endRecord } from "./end-record.ts";
 import type { OpenedSlots } from "./opened-slots.ts";
 import type { StepContext } from "./sessions-context.ts";
@@ -16,19 +16,22 @@ import {
   parseRecord,
   type RecordName,
   recordKey,
+  recordName,
   recordOwner,
 } from "./slot-record.ts";
 import { forgetToolList, listAll, storeFailed } from "./stored-records.ts";
 
 /** The named sessions of an agent session in a store. */
 export function createNamedInStore(context: StepContext, opened: OpenedSlots): NamedSlots {
-  const { store, agent, sessionId, touchIntervalMs, pool, abortSignal, now } = context;
-  const nameOf = (slot: NamedSlot): RecordName => ({ agent, sessionId, ...slot });
-  const keyOf = (slot: NamedSlot, principal: Principal) => recordKey(nameOf(slot), principal);
+  const { store, sessionId, touchIntervalMs, pool, abortSignal, now } = context;
+  const nameOf = (slot: SlotName): RecordName => recordName(context, slot);
+  const keyOf = (slot: SlotName, principal: Principal) => recordKey(nameOf(slot), principal);
   /** By principal. */
   const visits = new Map<string, ReturnType<typeof beginEndingIdle>>();
 
   return {
+    keepsShared: true,
+
     async open(slot, use) {
       const { principal, idleTimeoutMs } = use;
       if (idleTimeoutMs !== undefined) checkIdleMs(idleTimeoutMs, "idleTimeoutMs", touchIntervalMs);

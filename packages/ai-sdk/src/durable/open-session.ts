@@ -3,6 +3,7 @@ import { once } from "../base/once.ts";
 import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
 import { clientConnections } from "../connection/mcp-connection.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
+import { ownSlot } from "../slots/step-slot.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import type { SessionUse } from "./durable-sessions.ts";
 import { createNamedInStore } from "./named-in-store.ts";
@@ -81,7 +82,8 @@ async function loadSlots(
   const stateful = Object.entries(declared).filter(([, definition]) => isStateful(definition));
   const loading = stateful.map(async ([connection, definition]) => {
     const use = { principal, definition };
-    return [connection, await loadStoredSlot(context, { connection }, use)] as const;
+    const of = ownSlot(connection, definition);
+    return [connection, await loadStoredSlot(context, of, use)] as const;
   });
   // Waits for all even if one fails, because the caller then returns their clients to the pool.
   await Promise.allSettled(loading);

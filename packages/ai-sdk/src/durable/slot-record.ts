@@ -23,7 +23,8 @@ export interface SlotRecord extends KeptSession {
 export interface RecordName extends SlotName {
   /** `null` for sessions that the agents of a principal share. */
   readonly agent: string | null;
-  readonly sessionId: string;
+  /** The agent session; `undefined` for a session that agent sessions share. */
+  readonly sessionId?: string | undefined;
 }
 
 /** A record from a store's list, and the name in its key. */
@@ -31,13 +32,21 @@ export interface ListedRecord extends StoredRecord {
   readonly of: RecordName;
 }
 
-/** A JSON array of all parts, so no choice of names or ids makes two keys collide. */
-export function recordKey({ agent, sessionId, ...slot }: RecordName, principal: Principal) {
-  return JSON.stringify([agent, sessionId, slotName(slot), ...principalParts(principal)]);
+/** The name of a slot's record. A shared one is of no agent session. */
+export function recordName(
+  { agent, sessionId }: Pick<RecordName, "agent" | "sessionId">,
+  slot: SlotName,
+): RecordName {
+  return { agent, ...(slot.shared === undefined && { sessionId }), ...slot };
 }
 
-/** The start of the keys of these records, and of no others. */
-export function recordPrefix(...parts: [agent: string | null, sessionId?: string]): string {
+/** A JSON array of all parts, so no choice of names or ids makes two keys collide. */
+export function recordKey({ agent, sessionId, ...slot }: RecordName, principal: Principal) {
+  return JSON.stringify([agent, sessionId ?? null, slotName(slot), ...principalParts(principal)]);
+}
+
+/** The start of the keys of these records, and of no others; with `null`, of the shared sessions. */
+export function recordPrefix(...parts: [agent: string | null, sessionId?: string | null]): string {
   return `${JSON.stringify(parts).slice(0, -1)},`;
 }
 
@@ -53,10 +62,11 @@ export function recordOwner(principal: Principal): string {
 /** The name in a key, with the principal or its fingerprint; `undefined` for other keys. */
 export function parseRecordKey(key: string): RecordName | undefined {
   const [agent, sessionId, slot] = parseTexts(key, [null]) ?? [];
-  if (agent === undefined || typeof sessionId !== "string" || typeof slot !== "string") {
-    return undefined;
-  }
-  return { agent, sessionId, ...parseSlotName(slot) };
+  if (agent === undefined || sessionId === undefined || typeof slot !== "string") return undefined;
+  const { connection, name } = parseSlotName(slot);
+  if (sessionId === null)
+    return name === undefined ? undefined : { agent, connection, shared: name };
+  return { agent, sessionId, connection, ...(name !== undefined && { name }) };
 }
 
 /** The principal that an owner names; `undefined` if the store keeps a fingerprint instead. */

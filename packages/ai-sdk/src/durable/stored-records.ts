@@ -7,9 +7,9 @@ import {
   type StoreListQuery,
 } from "@durable-mcp/core";
 import { newerFormat } from "@durable-mcp/core/internal";
+import { checkSessionName } from "../base/session-name.ts";
 import { withoutCause } from "../errors/connection-error.ts";
 import { isNewerEntry, withoutToolList } from "../slots/kept-session.ts";
-import { checkSessionName } from "../slots/step-slot.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import {
   type ListedRecord,

@@ -15,6 +15,7 @@ import type { StepContext } from "./sessions-context.ts";
 import {
   createRecord,
   recordKey,
+  recordName,
   recordOwner,
   sessionToEnd,
   type SlotRecord,
@@ -60,9 +61,9 @@ export async function loadStoredSlot(
   of: SlotName,
   use: NamedStart,
 ): Promise<StoredSlot> {
-  const { store, agent, sessionId, touchIntervalMs, pool, abortSignal, emit, now } = context;
+  const { store, touchIntervalMs, pool, abortSignal, emit, now } = context;
   const { principal, definition } = use;
-  const name = { agent, sessionId, ...of };
+  const name = recordName(context, of);
   const key = recordKey(name, principal);
   const loaded = await abortable(store.get(key), abortSignal);
   const cell = createRecordCell(store, name, principal, loaded, () =>

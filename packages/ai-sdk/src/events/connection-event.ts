@@ -45,6 +45,8 @@ export type ConnectionEvent = {
   readonly connection: string;
   /** The name of a named session. */
   readonly name?: string | undefined;
+  /** The id of a shared session. */
+  readonly shared?: string | undefined;
 } & (
   | SessionEvent
   | {

@@ -11,7 +11,7 @@ import { forwardConnection } from "../connection/forward-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
-import { type ConnectionUse, type SlotName, slotName, type StepSlot } from "../slots/step-slot.ts";
+import { type ConnectionUse, type SlotName, slotParts, type StepSlot } from "../slots/step-slot.ts";
 import { createClientOfRun } from "./client-of-run.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
 import {
@@ -33,7 +33,7 @@ export type SessionPool = ReturnType<typeof createSessionPool>;
 export function createSessionPool(pool: ConnectionPool, scope: readonly unknown[]) {
   const reserved = new Map<SessionSlot, { key: string; pooled: PooledConnection }>();
   const keyOf = (slot: SlotName, principal: Principal | undefined) =>
-    JSON.stringify([scope, slotName(slot), ...(principal ? principalParts(principal) : [])]);
+    JSON.stringify([scope, slotParts(slot), ...(principal ? principalParts(principal) : [])]);
 
   return {
     /** Makes the slot for a saved session, or finds the slot of a live client on that session. */

@@ -97,7 +97,7 @@ export function createConnectionRegistry(
 }
 
 function createInternals(
-  { connections, lifetime, emit }: RegistryParts,
+  { connections, lifetime }: RegistryParts,
   allNames: readonly string[],
 ): RegistryInternals {
   const { signal } = lifetime;
@@ -125,7 +125,7 @@ function createInternals(
           connection.abortSignal.throwIfAborted();
           const error = connectionUnavailable(cause, name, origin);
           if (isOfStore(error)) throw error;
-          emitUnavailable(emit, name, error);
+          emitUnavailable(connection.emit, name, error);
           if (onUnavailable === "throw" || isRequired(connection)) throw error;
           return [];
         }

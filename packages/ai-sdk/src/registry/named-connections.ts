@@ -2,7 +2,7 @@ import { type Principal, principalParts } from "@durable-mcp/core";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import type { NamedEnd, NamedSlots, NamedStart, NamedUse } from "../slots/named-slots.ts";
-import { type NamedSlot, slotName, type StepSlot } from "../slots/step-slot.ts";
+import { type NamedSlot, type SlotName, slotParts, type StepSlot } from "../slots/step-slot.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import {
   createReplaceableConnection,
@@ -13,7 +13,7 @@ import type { RegistryLifetime } from "./registry-lifetime.ts";
 interface NamedConnectionsOptions {
   slots: NamedSlots;
   /** Makes a connection for the rest of the step. */
-  connect: (slot: NamedSlot, use: NamedUse, stepSlot: StepSlot) => LiveConnection;
+  connect: (slot: SlotName, use: NamedUse, stepSlot: StepSlot) => LiveConnection;
   /** The lifetime of the step, which closes the connections. */
   lifetime: RegistryLifetime;
   /** Called for a slot that will not be connected. */
@@ -21,16 +21,17 @@ interface NamedConnectionsOptions {
   emit: (event: ConnectionEvent) => void;
 }
 
-/** The live connections of named sessions: one each for all runs of a step. */
+/** The live connections of named and shared sessions: one each for all runs of a step. */
 export type NamedConnections = ReturnType<typeof createNamedConnections>;
 
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createNamedConnections(options: NamedConnectionsOptions) {
   const { slots, connect, lifetime, giveBack, emit } = options;
   const live = new Map<string, ReplaceableConnection>();
+  const shared = new Map<string, LiveConnection>();
   const inTurn = createTurns();
 
-  const connectTo = async (slot: NamedSlot, use: NamedStart) => {
+  const connectTo = async (slot: SlotName, use: NamedStart) => {
     const stepSlot = await slots.open(slot, use);
     try {
       lifetime.throwIfOver();
@@ -41,10 +42,10 @@ export function createNamedConnections(options: NamedConnectionsOptions) {
     return connect(slot, use, stepSlot);
   };
 
-  const openNow = async (slot: NamedSlot, use: NamedStart): Promise<LiveConnection> => {
+  const openNow = async (slot: SlotName, use: NamedStart): Promise<LiveConnection> => {
     const first = await connectTo(slot, use);
-    const own = (event: ConnectionEvent) => emit({ ...event, name: slot.name });
-    const why = `its session ${JSON.stringify(slot.name)} is being ended, or has ended.`;
+    const own = (event: ConnectionEvent) => emit({ ...event, ...slot });
+    const why = `its session ${JSON.stringify(slot.name ?? slot.shared)} is being ended, or has ended.`;
     const connection = createReplaceableConnection(first, why, own);
     lifetime.adopt(connection);
     live.set(keyOf(slot, use), connection);
@@ -73,9 +74,16 @@ export function createNamedConnections(options: NamedConnectionsOptions) {
   };
 
   return {
+    /** Lets runs inside find the step's own connection on a shared session. */
+    share(slot: SlotName, principal: Principal, connection: LiveConnection) {
+      shared.set(keyOf(slot, { principal }), connection);
+    },
+
     /** @throws {McpSessionError} `STORE_FAILED` */
-    async open(slot: NamedSlot, use: NamedUse): Promise<LiveConnection> {
+    async open(slot: SlotName, use: NamedUse): Promise<LiveConnection> {
       const key = keyOf(slot, use);
+      const own = shared.get(key);
+      if (own !== undefined) return own;
       return await inTurn(key, async () => live.get(key) ?? (await openNow(slot, use)));
     },
 
@@ -123,6 +131,6 @@ function createTurns() {
   };
 }
 
-function keyOf(slot: NamedSlot, { principal }: Pick<NamedUse, "principal">): string {
-  return JSON.stringify([slotName(slot), ...principalParts(principal)]);
+function keyOf(slot: SlotName, { principal }: Pick<NamedUse, "principal">): string {
+  return JSON.stringify([slotParts(slot), ...principalParts(principal)]);
 }

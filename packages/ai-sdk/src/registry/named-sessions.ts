@@ -1,6 +1,7 @@
 import { invalid } from "@durable-mcp/core/internal";
 import { type Principal } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
+import { checkSessionName } from "../base/session-name.ts";
 import { namedCreateSchema, namedRunSchema } from "./option-schemas.ts";
 import type { NamedSession, NamedSessions } from "./connection-registry.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
@@ -14,7 +15,7 @@ import {
 import type { NamedConnections } from "./named-connections.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
 import { runNested, type RunScope } from "./run-scope.ts";
-import { checkSessionName, type NamedSlot } from "../slots/step-slot.ts";
+import type { NamedSlot } from "../slots/step-slot.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 
 interface NamedSessionsOptions {

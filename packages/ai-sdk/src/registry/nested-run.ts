@@ -1,15 +1,17 @@
 import { type Principal, principalParts } from "@durable-mcp/core";
 import { invalidOption, sameJson } from "@durable-mcp/core/internal";
+import { checkSessionName } from "../base/session-name.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import {
   clientConnections,
   type Connections,
   findDeclared,
   hasSession,
+  type McpConnection,
 } from "../connection/mcp-connection.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
-import { checkSessionName, type ConnectionUse } from "../slots/step-slot.ts";
+import { type ConnectionUse, sharedNeedsStore } from "../slots/step-slot.ts";
 import { createConnectionRegistry, type RegistryParts } from "./create-connection-registry.ts";
 import type { NamedConnections } from "./named-connections.ts";
 import { createNamedSessions } from "./named-sessions.ts";
@@ -69,11 +71,15 @@ async function createNestedRun(
       owned.push(isolated);
       return isolated;
     }
-    if (mode !== "inherit") return await openNamed(parts, use, mode.named, declared);
+    if (mode !== "inherit") {
+      const { named: name, shared } = mode;
+      const slot = shared === undefined ? { connection, name } : { connection, shared };
+      return await openKept(parts, { ...use, slot }, declared);
+    }
     if (isSame) return around.connections.find(({ name }) => name === connection)!;
     throw invalidOption(
       `connections.${connection}`,
-      `cannot be inherited under another principal. Use "isolate" or { named }.`,
+      `cannot be inherited under another principal. Use "isolate", { named } or { shared }.`,
     );
   });
   const connections = await Promise.all(connecting);
@@ -82,7 +88,6 @@ async function createNestedRun(
   const outer = around.lifetime;
   const lifetime = createRegistryLifetime({
     step,
-    emit,
     closeTimeoutMs: outer.closeTimeoutMs,
     track: outer.trackInside,
     around: outer,
@@ -91,12 +96,14 @@ async function createNestedRun(
   return { declared, principal, step, connections, lifetime, isLeased: true, emit };
 }
 
-async function openNamed(
+/** Opens a session that lasts under a name, or a shared one. */
+async function openKept(
   { namedSlots, namedConnections }: StepParts,
-  { slot: { connection }, definition, principal }: Omit<ConnectionUse, "step">,
-  name: string,
+  { slot, definition, principal }: Omit<ConnectionUse, "step">,
   declared: Connections,
 ): Promise<LiveConnection> {
+  const { connection, shared } = slot;
+  if (shared !== undefined) checkShared(namedSlots, definition, connection);
   if (!hasSession(definition)) {
     throw invalidOption(
       `connections.${connection}`,
@@ -104,7 +111,21 @@ async function openNamed(
     );
   }
   namedSlots.endIdle(principal!, clientConnections(declared));
-  return await namedConnections.open({ connection, name }, { principal: principal!, definition });
+  return await namedConnections.open(slot, { principal: principal!, definition });
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` where nobody else could find the session */
+function checkShared(
+  { keepsShared }: NamedSlots,
+  { type }: McpConnection,
+  connection: string,
+): void {
+  const field = `connections.${connection}.shared`;
+  if (type === "mcp-stdio") {
+    const why = "is for servers over HTTP: no other process finds the process of a stdio server";
+    throw invalidOption(field, `${why}. Put the server behind Streamable HTTP`);
+  }
+  if (!keepsShared) throw sharedNeedsStore(field);
 }
 
 function checkModes(modes: NestOptions["modes"], declared: Connections): void {
@@ -114,11 +135,12 @@ function checkModes(modes: NestOptions["modes"], declared: Connections): void {
       throw invalidOption(field, `is not declared. Declared: ${Object.keys(declared).join(", ")}.`);
     }
     if (mode === undefined || mode === "inherit" || mode === "isolate") continue;
-    const name = (mode as { named?: unknown } | null)?.named;
-    if (name === undefined) {
-      throw invalidOption(field, `must be "inherit", "isolate" or { named }.`);
+    const { named, shared } = (mode as { named?: unknown; shared?: unknown } | null) ?? {};
+    if ((named === undefined) === (shared === undefined)) {
+      throw invalidOption(field, `must be "inherit", "isolate", { named } or { shared }.`);
     }
-    checkSessionName(name, `${field}.named`);
+    if (named !== undefined) checkSessionName(named, `${field}.named`);
+    else checkSessionName(shared, `${field}.shared`);
   }
 }
 

@@ -3,11 +3,9 @@ import type { Track } from "../base/open-work.ts";
 import { closeConnection, type LiveConnection } from "../connection/live-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 
 interface LifetimeOptions {
   readonly step: StepTime;
-  readonly emit: (event: ConnectionEvent) => void;
   /** How long `dispose` may take, in milliseconds: half of it waits for handshakes, if need be. */
   readonly closeTimeoutMs: number;
   /** Saves the slots, in this time, while the clients close. Never rejects. */
@@ -22,7 +20,7 @@ interface LifetimeOptions {
 
 /** Keeps a registry's open connections, and closes them. */
 export function createRegistryLifetime(options: LifetimeOptions) {
-  const { step, emit, closeTimeoutMs, track, around, onFirstUse } = options;
+  const { step, closeTimeoutMs, track, around, onFirstUse } = options;
   const owned = new Set<LiveConnection>();
   const inUse = new Set<LiveConnection>();
   /** In the order of their first use. */
@@ -50,7 +48,7 @@ export function createRegistryLifetime(options: LifetimeOptions) {
     if (inUse.has(connection)) return;
     inUse.add(connection);
     if (owned.has(connection))
-      trackIn(opened, () => closeConnection(connection, emit, closeTimeoutMs / 2));
+      trackIn(opened, () => closeConnection(connection, connection.emit, closeTimeoutMs / 2));
     else around?.use(connection);
   };
   /** Notes that a connection is in use, here or in a run inside. */

@@ -68,6 +68,9 @@ test("withConnections takes modes, and gives what its function gives", () => {
   expectTypeOf(() =>
     withConnections({ browser: "isolate", cart: { named: "x" } }, () => 7),
   ).returns.resolves.toBeNumber();
+  void (() => withConnections({ browser: { shared: "login" } }, () => 7));
+  // @ts-expect-error one of them
+  void (() => withConnections({ browser: { shared: "login", named: "x" } }, () => 7));
   const some = undefined as ConnectionMode | undefined;
   void (() => withConnections({ browser: some }, () => 7));
   // @ts-expect-error not a mode

@@ -9,8 +9,14 @@ import { runToEndOfStream } from "../streams/read-to-end.ts";
  * - `"isolate"`: a session of its own, ended on the server with the nested run.
  * - `{ named }`: a session of its own that lasts with the agent session and is found again by its
  *   name, in this step and in later ones. For stateful connections.
+ * - `{ shared }`: the session of that id, which all agent sessions of the principal find. For stateful
+ *   connections of durable sessions.
  */
-export type ConnectionMode = "inherit" | "isolate" | { readonly named: string };
+export type ConnectionMode =
+  | "inherit"
+  | "isolate"
+  | { readonly named: string; readonly shared?: undefined }
+  | { readonly shared: string; readonly named?: undefined };
 
 /** How a nested run differs from the run around it. */
 export interface NestOptions {

@@ -12,7 +12,12 @@ import type { HungServers } from "../http/hung-servers.ts";
 import { createHttpConnection } from "../http/http-connection.ts";
 import { mayBeKept, type SessionPool } from "../pool/session-pool.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
-import type { ConnectionUse, StepSlot } from "../slots/step-slot.ts";
+import {
+  type ConnectionUse,
+  ownSlot,
+  sharedNeedsStore,
+  type StepSlot,
+} from "../slots/step-slot.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
@@ -54,10 +59,10 @@ export function createStepRegistry(
 ): ConnectionRegistry {
   const { declaredFor, emit, track, closeTimeoutMs } = factory;
   const { declared, principal, slotFor, named, isLeased = false, pool, save } = options;
+  if (!named.keepsShared) refuseShared(declared);
   const step = createStepTime(options.abortSignal);
   const lifetime = createRegistryLifetime({
     step,
-    emit,
     closeTimeoutMs,
     save,
     // The lease closes the registry.
@@ -71,7 +76,7 @@ export function createStepRegistry(
   const parts = { ...factory, pool };
 
   const connections = Object.entries(declared).map(([connection, definition]) => {
-    const use = { slot: { connection }, definition, principal, step };
+    const use = { slot: ownSlot(connection, definition), definition, principal, step };
     if (!hasSession(definition)) return connect(parts, use, undefined);
     return slotFor ? connect(parts, use, slotFor(connection)) : isolate(parts, use);
   });
@@ -81,12 +86,15 @@ export function createStepRegistry(
 
   const namedConnections = createNamedConnections({
     slots: named,
-    connect: ({ connection, name }, use, stepSlot) =>
-      connect(parts, { slot: { connection, name }, ...use, step }, stepSlot),
+    connect: (slot, use, stepSlot) => connect(parts, { slot, ...use, step }, stepSlot),
     lifetime,
     giveBack: ({ slot }) => pool?.giveBack(slot),
     emit,
   });
+  for (const connection of connections) {
+    const slot = ownSlot(connection.name, declared[connection.name]!);
+    if (slot.shared !== undefined) namedConnections.share(slot, principal!, connection);
+  }
   const { registry } = createRunScope(
     {
       declaredFor,
@@ -97,6 +105,14 @@ export function createStepRegistry(
     { declared, principal, step, connections, lifetime, isLeased, emit },
   );
   return registry;
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` for a shared session that nobody else could find */
+function refuseShared(declared: Connections): void {
+  for (const [connection, definition] of Object.entries(declared)) {
+    if (ownSlot(connection, definition).shared === undefined) continue;
+    throw sharedNeedsStore(`connections.${connection}.session.shared`);
+  }
 }
 
 /** The parts for the connections of a step, and of the runs inside it. */

@@ -3,7 +3,7 @@ import type { Principal } from "@durable-mcp/core";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { EndUse } from "./kept-session.ts";
-import type { NamedSlot, StepSlot } from "./step-slot.ts";
+import type { NamedSlot, SlotName, StepSlot } from "./step-slot.ts";
 
 /** The description of one connection's named session. */
 export type ListedSession = NamedSlot & Omit<StoredSession, "sessionId" | keyof NamedSlot>;
@@ -30,11 +30,13 @@ export interface NamedEnd extends EndUse {
  * `endStep` reject with `STORE_FAILED` when the store fails.
  */
 export interface NamedSlots {
+  /** Whether other agent sessions find a session that is shared. */
+  readonly keepsShared: boolean;
   /**
-   * Opens the slot of a named session. The step uses this slot from now on, instead of an earlier one. If
+   * Opens the slot of a named session, or of a shared one. The step uses this slot from now on, instead of an earlier one. If
    * `endIdle` has already claimed the session, the slot starts without one.
    */
-  open(slot: NamedSlot, use: NamedStart): StepSlot | Promise<StepSlot>;
+  open(slot: SlotName, use: NamedStart): StepSlot | Promise<StepSlot>;
   /** All of a principal. */
   list(principal: Principal): Promise<ListedSession[]>;
   /** Ends a named session on its server. The step cannot use its slot afterwards. */
@@ -52,6 +54,7 @@ export interface NamedSlots {
 
 /** For registries without an agent session. */
 export const noNamedSlots: NamedSlots = {
+  keepsShared: false,
   open: refuse,
   list: refuse,
   end: refuse,

@@ -2,6 +2,13 @@ import type { Principal, SessionEnd } from "@durable-mcp/core";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { SlotName } from "./step-slot.ts";
 
+/** Selects shared sessions of one principal under one id. */
+export interface SharedSelection<CONNECTIONS extends Connections = Connections> {
+  readonly principal: Principal;
+  /** The one connection. @default all that have a session under the id */
+  readonly connection?: (keyof CONNECTIONS & string) | undefined;
+}
+
 /** Selects sessions of one principal in an agent session. */
 export interface SessionSelection<CONNECTIONS extends Connections = Connections> {
   readonly principal: Principal;
@@ -11,10 +18,10 @@ export interface SessionSelection<CONNECTIONS extends Connections = Connections>
   readonly name?: string | undefined;
 }
 
-/** The stored session of one connection of an agent session, without the MCP session's id. */
+/** The stored session of one connection, without the MCP session's id. */
 export interface StoredSession extends SlotName {
-  /** The agent session's id. */
-  readonly sessionId: string;
+  /** The agent session's id; `undefined` for a shared session, which belongs to none. */
+  readonly sessionId?: string | undefined;
   /**
    * - `session`: there is an MCP session.
    * - `lost`: the MCP session was lost or ended; the next use starts another.
@@ -54,7 +61,7 @@ export interface SessionStatus extends SlotName {
  * The outcome of ending one MCP session. Holds no id of an MCP session, no token and no principal.
  */
 export interface EndedSession extends SlotName, Pick<SessionEnd, "status"> {
-  /** The agent session's id, if a store kept the session. */
+  /** The agent session's id, if a store kept the session and it is not shared. */
   readonly sessionId?: string | undefined;
   /**
    * Whether no MCP session is left: the server ended it, no longer knew it (404), ends sessions by

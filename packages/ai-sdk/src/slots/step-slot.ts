@@ -1,6 +1,7 @@
 import type { ActiveSessionSnapshot, OnSession, Principal, SessionSlot } from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import { sessionOptions } from "../connection/define-connection.ts";
+import { hasSession, type McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 
 /** The slot of a stateful connection in one step, and the hook that saves its sessions. */
@@ -24,6 +25,8 @@ export interface SlotName {
   readonly connection: string;
   /** The name of a named session; `undefined` for the session without a name. */
   readonly name?: string | undefined;
+  /** The id of a session that agent sessions share; it has no name then. */
+  readonly shared?: string | undefined;
 }
 
 /** Names a named session. */
@@ -31,15 +34,34 @@ export interface NamedSlot extends SlotName {
   readonly name: string;
 }
 
-/** The longest name of a session, in UTF-16 code units. */
-const maxNameLength = 256;
+/** The slot of a connection in a run that gives it no mode: the shared one, if its definition has one. */
+export function ownSlot(connection: string, definition: McpConnection): SlotName {
+  const shared = hasSession(definition) ? sessionOptions(definition).shared : undefined;
+  return { connection, ...(shared !== undefined && { shared }) };
+}
+
+/** `CONNECTION_INVALID` for a shared session where no other agent session could find it. */
+export function sharedNeedsStore(field: string) {
+  return invalidOption(
+    field,
+    "needs durable sessions: only in a store do the agent sessions of a principal find one session. A state that you carry, and a registry that keeps nothing, have no such place. Use createDurableSessions",
+  );
+}
 
 /** The first character of each named session's slot name. No connection's name begins with it. */
 export const slotNameStart = "[";
 
-/** The text that names a session in keys: the connection's name, or a JSON array for a named session. */
-export function slotName({ connection, name }: SlotName): string {
-  return name === undefined ? connection : JSON.stringify([connection, name]);
+/**
+ * The text that names a session in keys: the connection's name, or a JSON array with the name of a named
+ * session, or with the id of a shared one. Shared ones have keys that no other session has.
+ */
+export function slotName({ connection, name, shared = name }: SlotName): string {
+  return shared === undefined ? connection : JSON.stringify([connection, shared]);
+}
+
+/** The parts that tell one session of a connection from all others. */
+export function slotParts({ connection, name, shared }: SlotName): readonly unknown[] {
+  return [connection, name ?? null, shared ?? null];
 }
 
 /** Reads what `slotName` made. Any other text is the name of a connection. */
@@ -53,14 +75,4 @@ export function parseSlotName(text: string): SlotName {
   } catch {
     return { connection: text };
   }
-}
-
-export function isSessionName(name: unknown): name is string {
-  return typeof name === "string" && name !== "" && name.length <= maxNameLength;
-}
-
-/** @throws {McpSessionError} `CONNECTION_INVALID` */
-export function checkSessionName(name: unknown, field: string): asserts name is string {
-  if (isSessionName(name)) return;
-  throw invalidOption(field, `must be a text of 1 to ${maxNameLength} characters`);
 }

@@ -1,4 +1,5 @@
 import { type Principal, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
+import { checkSessionName } from "../base/session-name.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import {
@@ -12,7 +13,7 @@ import { parseNamedEntry, parseNamedKey } from "./named-entry.ts";
 import { parseOrNothing, replaceEntries, stateEntry, stateKeys } from "./session-state.ts";
 import { isNewerEntry } from "../slots/kept-session.ts";
 import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
-import { checkSessionName, type SlotName } from "../slots/step-slot.ts";
+import type { SlotName } from "../slots/step-slot.ts";
 
 /** One entry of the state. */
 interface Target {

@@ -7,8 +7,9 @@ import {
   sessionKey,
 } from "@durable-mcp/core";
 import * as z from "zod/mini";
+import { isSessionName } from "../base/session-name.ts";
 import { isNewerEntry, type KeptSession } from "../slots/kept-session.ts";
-import { isSessionName, type NamedSlot, parseSlotName, slotName } from "../slots/step-slot.ts";
+import { type NamedSlot, parseSlotName, slotName } from "../slots/step-slot.ts";
 import { parseOrNothing, stateEntry, stateKeys } from "./session-state.ts";
 
 /** A state's entry for one connection's named session. Times are milliseconds since 1970-01-01 UTC. */

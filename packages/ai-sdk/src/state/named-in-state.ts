@@ -38,7 +38,10 @@ export function createNamedInState(
   const visited = new Set<string>();
 
   return {
-    open(slot, { principal, definition, idleTimeoutMs }) {
+    keepsShared: false,
+
+    open({ connection, name = "" }, { principal, definition, idleTimeoutMs }) {
+      const slot = { connection, name };
       const key = namedKey(slot, principal);
       if (entries.isNewer(key)) throwIfNewer(state, key, slot.connection);
       const isDiscarded = entries.isInvalid(key);

@@ -1,0 +1,393 @@
+/** One session under a chosen id, which all agent sessions of a principal use. */
+import { encryptStore } from "@durable-mcp/core/sealing";
+import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
+import { generateText, stepCountIs } from "ai";
+import { describe, expect, test } from "vitest";
+import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
+import { createHeldStore } from "../../test/held-store.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
+import { alice, bob, callForText, callTool } from "../../test/step.ts";
+import {
+  createConnectionProvider,
+  currentConnections,
+  defineMcpClientConnection,
+  withConnections,
+} from "../index.ts";
+import { defineMcpStdioConnection } from "../stdio/index.ts";
+
+const use = { principal: alice };
+const hour = 3_600_000;
+const inventory = { connection: "notes", shared: "inventory" };
+const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
+const list = (tools: any) => callForText(tools, "notes__list_notes");
+const add = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
+const isTold = async (tools: any) => {
+  const result = await callTool(tools, "notes__list_notes");
+  return "durable-mcp/sessionReplaced" in (result["_meta"] ?? {});
+};
+const invalid = (field: string) => ({ code: "CONNECTION_INVALID", data: { field } });
+/** The notes of the shared session, in a run inside. */
+const listShared = (options?: object) =>
+  withConnections(
+    { notes: { shared: "inventory" } },
+    async (own) => await list(await own.tools()),
+    options,
+  );
+
+/** A notebook that is shared by its definition, or for a part of a run. */
+async function startShared({ shared, ...options }: ProcessOptions & { shared?: string } = {}) {
+  const server = await startNotebookServer();
+  let time = Date.now();
+  const now = () => time;
+  const held = createHeldStore(createMemoryStore({ now }));
+  const session = { ...options.session, shared: shared ?? "inventory" };
+  const startAnother = (more: ProcessOptions = {}) =>
+    startProcess(server, held.store, { now, ...options, session, ...more });
+  const pass = (ms: number) => void (time += ms);
+  return { server, held, startAnother, pass, ...startAnother() };
+}
+
+describe("a shared session", () => {
+  test("is made once by agent sessions that begin at once, and each gets its own answers", async () => {
+    const { server, sessions, startAnother } = await startShared();
+    const other = startAnother();
+    const counts = await Promise.all(
+      [sessions, other.sessions, sessions].map((each, index) =>
+        each.run(`chat-${index}`, use, ({ tools }) =>
+          Promise.all(Array.from({ length: 5 }, () => add(tools, `${index}`))),
+        ),
+      ),
+    );
+    const expected = Array.from({ length: 15 }, (_, index) => `${index + 1} notes`);
+    expect(new Set(counts.flat())).toEqual(new Set(expected));
+    expect(server.liveSessions()).toBe(1);
+    for (const own of counts) expect(own).toHaveLength(5);
+  });
+
+  test("is found by other agent sessions, and by a process that begins later", async () => {
+    const { server, sessions, events, startAnother } = await startShared();
+    await sessions.run("chat-1", use, ({ tools }) => add(tools, "a"));
+    await sessions.run("chat-2", use, ({ tools }) => add(tools, "b"));
+    const later = startAnother();
+    expect(await later.sessions.run("chat-3", use, ({ tools }) => list(tools))).toBe("a, b");
+    expect(server.sessionIds).toHaveLength(1);
+    expect(events.map(({ connection, shared, name }) => [connection, shared, name])).toEqual(
+      events.map(() => ["notes", "inventory", undefined]),
+    );
+  });
+
+  test("is replaced once when it is lost, and the model of each run that met the loss is told", async () => {
+    const { server, sessions, startAnother, types } = await startShared();
+    const other = startAnother();
+    await using one = await sessions.open("chat-1", use);
+    await using two = await other.sessions.open("chat-2", use);
+    await add(one.tools, "old");
+    server.forgetSessions();
+    await add(one.tools, "new");
+    await one.dispose();
+    // Its own notice, though the first run's model was told before.
+    expect(await isTold(two.tools)).toBe(true);
+    expect(await list(two.tools)).toBe("new");
+    expect(server.liveSessions()).toBe(1);
+    expect(types()).toContain("recovered");
+    expect(other.types()).toContain("adopted");
+    await two.dispose();
+    const later = await sessions.run("chat-3", use, ({ tools }) => isTold(tools));
+    expect(later).toBe(false);
+  });
+
+  test("tells the first model that comes after a restart", async () => {
+    const { sessions } = await startShared();
+    await sessions.run("chat-1", use, ({ tools }) => add(tools, "a"));
+    await sessions.shared.restart("inventory", use);
+    const run = async (id: string) => {
+      const model = scriptedModel([{ tool: "notes__list_notes" }], "Done.");
+      await sessions.run(id, use, ({ tools }) =>
+        generateText({ model, tools, prompt: "Go.", stopWhen: stepCountIs(2) }),
+      );
+      return toolResults(model)[0];
+    };
+    expect(await run("chat-2")).toContain("the server had lost the session");
+    expect(await run("chat-1")).not.toContain("lost");
+  });
+
+  test("outlives its agent sessions, and is ended by its id", async () => {
+    const { server, sessions, held } = await startShared();
+    await sessions.run("chat", use, ({ tools }) => add(tools, "a"));
+    expect(await sessions.end("chat", use)).toEqual([]);
+    expect(await sessions.restart("chat", use)).toEqual([]);
+    expect(server.liveSessions()).toBe(1);
+    const unknown = await sessions.shared.end("other", use);
+    expect(unknown).toEqual([]);
+    expect(await sessions.shared.end("inventory", use)).toEqual([
+      { ...inventory, ended: true, removed: true },
+    ]);
+    expect(server.liveSessions()).toBe(0);
+    expect((await held.store.list({ limit: 10 })).records).toEqual([]);
+    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+  });
+
+  test("is of one principal", async () => {
+    const { server, sessions } = await startShared();
+    await sessions.run("chat", use, ({ tools }) => add(tools, "alice's"));
+    const ofBob = { principal: bob };
+    expect(await sessions.run("chat", ofBob, ({ tools }) => list(tools))).toBe("");
+    await sessions.shared.end("inventory", ofBob);
+    expect((await sessions.shared.list(ofBob)).sessions).toEqual([]);
+    expect(await sessions.shared.info("inventory", ofBob)).toEqual([]);
+    expect(server.liveSessions()).toBe(1);
+    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("alice's");
+  });
+
+  test("is of one agent, or of all that share", async () => {
+    const { sessions, startAnother } = await startShared();
+    await sessions.run("chat", use, ({ tools }) => add(tools, "mine"));
+    const planner = startAnother({ agent: "planner" });
+    expect(await planner.sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    const first = startAnother({ share: true });
+    const second = startAnother({ share: true });
+    await first.sessions.run("1", use, ({ tools }) => add(tools, "everybody's"));
+    expect(await second.sessions.run("2", use, ({ tools }) => list(tools))).toBe("everybody's");
+  });
+
+  test("stands beside agent sessions and names of the same text", async () => {
+    const { server, sessions, startAnother } = await startShared({ shared: "x" });
+    const plain = startAnother({ session: {} });
+    await sessions.run("x", use, async ({ tools, registry: { named } }) => {
+      await add(tools, "shared");
+      await named.create("x");
+      await named.run("x", async (own) => add(await own.tools(), "named"));
+    });
+    await plain.sessions.run("x", use, ({ tools }) => add(tools, "plain"));
+    expect(server.liveSessions()).toBe(3);
+    expect(await plain.sessions.info("x", use)).toHaveLength(2);
+    expect(await sessions.shared.info("x", use)).toHaveLength(1);
+    await plain.sessions.end("x", use);
+    expect(await sessions.run("x", use, ({ tools }) => list(tools))).toBe("shared");
+  });
+
+  test("does not let a run go on with a kept client when another has replaced it", async () => {
+    const { server, sessions, startAnother, types } = await startShared({ pool: {} });
+    await sessions.run("chat-1", use, ({ tools }) => add(tools, "old"));
+    await startAnother().sessions.shared.restart("inventory", use);
+    await startAnother().sessions.run("chat-2", use, ({ tools }) => add(tools, "new"));
+    server.requests.length = 0;
+    expect(await sessions.run("chat-1", use, ({ tools }) => list(tools))).toBe("new");
+    expect(server.log).toEqual(["POST tools/call"]);
+    expect(types()).toContain("pool");
+    await sessions.shutdown();
+  });
+
+  test("is in use as long as a run of any agent session", async () => {
+    const { server, sessions, startAnother, pass, held } = await startShared({
+      touchIntervalMs: 20,
+    });
+    await using lease = await sessions.open("chat", use);
+    await add(lease.tools, "a");
+    pass(hour);
+    held.log.length = 0;
+    await expect.poll(() => held.log).toContain("touch");
+    const { admin } = startAnother().sessions;
+    expect(await admin.sweep({ idleForMs: hour })).toEqual({ sessions: [], more: false });
+    await lease.dispose();
+    pass(hour);
+    const swept = await admin.sweep({
+      idleForMs: hour,
+      authorize: ({ shared, sessionId }) =>
+        shared === "inventory" && sessionId === undefined ? { principal: alice } : undefined,
+    });
+    expect(swept.sessions).toMatchObject([{ ...inventory, ended: true, removed: true }]);
+    expect(server.liveSessions()).toBe(0);
+  });
+});
+
+test("a server that is down is told of with the id, or the name, of the session", async () => {
+  const { server, sessions, events } = await startShared();
+  server.intercept((_, response) => void response.writeHead(503).end());
+  await sessions.run("chat", use, () =>
+    withConnections({ notes: { named: "a" } }, (own) => own.tools()),
+  );
+  const told = events.filter(({ type }) => type === "unavailable");
+  expect(told).toMatchObject([inventory, { connection: "notes", name: "a" }]);
+});
+
+describe("withConnections({ shared })", () => {
+  test("finds the session of the id from each agent session, and beside the run's own", async () => {
+    const server = await startNotebookServer();
+    const { sessions, events } = startProcess(server, createMemoryStore());
+    const note = (chat: string, text: string) =>
+      sessions.run(chat, use, async ({ tools }) => {
+        await add(tools, chat);
+        return await withConnections({ notes: { shared: "inventory" } }, async (own) => {
+          await add(await own.tools(), text);
+          return await list(await currentConnections().tools());
+        });
+      });
+    expect(await note("chat-1", "a")).toBe("a");
+    expect(await note("chat-2", "b")).toBe("a, b");
+    expect(server.liveSessions()).toBe(3);
+    const started = events.filter(({ type }) => type === "started");
+    expect(started.map(({ shared }) => shared ?? "-")).toEqual(["-", "inventory", "-"]);
+  });
+
+  test("is the run's own connection where the definition has the same id", async () => {
+    const { server, sessions, held } = await startShared();
+    await sessions.run("chat", use, async ({ tools }) => {
+      await add(tools, "a");
+      held.log.length = 0;
+      expect(await listShared()).toBe("a");
+      expect(await withConnections({ notes: "isolate" }, () => listShared())).toBe("a");
+      expect(held.log.filter((operation) => operation === "get")).toEqual([]);
+    });
+    expect(server.liveSessions()).toBe(1);
+  });
+
+  test("is another principal's for that principal", async () => {
+    const { sessions } = await startShared();
+    await sessions.run("chat", { principal: bob }, ({ tools }) => add(tools, "bob's"));
+    const found = await sessions.run("chat", use, async ({ tools }) => {
+      await add(tools, "alice's");
+      return await listShared({ principal: bob });
+    });
+    expect(found).toBe("bob's");
+  });
+
+  test.each([
+    [{ shared: "" }, "connections.notes.shared"],
+    [{ shared: 5 }, "connections.notes.shared"],
+    [{ shared: "x".repeat(257) }, "connections.notes.shared"],
+    [{ shared: "x", named: "y" }, "connections.notes"],
+    [{}, "connections.notes"],
+  ])("refuses %j", async (mode: any, field) => {
+    const { sessions } = await startShared();
+    const nested = sessions.run("chat", use, () => withConnections({ notes: mode }, () => 1));
+    await expect(nested).rejects.toMatchObject({ code: "CONNECTION_INVALID", data: { field } });
+  });
+
+  test("refuses a stdio server, and says why", async () => {
+    const connections = {
+      notes: defineMcpStdioConnection({ command: "node", description: "x" }),
+    };
+    await using registry = createConnectionProvider({ connections }).create({});
+    const nested = registry.run(() => withConnections({ notes: { shared: "x" } }, () => undefined));
+    await expect(nested).rejects.toMatchObject({
+      code: "CONNECTION_INVALID",
+      message: expect.stringContaining("no other process finds the process of a stdio server"),
+      data: { field: "connections.notes.shared" },
+    });
+  });
+});
+
+describe.each([
+  ["a store", (store: SessionStore) => store],
+  [
+    "an encrypted store",
+    (store: SessionStore) =>
+      encryptStore(store, { keys: { current: randomKey() }, fingerprintKey: randomKey() }),
+  ],
+])("shared sessions in %s", (_, wrap) => {
+  async function start() {
+    const server = await startNotebookServer();
+    const process = startProcess(server, wrap(createMemoryStore()), {
+      session: { shared: "inventory" },
+    });
+    await process.sessions.run("chat", use, ({ tools }) => add(tools, "a"));
+    server.requests.length = 0;
+    return { server, ...process };
+  }
+
+  test("are told of with their ids, and without those of the servers", async () => {
+    const { server, sessions } = await start();
+    const described = {
+      ...inventory,
+      kind: "session",
+      lastUsedAt: expect.any(Number),
+      startedAt: expect.any(Number),
+      protocolVersion: "2025-11-25",
+      server: { name: "notebook", version: "1.0.0" },
+      tools: { count: 4, listedAt: expect.any(Number) },
+    };
+    expect(await sessions.shared.info("inventory", use)).toStrictEqual([described]);
+    expect((await sessions.shared.list(use)).sessions).toStrictEqual([described]);
+    expect((await sessions.list(use)).sessions).toStrictEqual([described]);
+    const { sessions: all } = await sessions.admin.list();
+    expect(all).toMatchObject([{ ...inventory, owner: expect.any(String), principal: alice }]);
+    expect(await sessions.info("chat", use)).toEqual([]);
+    expect((await sessions.list({ ...use, name: "inventory" })).sessions).toEqual([]);
+    for (const id of server.sessionIds) expect(JSON.stringify(all)).not.toContain(id);
+  });
+
+  test("are pinged, restarted, cleared and ended", async () => {
+    const { server, sessions } = await start();
+    const { shared } = sessions;
+    expect(await shared.status("inventory", { ...use, connection: "notes" })).toEqual([
+      { ...inventory, alive: true },
+    ]);
+    expect(server.log).toEqual(["POST ping"]);
+    await shared.clearTools("inventory", use);
+    expect((await shared.info("inventory", use))[0]).not.toHaveProperty("tools");
+    expect(await shared.restart("inventory", use)).toEqual([
+      { ...inventory, ended: true, removed: false },
+    ]);
+    expect(await shared.info("inventory", use)).toMatchObject([{ kind: "lost" }]);
+    expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+    expect(server.liveSessions()).toBe(1);
+    expect(await sessions.endAll(use)).toEqual([{ ...inventory, ended: true, removed: true }]);
+    expect(server.liveSessions()).toBe(0);
+  });
+});
+
+test.each(["info", "status", "restart", "clearTools", "end"] as const)(
+  "shared.%s refuses what is no id, no principal or no connection",
+  async (method) => {
+    const { sessions, held } = await startShared();
+    const { shared } = sessions;
+    await expect(shared[method]("", use)).rejects.toMatchObject(invalid("id"));
+    await expect(shared[method]("a", { ...use, name: "b" } as any)).rejects.toMatchObject(
+      invalid("name"),
+    );
+    expect(held.log).toEqual([]);
+    await expect(shared[method]("a", { ...use, connection: "nots" })).rejects.toMatchObject(
+      invalid("connection"),
+    );
+    await expect(shared[method]("a", {} as any)).rejects.toMatchObject({
+      code: "PRINCIPAL_REQUIRED",
+    });
+  },
+);
+
+const connections = (session: object) => ({
+  notes: defineMcpClientConnection({
+    url: "http://127.0.0.1:1/mcp",
+    description: "x",
+    session: { mode: "stateful", ...session },
+  }),
+});
+const needsStore = (field: string) => ({
+  code: "CONNECTION_INVALID",
+  message: expect.stringContaining("needs durable sessions"),
+  data: { field },
+});
+const nested = () => withConnections({ notes: { shared: "x" } }, () => undefined);
+
+describe("without a store", () => {
+  test("a definition with an id is refused", async () => {
+    const provider = createConnectionProvider({ connections: connections({ shared: "x" }) });
+    const refused = needsStore("connections.notes.session.shared");
+    expect(() => provider.create({ principal: alice })).toThrow(expect.objectContaining(refused));
+    const run = provider.run({ session: {}, principal: alice }, () => undefined);
+    await expect(run).rejects.toMatchObject(refused);
+    const ephemeral = () => currentConnections({ ephemeral: true, provider, principal: alice });
+    expect(ephemeral).toThrow(expect.objectContaining(refused));
+  });
+
+  test("a part of a run with an id is refused", async () => {
+    const provider = createConnectionProvider({ connections: connections({}) });
+    const refused = needsStore("connections.notes.shared");
+    const run = provider.create({ principal: alice }).run(nested);
+    await expect(run).rejects.toMatchObject(refused);
+    const ephemeral = currentConnections({ ephemeral: true, provider, principal: alice });
+    await expect(ephemeral.run(nested)).rejects.toMatchObject(refused);
+  });
+});
