@@ -1,6 +1,5 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import {
-  type ConnectionEvent,
   type ConnectionPoolOptions,
   type ConnectionRegistry,
   createConnectionProvider,
@@ -9,6 +8,7 @@ import {
   type McpClientConnection,
   type Principal,
 } from "../src/index.ts";
+import { collectEvents } from "./collect-events.ts";
 import { type NotebookServer, startNotebookServer } from "./notebook-server.ts";
 import { type AgentSession, alice, callTool } from "./step.ts";
 
@@ -30,8 +30,7 @@ export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
   const plain = await startNotebookServer();
   let time = Date.now();
   const now = () => time;
-  const events: ConnectionEvent[] = [];
-  const onEvent = (event: ConnectionEvent) => void events.push(event);
+  const { onEvent, ...collected } = collectEvents();
   const startProvider = () =>
     createConnectionProvider<Record<string, McpClientConnection>>({
       connections: {
@@ -102,7 +101,7 @@ export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
   return {
     server,
     cart,
-    events,
+    ...collected,
     step,
     sessionsOf,
     /** The agent session with its state. */

@@ -1,5 +1,4 @@
 import {
-  type ConnectionEvent,
   type ConnectionProviderOptions,
   createDurableSessions,
   defineMcpClientConnection,
@@ -8,6 +7,7 @@ import {
 } from "../src/index.ts";
 import type { SessionStore } from "@durable-mcp/core";
 import type { StoredSessionsOptions } from "../src/durable/durable-sessions.ts";
+import { collectEvents } from "./collect-events.ts";
 import type { NotebookServer } from "./notebook-server.ts";
 
 export type ProcessOptions = Partial<StoredSessionsOptions> &
@@ -25,7 +25,7 @@ export function startProcess(
   store: SessionStore,
   { session, connection, ...options }: ProcessOptions = {},
 ) {
-  const events: ConnectionEvent[] = [];
+  const { onEvent, ...collected } = collectEvents();
   const sessions = createDurableSessions<Record<string, McpClientConnection>>({
     connections: {
       notes: defineMcpClientConnection({
@@ -36,8 +36,8 @@ export function startProcess(
       }),
     },
     store,
-    onEvent: (event) => events.push(event),
+    onEvent,
     ...options,
   });
-  return { sessions, events, types: () => events.map(({ type }) => type) };
+  return { sessions, ...collected, types: () => collected.events.map(({ type }) => type) };
 }

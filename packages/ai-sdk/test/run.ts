@@ -1,10 +1,10 @@
 import { onTestFinished } from "vitest";
 import {
-  type ConnectionEvent,
   createConnectionProvider,
   defineMcpClientConnection,
   type McpClientConnectionOptions,
 } from "../src/index.ts";
+import { collectEvents } from "./collect-events.ts";
 import { startNotebookServer } from "./notebook-server.ts";
 import { alice } from "./step.ts";
 
@@ -18,7 +18,7 @@ export async function startRuns(options: Partial<McpClientConnectionOptions> = {
     cart: await startNotebookServer(),
     plain: await startNotebookServer(),
   };
-  const events: ConnectionEvent[] = [];
+  const { onEvent, ...collected } = collectEvents();
   const connection = (name: keyof typeof servers, session: "stateful" | "stateless" = "stateful") =>
     defineMcpClientConnection({
       url: servers[name].url,
@@ -32,15 +32,15 @@ export async function startRuns(options: Partial<McpClientConnectionOptions> = {
       cart: connection("cart"),
       plain: connection("plain", "stateless"),
     },
-    onEvent: (event) => events.push(event),
+    onEvent,
   });
   onTestFinished(() => provider.shutdown());
   return {
     ...servers,
     servers,
     provider,
-    events,
-    failures: () => events.filter(({ type }) => type === "close-failed"),
+    ...collected,
+    failures: () => collected.events.filter(({ type }) => type === "close-failed"),
     create: () => provider.create({ principal: alice }),
   };
 }

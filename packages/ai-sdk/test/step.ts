@@ -1,12 +1,12 @@
 import type { ToolSet } from "ai";
 import {
-  type ConnectionEvent,
   type ConnectionProviderOptions,
   type ConnectionRegistry,
   createConnectionProvider,
   type McpClientConnection,
   type Principal,
 } from "../src/index.ts";
+import { collectEvents } from "./collect-events.ts";
 
 export const alice: Principal = { type: "user", issuer: "https://idp.test", id: "alice" };
 export const bob: Principal = { type: "user", issuer: "https://idp.test", id: "bob" };
@@ -20,17 +20,17 @@ export function startApplication<CONNECTIONS extends Record<string, McpClientCon
   connections: ConnectionProviderOptions<CONNECTIONS>["connections"],
   options: Partial<ConnectionProviderOptions<CONNECTIONS>> = {},
 ) {
-  const events: ConnectionEvent[] = [];
+  const { onEvent, ...collected } = collectEvents();
   const provider = createConnectionProvider<CONNECTIONS>({
     connections,
-    onEvent: (event) => events.push(event),
+    onEvent,
     ...options,
   });
   return {
     provider,
-    events,
+    ...collected,
     /** The types of the events since the last look. */
-    takeEvents: () => events.splice(0).map(({ type }) => type),
+    takeEvents: () => collected.events.splice(0).map(({ type }) => type),
     /** One step as a process takes it: the agent session comes and goes as JSON. */
     step: async (
       session: AgentSession,

@@ -231,7 +231,7 @@ describe("in a run", () => {
     "a pool keeps the client of a %s connection, and closes it",
     async (session) => {
       const server = await startNotebookServer();
-      const { provider, events } = startApplication(
+      const { provider, clientEvents } = startApplication(
         { notes: notes(server, { session }) },
         { pool: {} },
       );
@@ -247,8 +247,7 @@ describe("in a run", () => {
       }
       expect(server.log).not.toContain("POST initialize");
       expect(server.sessionIds).toHaveLength(session === "stateful" ? 1 : 2);
-      const actions = events.flatMap((event) => (event.type === "pool" ? [event.action] : []));
-      expect(actions).toEqual(["miss", "opened", "hit"]);
+      expect(clientEvents.map(({ action }) => action)).toEqual(["miss", "opened", "hit"]);
       const { cause } = await failureOf(call(left, "notes__list_notes"));
       expect(cause).toHaveProperty("code", "CONNECTION_UNAVAILABLE");
       await provider.shutdown();

@@ -447,7 +447,7 @@ describe("an agent of connections and a store", () => {
           }),
         },
         store,
-        onEvent: ({ type }) => types.push(type),
+        onEvent: ({ type }) => type !== "client" && types.push(type),
         model: scriptedModel(...turns),
       });
     const store = createMemoryStore();

@@ -1,5 +1,4 @@
 import { McpSessionError } from "@durable-mcp/core";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 import { closeConnection, type LiveConnection } from "./live-connection.ts";
 
 /**
@@ -30,6 +29,8 @@ export function forwardConnection(
     probe: async (signal) => await current().probe(signal),
     ask: async (signal) => await current().ask(signal),
     renew: () => current().renew(),
+    noteRun: () => current().noteRun(),
+    noteClosed: (reason) => current().noteClosed(reason),
     settle: async () => await current().settle(),
     endLooseSessions: async () => await current().endLooseSessions(),
     restoreError: (error, request) => current().restoreError(error, request),
@@ -41,11 +42,7 @@ export function forwardConnection(
 export type ReplaceableConnection = ReturnType<typeof createReplaceableConnection>;
 
 /** @param why the reason in the error of a use while there is no connection behind it */
-export function createReplaceableConnection(
-  first: LiveConnection,
-  why: string,
-  emit: (event: ConnectionEvent) => void,
-) {
+export function createReplaceableConnection(first: LiveConnection, why: string) {
   const { name, origin } = first;
   let current: LiveConnection | undefined = first;
   let last = first;
@@ -63,6 +60,8 @@ export function createReplaceableConnection(
     },
     settle: async () => await current?.settle(),
     endLooseSessions: async () => await current?.endLooseSessions(),
+    noteRun: () => current?.noteRun(),
+    noteClosed: (reason) => current?.noteClosed(reason),
     restoreError: (error, request) => current?.restoreError(error, request) ?? error,
     lossNotices: first.lossNotices && {
       take: () => current?.lossNotices?.take(),
@@ -86,7 +85,9 @@ export function createReplaceableConnection(
     async clear() {
       const closing = current;
       current = undefined;
-      if (closing !== undefined) await closeConnection(closing, emit);
+      if (closing === undefined) return;
+      await closeConnection(closing);
+      closing.noteClosed("stale");
     },
     /** Puts another connection behind it. */
     fill: (next: LiveConnection) => void (current = last = next),

@@ -1,7 +1,7 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { within } from "@durable-mcp/core/internal";
 import type { RestoreError } from "../errors/client-errors.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
 import type { ConnectionContext } from "./connection-options.ts";
 import type { McpClientConnection } from "./define-connection.ts";
@@ -87,6 +87,10 @@ export interface LiveConnection {
   readonly tell: (error: unknown) => void;
   /** Resolves headers and token anew, for another run with the same clients. */
   renew(): void;
+  /** Notes that another run uses the connection. An event tells whether it found a live client. */
+  noteRun(): void;
+  /** Notes that the connection was closed. An event tells of it, if there was a client. */
+  noteClosed(reason: ClientClosedReason): void;
   /** All connected and connecting clients, also of other packages; closed with the connection. */
   readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
   /** Waits until no handshake of the connection's session is under way. */
@@ -97,6 +101,12 @@ export interface LiveConnection {
   endLooseSessions(): Promise<void>;
 }
 
+/** For a connection of whose client others tell: those who made it for a run. */
+export const toldElsewhere: Pick<LiveConnection, "noteRun" | "noteClosed"> = {
+  noteRun: () => undefined,
+  noteClosed: () => undefined,
+};
+
 /**
  * Closes a connection's clients and ends the sessions that must not outlive it, in bounded time.
  * Never rejects: a failure is the event `close-failed`.
@@ -105,10 +115,9 @@ export interface LiveConnection {
  */
 export async function closeConnection(
   connection: LiveConnection,
-  emit: (event: ConnectionEvent) => void,
   timeoutMs = 5_000,
 ): Promise<void> {
-  const { name } = connection;
+  const { name, emit } = connection;
   const closings = [...connection.openings].map(async (opening) => {
     const client = await opening.catch(() => undefined);
     await client?.close();

@@ -1,6 +1,7 @@
 /** A deployment that declares a capability while sessions go on that were made without it. */
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
+import { collectEvents } from "../../test/collect-events.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callTool } from "../../test/step.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
@@ -28,10 +29,10 @@ async function startReleases(kept: "state" | "store") {
     options: Options,
     use: (registry: ConnectionRegistry<any>) => Promise<unknown>,
   ): Promise<ConnectionEvent[]> => {
-    const events: ConnectionEvent[] = [];
+    const { events, onEvent } = collectEvents();
     const provider = createConnectionProvider({
       connections: { notes: define(server, options) },
-      onEvent: (event) => events.push(event),
+      onEvent,
     });
     if (kept === "store") {
       const sessions = createDurableSessions({ provider, store });

@@ -23,7 +23,9 @@ function startFailingStore() {
   return { store: held.store, fail: () => held.fail("put") };
 }
 
-const typesOf = (events: readonly ConnectionEvent[]) => events.map(({ type }) => type);
+/** Of all but those of clients, which each run has. */
+const typesOf = (events: readonly ConnectionEvent[]) =>
+  events.map(({ type }) => type).filter((type) => type !== "client");
 
 describe("sessions of connections", () => {
   test("go on from process to process", async () => {
@@ -73,11 +75,11 @@ describe("sessions of connections", () => {
     });
     await sessions.run("chat", use, () => undefined);
     expect(operations).toEqual(["list", "connect"]);
-    expect(typesOf(events)).toContain("pool");
+    expect(events).toContainEqual({ type: "client", connection: "notes", action: "opened" });
     expect(observed).toEqual(events);
     expect(await sessions.info("chat", use)).toMatchObject([{ startedAt: 42 }]);
     await sessions.shutdown();
-    expect(events.at(-1)).toMatchObject({ type: "pool", action: "closed", reason: "shutdown" });
+    expect(events.at(-1)).toMatchObject({ type: "client", action: "closed", reason: "shutdown" });
   });
 
   test("shut down with what is open on them, and nothing can be opened any more", async () => {

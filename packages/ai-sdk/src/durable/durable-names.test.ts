@@ -364,7 +364,7 @@ test("a session that is opened when the step is over goes back to the pool", asy
   await sessions.run("chat", use, ({ registry }) =>
     registry.named.run("a", (own) => own.call("notes", "list_notes")),
   );
-  expect(events).toContainEqual({ type: "pool", connection: "notes", name: "a", action: "hit" });
+  expect(events).toContainEqual({ type: "client", connection: "notes", name: "a", action: "hit" });
   await provider.shutdown();
 });
 

@@ -168,14 +168,15 @@ describe("a shared session", () => {
   });
 
   test("does not let a run go on with a kept client when another has replaced it", async () => {
-    const { server, sessions, startAnother, types } = await startShared({ pool: {} });
+    const { server, sessions, startAnother, clientEvents } = await startShared({ pool: {} });
     await sessions.run("chat-1", use, ({ tools }) => add(tools, "old"));
     await startAnother().sessions.shared.restart("inventory", use);
     await startAnother().sessions.run("chat-2", use, ({ tools }) => add(tools, "new"));
     server.requests.length = 0;
     expect(await sessions.run("chat-1", use, ({ tools }) => list(tools))).toBe("new");
     expect(server.log).toEqual(["POST tools/call"]);
-    expect(types()).toContain("pool");
+    const ofShared = { type: "client", connection: "notes", shared: "inventory" };
+    expect(clientEvents).toContainEqual({ ...ofShared, action: "closed", reason: "stale" });
     await sessions.shutdown();
   });
 

@@ -16,10 +16,12 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  * - `capabilities-missing`: the kept session was made without `capabilities` that its connection declares
  *   now. `isRestarted`: another session has taken its place (`session.restartOnNewCapabilities`).
  * - `sse-fallback`: the server only knows the old HTTP+SSE transport, which keeps no session.
- * - `pool`: an act of the pool. `hit`, `miss`: whether a run found a live client. `opened`: the pool
- *   has a new client. `closed`: it has one less, with the reason: `idle` for `keepAliveMs`, more than `max`,
- *   `stale` (the agent session goes on in another session), `unhealthy` (the server did not answer,
- *   or refused), `busy` (a run left calls, or gave its fetch to another client) or `shutdown`.
+ * - `client`: whether a run found a live client. `hit`: it did, in the pool, or in the run around it, or a
+ *   run beside it has the same named session. `miss`: there was none. Once for each run and connection.
+ *   `opened`: there is a new client. `closed`: there is one less, with the reason: `run-over` without a
+ *   pool; else `idle` for `keepAliveMs`, more than `max`, `stale` (the agent session goes on in another
+ *   session), `unhealthy` (the server did not answer, or refused), `busy` (a run left calls, or gave its
+ *   fetch to another client) or `shutdown`.
  * - `close-failed`: at the end of a run a client could not be closed; or the session of an isolated
  *   connection, or an idle named session, could not be ended on its server (`status` is the server's,
  *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed after the run
@@ -73,11 +75,11 @@ export type ConnectionEvent = {
       readonly isRestarted: boolean;
     }
   | { readonly type: "sse-fallback" }
-  | { readonly type: "pool"; readonly action: "hit" | "miss" | "opened" }
+  | { readonly type: "client"; readonly action: "hit" | "miss" | "opened" }
   | {
-      readonly type: "pool";
+      readonly type: "client";
       readonly action: "closed";
-      readonly reason: "idle" | "max" | "stale" | "unhealthy" | "busy" | "shutdown";
+      readonly reason: "run-over" | "idle" | "max" | "stale" | "unhealthy" | "busy" | "shutdown";
     }
   | {
       readonly type: "close-failed";
@@ -107,3 +109,9 @@ export type ConnectionEvent = {
       readonly error: McpSessionError;
     }
 );
+
+/** Why a client was closed. */
+export type ClientClosedReason = Extract<
+  ConnectionEvent,
+  { type: "client"; action: "closed" }
+>["reason"];

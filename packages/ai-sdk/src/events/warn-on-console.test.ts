@@ -1,6 +1,7 @@
 /** What an application hears that gave no `onEvent`. */
 import { createMemoryStore } from "@durable-mcp/core";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { collectEvents } from "../../test/collect-events.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "../../test/scripted-model.ts";
 import { alice } from "../../test/step.ts";
@@ -51,11 +52,11 @@ test("another reason is said, too", async () => {
 });
 
 test("an application that listens is told each time, and the console stays empty", async () => {
-  const events: string[] = [];
-  const { step } = await startWrong(({ type }) => events.push(type));
+  const { events, onEvent } = collectEvents();
+  const { step } = await startWrong(onEvent);
   await step();
   await step();
-  expect(events).toEqual(["unavailable", "unavailable"]);
+  expect(events.map(({ type }) => type)).toEqual(["unavailable", "unavailable"]);
   expect(warnings()).toEqual([]);
 });
 

@@ -5,6 +5,7 @@ import {
   createSharedClient,
   type LiveConnection,
   type SharedClient,
+  toldElsewhere,
 } from "../connection/live-connection.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
@@ -91,6 +92,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     restoreError: parts.restoreError,
     tell,
     renew: connectionFetch.renew,
+    ...toldElsewhere,
     openings: client.openings,
     async settle() {
       await Promise.all(slots.map((each) => each.settle()));

@@ -4,6 +4,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { createHeldStore } from "../../test/held-store.ts";
 import { sendJson } from "../../test/http-server.ts";
+import type { ClientEvent } from "../../test/collect-events.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
 import {
   type AgentSession,
@@ -12,7 +13,6 @@ import {
   callTool,
   startApplication,
 } from "../../test/step.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionPoolOptions } from "./connection-pool.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
 import { withConnections } from "../runs/current-connections.ts";
@@ -27,7 +27,7 @@ function startPool(
   pool: ConnectionPoolOptions = {},
   now: () => number = Date.now,
 ) {
-  const { provider, events } = startApplication(connections, { pool, now });
+  const { provider, clientEvents } = startApplication(connections, { pool, now });
   opened.push(() => provider.shutdown());
   const held = createHeldStore(createMemoryStore());
   const { store } = held;
@@ -37,7 +37,7 @@ function startPool(
     sessions,
     held,
     /** What the pool did since the last look. */
-    takePool: () => events.splice(0).flatMap(poolAction),
+    takePool: () => clientEvents.splice(0).map(poolAction),
     run: (tool = "list_notes") =>
       sessions.run("chat", user, ({ tools }) => callTool(tools, `notes__${tool}`, { text: "a" })),
   };
@@ -57,9 +57,8 @@ async function startNotebook(
   return { server, ...startPool({ notes: notebook(server, options) }, pool, now) };
 }
 
-function poolAction(event: ConnectionEvent): string[] {
-  if (event.type !== "pool") return [];
-  return [event.action === "closed" ? `closed: ${event.reason}` : event.action];
+function poolAction(event: ClientEvent): string {
+  return event.action === "closed" ? `closed: ${event.reason}` : event.action;
 }
 
 const opened: (() => Promise<void>)[] = [];

@@ -1,12 +1,13 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import type { ClientEvent } from "../../test/collect-events.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, callTool, startApplication } from "../../test/step.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionPoolOptions } from "./connection-pool.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
+import { currentConnections, withConnections } from "../runs/current-connections.ts";
 import type { Principal } from "@durable-mcp/core";
 
 const handshakes = ({ log }: NotebookServer) =>
@@ -26,7 +27,7 @@ async function startPooled(
     session: "stateless",
     ...options,
   });
-  const { provider, events } = startApplication({ notes }, { pool, now });
+  const { provider, clientEvents } = startApplication({ notes }, { pool, now });
   opened.push(() => provider.shutdown());
   const store = createMemoryStore();
   const sessions = createDurableSessions({ provider, store });
@@ -36,7 +37,7 @@ async function startPooled(
     store,
     sessions,
     /** What the pool did since the last look. */
-    takePool: () => events.splice(0).flatMap(poolAction),
+    takePool: () => clientEvents.splice(0).map(poolAction),
     /** One run that calls one tool. */
     run: (sessionId: string, principal: Principal = alice, tool = "list_notes") =>
       sessions.run(sessionId, { principal }, ({ tools }) =>
@@ -45,11 +46,11 @@ async function startPooled(
   };
 }
 
-function poolAction(event: ConnectionEvent): string[] {
-  if (event.type !== "pool") return [];
-  return [event.action === "closed" ? `closed: ${event.reason}` : event.action];
+function poolAction(event: ClientEvent): string {
+  return event.action === "closed" ? `closed: ${event.reason}` : event.action;
 }
 
+const listNotes = () => currentConnections().call("notes", "list_notes");
 const opened: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of opened.splice(0)) await close();
@@ -66,10 +67,22 @@ describe("a pool", () => {
     expect(takePool()).toEqual(["hit"]);
   });
 
+  test("tells of the runs inside a run, which find its client", async () => {
+    const { sessions, takePool } = await startPooled();
+    for (const first of [["miss", "opened"], ["hit"]]) {
+      await sessions.run("chat", { principal: alice }, async () => {
+        await listNotes();
+        await withConnections({}, listNotes);
+        await Promise.all([withConnections({}, listNotes), listNotes()]);
+      });
+      expect(takePool()).toEqual([...first, "hit", "hit"]);
+    }
+  });
+
   test("keeps nothing unless it is asked to", async () => {
     const server = await startNotebookServer();
     const notes = defineMcpClientConnection({ url: server.url, description: "A notebook." });
-    const { provider, events } = startApplication({ notes });
+    const { provider, clientEvents } = startApplication({ notes });
     const sessions = createDurableSessions({ provider, store: createMemoryStore() });
     for (const _ of [1, 2]) {
       await sessions.run("chat", { principal: alice }, ({ tools }) =>
@@ -77,7 +90,8 @@ describe("a pool", () => {
       );
     }
     expect(handshakes(server)).toBe(2);
-    expect(events.flatMap(poolAction)).toEqual([]);
+    const each = ["miss", "opened", "closed: run-over"];
+    expect(clientEvents.map(poolAction)).toEqual([...each, ...each]);
   });
 
   test.each([

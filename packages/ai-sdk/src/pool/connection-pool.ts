@@ -4,7 +4,7 @@ import { isPromise, optionalOptions, wholeNumber } from "../base/check-options.t
 import { closeConnection, type LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 
 export interface ConnectionPoolOptions {
@@ -41,8 +41,6 @@ export interface PooledConnection {
   readonly time: StepTime;
 }
 
-type ClosedReason = Extract<ConnectionEvent, { type: "pool"; action: "closed" }>["reason"];
-
 /** Keeps live clients between the runs of one agent session and principal. */
 export type ConnectionPool = ReturnType<typeof createConnectionPool>;
 
@@ -67,16 +65,16 @@ export function createConnectionPool(
     return entry?.pooled;
   };
   /** Closes a connection that a run has. */
-  const close = async (pooled: PooledConnection, reason: ClosedReason): Promise<void> => {
+  const close = async (pooled: PooledConnection, reason: ClientClosedReason): Promise<void> => {
     const closing = (async () => {
-      await closePooled(pooled, emit);
-      emit({ type: "pool", ...pooled.slot, action: "closed", reason });
+      await closePooled(pooled);
+      emit({ type: "client", ...pooled.slot, action: "closed", reason });
     })();
     closings.add(closing);
     await closing;
     closings.delete(closing);
   };
-  const closeKept = (key: string, reason: ClosedReason) => {
+  const closeKept = (key: string, reason: ClientClosedReason) => {
     const pooled = remove(key);
     if (pooled === undefined) return;
     const closing = close(pooled, reason).finally(() => {
@@ -144,12 +142,9 @@ function fits(
 }
 
 /** Closes a connection that the pool does not keep. Never rejects. */
-export async function closePooled(
-  { slot, connection, time }: PooledConnection,
-  emit: (event: ConnectionEvent) => void,
-): Promise<void> {
+export async function closePooled({ connection, time }: PooledConnection): Promise<void> {
   time.end("closing");
-  await closeConnection(connection, (event) => emit({ ...event, ...slot }));
+  await closeConnection(connection);
   time.end("closed");
 }
 

@@ -223,7 +223,7 @@ export async function endUse(use: PooledUse): Promise<void> {
   if (phase === "untouched") return pool.give(key, entry, { isUnused: true });
   if (entry.connection.openings.size === 0 && !isHandedOut) {
     // It has no client, but it may have started a session or a process.
-    return await closePooled(entry, pool.emit);
+    return await closePooled(entry);
   }
   const isBusy = use.calls + use.connecting > 0 || isHandedOut || !entry.time.isActive();
   if (isBusy) return await pool.close(entry, "busy");
@@ -231,8 +231,8 @@ export async function endUse(use: PooledUse): Promise<void> {
   pool.give(key, entry);
 }
 
-function tell({ pool, entry }: PooledUse, action: "hit" | "miss" | "opened"): void {
-  pool.emit({ type: "pool", ...entry.slot, action });
+export function tell({ pool, entry }: PooledUse, action: "hit" | "miss" | "opened"): void {
+  pool.emit({ type: "client", ...entry.slot, action });
 }
 
 /** JSON-RPC codes of clients: the connection closed, the request took too long. */

@@ -22,6 +22,7 @@ import {
   type PooledUse,
   probeInUse,
   recoverInUse,
+  tell,
   throwIfOver,
   watchRequest,
 } from "./pooled-use.ts";
@@ -99,6 +100,8 @@ export function createSessionPool(pool: ConnectionPool, scope: readonly unknown[
 }
 
 function connectionInUse(use: PooledUse): LiveConnection {
+  /** The run that took it, and the runs inside. */
+  let runs = 0;
   const clientOfRun = createClientOfRun({
     throwIfOver: () => throwIfOver(use),
     watched: (request) => watchRequest(use, request),
@@ -113,6 +116,15 @@ function connectionInUse(use: PooledUse): LiveConnection {
     client: async () => clientOfRun(await openKept(use, (kept) => kept.client())),
     withKept: (open) => openKept(use, open),
     probe: (signal) => probeInUse(use, signal),
+    noteRun() {
+      runs += 1;
+      // When it is ready, the first one is told of.
+      if (runs === 1) return;
+      const isUnopened = use.phase === "made" && use.calls + use.connecting === 0;
+      tell(use, isUnopened ? "miss" : "hit");
+    },
+    // The pool tells of it.
+    noteClosed: () => undefined,
     // The pool closes the clients.
     openings: new Set(),
     async settle() {

@@ -2,12 +2,12 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { stepCountIs, streamText, type ToolSet } from "ai";
 import { describe, expect, test, vi } from "vitest";
+import { collectEvents } from "../../test/collect-events.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { type AgentSession, alice, callForText } from "../../test/step.ts";
 import { streamingModel } from "../../test/streaming-model.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import { currentConnections } from "../runs/current-connections.ts";
 import type { StateRunOptions } from "./connection-provider.ts";
@@ -25,7 +25,7 @@ const failToSave = () => Promise.reject(new Error("The disk is full."));
 /** An application that carries the state, and the registry of its last run. */
 async function startApplication(pool?: object) {
   const server = await startNotebookServer();
-  const events: ConnectionEvent[] = [];
+  const { events, onEvent } = collectEvents();
   const provider = createConnectionProvider({
     connections: {
       notes: defineMcpClientConnection({
@@ -34,7 +34,7 @@ async function startApplication(pool?: object) {
         session: "stateful",
       }),
     },
-    onEvent: (event) => events.push(event),
+    onEvent,
     ...(pool && { pool }),
   });
   let registry: ConnectionRegistry<any>;

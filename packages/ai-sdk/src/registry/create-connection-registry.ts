@@ -6,7 +6,6 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
 import { emitUnavailable } from "../errors/unavailable-event.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
@@ -25,7 +24,6 @@ export interface RegistryParts {
   readonly lifetime: RegistryLifetime;
   /** Whether its owner disposes of the registry, instead of a run of it. */
   readonly isLeased: boolean;
-  readonly emit: (event: ConnectionEvent) => void;
 }
 
 export function createConnectionRegistry(
@@ -35,7 +33,7 @@ export function createConnectionRegistry(
   const { connections, lifetime } = parts;
   const allNames = connections.map(({ name }) => name);
   const { signal, dispose } = lifetime;
-  const internals = createInternals(parts, allNames);
+  const { lookUp, internals } = createInternals(parts, allNames);
   const { find, collect } = internals;
   const runs = createOverlappingRuns(parts);
 
@@ -60,7 +58,7 @@ export function createConnectionRegistry(
       const client = await abortable(connection.client(), shared);
       return clientForUse(connection, client);
     },
-    fetch: (name) => find(name).createFetch(),
+    fetch: (name) => lookUp(name).createFetch(),
     async instructions() {
       const entries = await collect(allNames, instructionsOf, "omit");
       return Object.fromEntries(entries.flat());
@@ -96,19 +94,24 @@ export function createConnectionRegistry(
   return registry;
 }
 
-function createInternals(
-  { connections, lifetime }: RegistryParts,
-  allNames: readonly string[],
-): RegistryInternals {
+function createInternals({ connections, lifetime }: RegistryParts, allNames: readonly string[]) {
   const { signal } = lifetime;
-  const find = (name: string): LiveConnection => {
+  const noted = new Set<LiveConnection>();
+  const lookUp = (name: string): LiveConnection => {
     lifetime.throwIfOver(name);
     const connection = connections.find((each) => each.name === name);
     if (connection === undefined) throw notDeclared(name, allNames, "name");
     lifetime.use(connection);
     return connection;
   };
-  return {
+  const find = (name: string): LiveConnection => {
+    const connection = lookUp(name);
+    if (noted.has(connection)) return connection;
+    noted.add(connection);
+    connection.noteRun();
+    return connection;
+  };
+  const internals: RegistryInternals = {
     find,
     async collect(names, use, onUnavailable) {
       const results = names.map(find).map(async (connection) => {
@@ -133,6 +136,8 @@ function createInternals(
       return (await Promise.all(results)).flat();
     },
   };
+  /** `lookUp` finds a connection for a use without its client. */
+  return { lookUp, internals };
 }
 
 /** Whether a session could not be saved. It says nothing about the server, and no step may go on. */
@@ -148,7 +153,7 @@ async function instructionsOf(connection: LiveConnection) {
 type OnClose = NonNullable<RunOptions["onClose"]>;
 
 /** Lets overlapping runs of one registry end together. */
-function createOverlappingRuns({ lifetime, isLeased, emit }: RegistryParts) {
+function createOverlappingRuns({ lifetime, isLeased }: RegistryParts) {
   const { signal, inUse, track, dispose } = lifetime;
   let running: ReturnType<typeof start> | undefined;
   const closeRegistry = async () => {
@@ -196,7 +201,7 @@ function createOverlappingRuns({ lifetime, isLeased, emit }: RegistryParts) {
 
   /** Tells of an `onClose` that failed where no caller waits. */
   const reportNotCommitted = () => {
-    for (const { name } of inUse) {
+    for (const { name, emit } of inUse) {
       emit({ type: "close-failed", connection: name, reason: "not-committed" });
     }
   };

@@ -1,5 +1,4 @@
 import { type Principal, principalParts } from "@durable-mcp/core";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import type { NamedEnd, NamedSlots, NamedStart, NamedUse } from "../slots/named-slots.ts";
 import { type NamedSlot, type SlotName, slotParts, type StepSlot } from "../slots/step-slot.ts";
@@ -18,7 +17,6 @@ interface NamedConnectionsOptions {
   lifetime: RegistryLifetime;
   /** Called for a slot that will not be connected. */
   giveBack: (stepSlot: StepSlot) => void;
-  emit: (event: ConnectionEvent) => void;
 }
 
 /** The live connections of named and shared sessions: one each for all runs of a step. */
@@ -26,7 +24,7 @@ export type NamedConnections = ReturnType<typeof createNamedConnections>;
 
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createNamedConnections(options: NamedConnectionsOptions) {
-  const { slots, connect, lifetime, giveBack, emit } = options;
+  const { slots, connect, lifetime, giveBack } = options;
   const live = new Map<string, ReplaceableConnection>();
   const shared = new Map<string, LiveConnection>();
   const inTurn = createTurns();
@@ -44,9 +42,8 @@ export function createNamedConnections(options: NamedConnectionsOptions) {
 
   const openNow = async (slot: SlotName, use: NamedStart): Promise<LiveConnection> => {
     const first = await connectTo(slot, use);
-    const own = (event: ConnectionEvent) => emit({ ...event, ...slot });
     const why = `its session ${JSON.stringify(slot.name ?? slot.shared)} is being ended, or has ended.`;
-    const connection = createReplaceableConnection(first, why, own);
+    const connection = createReplaceableConnection(first, why);
     lifetime.adopt(connection);
     live.set(keyOf(slot, use), connection);
     return connection;

@@ -530,8 +530,8 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
   });
 
   test("keep their live clients in a pool, and lose them with their sessions", async () => {
-    const { step, server, clearLogs, events } = await startAgent(kept, {});
-    const hits = () => events.splice(0).filter((e) => e.type === "pool" && e.action === "hit");
+    const { step, server, clearLogs, clientEvents } = await startAgent(kept, {});
+    const hits = () => clientEvents.splice(0).filter(({ action }) => action === "hit");
     const run = (use: (own: any) => Promise<unknown>) =>
       step(({ named }) => named.run("research", use));
     await step(({ named }) => named.create("research", { connections: ["notes"] }));
@@ -548,7 +548,8 @@ describe.each<Kept>(["state", "store"])("named sessions in a %s", (kept) => {
     expect(server.log).toContain("POST tools/list");
     await vi.waitFor(() => {
       const slot = { connection: "notes", name: "research" };
-      expect(events).toContainEqual({ type: "pool", ...slot, action: "closed", reason: "stale" });
+      const closed = { type: "client", ...slot, action: "closed", reason: "stale" };
+      expect(clientEvents).toContainEqual(closed);
     });
     await run(async (own) => expect(await listNotes(own)).toBe("a"));
     await step(({ named }) => named.restart("research"));

@@ -50,7 +50,6 @@ async function createNestedRun(
   around: Run,
   { modes, principal = around.principal, abortSignal }: NestOptions,
 ): Promise<Run> {
-  const { emit } = around;
   const isSame = samePrincipal(principal, around.principal);
   const declared = isSame ? around.declared : parts.declaredFor(principal);
   checkModes(modes, declared);
@@ -93,7 +92,7 @@ async function createNestedRun(
     around: outer,
   });
   owned.forEach(lifetime.own);
-  return { declared, principal, step, connections, lifetime, isLeased: true, emit };
+  return { declared, principal, step, connections, lifetime, isLeased: true };
 }
 
 /** Opens a session that lasts under a name, or a shared one. */

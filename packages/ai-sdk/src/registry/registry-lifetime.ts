@@ -47,9 +47,11 @@ export function createRegistryLifetime(options: LifetimeOptions) {
   const hold = (connection: LiveConnection) => {
     if (inUse.has(connection)) return;
     inUse.add(connection);
-    if (owned.has(connection))
-      trackIn(opened, () => closeConnection(connection, connection.emit, closeTimeoutMs / 2));
-    else around?.use(connection);
+    if (!owned.has(connection)) return around?.use(connection);
+    trackIn(opened, async () => {
+      await closeConnection(connection, closeTimeoutMs / 2);
+      connection.noteClosed("run-over");
+    });
   };
   /** Notes that a connection is in use, here or in a run inside. */
   const use = (connection: LiveConnection) => {

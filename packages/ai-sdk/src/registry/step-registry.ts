@@ -1,5 +1,6 @@
 import { createSessionSlot, type Principal, principalParts } from "@durable-mcp/core";
 import type { Track } from "../base/open-work.ts";
+import { withClientEvents } from "../connection/client-events.ts";
 import { forwardConnection } from "../connection/forward-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, hasSession } from "../connection/mcp-connection.ts";
@@ -57,7 +58,7 @@ export function createStepRegistry(
   factory: RegistryFactory,
   options: StepRegistryOptions,
 ): ConnectionRegistry {
-  const { declaredFor, emit, track, closeTimeoutMs } = factory;
+  const { declaredFor, track, closeTimeoutMs } = factory;
   const { declared, principal, slotFor, named, isLeased = false, pool, save } = options;
   if (!named.keepsShared) refuseShared(declared);
   const step = createStepTime(options.abortSignal);
@@ -89,7 +90,6 @@ export function createStepRegistry(
     connect: (slot, use, stepSlot) => connect(parts, { slot, ...use, step }, stepSlot),
     lifetime,
     giveBack: ({ slot }) => pool?.giveBack(slot),
-    emit,
   });
   for (const connection of connections) {
     const slot = ownSlot(connection.name, declared[connection.name]!);
@@ -102,7 +102,7 @@ export function createStepRegistry(
       namedSlots: named,
       namedConnections,
     },
-    { declared, principal, step, connections, lifetime, isLeased, emit },
+    { declared, principal, step, connections, lifetime, isLeased },
   );
   return registry;
 }
@@ -137,6 +137,11 @@ function open(
     : createHttpConnection({ ...common, ...slot, definition, now, hungServers });
 }
 
+/** A connection for one run, and the runs inside it. */
+function openAndTell(...parts: Parameters<typeof open>): LiveConnection {
+  return withClientEvents(open(...parts));
+}
+
 /** On the agent session's own session, or without one; from the pool, if there is one. */
 function connect(
   parts: ConnectionParts,
@@ -144,7 +149,7 @@ function connect(
   slot: StepSlot | undefined,
 ): LiveConnection {
   const { pool } = parts;
-  if (pool === undefined || !mayBeKept(use.definition)) return open(parts, use, slot);
+  if (pool === undefined || !mayBeKept(use.definition)) return openAndTell(parts, use, slot);
   return pool.connect(use, slot, (kept, onSession) =>
     open(parts, { ...use, step: kept }, slot && { ...slot, onSession }),
   );
@@ -154,11 +159,11 @@ function connect(
 function isolate(parts: ConnectionParts, use: ConnectionUse): LiveConnection {
   const { definition, principal } = use;
   const { connection } = use.slot;
-  if (!hasSession(definition)) return open(parts, use, undefined);
+  if (!hasSession(definition)) return openAndTell(parts, use, undefined);
   // Every session has a principal, even if nobody finds it again.
   principalParts(principal);
   const slot = createSessionSlot();
-  const isolated = open(parts, use, { slot });
+  const isolated = openAndTell(parts, use, { slot });
   return forwardConnection(() => isolated, {
     async endLooseSessions() {
       await isolated.endLooseSessions();

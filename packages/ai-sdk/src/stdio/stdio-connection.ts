@@ -5,7 +5,7 @@ import { createLossNotices } from "../connection/loss-notice.ts";
 import { toolMayRunTwice } from "../connection/may-run-twice.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
-import { createSharedClient } from "../connection/live-connection.ts";
+import { createSharedClient, toldElsewhere } from "../connection/live-connection.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
 import { tellIfUnavailable } from "../errors/unavailable-event.ts";
@@ -85,6 +85,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     restoreError,
     tell: (error) => tellIfUnavailable(step.emit, name, error),
     renew: () => undefined,
+    ...toldElsewhere,
     openings: client.openings,
     async settle() {
       // There is nothing to save: whoever is still waiting waits for nothing.

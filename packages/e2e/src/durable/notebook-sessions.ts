@@ -29,7 +29,7 @@ export function createNotebookSessions({
       }),
     },
     store,
-    onEvent: ({ type }) => events.push(type),
+    onEvent: ({ type }) => type !== "client" && events.push(type),
   });
   return { sessions, events };
 }

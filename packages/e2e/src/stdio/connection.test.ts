@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { MCPClient } from "@ai-sdk/mcp";
-import type { ConnectionRegistry } from "@durable-mcp/ai-sdk";
+import { type ConnectionRegistry, currentConnections, withConnections } from "@durable-mcp/ai-sdk";
 import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
 import { describe, expect, test, vi } from "vitest";
 import { processesWith } from "../processes/marked-processes.ts";
@@ -19,6 +19,8 @@ async function killServer({ events }: Fixture, pid: string): Promise<void> {
     timeout: 10_000,
   });
 }
+
+const listNotes = () => currentConnections().call("fixture", "list_notes");
 
 /** Starts a server, gives it state, and has it die between calls. */
 async function startAndLose(options: Parameters<typeof openFixture>[0] = {}) {
@@ -49,6 +51,20 @@ describe("the process of a stdio server", () => {
     const nextTools = await next.tools();
     expect(await callForText(nextTools, "list_notes")).toBe("");
     expect(await callForText(nextTools, "pid")).not.toBe(pid);
+  });
+
+  test("is found by the runs inside, as the events tell", async () => {
+    const { registry, clientEvents } = openFixture();
+    const actions = () => clientEvents.splice(0).map((event) => "action" in event && event.action);
+    await registry.run(async () => {
+      await Promise.all([listNotes(), listNotes()]);
+      expect(actions()).toEqual(["miss", "opened"]);
+      await withConnections({}, listNotes);
+      expect(actions()).toEqual(["hit"]);
+      await withConnections({ fixture: "isolate" }, listNotes);
+      expect(actions()).toEqual(["miss", "opened", "closed"]);
+    });
+    expect(actions()).toEqual(["closed"]);
   });
 
   test("starts on first use, once for 100 parallel calls", async () => {

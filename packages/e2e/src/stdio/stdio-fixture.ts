@@ -32,6 +32,7 @@ export function openFixture(
   const { manner, ...definition } = options;
   const { marker, ...command } = stdioFixture(manner);
   const events: ConnectionEvent[] = [];
+  const clientEvents: ConnectionEvent[] = [];
   const provider = createConnectionProvider({
     connections: {
       fixture: defineMcpStdioConnection({
@@ -41,7 +42,8 @@ export function openFixture(
         timeouts: { closeMs: 200, ...definition.timeouts },
       }),
     },
-    onEvent: (event) => events.push(event),
+    // Those of clients apart, which each run has.
+    onEvent: (event) => (event.type === "client" ? clientEvents : events).push(event),
   });
   const registry = provider.create({});
   return {
@@ -49,6 +51,7 @@ export function openFixture(
     provider,
     registry,
     events,
+    clientEvents,
     takeEvents: () => events.splice(0),
     [Symbol.asyncDispose]: () => registry.dispose(),
   };
