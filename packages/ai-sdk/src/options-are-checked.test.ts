@@ -10,6 +10,7 @@ import {
   createDurableSessions,
   currentConnections,
   defineMcpClientConnection,
+  fromMcpServers,
   withConnections,
 } from "./index.ts";
 import { openTelemetry } from "./opentelemetry/index.ts";
@@ -75,6 +76,17 @@ const table: Record<string, Checked> = {
     },
     times: ["statelessMaxAgeMs", "toolList.maxAgeMs"],
     prefix: "session.",
+  },
+  fromMcpServers: {
+    give: (options) => fromMcpServers({ notes: { url } }, options),
+    valid: {},
+    wrong: {
+      variables: 5,
+      "variables.A": 5,
+      overrides: [],
+      "overrides.notes": 5,
+      ignore: "timeout",
+    },
   },
   defineMcpStdioConnection: {
     give: defineMcpStdioConnection,

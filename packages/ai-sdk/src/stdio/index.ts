@@ -4,3 +4,4 @@ export {
   type StdioSessionOptions,
 } from "../connection/stdio-connection-options.ts";
 export { defineMcpStdioConnection } from "./define-stdio-connection.ts";
+export { fromMcpServers } from "./from-mcp-servers.ts";
