@@ -17,6 +17,7 @@ export {
   wholeNumber,
 } from "./base/check-options.ts";
 export { clientInfo } from "./connection/client-capabilities.ts";
+export { checkConnections } from "./provider/check-connections.ts";
 export { someStore } from "./durable/option-schemas.ts";
 export { connectionUnavailable } from "./errors/connection-error.ts";
 export { isTold } from "./errors/unavailable-event.ts";
@@ -28,5 +29,6 @@ export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { toolMayRunTwice } from "./connection/may-run-twice.ts";
-export { toolName } from "./tools/connection-tools.ts";
+export { toolName } from "./tools/tool-name.ts";
+export { withoutCollisions } from "./tools/same-names.ts";
 export { registryInternalsOf } from "./registry/registry-internals.ts";

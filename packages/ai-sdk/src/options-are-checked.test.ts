@@ -49,8 +49,8 @@ interface Checked {
 }
 
 const shared = {
-  ...{ session: 5, tools: [], schemas: 5, capabilities: 5, onElicitation: 5, client: "shop" },
-  "client.name": 5,
+  ...{ session: 5, tools: [], toolNames: 5, schemas: 5, capabilities: 5, onElicitation: 5 },
+  ...{ client: "shop", "client.name": 5 },
 };
 const sharedTimes = ["timeouts.connectMs", "timeouts.callMs", "timeouts.startMs"];
 const step = { abortSignal: {}, principal: "alice", onUnavailable: "ignore" };

@@ -7,6 +7,7 @@ import {
   optionalOptions,
   registryInternalsOf,
   toolName,
+  withoutCollisions,
 } from "@durable-mcp/ai-sdk/internal";
 import { invalidOption } from "@durable-mcp/core/internal";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
@@ -34,7 +35,8 @@ export interface SessionToolsOptions extends Omit<
 }
 
 /**
- * Loads the tools of all connections of a registry as LangChain tools, named `<connection>__<tool>`. The
+ * Loads the tools of all connections of a registry as LangChain tools, under the names that the AI SDK has
+ * for them: `<connection>__<tool>`, or with the connection's own prefix (`toolNames`). The
  * official adapter makes them. They use the registry's sessions, until it is disposed of. That also
  * closes their clients. With the registry of `autoSession` they use the session of the time of each call;
  * with an ephemeral one each call has a session of its own.
@@ -62,7 +64,8 @@ export async function loadSessionTools(
     ...options
   } = given;
   const lend = registryInternalsOf(registry);
-  const listings = await lend(({ collect }) => collect(only, list, onUnavailable));
+  const names = [...new Set(only)];
+  const listings = await lend(({ collect }) => collect(names, list, onUnavailable));
   const loadings = listings.map(({ listed, offered }) =>
     loadTools({
       listed,
@@ -71,7 +74,9 @@ export async function loadSessionTools(
       options,
     }),
   );
-  return (await Promise.all(loadings)).flat();
+  const all = (await Promise.all(loadings)).flat();
+  const own = await lend(async ({ emit }) => withoutCollisions(all, { onUnavailable, emit }));
+  return own.map(({ loaded }) => loaded);
 }
 
 async function list(listed: LiveConnection) {
@@ -79,7 +84,7 @@ async function list(listed: LiveConnection) {
 }
 
 const optionsSchema = optionalOptions({ onUnavailable: unavailable, connections: someNames });
-/** The adapter has these options, but the names of tools are the connections' own. */
+/** The adapter has these options, but the names of tools belong to their connections. */
 const fixedOptions = ["prefixToolNameWithServerName", "additionalToolNamePrefix"];
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
@@ -87,7 +92,10 @@ export function checkSessionToolsOptions(options: SessionToolsOptions): void {
   checkOwnOptions(optionsSchema, options);
   const fixed = fixedOptions.find((name) => Object.hasOwn(options, name));
   if (fixed === undefined) return;
-  throw invalidOption(fixed, "cannot be set: tools are named <connection>__<tool>");
+  throw invalidOption(
+    fixed,
+    "cannot be set: tools are named by toolNames.prefix of their connections",
+  );
 }
 
 async function loadTools({
@@ -101,33 +109,34 @@ async function loadTools({
   lend: LendConnection;
   offered: readonly Tool[];
   options: LoadMcpToolsOptions;
-}): Promise<DynamicStructuredTool[]> {
-  const { name } = listed;
+}) {
+  const { name: connection, definition } = listed;
   /** The connection that was called last. Its notices are for the next result. */
   let current = listed;
   const client = sessionToolClient(
     (use) =>
-      lend(async (connection) => {
-        const result = await use(connection);
-        current = connection;
+      lend(async (called) => {
+        const result = await use(called);
+        current = called;
         return result;
       }),
     offered,
   );
-  const tools = await loadMcpTools(name, client as unknown as Client, {
+  const tools = await loadMcpTools(connection, client as unknown as Client, {
     ...options,
-    prefixToolNameWithServerName: true,
+    prefixToolNameWithServerName: false,
   });
-  const names = tools.map((tool) => toolName(name, tool.name.slice(`${name}__`.length)));
-  for (const [index, tool] of tools.entries()) {
-    tool.name = await names[index]!;
-    const { func } = tool;
-    tool.func = async (...call) => {
+  const named = tools.map(async (loaded) => {
+    const tool = loaded.name;
+    loaded.name = await toolName(connection, tool, definition.options);
+    const { func } = loaded;
+    loaded.func = async (...call) => {
       const output: unknown = await func(...call);
       // A hook may have replaced the output by a command.
       const notice = Array.isArray(output) ? current.lossNotices?.take() : undefined;
       return notice === undefined ? output : withLossNotice(output as ToolOutput, notice, options);
     };
-  }
-  return tools;
+    return { name: loaded.name, connection, tool, loaded };
+  });
+  return await Promise.all(named);
 }

@@ -55,7 +55,9 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
   return createMiddleware({
     name: "SessionTools",
     async wrapModelCall(request, handler) {
-      const tools = await currentTools();
+      const tools = new Map(await currentTools());
+      // The agent's own tools stand for themselves, as in `wrapToolCall`.
+      for (const { name } of request.tools) tools.delete(String(name));
       return await handler({ ...request, tools: [...request.tools, ...tools.values()] });
     },
     async wrapToolCall(request, handler) {

@@ -21,7 +21,7 @@ export interface SessionsRequest {
 
 /** A tool in the form that the agent gets. */
 export interface OfferedTool {
-  /** The name for the model: `<connection>__<tool>`. */
+  /** The name for the model: `<connection>__<tool>`, or by the connection's `toolNames`. */
   readonly name: string;
   /** The server's name of the tool. */
   readonly tool: string;

@@ -1,27 +1,41 @@
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { registryInternalsOf } from "../registry/registry-internals.ts";
-
-/** Stands between a connection's name and a tool's. */
-const separator = "__";
+import { connectionOf } from "../tools/same-names.ts";
+import { prefixOf } from "../tools/tool-name.ts";
 
 /**
  * Tells which of an agent's `activeTools` are none of its connections' tools. A connection without any
  * tool is down, which is told elsewhere.
+ *
+ * @param tools the connections' tools, and the agent's own
  */
 export async function tellUnmatched(
   registry: ConnectionRegistry<any>,
-  tools: object,
+  tools: Readonly<Record<string, object>>,
   activeTools: readonly unknown[] | undefined,
 ): Promise<void> {
-  const names = Object.keys(tools);
-  const unmatched = (activeTools ?? []).map(String).filter((name) => !names.includes(name));
-  for (const { name: connection } of registry.connections) {
-    const isOwn = (name: string) => name.startsWith(connection + separator);
-    const missing = unmatched.filter(isOwn);
-    if (missing.length === 0 || !names.some(isOwn)) continue;
-    const event = { type: "tools-unmatched", option: "activeTools", tools: missing } as const;
-    await registryInternalsOf(registry)(async ({ find }) =>
-      find(connection).emit({ ...event, connection }),
-    );
-  }
+  const unmatched = (activeTools ?? []).map(String).filter((name) => !Object.hasOwn(tools, name));
+  if (unmatched.length === 0) return;
+  await registryInternalsOf(registry)(async ({ find }) => {
+    const up = new Set(Object.values(tools).map(connectionOf));
+    const connections = registry.connections.map(({ name }) => {
+      const { emit, definition } = find(name);
+      return { name, emit, prefix: prefixOf(name, definition.options) };
+    });
+    /** Those whose tool it would be: without a prefix that fits better, any name can be theirs. */
+    const ownersOf = (tool: string) => {
+      const fitting = connections.filter(({ prefix }) => tool.startsWith(prefix));
+      const longest = Math.max(...fitting.map(({ prefix }) => prefix.length));
+      return fitting.filter(({ prefix }) => prefix.length === longest);
+    };
+    for (const { name: connection, emit } of connections) {
+      const missing = unmatched.filter((tool) => {
+        const owners = ownersOf(tool);
+        const isOwn = owners.some(({ name }) => name === connection);
+        return isOwn && owners.every(({ name }) => up.has(name));
+      });
+      if (missing.length === 0) continue;
+      emit({ type: "tools-unmatched", connection, option: "activeTools", tools: missing });
+    }
+  });
 }

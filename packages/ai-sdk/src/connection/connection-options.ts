@@ -29,6 +29,9 @@ export type ConnectionToolSchemas = Exclude<
   "automatic"
 >;
 
+/** What stands before the server's names of tools, in the types. `undefined` stands for the default. */
+export type ToolNamePrefix = string | false | undefined;
+
 /** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>;
 
@@ -39,7 +42,10 @@ export interface ConnectionClientInfo {
 }
 
 /** The options of every connection, whatever its transport. */
-export interface ConnectionOptions<SCHEMAS extends ConnectionToolSchemas | undefined> {
+export interface ConnectionOptions<
+  SCHEMAS extends ConnectionToolSchemas | undefined,
+  PREFIX extends ToolNamePrefix,
+> {
   /** Says for people, and in prompts, what to use the connection for. */
   readonly description: string;
   /**
@@ -54,6 +60,13 @@ export interface ConnectionOptions<SCHEMAS extends ConnectionToolSchemas | undef
     | { readonly allow: readonly string[] }
     | { readonly block: readonly string[] }
     | undefined;
+  /**
+   * The names of the tools for the model. `prefix` is the whole text before the server's name of a tool:
+   * with `"shop_"` the tool `search` is named `shop_search`. `false` leaves the server's names as they
+   * are. Letters, digits, "_" and "-". Two tools of one name are refused, or left out with the event
+   * `tools-collide`. @default `<connection>__`
+   */
+  readonly toolNames?: { readonly prefix?: PREFIX | undefined } | undefined;
   /**
    * Typed and validated tools; only these are offered then. Without it, the server's JSON Schema is used.
    */
@@ -187,7 +200,8 @@ export type ConnectionHeaders = Readonly<
 /** The options of a connection over Streamable HTTP. */
 export interface McpClientConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
-> extends ConnectionOptions<SCHEMAS> {
+  PREFIX extends ToolNamePrefix = ToolNamePrefix,
+> extends ConnectionOptions<SCHEMAS, PREFIX> {
   /** The server's Streamable HTTP endpoint. */
   readonly url: string | URL;
   /**

@@ -4,6 +4,7 @@ import type {
   ConnectionToolSchemas,
   McpClientConnectionOptions,
   StatefulSessionOptions,
+  ToolNamePrefix,
 } from "./connection-options.ts";
 import {
   age,
@@ -29,9 +30,10 @@ import {
 /** A declared MCP server. Made by `defineMcpClientConnection`. */
 export interface McpClientConnection<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
+  PREFIX extends ToolNamePrefix = ToolNamePrefix,
 > {
   readonly type: "mcp-client";
-  readonly options: McpClientConnectionOptions<SCHEMAS>;
+  readonly options: McpClientConnectionOptions<SCHEMAS, PREFIX>;
 }
 
 /**
@@ -48,7 +50,8 @@ export interface McpClientConnection<
  */
 export function defineMcpClientConnection<
   const SCHEMAS extends ConnectionToolSchemas | undefined = undefined,
->(options: McpClientConnectionOptions<SCHEMAS>): McpClientConnection<SCHEMAS> {
+  const PREFIX extends ToolNamePrefix = undefined,
+>(options: McpClientConnectionOptions<SCHEMAS, PREFIX>): McpClientConnection<SCHEMAS, PREFIX> {
   checkDefinition(clientConnectionSchema, options);
   for (const value of Object.values(options.headers ?? {})) {
     // Its first use tells of a rejection, and may be much later.

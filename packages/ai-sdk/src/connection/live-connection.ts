@@ -22,7 +22,7 @@ export interface LiveConnection {
   readonly definition: {
     readonly options: Pick<
       McpClientConnection["options"],
-      "description" | "required" | "tools" | "schemas" | "timeouts"
+      "description" | "required" | "tools" | "toolNames" | "schemas" | "timeouts"
     >;
   };
   /** Where the server is, for messages. */

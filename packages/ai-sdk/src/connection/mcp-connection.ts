@@ -1,12 +1,13 @@
 import { invalid } from "@durable-mcp/core/internal";
-import type { ConnectionToolSchemas } from "./connection-options.ts";
+import type { ConnectionToolSchemas, ToolNamePrefix } from "./connection-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import type { McpStdioConnection } from "./stdio-connection-options.ts";
 
 /** A declared MCP server of any kind. */
 export type McpConnection<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
-> = McpClientConnection<SCHEMAS> | McpStdioConnection<SCHEMAS>;
+  PREFIX extends ToolNamePrefix = ToolNamePrefix,
+> = McpClientConnection<SCHEMAS, PREFIX> | McpStdioConnection<SCHEMAS, PREFIX>;
 
 /** Declared servers by name. */
 export type Connections = Record<string, McpConnection>;

@@ -21,6 +21,16 @@ export const connectionFields = {
       "must be { allow: string[] } or { block: string[] }",
     ),
   ),
+  toolNames: z.optional(
+    z.strictObject({
+      prefix: z.optional(
+        z.union(
+          [z.literal(false), z.string().check(z.regex(/^[A-Za-z0-9_-]+$/))],
+          'must be false, or a text of letters, digits, "_" and "-"',
+        ),
+      ),
+    }),
+  ),
   schemas: z.optional(someObject),
   capabilities: z.optional(someObject),
   client: z.optional(z.strictObject({ name: text, version: text })),

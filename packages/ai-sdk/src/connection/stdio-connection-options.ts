@@ -5,6 +5,7 @@ import type {
   ConnectionTimeouts,
   ConnectionToolSchemas,
   SessionReplacementOptions,
+  ToolNamePrefix,
 } from "./connection-options.ts";
 import type { ConnectionStep, LiveConnection } from "./live-connection.ts";
 
@@ -14,7 +15,8 @@ export type StdioSessionOptions = SessionReplacementOptions;
 /** The options of a connection to a program on this machine. */
 export interface McpStdioConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
-> extends ConnectionOptions<SCHEMAS> {
+  PREFIX extends ToolNamePrefix = ToolNamePrefix,
+> extends ConnectionOptions<SCHEMAS, PREFIX> {
   /** The program to run: a path, or a name on `PATH`. No shell reads it. */
   readonly command: string;
   /**
@@ -53,9 +55,10 @@ interface StdioConnectionTimeouts extends ConnectionTimeouts {
 /** A declared stdio server. Made by `defineMcpStdioConnection`. */
 export interface McpStdioConnection<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
+  PREFIX extends ToolNamePrefix = ToolNamePrefix,
 > {
   readonly type: "mcp-stdio";
-  readonly options: McpStdioConnectionOptions<SCHEMAS>;
+  readonly options: McpStdioConnectionOptions<SCHEMAS, PREFIX>;
   /** Makes the connection of one registry, which owns it. Starts nothing yet. @internal */
   readonly [openConnection]: (step: ConnectionStep) => LiveConnection;
 }

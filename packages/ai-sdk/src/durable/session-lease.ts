@@ -17,7 +17,7 @@ export interface SessionLease<
 > extends AsyncDisposable {
   /** The agent session's id, as given to `open`. */
   readonly sessionId: string;
-  /** The tools of all connections, named `<connection>__<tool>`. */
+  /** The tools of all connections, named `<connection>__<tool>` or by the connection's `toolNames`. */
   readonly tools: ConnectionToolSet<CONNECTIONS>;
   /** The live clients of the step. The lease disposes of it, so do not do it yourself. */
   readonly registry: ConnectionRegistry<CONNECTIONS>;

@@ -13,6 +13,8 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  *   The error has no `cause`; only the thrown error has one.
  * - `tools-unmatched`: names in a filter of tools are none of the server's tools; `option` says in which:
  *   `tools.allow`, `tools.block` or `schemas` of the connection, or `activeTools` of a durable agent.
+ * - `tools-collide`: tools of several connections have one name for the model, `toolName`, and none of them
+ *   is offered. `tools` has their connections and the servers' names of them.
  * - `capabilities-missing`: the kept session was made without `capabilities` that its connection declares
  *   now. `isRestarted`: another session has taken its place (`session.restartOnNewCapabilities`).
  * - `sse-fallback`: the server only knows the old HTTP+SSE transport, which keeps no session.
@@ -68,6 +70,11 @@ export type ConnectionEvent = {
       readonly type: "tools-unmatched";
       readonly option: "tools.allow" | "tools.block" | "schemas" | "activeTools";
       readonly tools: readonly string[];
+    }
+  | {
+      readonly type: "tools-collide";
+      readonly toolName: string;
+      readonly tools: readonly { readonly connection: string; readonly tool: string }[];
     }
   | {
       readonly type: "capabilities-missing";

@@ -43,6 +43,10 @@ function warningOf(
       const text = `the kept session was made without ${names}, and goes on without. Restart it, or set session.restartOnNewCapabilities.`;
       return event.isRestarted ? undefined : { text, about: [names] };
     }
+    case "tools-collide": {
+      const text = `${collisionInWords(event.toolName, event.tools)} None of them is offered.`;
+      return { text, about: [event.toolName, event.tools] };
+    }
     case "tools-unmatched": {
       const names = event.tools.join(", ");
       const text = `${event.option} names tools that there are none of: ${names}. Compare it with the server's own names of its tools.`;
@@ -50,4 +54,13 @@ function warningOf(
     }
   }
   return undefined;
+}
+
+/** Says which tools of connections have one name for the model, and what to do about it. */
+export function collisionInWords(
+  name: string,
+  tools: readonly { readonly connection: string; readonly tool: string }[],
+): string {
+  const own = tools.map(({ connection, tool }) => `${tool} of connection ${connection}`);
+  return `Tools of several connections have the same name ${JSON.stringify(name)}: ${own.join(", ")}. Give one of the connections another toolNames.prefix, or leave the tool out with tools.block.`;
 }

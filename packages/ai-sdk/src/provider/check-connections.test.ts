@@ -11,14 +11,16 @@ const invalid = (field: string) =>
   expect.objectContaining({ code: "CONNECTION_INVALID", data: { field } });
 
 describe("names of connections", () => {
-  test.each(["a", "notes", "my_notes", "my-notes-2", "a1_b2"])("accepts %s", (name) => {
-    expect(checkConnections({ [name]: valid })).toBeUndefined();
-  });
+  test.each(["a", "notes", "my_notes", "my-notes-2", "a1_b2", "myNotes", "my_Notes", "aB3"])(
+    "accepts %s",
+    (name) => {
+      expect(checkConnections({ [name]: valid })).toBeUndefined();
+    },
+  );
 
   test.each([
     "",
     "Notes",
-    "myNotes",
     "my__notes",
     "my--notes",
     "_notes",
@@ -32,6 +34,19 @@ describe("names of connections", () => {
   ])("refuses %j", (name) => {
     expect(() => checkConnections({ [name]: valid })).toThrow(invalid(`connections.${name}`));
   });
+});
+
+test.each([
+  ["myNotes", "mynotes"],
+  ["my_notes", "my_Notes"],
+])("%s and %s are refused beside each other", (one, other) => {
+  expect(() => checkConnections({ [one]: valid, [other]: valid })).toThrow(
+    expect.objectContaining({
+      code: "CONNECTION_INVALID",
+      data: { field: `connections.${other}` },
+      message: expect.stringContaining(`connection ${one} has the same name`),
+    }),
+  );
 });
 
 describe("connections", () => {

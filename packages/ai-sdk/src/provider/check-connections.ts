@@ -1,7 +1,9 @@
 import { invalid, invalidOption } from "@durable-mcp/core/internal";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
+import { sameName } from "../tools/same-names.ts";
+import { prefixOf } from "../tools/tool-name.ts";
 
-const namePattern = /^[a-z][a-z0-9]*([_-][a-z0-9]+)*$/;
+const namePattern = /^[a-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$/;
 
 /**
  * Checks an application's record of connections.
@@ -16,12 +18,13 @@ export function checkConnections(connections: unknown): void {
       "must be a record of connections, or a function of the principal that returns one",
     );
   }
+  const names = new Map<string, string>();
   for (const [name, connection] of Object.entries(connections as object)) {
     const field = `connections.${name}`;
     if (!namePattern.test(name)) {
       throw invalid(
         field,
-        `${field}: a connection's name must be lower-case letters and digits, in parts joined by single "_" or "-", starting with a letter.`,
+        `${field}: a connection's name must be letters and digits, in parts joined by single "_" or "-", starting with a lower-case letter.`,
       );
     }
     const type = (connection as McpConnection | undefined)?.type;
@@ -31,5 +34,38 @@ export function checkConnections(connections: unknown): void {
         "must be made by defineMcpClientConnection or defineMcpStdioConnection",
       );
     }
+    const same = names.get(name.toLowerCase());
+    if (same !== undefined) {
+      throw invalid(
+        field,
+        `${field}: connection ${same} has the same name but for upper and lower case, so environment variables and files named after them would be the same. Give one of them another name.`,
+      );
+    }
+    names.set(name.toLowerCase(), name);
   }
+  refuseCollisions(connections as Connections);
+}
+
+/** Refuses tools of one name that the definitions themselves name. */
+function refuseCollisions(connections: Connections): void {
+  const taken = new Map<string, { connection: string; tool: string }>();
+  for (const [connection, { options }] of Object.entries(connections)) {
+    for (const tool of new Set(declaredTools(options))) {
+      const name = prefixOf(connection, options) + tool;
+      const other = taken.get(name);
+      const own = { connection, tool };
+      if (other && other.connection !== connection) {
+        throw sameName(name, [other, own], `connections.${connection}.toolNames`);
+      }
+      taken.set(name, own);
+    }
+  }
+}
+
+/** The tools that a definition offers by name. The others are known when the server lists them. */
+function declaredTools({ schemas, tools }: McpConnection["options"]): readonly string[] {
+  const allowed = tools && "allow" in tools ? tools.allow : undefined;
+  const blocked = tools && "block" in tools ? tools.block : [];
+  if (schemas === undefined) return allowed ?? [];
+  return Object.keys(schemas).filter((tool) => allowed?.includes(tool) ?? !blocked.includes(tool));
 }

@@ -10,8 +10,8 @@ import type { Streamed } from "../streams/read-to-end.ts";
 
 export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   /**
-   * The declared servers by name, or a function of the principal that returns them. Names are
-   * lower case: `^[a-z][a-z0-9]*([_-][a-z0-9]+)*$`.
+   * The declared servers by name, or a function of the principal that returns them. Names match
+   * `^[a-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$`; two that differ by case only are refused.
    */
   connections: CONNECTIONS | ((principal: Principal | undefined) => CONNECTIONS);
   /**

@@ -32,8 +32,9 @@ export interface ConnectionRegistry<
     readonly session: "stateful" | "stateless" | "process";
   }[];
   /**
-   * The tools of all connections as an AI SDK `ToolSet`, named `<connection>__<tool>`. With a kept
-   * tool list nothing is sent, so `"throw"` does not find a server that died since. The server of a
+   * The tools of all connections as an AI SDK `ToolSet`, named `<connection>__<tool>` or by the connection's
+   * `toolNames`. Of tools of several connections with one name none is taken: `"omit"` reports it in the
+   * event `tools-collide`, `"throw"` throws `CONNECTION_INVALID`. With a kept tool list nothing is sent, so `"throw"` does not find a server that died since. The server of a
    * `required` connection is asked, once a step.
    *
    * @param options.connections only the tools of these. @default all

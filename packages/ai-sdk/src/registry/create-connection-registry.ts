@@ -1,6 +1,5 @@
 import type { McpSessionError } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
-import type { ToolSet } from "ai";
 import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
@@ -9,6 +8,7 @@ import { emitUnavailable } from "../errors/unavailable-event.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
 import { connectionTools } from "../tools/connection-tools.ts";
+import { mergeTools } from "../tools/same-names.ts";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 import { askRequired, isRequired } from "./ask-required.ts";
 import { runSchema, toolsSchema } from "./option-schemas.ts";
@@ -48,8 +48,15 @@ export function createConnectionRegistry(
         toolsSchema,
         options,
       );
-      const sets = await collect(names, (connection) => connectionTools(connection), onUnavailable);
-      return Object.assign({}, ...sets) as ToolSet;
+      const sets = await collect(
+        [...new Set(names)],
+        async (connection) => ({
+          connection: connection.name,
+          tools: await connectionTools(connection),
+        }),
+        onUnavailable,
+      );
+      return mergeTools(sets, { onUnavailable, emit: internals.emit });
     },
     async client(name) {
       const connection = find(name);
@@ -113,6 +120,7 @@ function createInternals({ connections, lifetime }: RegistryParts, allNames: rea
   };
   const internals: RegistryInternals = {
     find,
+    emit: (event) => lookUp(event.connection).emit(event),
     async collect(names, use, onUnavailable) {
       const results = names.map(find).map(async (connection) => {
         const { name, origin } = connection;

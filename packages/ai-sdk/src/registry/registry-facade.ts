@@ -4,6 +4,7 @@ import type { ToolSet } from "ai";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 import { isTold } from "../errors/unavailable-event.ts";
 import type { Execute } from "../tools/connection-tools.ts";
+import { mergeTools } from "../tools/same-names.ts";
 import { runSchema, toolsSchema } from "./option-schemas.ts";
 import { registerRegistryInternals, registryInternalsOf } from "./registry-internals.ts";
 
@@ -45,7 +46,7 @@ export function createRegistryFacade({
         connections: names = example().connections.map(({ name }) => name),
         onUnavailable = "omit",
       } = checkOptions(toolsSchema, given);
-      const sets = names.map(async (connection) => {
+      const sets = [...new Set(names)].map(async (connection) => {
         const tools = await lend((registry) =>
           toolsOf(registry, connection, onUnavailable, "list"),
         );
@@ -58,9 +59,12 @@ export function createRegistryFacade({
             });
           return [name, { ...tool, execute }] as const;
         });
-        return Object.fromEntries(entries);
+        return { connection, tools: Object.fromEntries(entries) as ToolSet };
       });
-      return Object.assign({}, ...(await Promise.all(sets))) as ToolSet;
+      const listed = await Promise.all(sets);
+      return await registryInternalsOf(facade)(async ({ emit }) =>
+        mergeTools(listed, { onUnavailable, emit }),
+      );
     },
     instructions: () => lend((registry) => registry.instructions()),
     call: (...call) => lend((registry) => registry.call(...call)),

@@ -1,4 +1,5 @@
 import type { LiveConnection } from "../connection/live-connection.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 
 /** The parts of a registry that other packages of this project need beyond its interface. */
@@ -22,6 +23,8 @@ export interface RegistryInternals {
     use: (connection: LiveConnection) => Promise<T>,
     onUnavailable: "omit" | "throw",
   ) => Promise<T[]>;
+  /** For events of the registry's connections. */
+  readonly emit: (event: ConnectionEvent) => void;
 }
 
 /**

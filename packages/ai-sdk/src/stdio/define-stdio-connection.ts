@@ -6,7 +6,7 @@ import {
   replacementFields,
   timeoutFields,
 } from "../connection/option-schemas.ts";
-import type { ConnectionToolSchemas } from "../connection/connection-options.ts";
+import type { ConnectionToolSchemas, ToolNamePrefix } from "../connection/connection-options.ts";
 import {
   type McpStdioConnection,
   type McpStdioConnectionOptions,
@@ -50,12 +50,13 @@ const optionsSchema = z.strictObject({
  */
 export function defineMcpStdioConnection<
   const SCHEMAS extends ConnectionToolSchemas | undefined = undefined,
->(options: McpStdioConnectionOptions<SCHEMAS>): McpStdioConnection<SCHEMAS> {
+  const PREFIX extends ToolNamePrefix = undefined,
+>(options: McpStdioConnectionOptions<SCHEMAS, PREFIX>): McpStdioConnection<SCHEMAS, PREFIX> {
   checkDefinition(optionsSchema, options);
   const own = Object.freeze({ ...options });
   return Object.freeze({
     type: "mcp-stdio",
     options: own,
     [openConnection]: (step) => createStdioConnection({ options: own, ...step }),
-  } satisfies McpStdioConnection<SCHEMAS>);
+  } satisfies McpStdioConnection<SCHEMAS, PREFIX>);
 }

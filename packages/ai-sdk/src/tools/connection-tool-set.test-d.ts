@@ -9,6 +9,7 @@ import {
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
+import { defineMcpStdioConnection } from "../stdio/define-stdio-connection.ts";
 import { createConnectionProvider } from "../provider/create-connection-provider.ts";
 import {
   defineMcpClientConnection,
@@ -63,6 +64,44 @@ describe("the tools of a registry", () => {
     expectTypeOf<InferToolOutput<Upper>>().toEqualTypeOf<CallToolResult>();
   });
 
+  test("have the prefix of their connection", () => {
+    const schemas = { find: { inputSchema: z.object({ q: z.string() }) } };
+    const own = defineMcpClientConnection({
+      url,
+      description: "x",
+      schemas,
+      toolNames: { prefix: false },
+    });
+    const shop = defineMcpStdioConnection({
+      command: "shop",
+      description: "x",
+      schemas: { ...schemas, buy: { inputSchema: z.object({}) } },
+      toolNames: { prefix: "shop_" },
+    });
+    const byDefault = defineMcpClientConnection({ url, description: "x", schemas, toolNames: {} });
+    const prefix: string = "x_";
+    const atRunTime = defineMcpClientConnection({
+      url,
+      description: "x",
+      schemas,
+      toolNames: { prefix },
+    });
+    const prefixed = createConnectionProvider({
+      connections: { own, shop, myOwn: byDefault, atRunTime },
+    }).create({});
+    type Prefixed = ToolsOf<typeof prefixed>;
+    expectTypeOf<keyof Prefixed>().toEqualTypeOf<
+      "find" | "shop_find" | "shop_buy" | "myOwn__find"
+    >();
+    expectTypeOf<InferToolInput<NonNullable<Prefixed["find"]>>>().toEqualTypeOf<{ q: string }>();
+    expectTypeOf(own).toExtend<McpClientConnection>();
+    expectTypeOf(own).toExtend<McpClientConnection<typeof schemas>>();
+    const maybe: { prefix?: "a_" | undefined } = {};
+    defineMcpClientConnection({ url, description: "x", toolNames: maybe });
+    // @ts-expect-error true is no prefix
+    defineMcpClientConnection({ url, description: "x", toolNames: { prefix: true } });
+  });
+
   test("may be missing: their connection may be down", () => {
     expectTypeOf<undefined>().toExtend<Tools["math__add"]>();
   });
@@ -101,7 +140,7 @@ describe("the names of a registry", () => {
 
 describe("a definition", () => {
   test("keeps the type of its schemas", () => {
-    expectTypeOf(plain).toEqualTypeOf<McpClientConnection<undefined>>();
+    expectTypeOf(plain).toEqualTypeOf<McpClientConnection<undefined, undefined>>();
     expectTypeOf(math).toExtend<McpClientConnection>();
   });
 

@@ -3,8 +3,8 @@ import type { FlexibleSchema, Tool, ToolSet } from "ai";
 import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
 
 /**
- * The tools of connections with `schemas`, by name and type: `<connection>__<tool>`. Each is
- * optional, because its connection may be down. The tools of other connections are there at run time
+ * The tools of connections with `schemas`, by name and type: `<connection>__<tool>`, or with the
+ * connection's own prefix (`toolNames`). Each is optional, because its connection may be down. The tools of other connections are there at run time
  * only. If no connection has schemas, it is a `ToolSet`.
  */
 export type ConnectionToolSet<CONNECTIONS extends Connections> = Listed<
@@ -23,12 +23,28 @@ type KnownTools<CONNECTIONS> = UnionToIntersection<
 >;
 
 type ToolsOf<CONNECTIONS> = {
-  [NAME in keyof CONNECTIONS & string]: CONNECTIONS[NAME] extends McpConnection<infer SCHEMAS>
+  [NAME in keyof CONNECTIONS & string]: CONNECTIONS[NAME] extends McpConnection<
+    infer SCHEMAS,
+    infer PREFIX
+  >
     ? HasNames<SCHEMAS> extends true
-      ? { [TOOL in keyof SCHEMAS & string as `${NAME}__${TOOL}`]: TypedTool<SCHEMAS[TOOL]> }
+      ? {
+          [TOOL in keyof SCHEMAS & string as `${Prefix<NAME, PREFIX>}${TOOL}`]: TypedTool<
+            SCHEMAS[TOOL]
+          >;
+        }
       : never
     : never;
 };
+
+/** What stands before a tool's name; `never` for a prefix that is only known at run time. */
+type Prefix<NAME extends string, PREFIX> = PREFIX extends false
+  ? ""
+  : PREFIX extends string
+    ? string extends PREFIX
+      ? never
+      : PREFIX
+    : `${NAME}__`;
 
 /** Whether the schemas are known, and not just that there may be some. */
 type HasNames<SCHEMAS> =

@@ -29,7 +29,7 @@ export interface OpenDurableConnectionsOptions {
 
 /** The connections of a run. */
 export interface DurableConnections {
-  /** The tools of all connections, named `<connection>__<tool>`. */
+  /** The tools of all connections, named `<connection>__<tool>` or by the connection's `toolNames`. */
   readonly tools: Record<string, RunTool>;
   /** The servers' instructions for their use, by connection. */
   readonly instructions: Readonly<Record<string, string>>;

@@ -2,6 +2,7 @@ import { type SealingKeys, type UnsealStateReason } from "@durable-mcp/core/seal
 import { type ConnectionEvent, McpSessionError, type Principal } from "@durable-mcp/ai-sdk";
 import {
   anything,
+  checkConnections,
   checkOptions,
   isTold,
   optionalOptions,
@@ -11,10 +12,11 @@ import {
   text,
   warnOnConsole,
   wholeNumber,
+  withoutCollisions,
 } from "@durable-mcp/ai-sdk/internal";
 import type { SessionStore } from "@durable-mcp/core";
 import { guarded } from "@durable-mcp/core/internal";
-import { FatalError, getStepMetadata } from "workflow";
+import { getStepMetadata } from "workflow";
 import type {
   CallRequest,
   CallResult,
@@ -26,6 +28,7 @@ import type {
 import { callInStep, notSent } from "./call-step.ts";
 import { type DeclaredConnections, findConnection } from "./declared-connections.ts";
 import { openInStep } from "./open-step.ts";
+import { plainError, plainly } from "./plain-error.ts";
 import { createSealedSessions } from "./sealed-sessions.ts";
 import type { StepConnection, StepSessions } from "./step-sessions.ts";
 import { createStoredSessions } from "./stored-sessions.ts";
@@ -102,6 +105,7 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
   const warnOfConnections = (event: StepEvent) => {
     if (event.type !== "slot-refused") warn(event);
   };
+  if (typeof connections !== "function") checkConnections(connections);
   const emit = guarded(onEvent ?? warnOfConnections);
   const sessions =
     store !== undefined
@@ -137,7 +141,8 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
         await Promise.all(steps.map(async (step) => await plainly(() => sessions.end(step))));
         return {};
       }
-      return await openAll(sessions, steps, (step, thrown) => {
+      const finish = (opened: SessionsResult) => withOwnNames(opened, { onUnavailable, emit });
+      return await openAll(sessions, steps, finish, (step, thrown) => {
         const error = plainError(thrown);
         const isRequired = step.definition.options.required === true;
         if (isRequired || onUnavailable === "throw" || !isUnavailable(error)) throw error;
@@ -167,11 +172,13 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
 /**
  * Opens the connections of a step, all at once.
  *
+ * @param finish has the last word on what was opened; throws to fail the step
  * @param onFailure called for a connection that could not be opened; throws to fail the step
  */
 async function openAll(
   sessions: StepSessions,
   steps: readonly StepConnection[],
+  finish: (opened: SessionsResult) => SessionsResult,
   onFailure: (step: StepConnection, error: unknown) => void,
 ): Promise<SessionsResult> {
   const openings = steps.map(async (step) => {
@@ -184,25 +191,42 @@ async function openAll(
   });
   const settled = await Promise.allSettled(openings);
   const done = settled.flatMap((opening) => (opening.status === "fulfilled" ? opening.value : []));
-  const failure = settled.find((opening) => opening.status === "rejected");
-  if (failure === undefined) {
+  let failure: unknown;
+  try {
+    const failed = settled.find((opening) => opening.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
     const byName = done.map(({ step, opened }) => [step.connection, opened] as const);
-    return Object.fromEntries<OpenedConnection>(byName);
+    return finish(Object.fromEntries<OpenedConnection>(byName));
+  } catch (error) {
+    failure = error;
   }
   // A failing step keeps nothing, and its next attempt makes sessions of its own. So end these.
   const unkept = done.filter(({ opened, isNew }) => isNew && opened.slot !== undefined);
   const endings = unkept.map(({ step, opened }) => sessions.end({ ...step, slot: opened.slot }));
   await Promise.allSettled(endings);
-  throw failure.reason;
+  throw failure;
 }
 
-/** Has what `work` throws in a form for the event log. */
-async function plainly<T>(work: () => Promise<T>): Promise<T> {
+/** The opened connections without tools of one name. @throws {FatalError} with `"throw"` */
+function withOwnNames(
+  opened: SessionsResult,
+  options: Parameters<typeof withoutCollisions>[1],
+): SessionsResult {
+  const listed = Object.entries(opened).flatMap(([connection, { tools }]) =>
+    tools.map((own) => ({ name: own.name, tool: own.tool, connection, own })),
+  );
+  let kept: typeof listed;
   try {
-    return await work();
+    kept = withoutCollisions(listed, options);
   } catch (error) {
     throw plainError(error);
   }
+  if (kept.length === listed.length) return opened;
+  const entries = Object.entries(opened).map(([connection, one]) => {
+    const tools = kept.filter((each) => each.connection === connection).map(({ own }) => own);
+    return [connection, { ...one, tools }] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 function requireKeys(keys: SealingKeys | undefined): SealingKeys {
@@ -214,24 +238,7 @@ function requireKeys(keys: SealingKeys | undefined): SealingKeys {
   );
 }
 
-/**
- * The error in a form for the event log: without its cause, because the cause may repeat a token. A
- * mistake in the program is not worth a second attempt.
- */
-function plainError(error: unknown): unknown {
-  if (!McpSessionError.isInstance(error)) return error;
-  const { code, message, data } = error;
-  if (programFaults.has(code)) return new FatalError(`${code}: ${message}`);
-  return new McpSessionError(code, message, { data });
-}
-
 /** Whether the server or the network is at fault. The other connections then go on. */
 function isUnavailable(error: unknown): error is McpSessionError {
   return McpSessionError.isInstance(error) && error.code !== "STORE_FAILED";
 }
-
-const programFaults = new Set<string>([
-  "CONNECTION_INVALID",
-  "PRINCIPAL_REQUIRED",
-  "STATE_INVALID",
-]);

@@ -1,4 +1,4 @@
-import { findDeclared, notDeclared } from "@durable-mcp/ai-sdk/internal";
+import { checkConnections, findDeclared, notDeclared } from "@durable-mcp/ai-sdk/internal";
 import { invalid } from "@durable-mcp/core/internal";
 import {
   defineMcpClientConnection,
@@ -24,6 +24,7 @@ export function findConnection(
   principal: Principal,
 ): McpClientConnection {
   const connections = typeof declared === "function" ? declared(principal) : declared;
+  if (connections !== declared) checkConnections(connections);
   const definition = findDeclared(connections, connection);
   if (definition?.type === "mcp-client") return definition;
   if (definition === undefined) {

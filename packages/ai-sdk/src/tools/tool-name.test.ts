@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toolName } from "./connection-tools.ts";
+import { toolName } from "./tool-name.ts";
 
 const connectionName = fc.stringMatching(/^[a-z][a-z0-9]{0,20}([_-][a-z0-9]{1,20}){0,3}$/);
 const serversName = fc.oneof(
