@@ -75,8 +75,10 @@ export { fromMcpServers } from "./configuration/from-mcp-servers.ts";
 export type { McpServersOptions } from "./configuration/read-mcp-servers.ts";
 export type { McpConnection } from "./connection/mcp-connection.ts";
 export {
+  createPrincipals,
   McpSessionError,
   type McpSessionErrorCode,
   type Principal,
+  type Principals,
   type UnavailableReason,
 } from "@durable-mcp/core";

@@ -8,6 +8,7 @@ import {
   createDurableAgent,
   createDurableAgentUIStreamResponse,
   createDurableSessions,
+  createPrincipals,
   currentConnections,
   defineMcpClientConnection,
   fromMcpServers,
@@ -87,6 +88,11 @@ const table: Record<string, Checked> = {
       "overrides.notes": 5,
       ignore: "timeout",
     },
+  },
+  createPrincipals: {
+    give: createPrincipals,
+    valid: { issuer: "https://shop.example" },
+    wrong: { issuer: 5 },
   },
   defineMcpStdioConnection: {
     give: defineMcpStdioConnection,

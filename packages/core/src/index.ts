@@ -9,7 +9,13 @@ export {
 } from "./base/mcp-session-error.ts";
 export type { JsonRpcRequest } from "./wire/json-rpc.ts";
 export { createMemoryStore, type MemoryStoreOptions } from "./stores/memory-store.ts";
-export { type Principal, principalParts, sessionKey } from "./session/principal.ts";
+export {
+  createPrincipals,
+  type Principal,
+  principalParts,
+  type Principals,
+  sessionKey,
+} from "./session/principal.ts";
 export type { SessionEvent, ToolChanges } from "./session/session-event.ts";
 export type {
   AroundRecovery,

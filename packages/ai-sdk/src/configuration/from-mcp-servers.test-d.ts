@@ -22,9 +22,8 @@ test("fromMcpServers takes what JSON.parse gives, and its connections fit a prov
   );
   expectTypeOf(all).toEqualTypeOf<Record<string, McpConnection>>();
   createConnectionProvider({ connections: all });
-});
 
-test("an override is an option of a definition", () => {
+  // An override is an option of a definition.
   // @ts-expect-error misspelt
   fromMcpServers({}, { overrides: { github: { sesion: "stateful" } } });
   // @ts-expect-error a program has no place here

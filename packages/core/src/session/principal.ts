@@ -1,4 +1,4 @@
-import { checkText, invalidOption } from "../base/check-option.ts";
+import { checkOptions, checkText, invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 
 /**
@@ -12,6 +12,36 @@ export type Principal =
   | { readonly type: "user"; readonly issuer: string; readonly id: string }
   | { readonly type: "app" }
   | { readonly type: "anonymous" };
+
+/** Principals of one issuer. Made by `createPrincipals`. */
+export interface Principals {
+  /** @throws {McpSessionError} `CONNECTION_INVALID` for an id that is no text, or empty */
+  user(id: string): Principal & { readonly type: "user" };
+}
+
+/**
+ * Says the issuer of an application's users once, for an application that has one login, or is its own.
+ *
+ * @param options `issuer` names the login, such as the application's own URL. It is a part of the keys of
+ *   sessions, so with another one no session is found again
+ *
+ * @example
+ * const { user } = createPrincipals({ issuer: "https://shop.example" });
+ * user("42") // { type: "user", issuer: "https://shop.example", id: "42" }
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`
+ */
+export function createPrincipals(options: { readonly issuer: string }): Principals {
+  checkOptions(options, { issuer: checkText });
+  const { issuer } = options;
+  checkText(issuer, "issuer");
+  return {
+    user(id) {
+      checkText(id, "principal.id");
+      return { type: "user", issuer, id };
+    },
+  };
+}
 
 /**
  * The parts that name a principal, for a structural key.
