@@ -1,6 +1,6 @@
 /** One session under a chosen id, which all agent sessions of a principal use. */
 import { encryptStore } from "@durable-mcp/core/sealing";
-import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
+import { createMemoryStore, type JsonValue, type SessionStore } from "@durable-mcp/core";
 import { generateText, stepCountIs } from "ai";
 import { describe, expect, test } from "vitest";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
@@ -77,6 +77,59 @@ describe("a shared session", () => {
     );
   });
 
+  test("tells the model of each agent session that knew it, once, when it was replaced", async () => {
+    const { server, sessions, startAnother } = await startShared();
+    const other = startAnother().sessions;
+    const tell = (id: string, each = sessions) => each.run(id, use, ({ tools }) => isTold(tools));
+    for (const id of ["2", "1", "3"]) expect(await tell(id)).toBe(false);
+    server.forgetSessions();
+    expect(await tell("1", other)).toBe(true);
+    // It lists tools and calls none: nobody was told.
+    await sessions.run("2", use, () => undefined);
+    expect(await tell("2")).toBe(true);
+    expect(await tell("new")).toBe(false);
+    for (const id of ["1", "2", "new"]) expect(await tell(id, other)).toBe(false);
+    await sessions.shared.restart("inventory", use);
+    expect(await tell("3")).toBe(true);
+    for (const id of ["1", "2", "new"]) expect(await tell(id, other)).toBe(true);
+    expect(await tell("3")).toBe(false);
+    expect(server.sessionIds).toHaveLength(3);
+  });
+
+  test("tells a model that it did not tell in the run that met the loss", async () => {
+    const { server, sessions, startAnother } = await startShared();
+    const other = startAnother().sessions;
+    await using lease = await sessions.open("1", use);
+    await add(lease.tools, "old");
+    server.forgetSessions();
+    await other.run("2", use, ({ tools }) => add(tools, "new"));
+    // The loss is met by a ping, which has no place for a note.
+    await lease.registry.ready("notes");
+    await lease.dispose();
+    expect(await sessions.run("1", use, ({ tools }) => isTold(tools))).toBe(true);
+    expect(await sessions.run("1", use, ({ tools }) => isTold(tools))).toBe(false);
+  });
+
+  test("remembers 50 agent sessions, and parses what it remembers", async () => {
+    const { sessions, held } = await startShared();
+    const { store } = held;
+    const stored = async () => (await store.list({ limit: 1 })).records[0]!;
+    const put = async (users: unknown) => {
+      const { key, value, revision, owner } = await stored();
+      await store.put(key, { ...(value as object), users } as JsonValue, revision, { owner });
+    };
+    await sessions.run("first", use, ({ tools }) => list(tools));
+    await put(Array.from({ length: 50 }, (_, index) => [`chat-${index}`, 1]));
+    await sessions.run("last", use, ({ tools }) => list(tools));
+    const { users } = (await stored()).value as unknown as { users: [string, number][] };
+    expect(users).toHaveLength(50);
+    expect([users[0]?.[0], users[49]?.[0]]).toEqual(["chat-1", "last"]);
+    for (const wrong of [5, {}, [5], [["chat"]], [["chat", "1"]], [[1, 1]], [["chat", 1, 1]]]) {
+      await put(wrong);
+      expect(await sessions.shared.info("inventory", use)).toMatchObject([{ kind: "invalid" }]);
+    }
+  });
+
   test("is replaced once when it is lost, and the model of each run that met the loss is told", async () => {
     const { server, sessions, startAnother, types } = await startShared();
     const other = startAnother();
@@ -97,7 +150,7 @@ describe("a shared session", () => {
     expect(later).toBe(false);
   });
 
-  test("tells the first model that comes after a restart", async () => {
+  test("tells the model that comes first after a restart, and those that knew the session", async () => {
     const { sessions } = await startShared();
     await sessions.run("chat-1", use, ({ tools }) => add(tools, "a"));
     await sessions.shared.restart("inventory", use);
@@ -109,7 +162,8 @@ describe("a shared session", () => {
       return toolResults(model)[0];
     };
     expect(await run("chat-2")).toContain("the server had lost the session");
-    expect(await run("chat-1")).not.toContain("lost");
+    expect(await run("chat-2")).not.toContain("lost");
+    expect(await run("chat-1")).toContain("the server had lost the session");
   });
 
   test("outlives its agent sessions, and is ended by its id", async () => {

@@ -6,6 +6,7 @@ import {
   principalParts,
   type StoredRecord,
 } from "@durable-mcp/core";
+import { isSessionUsers, type SessionUsers } from "./session-users.ts";
 import { describeKept, isNewerEntry, type KeptSession } from "../slots/kept-session.ts";
 import type { StoredSession } from "../slots/session-reports.ts";
 import { parseSlotName, slotNameStart, slotName, type SlotName } from "../slots/step-slot.ts";
@@ -17,6 +18,8 @@ export interface SlotRecord extends KeptSession {
   readonly startedAt: number;
   /** The time when the record was written, in milliseconds since 1970-01-01 UTC. */
   readonly savedAt: number;
+  /** The agent sessions that use a shared session. */
+  readonly users?: SessionUsers | undefined;
 }
 
 /** The parts of a record's key. */
@@ -81,9 +84,10 @@ export function parseRecordOwner(owner: string): Principal | undefined {
 export function parseRecord(value: unknown): SlotRecord | undefined {
   try {
     const fields = value as Record<string, unknown>;
-    const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs } = fields;
+    const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs, users } = fields;
     if (version !== 1 || !Number.isFinite(startedAt) || !Number.isFinite(savedAt)) return undefined;
     if (idleTimeoutMs !== undefined && !isTimerMs(idleTimeoutMs)) return undefined;
+    if (users !== undefined && !isSessionUsers(users)) return undefined;
     const sessions = ending === undefined ? [] : (ending as unknown[]).map(parseSessionSnapshot);
     if (!sessions.every((session) => session.kind === "session")) return undefined;
     return createRecord({
@@ -92,6 +96,7 @@ export function parseRecord(value: unknown): SlotRecord | undefined {
       savedAt: savedAt as number,
       idleTimeoutMs,
       ending: sessions,
+      users,
     });
   } catch {
     return undefined;
@@ -125,11 +130,12 @@ export function sessionToEnd(value: unknown): ActiveSessionSnapshot | undefined 
 
 /** A record of these fields; empty ones are left out. */
 export function createRecord(parts: Omit<SlotRecord, "version">): SlotRecord {
-  const { ending = [], idleTimeoutMs, ...fields } = parts;
+  const { ending = [], users = [], idleTimeoutMs, ...fields } = parts;
   return {
     version: 1,
     ...fields,
     ...(ending.length > 0 && { ending }),
+    ...(users.length > 0 && { users }),
     ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
   };
 }

@@ -21,6 +21,7 @@ import {
   type SlotRecord,
 } from "./slot-record.ts";
 import { createRecordCell, type RecordCell } from "./stored-records.ts";
+import { createSessionKnowledge, isSession, type SessionKnowledge } from "./session-users.ts";
 import { createUnusedSessions, type UnusedSessions } from "./unused-sessions.ts";
 
 /** A step's slot of one connection, and its record in the store. */
@@ -44,6 +45,7 @@ interface SlotInStep extends Pick<StepContext, "emit" | "now"> {
   readonly cell: RecordCell;
   readonly unused: UnusedSessions;
   readonly slot: SessionSlot;
+  readonly knowledge: SessionKnowledge;
   /** The snapshot that the slot started from, or that was saved last. */
   base: SessionSnapshot | undefined;
   /** Sessions that this step has used. A session that replaces one of them replaces a lost one. */
@@ -84,10 +86,12 @@ export async function loadStoredSlot(
   const isDiscarded = cell.isStored && cell.record === undefined;
   const url = endpointOf(definition);
   const stored = isDiscarded ? lostSnapshot({ url }) : cell.record?.snapshot;
-  const { snapshot: base, outdated } = beginSession(definition, stored);
+  const isShared = of.shared !== undefined;
+  const knowledge = createSessionKnowledge(isShared ? context.sessionId : undefined, cell.record);
+  const { snapshot: base, outdated } = beginSession(definition, knowledge.begin(stored));
   const slot = pool ? pool.createSlot(of, principal, definition, base) : createSessionSlot(base);
   const used = new Set(stored?.kind === "session" ? [stored.sessionId] : []);
-  const step: SlotInStep = { of, use, cell, unused, slot, base, used, emit, now };
+  const step: SlotInStep = { of, use, cell, unused, slot, knowledge, base, used, emit, now };
   return {
     of,
     key,
@@ -109,7 +113,8 @@ export async function loadStoredSlot(
       if (cell.record?.snapshot.kind === "session") await store.touch(key, now());
     },
     settle: unused.settle,
-    close: () => cell.update((record) => changeAtEnd(step, record)),
+    close: () =>
+      cell.update((record) => knowledge.note(record, changeAtEnd(step, record), slot.snapshot)),
   };
 }
 
@@ -130,27 +135,32 @@ async function saveSession(
   step: SlotInStep,
   own: ActiveSessionSnapshot,
 ): Promise<ActiveSessionSnapshot> {
-  const { of, use, cell, unused, used, emit, now } = step;
+  const { of, use, cell, unused, knowledge, used, emit, now } = step;
   const url = endpointOf(use.definition);
   let saved = own;
+  let startedAt = 0;
   await cell.update((record) => {
     unused.endLeftOvers(record);
     const other = record?.snapshot;
     if (other?.kind === "session" && other.url === url && !used.has(other.sessionId)) {
       // A store that repeats a write may take its own first attempt for another process's.
       if (other.sessionId !== own.sessionId) saved = other;
+      ({ startedAt } = record!);
       return "leave";
     }
     // The new record keeps the settings of the old one, and its sessions that are still to be ended.
-    return recordOf(step, own, { startedAt: now(), ending: record?.ending });
+    // Later than that of the one before, whatever the clocks say: the start tells them apart.
+    startedAt = Math.max(now(), (record?.startedAt ?? 0) + 1);
+    return recordOf(step, own, { startedAt, ending: record?.ending });
   });
   used.add(saved.sessionId);
-  step.base = saved;
   if (saved !== own) {
     unused.end(own);
     emit({ type: "adopted", ...of });
   }
-  return saved;
+  const inUse = knowledge.use(startedAt, saved, own);
+  step.base = inUse;
+  return inUse;
 }
 
 /** The change of the record at the end of the step. */
@@ -185,7 +195,8 @@ function recordOf(
   snapshot: SessionSnapshot,
   fields: Pick<SlotRecord, "startedAt" | "ending">,
 ): SlotRecord {
-  return createRecord({ snapshot, ...fields, savedAt: now(), idleTimeoutMs });
+  const users = cell.record?.users;
+  return createRecord({ snapshot, ...fields, savedAt: now(), idleTimeoutMs, users });
 }
 
 /**
@@ -226,8 +237,4 @@ function mergeChanges(
   // The notice is done if either version has none.
   const replacesLost = own.replacesLost && storedNotice;
   return { ...rest, ...(toolList && { toolList }), ...(replacesLost && { replacesLost }) };
-}
-
-function isSession(snapshot: SessionSnapshot | undefined): snapshot is ActiveSessionSnapshot {
-  return snapshot?.kind === "session";
 }
