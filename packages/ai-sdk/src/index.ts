@@ -3,6 +3,7 @@ export type {
   ConnectionOperation,
   ConnectionOperationDetails,
   ConnectionTelemetry,
+  StoreOperation,
 } from "./events/connection-telemetry.ts";
 export { createDurableSessions } from "./durable/create-durable-sessions.ts";
 export type { DurableAgentCallOptions, DurableAgentSession } from "./agent/agent-sessions.ts";

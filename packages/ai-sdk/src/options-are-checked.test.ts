@@ -275,7 +275,7 @@ const table: Record<string, Checked> = {
   openTelemetry: {
     give: openTelemetry,
     valid: {},
-    wrong: { tracer: {}, propagate: "yes" },
+    wrong: { tracer: {}, meter: {}, propagate: "yes" },
   },
 };
 

@@ -10,6 +10,8 @@ import type { LossNotices } from "./loss-notice.ts";
 /** The use for which a connection is opened. */
 export interface ConnectionStep {
   readonly context: ConnectionContext;
+  /** The name of a named session, or the id of a shared one. */
+  readonly sessionName: string | undefined;
   /** Whether the step goes on. Only then aborted calls are cancelled, and a process's end is a loss. */
   readonly isActive: () => boolean;
   readonly emit: (event: ConnectionEvent) => void;

@@ -1,24 +1,33 @@
 import { McpSessionError, type SessionStore } from "@durable-mcp/core";
 import { attemptInStore } from "@durable-mcp/core/store-driver";
+import { guarded } from "@durable-mcp/core/internal";
 import pRetry from "p-retry";
+import type { ConnectionTelemetry, StoreOperation } from "../events/connection-telemetry.ts";
 
 /**
  * A store whose operations settle within `timeoutMs`, whatever the given one does, and fail with
  * `STORE_FAILED`. A read that failed is tried once more, because nothing can be done twice. A write is
  * not: if the first one was done, the second would take it for another process's.
  */
-export function createBoundedStore(store: SessionStore, timeoutMs: number): SessionStore {
-  const write = <T>(operation: keyof SessionStore, run: () => Promise<T>) =>
-    attemptInStore("application's", operation, run, timeoutMs);
-  const read = <T>(operation: keyof SessionStore, run: () => Promise<T>) =>
-    attemptInStore(
-      "application's",
-      operation,
-      ({ signal, isRead }) => {
-        isRead();
-        return retryOnce(run, signal);
-      },
-      timeoutMs,
+export function createBoundedStore(
+  store: SessionStore,
+  timeoutMs: number,
+  telemetry?: ConnectionTelemetry | undefined,
+): SessionStore {
+  const measured = createMeasure(telemetry);
+  const write = <T>(operation: Operation, run: () => Promise<T>) =>
+    measured(operation, () => attemptInStore("application's", operation, run, timeoutMs));
+  const read = <T>(operation: Operation, run: () => Promise<T>) =>
+    measured(operation, () =>
+      attemptInStore(
+        "application's",
+        operation,
+        ({ signal, isRead }) => {
+          isRead();
+          return retryOnce(run, signal);
+        },
+        timeoutMs,
+      ),
     );
   return {
     get: (key) => read("get", () => store.get(key)),
@@ -26,6 +35,25 @@ export function createBoundedStore(store: SessionStore, timeoutMs: number): Sess
     put: (...args) => write("put", () => store.put(...args)),
     touch: (...args) => write("touch", () => store.touch(...args)),
     delete: (...args) => write("delete", () => store.delete(...args)),
+  };
+}
+
+type Operation = StoreOperation["operation"];
+
+/** Tells the telemetry of each operation. Its errors are dropped. */
+function createMeasure(telemetry: ConnectionTelemetry | undefined) {
+  const observe = guarded((use: StoreOperation) => telemetry?.observeStore?.(use));
+  return async <T>(operation: Operation, run: () => Promise<T>): Promise<T> => {
+    const start = performance.now();
+    let error: unknown;
+    try {
+      return await run();
+    } catch (failure) {
+      error = failure ?? new Error();
+      throw failure;
+    } finally {
+      observe({ operation, durationMs: performance.now() - start, error });
+    }
   };
 }
 

@@ -52,7 +52,7 @@ export function createSessionsContext(options: DurableSessionsOptions<any>): Ses
   return {
     provider,
     ownProvider,
-    store: createBoundedStore(store, storeTimeoutMs),
+    store: createBoundedStore(store, storeTimeoutMs, provider.telemetry),
     agent: share ? null : (agent ?? "default"),
     namespace: provider.createNamespace(),
     touchIntervalMs,

@@ -9,10 +9,13 @@ export interface ConnectionOperation {
    * - `list`: listing the tools.
    * - `call`: a tool call, with all its waiting.
    * - `recover`: replacing a lost session or a dead process.
+   * - `ready`: waiting until the server answers (`registry.ready`).
    */
-  readonly operation: "connect" | "list" | "call" | "recover";
+  readonly operation: "connect" | "list" | "call" | "recover" | "ready";
   /** The connection's name. */
   readonly connection: string;
+  /** The name of a named session, or the id of a shared one, if the operation is on one. */
+  readonly sessionName?: string | undefined;
   /** `"stdio"` for a program on this machine. */
   readonly transport: "http" | "stdio";
   /** The server's origin, such as `https://shop.example`; `undefined` over stdio. */
@@ -31,6 +34,15 @@ export interface ConnectionOperationDetails {
   readonly refusedStatus?: number | undefined;
 }
 
+/** An operation of the store of durable sessions. */
+export interface StoreOperation {
+  readonly operation: "get" | "put" | "touch" | "delete" | "list";
+  /** How long it took, in milliseconds. */
+  readonly durationMs: number;
+  /** Why it failed; `undefined` if it did not. */
+  readonly error: unknown;
+}
+
 type NoteDetails = (details: ConnectionOperationDetails) => void;
 
 /** Measures a provider's connections. `openTelemetry` makes one. */
@@ -44,6 +56,8 @@ export interface ConnectionTelemetry {
   trace<T>(operation: ConnectionOperation, run: (note: NoteDetails) => Promise<T>): Promise<T>;
   /** Gets the events of connections, in the asynchronous context of the operation they belong to. */
   observe?(event: ConnectionEvent): void;
+  /** Gets each operation of the store of durable sessions, when it is over. */
+  observeStore?(operation: StoreOperation): void;
   /** Fields for `params._meta` of each request to a server. @default none */
   traceContext?(): Readonly<Record<string, string>> | undefined;
 }

@@ -112,7 +112,7 @@ export type HttpParts = ReturnType<typeof createHttpParts>;
 
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {
-  const { definition, context, slot, onSession, telemetry, now } = options;
+  const { definition, context, slot, onSession, telemetry, now, sessionName } = options;
   const { url } = definition.options;
   const { connection } = context;
   const { origin, pathname } = new URL(url);
@@ -151,6 +151,11 @@ export function createHttpParts(options: HttpConnectionOptions) {
     restoreError,
     /** The error of a connection that cannot be used, whatever the reason. */
     unavailable,
-    trace: createOperationTracer(telemetry, { connection, transport: "http", origin }),
+    trace: createOperationTracer(telemetry, {
+      connection,
+      sessionName,
+      transport: "http",
+      origin,
+    }),
   };
 }

@@ -387,6 +387,24 @@ describe("a recovery", () => {
   });
 });
 
+test("an operation on a named session has its name", async () => {
+  const application = traced(await startNotebookServer());
+  await application.step({}, async ({ named }) => {
+    await named.create("login");
+    reset();
+    await named.run("login", (own) => own.call("notes", "list_notes"));
+  });
+  const { attributes } = find("tools/call list_notes");
+  expect(attributes).toMatchObject({ "durable_mcp.session_name": "login" });
+});
+
+test("a wait until a server is ready has the attempts in it", async () => {
+  const application = traced(await startNotebookServer());
+  await application.step({}, (registry) => registry.ready("notes"));
+  expect(outline()).toBe("ready\n  initialize");
+  expect(find("ready").kind).toBe(SpanKind.INTERNAL);
+});
+
 describe("a failure", () => {
   test("that a tool's result reports is a tool_error", async () => {
     const attributes = await failing(({ tools }) => callTool(tools, "notes__fail"));

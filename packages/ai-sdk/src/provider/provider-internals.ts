@@ -62,6 +62,7 @@ export function createInternals<CONNECTIONS extends Connections>(
     createNamespace: () => (namespaces += 1),
     work,
     emit,
+    telemetry,
     /** An `emit` that tells `onEvent` instead of the provider's own. */
     emitTo: (observe: (event: ConnectionEvent) => void) => createTeller(telemetry, observe),
     now,

@@ -76,7 +76,9 @@ export function createConnectionRegistry(
     async ready(name, options) {
       const connection = find(name);
       try {
-        await waitUntilReady(connection, signal, options);
+        await connection.trace({ operation: "ready" }, () =>
+          waitUntilReady(connection, signal, options),
+        );
       } catch (error) {
         connection.tell(error);
         throw error;

@@ -128,6 +128,7 @@ function open(
   const { connection } = use.slot;
   const common = {
     context: { principal, connection, abortSignal: step.signal },
+    sessionName: use.slot.name ?? use.slot.shared,
     isActive: step.isActive,
     emit: (event: ConnectionEvent) => emit({ ...event, ...use.slot }),
     telemetry,

@@ -32,6 +32,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
   const origin = stdioOrigin(options);
   const trace = createOperationTracer(telemetry, {
     connection: name,
+    sessionName: step.sessionName,
     transport: "stdio",
     origin: undefined,
   });

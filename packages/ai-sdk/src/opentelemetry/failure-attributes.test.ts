@@ -1,7 +1,7 @@
 import { MCPClientError } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { expect, test } from "vitest";
-import { failureAttributes } from "./open-telemetry.ts";
+import { failureAttributes } from "./failure-attributes.ts";
 
 const withCause = (cause: unknown) => new Error("outer", { cause });
 const circle = withCause(undefined);

@@ -1,0 +1,42 @@
+import { MCPClientError } from "@ai-sdk/mcp";
+import { McpSessionError } from "@durable-mcp/core";
+import { systemCode } from "../errors/connection-error.ts";
+import { causesOf } from "../errors/request-failure.ts";
+
+const abortNames = ["AbortError", "TimeoutError"];
+
+/**
+ * What a span says of an error: its class, and no word of its message. `error.type` is, in this
+ * order, our own code, the JSON-RPC error's, the HTTP status, how it was aborted (`AbortError`,
+ * `TimeoutError`), the system's code such as `ECONNREFUSED`, or `_OTHER`.
+ */
+export function failureAttributes(error: unknown): Record<string, string | number> {
+  if (McpSessionError.isInstance(error)) {
+    const { status, reason } = error.data;
+    return {
+      "error.type": error.code,
+      ...statusAttribute(status),
+      ...(reason !== undefined && { "durable_mcp.reason": reason }),
+    };
+  }
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
+  // The numeric `code` of a `DOMException` is none of JSON-RPC.
+  if (MCPClientError.isInstance(error) && Number.isInteger(code)) {
+    const type = String(code);
+    return {
+      "error.type": type,
+      "rpc.response.status_code": type,
+      ...statusAttribute(statusCode),
+    };
+  }
+  if (typeof statusCode === "number") {
+    return { "error.type": String(statusCode), ...statusAttribute(statusCode) };
+  }
+  const names = causesOf(error).map(({ name }) => name);
+  const aborted = abortNames.find((name) => names.includes(name));
+  return { "error.type": aborted ?? systemCode(error) ?? "_OTHER" };
+}
+
+function statusAttribute(status: unknown): Record<string, number> {
+  return typeof status === "number" ? { "http.response.status_code": status } : {};
+}
