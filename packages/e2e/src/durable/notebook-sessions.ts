@@ -13,10 +13,13 @@ export function createNotebookSessions({
   url,
   store,
   fetch,
+  shared,
 }: {
   url: string;
   store: SessionStore;
   fetch?: typeof globalThis.fetch;
+  /** The id of a session that the agent sessions share. */
+  shared?: string | undefined;
 }): { sessions: DurableSessions; events: string[] } {
   const events: string[] = [];
   const sessions = createDurableSessions({
@@ -24,7 +27,7 @@ export function createNotebookSessions({
       notes: defineMcpClientConnection({
         url,
         description: "A notebook.",
-        session: "stateful",
+        session: { mode: "stateful", shared },
         ...(fetch && { fetch }),
       }),
     },

@@ -29,6 +29,7 @@ const { store, close } = await openStoreAt(start.place);
 let meetsAtSave = false;
 const { sessions, events } = createNotebookSessions({
   url: start.url,
+  shared: start.shared,
   store: {
     ...store,
     async put(...args) {

@@ -2,7 +2,12 @@ import type { StorePlace } from "./store-place.ts";
 
 /** What an opener process is told. */
 export type OpenerTask =
-  | { readonly type: "start"; readonly url: string; readonly place: StorePlace }
+  | {
+      readonly type: "start";
+      readonly url: string;
+      readonly place: StorePlace;
+      readonly shared: string | undefined;
+    }
   | {
       readonly type: "round";
       readonly sessionId: string;

@@ -5,19 +5,19 @@ import { faultsOf, runTwoOpeners } from "./two-openers.ts";
 // `npm run openers -- --rounds 50` for more.
 const rounds = 4;
 
-describe.each(storeKinds)("six processes that open one agent session at once, on %s", (store) => {
+describe.each(storeKinds)("six processes that open at once, on %s", (store) => {
   const reason = storeUnavailable[store];
   if (reason !== undefined) console.warn(`skipped: ${store}: ${reason}`);
 
-  test.skipIf(reason !== undefined)(
-    "end with one MCP session, and leave none behind (S59, S60)",
-    async () => {
-      const results = await runTwoOpeners({ store, rounds });
-      expect(results).toHaveLength(2 * rounds);
-      expect(results.flatMap(faultsOf)).toEqual([]);
-      // Otherwise they did not open it at once.
-      const contested = results.filter(({ adopted }) => adopted > 0);
-      expect(contested.length).toBeGreaterThanOrEqual(rounds);
-    },
-  );
+  test.skipIf(reason !== undefined).each([
+    ["one agent session", undefined],
+    ["six agent sessions with a shared session", "inventory"],
+  ])("%s: end with one MCP session, and leave none behind (S59, S60)", async (_, shared) => {
+    const results = await runTwoOpeners({ store, rounds, shared });
+    expect(results).toHaveLength(2 * rounds);
+    expect(results.flatMap(faultsOf)).toEqual([]);
+    // Otherwise they did not open it at once.
+    const contested = results.filter(({ adopted }) => adopted > 0);
+    expect(contested.length).toBeGreaterThanOrEqual(rounds);
+  });
 });

@@ -23,17 +23,21 @@ export interface OpenerRound {
 }
 
 /**
- * Six long-lived processes open the same agent session at once: first, and after the server has
+ * Six long-lived processes open the same agent session at once, or one each with a session that all share:
+ * first, and after the server has
  * forgotten its session. In every other round they meet when each has a session to save, so that
  * all but one have to give theirs up.
  */
 export async function runTwoOpeners({
   store: kind,
   rounds,
+  shared,
   onRound,
 }: {
   store: StoreKind;
   rounds: number;
+  /** The id of the session that the agent sessions share. @default one agent session for all */
+  shared?: string | undefined;
   onRound?: (round: OpenerRound) => void;
 }): Promise<OpenerRound[]> {
   const place = await startStorePlace(kind);
@@ -42,13 +46,13 @@ export async function runTwoOpeners({
     forkProgram<OpenerTask, OpenerReport>("opener-program.ts"),
   );
   const opened = await openStoreAt(place);
-  const { sessions } = createNotebookSessions({ url: server.url, store: opened.store });
+  const { sessions } = createNotebookSessions({ url: server.url, store: opened.store, shared });
   const results: OpenerRound[] = [];
   try {
     await allWait(openers);
     const { kind: storeKind, at } = place;
     for (const opener of openers) {
-      opener.send({ type: "start", url: server.url, place: { kind: storeKind, at } });
+      opener.send({ type: "start", url: server.url, place: { kind: storeKind, at }, shared });
     }
     for (let round = 1; round <= rounds; round += 1) {
       const sessionId = `chat ${round}`;
@@ -57,7 +61,8 @@ export async function runTwoOpeners({
         const meetAt = round % 2 === 0 ? "start" : "save";
         const label = `${round} ${loss ? "loss" : "first"}`;
         for (const [index, opener] of openers.entries()) {
-          opener.send({ type: "round", sessionId, loss, meetAt, note: `${label} ${index}` });
+          const own = shared === undefined ? sessionId : `${sessionId} of ${index}`;
+          opener.send({ type: "round", sessionId: own, loss, meetAt, note: `${label} ${index}` });
         }
         if (loss) {
           await allWait(openers);
@@ -73,7 +78,8 @@ export async function runTwoOpeners({
         );
         const notes = found.split("\n").filter((text) => text.startsWith(label)).length;
         const added = Object.entries(notesAdded).filter(([text]) => text.startsWith(label));
-        if (loss) await sessions.end(sessionId, { principal });
+        if (loss && shared === undefined) await sessions.end(sessionId, { principal });
+        else if (loss) await sessions.shared.end(shared!, { principal });
         const result: OpenerRound = {
           round,
           kind: loss ? "loss" : "first open",
