@@ -144,10 +144,7 @@ export interface SessionReplacementOptions {
 /** How a stateful connection keeps its session. */
 export interface StatefulSessionOptions extends SessionReplacementOptions {
   readonly mode: "stateful";
-  /**
-   * The id, 1 to 256 characters, of one session that all agent sessions of a principal share. Needs durable
-   * sessions. @default each agent session has a session of its own
-   */
+  /** One session under this id (1 to 256 characters) for all agent sessions of a principal. Needs a store. */
   readonly shared?: string | undefined;
   /** Limits the age and the size of the tool list in the state. */
   readonly toolList?: ToolListOptions | undefined;
