@@ -64,6 +64,7 @@ const table: Record<string, Checked> = {
     wrong: {
       ...{ ...shared, url: 5, description: 5, required: "yes", auth: 5, authProvider: 5 },
       ...{ headers: 5, "headers.x-key": 5, timeouts: 5, redirect: true, fetch: 5 },
+      ...{ maxRetries: -1 },
     },
     times: [...sharedTimes, "timeouts.answerMs"],
   },
@@ -355,6 +356,12 @@ test("names what was probably meant", () => {
 
 test.each<[string, object, string, RegExp]>([
   ["auth and authProvider", { auth: { getToken() {} }, authProvider() {} }, "auth", /authProvider/],
+  [
+    "maxRetries where the client sends requests itself",
+    { maxRetries: 1, authProvider() {} },
+    "maxRetries",
+    /fetch/,
+  ],
   ["a transport of the AI SDK", { transport: { type: "http", url } }, "transport", /url/],
   ["a session without its mode", { session: { resend: "safe" } }, "session.mode", /"stateful"/],
   [

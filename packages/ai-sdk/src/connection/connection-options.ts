@@ -5,23 +5,12 @@ import type {
   MCPClientCapabilities,
   OAuthClientProvider,
 } from "@ai-sdk/mcp";
-import type {
-  Principal,
-  RefusedAnswer,
-  ResendPolicy,
-  SessionLoss,
-  ToolListOptions,
-} from "@durable-mcp/core";
+import type { RefusedAnswer, ResendPolicy, SessionLoss, ToolListOptions } from "@durable-mcp/core";
+import type { Awaitable, ConnectionContext } from "./connection-context.ts";
+import type { ConnectionAuth, ConnectionHeaders } from "./credential-options.ts";
 
-/** The use for which a function of a definition is called. */
-export interface ConnectionContext {
-  /** The identity that the connection acts for. */
-  readonly principal: Principal | undefined;
-  /** The connection's name. */
-  readonly connection: string;
-  /** Aborts when the step's registry is disposed of. */
-  readonly abortSignal: AbortSignal;
-}
+export type { Awaitable, ConnectionContext } from "./connection-context.ts";
+export type { ConnectionAuth, ConnectionHeaders, ConnectionToken } from "./credential-options.ts";
 
 /** Schemas for typed and validated tools, in the form of `schemas` of `MCPClient.tools()`. */
 export type ConnectionToolSchemas = Exclude<
@@ -31,9 +20,6 @@ export type ConnectionToolSchemas = Exclude<
 
 /** What stands before the server's names of tools, in the types. `undefined` stands for the default. */
 export type ToolNamePrefix = string | false | undefined;
-
-/** A value, or a promise of it. */
-export type Awaitable<T> = T | Promise<T>;
 
 /** `clientInfo` of the specification. */
 export interface ConnectionClientInfo {
@@ -177,23 +163,6 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
   readonly statelessMaxAgeMs?: number | undefined;
 }
 
-/** A bearer token and its expiry, in milliseconds since 1970-01-01 UTC or as a `Date`. */
-export interface ConnectionToken {
-  readonly token: string;
-  readonly expiresAt?: number | Date | undefined;
-}
-
-/** What a connection sends in `Authorization`, as a bearer token. */
-export type ConnectionAuth =
-  | { readonly getToken: (context: ConnectionContext) => Awaitable<ConnectionToken> }
-  | ((context: ConnectionContext) => Awaitable<ConnectionToken | string | GetToken>);
-type GetToken = { readonly getToken: () => Awaitable<ConnectionToken> };
-
-/** Headers by name: values, promises of them, or functions. A promise that rejects fails each request. */
-export type ConnectionHeaders = Readonly<
-  Record<string, Awaitable<string> | ((context: ConnectionContext) => Awaitable<string>)>
->;
-
 /** The options of a connection over Streamable HTTP. */
 export interface McpClientConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
@@ -225,6 +194,12 @@ export interface McpClientConnectionOptions<
     | ((context: ConnectionContext) => Awaitable<ConnectionHeaders>)
     | undefined;
   readonly timeouts?: ClientConnectionTimeouts | undefined;
+  /**
+   * How often a request is sent again that was certainly not carried out: no connection could be made, or the
+   * server refused it with 429, or with 503 and `Retry-After`. `0` for never. What may have been carried out
+   * is never sent again. @default 1 for the handshake and listings of a stateful connection, else 0
+   */
+  readonly maxRetries?: number | undefined;
   /** Whether a stateful connection follows redirects within the server's origin. @default "refuse" */
   readonly redirect?: "refuse" | "same-origin" | undefined;
   /**

@@ -160,6 +160,7 @@ const clientConnectionSchema = z
       ),
     ),
     timeouts: z.optional(z.strictObject({ ...timeoutFields, answerMs: z.optional(timeout) })),
+    maxRetries: z.optional(wholeNumber(0, 100)),
     redirect: z.optional(z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"')),
     fetch: z.optional(someFunction),
   })
@@ -172,6 +173,15 @@ const clientConnectionSchema = z
       path: ["redirect"],
       message: "is for stateful connections; a stateless one refuses redirects",
     }),
+    z.refine(
+      ({ maxRetries, session = "stateless", authProvider, fetch }) =>
+        !maxRetries || session !== "stateless" || authProvider === undefined || fetch !== undefined,
+      {
+        path: ["maxRetries"],
+        message:
+          "needs a fetch of yours beside authProvider, because @ai-sdk/mcp then sends the requests of a stateless connection itself",
+      },
+    ),
     z.refine(({ url }) => !hasCredentials(parseUrl(url)), {
       path: ["url"],
       message: "must not contain credentials; use auth or headers",

@@ -23,6 +23,7 @@ import {
   createStatefulFetch,
   type HttpConnectionOptions,
   type HttpParts,
+  withDefinedRetries,
 } from "./stateful-fetch.ts";
 
 type TakeFetch = () => typeof globalThis.fetch;
@@ -51,7 +52,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   };
   /** Each client needs its own, because clients number their requests alike and cancel by number. */
   const createFetch = () =>
-    slot === undefined ? withBounds(parts.serverFetch) : createStatefulFetch(parts, slot, onEvent);
+    slot === undefined ? createPlainFetch(parts) : createStatefulFetch(parts, slot, onEvent);
   // It is made at once, because it reports a saved snapshot of another URL even if it is not used.
   let unused: typeof globalThis.fetch | undefined = createFetch();
   const takeFetch: TakeFetch = () => {
@@ -106,6 +107,12 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     },
   };
   return connection;
+}
+
+/** The fetch of a connection without a session. */
+function createPlainFetch(parts: HttpParts): typeof fetch {
+  const isAsked = parts.definition.options.maxRetries !== undefined;
+  return withBounds(isAsked ? withDefinedRetries(parts) : parts.serverFetch);
 }
 
 /** @throws {McpSessionError} the reason why there is no client */

@@ -11,6 +11,7 @@ import { abortable, anySignal } from "@durable-mcp/core/internal";
 import { needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
 import {
+  callTimeoutMs,
   connectTimeoutMs,
   type McpClientConnection,
   readyTimeoutMs,
@@ -29,7 +30,7 @@ import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import type { HungServers } from "./hung-servers.ts";
 import { openClient } from "./open-client.ts";
-import { withOneRetry } from "./retry-once.ts";
+import { withRetries } from "./retry-requests.ts";
 
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
 export function createStatefulFetch(
@@ -45,7 +46,7 @@ export function createStatefulFetch(
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
     ...{ onSession, onEvent, now },
     statelessMaxAgeMs: session.statelessMaxAgeMs,
-    fetch: withOneRetry(parts.serverFetch, connectTimeoutMs(definition)),
+    fetch: withDefinedRetries(parts),
     allowOtherOrigins: fetch !== undefined,
     listen: needsListening(definition.options),
     cancelOnAbort: parts.isActive,
@@ -67,6 +68,17 @@ export function createStatefulFetch(
       startMs: startTimeoutMs(definition),
       answerMs: timeouts?.answerMs,
     },
+  });
+}
+
+/** The fetch of a definition, with its `maxRetries`. */
+export function withDefinedRetries({ definition, serverFetch }: HttpParts): typeof fetch {
+  const { maxRetries, timeouts } = definition.options;
+  const { answerMs = 300_000 } = timeouts ?? {};
+  return withRetries(serverFetch, {
+    maxRetries,
+    connectMs: connectTimeoutMs(definition),
+    callMs: Math.min(callTimeoutMs(definition) ?? answerMs, answerMs),
   });
 }
 

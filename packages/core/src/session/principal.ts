@@ -16,7 +16,7 @@ export type Principal =
 /** Principals of one issuer. Made by `createPrincipals`. */
 export interface Principals {
   /** @throws {McpSessionError} `CONNECTION_INVALID` for an id that is no text, or empty */
-  user(id: string): Principal & { readonly type: "user" };
+  readonly user: (id: string) => Principal & { readonly type: "user" };
 }
 
 /**
@@ -36,7 +36,7 @@ export function createPrincipals(options: { readonly issuer: string }): Principa
   const { issuer } = options;
   checkText(issuer, "issuer");
   return {
-    user(id) {
+    user: (id) => {
       checkText(id, "principal.id");
       return { type: "user", issuer, id };
     },

@@ -1,0 +1,14 @@
+import type { Principal } from "@durable-mcp/core";
+
+/** The use for which a function of a definition is called. */
+export interface ConnectionContext {
+  /** The identity that the connection acts for. */
+  readonly principal: Principal | undefined;
+  /** The connection's name. */
+  readonly connection: string;
+  /** Aborts when the step's registry is disposed of. */
+  readonly abortSignal: AbortSignal;
+}
+
+/** A value, or a promise of it. */
+export type Awaitable<T> = T | Promise<T>;
