@@ -215,7 +215,7 @@ const table: Record<string, Checked> = {
   "admin.sweep": {
     give: (options) => sessions.admin.sweep(options),
     valid: { idleForMs: 1e9 },
-    wrong: { idleForMs: "1e9", name: 5, limit: 0, authorize: 5 },
+    wrong: { idleForMs: "1e9", name: 5, shared: "yes", limit: 0, authorize: 5 },
     times: ["idleForMs"],
   },
   createDurableAgent: {

@@ -217,6 +217,7 @@ export interface DurableSessionsAdmin {
    * the server ends its session when its own time is up.
    *
    * @param options.name only named sessions of that name
+   * @param options.shared whether only shared sessions, or only others. @default all
    * @param options.idleForMs at least three times `touchIntervalMs`
    * @param options.limit how many at most, 1 to 1000. @default 100
    * @returns one entry for each session that the sweep worked on, and whether there may be more
@@ -225,6 +226,7 @@ export interface DurableSessionsAdmin {
   sweep(options: {
     readonly idleForMs: number;
     readonly name?: string | undefined;
+    readonly shared?: boolean | undefined;
     readonly limit?: number | undefined;
     readonly authorize?:
       | ((

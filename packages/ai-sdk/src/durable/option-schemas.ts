@@ -48,6 +48,6 @@ export const sharedListSchema = optionalOptions({ principal: anything, ...shared
 export const adminListSchema = optionalOptions(pageFields);
 const { cursor: _, ...sweepFields } = pageFields;
 export const sweepSchema = z.strictObject({
-  ...optionalOptions({ ...sweepFields, authorize: someFunction }).shape,
+  ...optionalOptions({ ...sweepFields, shared: flag, authorize: someFunction }).shape,
   idleForMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
 });

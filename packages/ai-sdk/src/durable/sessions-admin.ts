@@ -37,10 +37,16 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
     },
 
     async sweep(options) {
-      const { idleForMs, name, limit = 100, authorize } = checkOptions(sweepSchema, options);
+      const {
+        idleForMs,
+        name,
+        shared,
+        limit = 100,
+        authorize,
+      } = checkOptions(sweepSchema, options);
       checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
       const idleSince = Math.max(0, now() - Math.max(idleForMs, maybeInUseMs));
-      const query = { name, prefix: recordPrefix(agent), idleSince, limit };
+      const query = { name, shared, prefix: recordPrefix(agent), idleSince, limit };
       const idle: ListedRecord[] = [];
       let cursor: string | undefined;
       do {
@@ -48,7 +54,7 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
         // Later releases sweep their own records.
         idle.push(...page.records.filter(({ value }) => !isNewerEntry(value)));
         ({ cursor } = page);
-        // A page may have no record of a given name.
+        // A page may have no record that is wanted.
       } while (cursor !== undefined && idle.length < limit);
       const swept = await inParallel(idle.slice(0, limit), async (stored) => {
         const ended = await sweepRecord(context, stored, authorize);

@@ -267,6 +267,25 @@ test("a server that is down is told of with the id, or the name, of the session"
   expect(told).toMatchObject([inventory, { connection: "notes", name: "a" }]);
 });
 
+test("a sweep takes shared sessions alone, or leaves them", async () => {
+  const { sessions, startAnother, pass } = await startShared();
+  const plain = startAnother({ session: {} }).sessions;
+  await sessions.run("chat", use, ({ tools }) => list(tools));
+  const chat = { connection: "notes", sessionId: "chat" };
+  for (const [shared, first, second] of [
+    [true, inventory, chat],
+    [false, chat, inventory],
+  ] as const) {
+    await plain.run("chat", use, ({ tools }) => list(tools));
+    await sessions.run("other", use, ({ tools }) => list(tools));
+    pass(hour);
+    const one = await sessions.admin.sweep({ idleForMs: hour, shared });
+    expect(one).toMatchObject({ sessions: [first], more: false });
+    const rest = await sessions.admin.sweep({ idleForMs: hour });
+    expect(rest).toMatchObject({ sessions: [second], more: false });
+  }
+});
+
 describe("withConnections({ shared })", () => {
   test("finds the session of the id from each agent session, and beside the run's own", async () => {
     const server = await startNotebookServer();

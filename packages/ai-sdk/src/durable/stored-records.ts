@@ -120,15 +120,19 @@ export async function forgetToolList(
 interface RecordsQuery extends StoreListQuery {
   /** Only the records of named sessions of that name. */
   readonly name?: string | undefined;
+  /** Only the records of shared sessions, or only all others. */
+  readonly shared?: boolean | undefined;
 }
 
 /** A page of records, without those of something else. @throws {McpSessionError} `CONNECTION_INVALID` */
-export async function listRecords(store: SessionStore, { name, ...query }: RecordsQuery) {
+export async function listRecords(store: SessionStore, { name, shared, ...query }: RecordsQuery) {
   if (name !== undefined) checkSessionName(name, "name");
   const page = await store.list(query);
   const records = page.records.flatMap((record): ListedRecord[] => {
     const of = parseRecordKey(record.key);
-    return of && (name === undefined || of.name === name) ? [{ ...record, of }] : [];
+    if (of === undefined || (name !== undefined && of.name !== name)) return [];
+    const isWanted = shared === undefined || shared === (of.shared !== undefined);
+    return isWanted ? [{ ...record, of }] : [];
   });
   return { records, cursor: page.cursor };
 }
