@@ -42,7 +42,7 @@ export type {
 } from "./provider/connection-provider.ts";
 export { createConnectionProvider } from "./provider/create-connection-provider.ts";
 export type { ConnectionPoolOptions } from "./pool/connection-pool.ts";
-export type { AutoSessionOptions } from "./registry/auto-session.ts";
+export type { AutoSessionOptions, StoredAutoSessionOptions } from "./registry/auto-session.ts";
 export type {
   ConnectionRegistry,
   NamedSession,

@@ -141,9 +141,16 @@ const table: Record<string, Checked> = {
     valid: { connections, store },
     wrong: {
       ...{ store: {}, agent: 5, share: 1, onEvent: 5, now: 5, connections: 5, pool: 5 },
-      telemetry: 5,
+      ...{ telemetry: 5, autoSession: 5 },
     },
     times: ["touchIntervalMs", "pool.keepAliveMs"],
+  },
+  "autoSession of createDurableSessions": {
+    give: (autoSession) => createDurableSessions({ connections, store, autoSession }).shutdown(),
+    valid: { principal, sessionId: "nightly" },
+    wrong: { sessionId: 5 },
+    times: ["idleTimeoutMs"],
+    prefix: "autoSession.",
   },
   "createDurableSessions with a provider": {
     give: createDurableSessions,

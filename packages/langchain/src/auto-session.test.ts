@@ -1,12 +1,15 @@
 import {
   type AutoSessionOptions,
+  type ConnectionEvent,
   type ConnectionProvider,
   createConnectionProvider,
   currentConnections,
 } from "@durable-mcp/ai-sdk";
+import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
+import { stdioFixture } from "../../e2e/src/stdio/stdio-fixture.ts";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { AIMessage, createAgent, fakeModel, HumanMessage } from "langchain";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   type NotebookServerOptions,
   startNotebookServer,
@@ -16,6 +19,8 @@ import { alice } from "../../ai-sdk/test/step.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 import { sessionToolsMiddleware } from "./session-tools-middleware.ts";
 
+/** A busy machine takes its time. */
+const patient = { timeout: 10_000 };
 const providers: ConnectionProvider<any>[] = [];
 
 afterEach(async () => {
@@ -103,4 +108,53 @@ test("LangChain tools of an ephemeral registry have a session for each call", as
     expect((await call(tools, "notes__add_note", { text })).content).toBe("1 notes");
   }
   expect(server.liveSessions()).toBe(0);
+});
+
+describe("after the implicit session ended by idling", () => {
+  const note = /^Note: .* is gone; /;
+
+  test("the next result begins with the note, and only that one", async () => {
+    const { server } = await startScript({ idleTimeoutMs: 30 });
+    const tools = await loadSessionTools();
+    await call(tools, "notes__add_note", { text: "a" });
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+    // Without a pause in between.
+    await currentConnections().run(async () => {
+      const { content, artifact } = await call(tools, "notes__list_notes");
+      expect(content).toMatch(note);
+      const data = { "durable-mcp/sessionReplaced": true };
+      expect(artifact).toEqual([{ type: "mcp_meta", data }]);
+      expect((await call(tools, "notes__list_notes")).content).toBe("");
+    });
+  });
+
+  test("so does that of a stdio server, whose process had ended", async () => {
+    const { command, args } = stdioFixture();
+    const events: ConnectionEvent[] = [];
+    const provider = createConnectionProvider({
+      connections: {
+        notes: defineMcpStdioConnection({
+          ...{ command, args, description: "Notes.", timeouts: { closeMs: 200 } },
+          // A process that died would not be replaced. This one was ended.
+          session: { recover: false },
+        }),
+      },
+      autoSession: { principal: alice, idleTimeoutMs: 30 },
+      onEvent: (event) => events.push(event),
+    });
+    providers.push(provider);
+    const types = () => events.map(({ type }) => type).filter((type) => type !== "client");
+    const script = currentConnections();
+    const tools = await script.run(() => loadSessionTools(script));
+    await vi.waitFor(() => expect(types()).toContain("ended"), patient);
+    expect((await call(tools, "notes__list_notes")).content).toMatch(note);
+    await vi.waitFor(
+      () => expect(types()).toEqual(["started", "ended", "recovered", "ended"]),
+      patient,
+    );
+    const ofAiSdk = await currentConnections().tools();
+    const how = { toolCallId: "1", messages: [], context: {} };
+    const result = await ofAiSdk["notes__list_notes"]!.execute!({}, how);
+    expect(result).toMatchObject({ _meta: { "durable-mcp/sessionReplaced": true } });
+  });
 });

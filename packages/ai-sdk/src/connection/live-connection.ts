@@ -14,6 +14,8 @@ export interface ConnectionStep {
   readonly sessionName: string | undefined;
   /** Whether the step goes on. Only then aborted calls are cancelled, and a process's end is a loss. */
   readonly isActive: () => boolean;
+  /** Whether a server's memory ended with a registry before. The next result tells the model so. */
+  readonly isAfterEnd?: boolean | undefined;
   readonly emit: (event: ConnectionEvent) => void;
   readonly telemetry: ConnectionTelemetry | undefined;
 }

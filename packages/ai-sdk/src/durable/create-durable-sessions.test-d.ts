@@ -76,6 +76,19 @@ test("connections take the place of a provider, and not its side", async () => {
   void (() => createDurableSessions({ provider, store, pool: {} }));
 });
 
+test("an implicit session of a store has an id, one of a provider has none", () => {
+  const sessionId: string | undefined = "nightly";
+  const idleTimeoutMs: number | undefined = undefined;
+  const autoSession = { principal, sessionId, idleTimeoutMs };
+  type Options = Parameters<typeof createDurableSessions>[0];
+  expectTypeOf(autoSession).toExtend<Options["autoSession"]>();
+  // @ts-expect-error nobody could find it again
+  void (() => createDurableSessions({ connections, store, autoSession: { principal } }));
+  void (() => createConnectionProvider({ connections, autoSession: { principal, idleTimeoutMs } }));
+  // @ts-expect-error there is no store
+  void (() => createConnectionProvider({ connections, autoSession: { principal, sessionId } }));
+});
+
 test("only declared connections can be named", () => {
   type Selection = Parameters<typeof typed.restart>[1];
   expectTypeOf<Selection["connection"]>().toEqualTypeOf<"notes" | undefined>();

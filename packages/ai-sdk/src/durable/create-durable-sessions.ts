@@ -8,6 +8,7 @@ import { shutdownSchema } from "../provider/option-schemas.ts";
 import { openSession, runOnLease } from "./open-session.ts";
 import { createSessionsAdmin } from "./sessions-admin.ts";
 import { createSessionsContext } from "./sessions-context.ts";
+import { startStoredAutoSession } from "./stored-auto-session.ts";
 
 /**
  * Creates the sessions of an agent, kept in a store. Call it once, at start.
@@ -24,6 +25,8 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
 ): DurableSessions<CONNECTIONS> {
   const context = createSessionsContext(checkOptions(durableSessionsSchema, options));
   const { ownProvider, work } = context;
+  const { autoSession } = options;
+  const management = createSessionsManagement(context);
 
   return {
     open: async (sessionId, use) =>
@@ -32,7 +35,7 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
       const lease = await openSession(context, sessionId, checkOptions(useSchema, use));
       return await runOnLease(lease, use.abortSignal, step);
     },
-    ...createSessionsManagement(context),
+    ...(autoSession ? startStoredAutoSession(context, autoSession, management) : management),
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
       const closings = work.shutDown();

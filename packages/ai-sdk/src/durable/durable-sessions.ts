@@ -6,6 +6,7 @@ import type {
   ConnectionProviderOptions,
   UnavailableOptions,
 } from "../provider/connection-provider.ts";
+import type { StoredAutoSessionOptions } from "../registry/auto-session.ts";
 import type { SessionTools } from "../registry/connection-registry.ts";
 import type { SessionLease } from "./session-lease.ts";
 import type {
@@ -71,8 +72,16 @@ type GivenProvider<CONNECTIONS extends Connections> = {
 } & { provider: ConnectionProvider<CONNECTIONS> };
 
 /** The connections, or a provider that has them, and the options for keeping their sessions. */
-export type DurableSessionsOptions<CONNECTIONS extends Connections> = StoredSessionsOptions &
-  ((OwnProvider<CONNECTIONS> & { provider?: undefined }) | GivenProvider<CONNECTIONS>);
+export type DurableSessionsOptions<CONNECTIONS extends Connections> = StoredSessionsOptions & {
+  /**
+   * For scripts that open nothing by hand: outside of any run `currentConnections()` and
+   * `withConnections` then use one implicit registry of the process, on the agent session of this id. It is
+   * loaded on first use. When it was idle for `idleTimeoutMs`, or the process has nothing more to do, its
+   * clients are closed and its sessions saved; nothing ends them but `end`. One provider, or one
+   * `createDurableSessions`, of a process may have it. @default none
+   */
+  autoSession?: StoredAutoSessionOptions | undefined;
+} & ((OwnProvider<CONNECTIONS> & { provider?: undefined }) | GivenProvider<CONNECTIONS>);
 
 /** The use of an agent session by one principal. */
 export interface SessionUse extends UnavailableOptions {

@@ -4,6 +4,7 @@ import { isStateful, type McpClientConnection } from "../connection/define-conne
 import { clientConnections } from "../connection/mcp-connection.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import { ownSlot } from "../slots/step-slot.ts";
+import type { Successor } from "../registry/succession.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import type { SessionUse } from "./durable-sessions.ts";
 import { createNamedInStore } from "./named-in-store.ts";
@@ -19,16 +20,7 @@ export async function openSession(
   sessionId: string,
   { principal, abortSignal, onUnavailable }: SessionUse,
 ): Promise<SessionLease<any>> {
-  checkSessionId(sessionId);
-  recordOwner(principal);
-  abortSignal?.throwIfAborted();
-  context.work.throwIfShutDown();
-  const registry = await loadRegistry(context, sessionId, { principal, abortSignal });
-  const close = once(async () => {
-    await registry.dispose();
-    for (const forget of tracked) forget();
-  });
-  const tracked = [context.provider.work.track(close), context.work.track(close)];
+  const { registry, close } = await openRegistry(context, sessionId, { principal, abortSignal });
   try {
     const tools = await registry.tools({ onUnavailable });
     return createSessionLease<any>({ sessionId, registry, tools }, abortSignal, close);
@@ -38,10 +30,31 @@ export async function openSession(
   }
 }
 
+/** Loads an agent session's MCP sessions. Connects nothing yet. `close` closes the clients and saves. */
+export async function openRegistry(
+  context: SessionsContext,
+  sessionId: string,
+  use: Pick<SessionUse, "principal" | "abortSignal">,
+  successor?: Successor,
+) {
+  checkSessionId(sessionId);
+  recordOwner(use.principal);
+  use.abortSignal?.throwIfAborted();
+  context.work.throwIfShutDown();
+  const registry = await loadRegistry(context, sessionId, use, successor);
+  const close = once(async () => {
+    await registry.dispose();
+    for (const forget of tracked) forget();
+  });
+  const tracked = [context.provider.work.track(close), context.work.track(close)];
+  return { registry, close };
+}
+
 async function loadRegistry(
   sessions: SessionsContext,
   sessionId: string,
   { principal, abortSignal }: SessionUse,
+  successor: Successor | undefined,
 ): Promise<ConnectionRegistry<any>> {
   const { provider, namespace, agent } = sessions;
   const declared = provider.declaredFor(principal);
@@ -61,6 +74,7 @@ async function loadRegistry(
         named: createNamedInStore(context, opened),
         isLeased: true,
         pool,
+        successor,
         save: (timeoutMs) => opened.close(timeoutMs),
       });
     } catch (error) {

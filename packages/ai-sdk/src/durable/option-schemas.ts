@@ -12,6 +12,7 @@ import {
   timeout,
   wholeNumber,
 } from "../base/check-options.ts";
+import { autoSessionFields } from "../registry/option-schemas.ts";
 import { ownProviderFields, selectionFields } from "../provider/option-schemas.ts";
 
 // The options of durable sessions, and of their functions.
@@ -33,6 +34,7 @@ export const storedSessionsFields = {
 export const durableSessionsSchema = z.strictObject({
   ...optionalOptions({ ...storedSessionsFields, ...ownProviderFields, provider: someObject }).shape,
   store: someStore,
+  autoSession: z.optional(z.strictObject({ ...autoSessionFields, sessionId: text })),
 });
 
 export const useSchema = optionalOptions({ principal: anything, abortSignal, onUnavailable });

@@ -28,6 +28,7 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  *   connection, or an idle named session, could not be ended on its server (`status` is the server's,
  *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed after the run
  *   itself had failed, or had given back a stream.
+ * - `ended`: the implicit session of `autoSession` was idle, so what the server kept for it was ended.
  * - `line-dropped`: a stdio server printed a line on stdout that is no message, is too long (64 MiB) or
  *   too complex (1,000 levels, two million values), or asks too much at once. The event comes once for each
  *   reason and process.
@@ -93,6 +94,7 @@ export type ConnectionEvent = {
       readonly reason: "error" | "not-committed" | "refused" | "timeout" | "unreachable";
       readonly status?: number;
     }
+  | { readonly type: "ended"; readonly reason: "idle" }
   | {
       readonly type: "line-dropped";
       readonly reason: "not-a-message" | "too-long" | "too-complex" | "too-many";

@@ -1,11 +1,11 @@
 import { within } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import { startAutoSession } from "../registry/auto-session.ts";
+import { type AutoSessionOptions, startAutoSession } from "../registry/auto-session.ts";
 import { endConnections } from "../state/end-connections.ts";
 import type { ConnectionProvider, ConnectionProviderOptions } from "./connection-provider.ts";
 import { providerSchema, selectionInTimeSchema, shutdownSchema } from "./option-schemas.ts";
-import { allInternals, createInternals } from "./provider-internals.ts";
+import { allInternals, createInternals, type ProviderInternals } from "./provider-internals.ts";
 import { createStateRegistries } from "./state-registries.ts";
 
 /**
@@ -22,10 +22,8 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
 ): ConnectionProvider<CONNECTIONS> {
   const { autoSession } = checkOptions(providerSchema, options);
   const internals = createInternals(options);
-  const { pool, work, createUnkept } = internals;
-  const releaseAutoSession =
-    autoSession &&
-    startAutoSession(autoSession, (principal) => createUnkept(principal, true), work.track);
+  const { pool, work } = internals;
+  if (autoSession) startUnkeptSession(internals, autoSession);
 
   const provider: ConnectionProvider<CONNECTIONS> = {
     ...createStateRegistries(internals),
@@ -33,7 +31,6 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
       await endConnections(internals, session, checkOptions(selectionInTimeSchema, selection)),
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
-      releaseAutoSession?.();
       const closings = work.shutDown();
       const closeAll = async () => {
         // Idle clients close at once, even if something else hangs. The runs close their own clients.
@@ -45,4 +42,21 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
   };
   allInternals.set(provider, internals);
   return provider;
+}
+
+/** The implicit registry of a script, with sessions that end with it. */
+function startUnkeptSession(
+  { declaredFor, createUnkept, emit, work }: ProviderInternals<any>,
+  options: AutoSessionOptions,
+): void {
+  const { principal } = options;
+  startAutoSession(options, {
+    declared: () => declaredFor(principal),
+    async open(successor) {
+      const registry = createUnkept(principal, successor);
+      return { registry, close: () => registry.dispose() };
+    },
+    emit,
+    tracks: [work.track],
+  });
 }

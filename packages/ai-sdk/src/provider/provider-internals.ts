@@ -9,6 +9,7 @@ import { createConnectionPool } from "../pool/connection-pool.ts";
 import { createSessionPool } from "../pool/session-pool.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { createStepRegistry, type StepRegistryOptions } from "../registry/step-registry.ts";
+import type { Successor } from "../registry/succession.ts";
 import { noNamedSlots } from "../slots/named-slots.ts";
 import { checkConnections } from "./check-connections.ts";
 import type { ConnectionProviderOptions } from "./connection-provider.ts";
@@ -46,14 +47,19 @@ export function createInternals<CONNECTIONS extends Connections>(
     declaredFor,
     createRegistry,
     closeTimeoutMs,
-    /** A registry without an agent session: nothing of it is kept. */
-    createUnkept: (principal: Principal | undefined, isLeased?: boolean) =>
+    /**
+     * A registry without an agent session: nothing of it is kept.
+     *
+     * @param successor of a registry that its owner disposes of
+     */
+    createUnkept: (principal: Principal | undefined, successor?: Successor) =>
       createRegistry({
         declared: declaredFor(principal),
         principal,
         abortSignal: undefined,
         named: noNamedSlots,
-        isLeased,
+        isLeased: successor !== undefined,
+        successor,
       }) as ConnectionRegistry<any>,
     pool,
     /** The pool for the runs of one agent session, named by these parts; `undefined` without a pool. */

@@ -1,20 +1,26 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { generateText, isStepCount, type ToolSet } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   answer,
   type NotebookServerOptions,
+  type NotebookServer,
   on,
   startNotebookServer,
 } from "../../test/notebook-server.ts";
 import { notebook } from "../../test/saved-session.ts";
+import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
 import { bob, callForText, callTool } from "../../test/step.ts";
 import {
   type AutoSessionOptions,
+  type ConnectionEvent,
   type ConnectionProvider,
   createConnectionProvider,
   currentConnections,
+  defineMcpClientConnection,
+  type McpConnection,
   withConnections,
 } from "../index.ts";
 
@@ -33,14 +39,19 @@ afterEach(async () => {
 async function startScript(
   options: Partial<AutoSessionOptions> = {},
   setUp?: NotebookServerOptions["setUp"],
+  define: (server: NotebookServer) => McpConnection = notebook,
 ) {
   const server = await startNotebookServer(setUp && { setUp });
+  const events: ConnectionEvent[] = [];
   const provider = createConnectionProvider({
-    connections: { notes: notebook(server) },
+    connections: { notes: define(server) },
     autoSession: { principal: app, ...options },
+    onEvent: (event) => events.push(event),
   });
   providers.push(provider);
-  return { server, provider };
+  /** The types of the events of its sessions. */
+  const types = () => events.map(({ type }) => type).filter((type) => type !== "client");
+  return { server, provider, events, types };
 }
 
 const addNote = async (text: string) =>
@@ -261,6 +272,69 @@ describe("the implicit session", () => {
   });
 });
 
+/** What the model is sent as the results of one call after the other, without a pause in between. */
+async function resultsOf(tools: ToolSet, ...names: string[]): Promise<string[]> {
+  const calls = names.map((name) => [{ tool: `notes__${name}`, input: { text: "a" } }]);
+  const model = scriptedModel(...calls, "Done.");
+  const stopWhen = isStepCount(9);
+  await currentConnections().run(() => generateText({ model, tools, prompt: "Go.", stopWhen }));
+  return toolResults(model);
+}
+
+const note = /^Note: .* is gone; .*\n/;
+
+describe("after the implicit session ended by idling", () => {
+  test("the next tool result says so to the model, and only that one", async () => {
+    const { server, events, types } = await startScript({ idleTimeoutMs: 30 });
+    const script = currentConnections();
+    const tools = await script.run(async () => {
+      expect(await addNote("a")).toBe("1 notes");
+      return await script.tools();
+    });
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+    expect(types()).toEqual(["started", "ended"]);
+    expect(events).toContainEqual({ type: "ended", connection: "notes", reason: "idle" });
+    // Tools of before and tools of now tell it alike.
+    const results = await resultsOf(tools, "list_notes", "list_notes");
+    expect(results).toEqual([expect.stringMatching(note), ""]);
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+    const later = await resultsOf(await currentConnections().tools(), "list_notes", "list_notes");
+    expect(later).toEqual([expect.stringMatching(note), ""]);
+    expect(types()).toContain("recovered");
+  });
+
+  test("a definition's own words are used, and `onStart` knows", async () => {
+    const reasons: string[] = [];
+    const { server } = await startScript({ idleTimeoutMs: 30 }, undefined, ({ url }) =>
+      defineMcpClientConnection({
+        url,
+        description: "A notebook.",
+        session: {
+          mode: "stateful",
+          lossNotice: "Begin again.",
+          onStart: ({ reason }) => void reasons.push(reason),
+        },
+      }),
+    );
+    await addNote("a");
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+    const tools = await currentConnections().tools();
+    expect(await resultsOf(tools, "list_notes")).toEqual([expect.stringMatching(/^Begin again\./)]);
+    expect(reasons).toEqual(["started", "recovered"]);
+  });
+
+  test("nobody is told of a session that there was not, or that the script ended itself", async () => {
+    const { server, types } = await startScript();
+    expect(currentConnections().connections).toHaveLength(1);
+    await withConnections({ notes: "isolate" }, () => addNote("a"));
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+    expect(await resultsOf(await currentConnections().tools(), "list_notes")).toEqual([""]);
+    await currentConnections().dispose();
+    expect(await resultsOf(await currentConnections().tools(), "list_notes")).toEqual([""]);
+    expect(types()).not.toContain("ended");
+  });
+});
+
 test("only one provider of a process can have an implicit session at a time", async () => {
   const { server, provider } = await startScript();
   const another = () =>
@@ -285,6 +359,7 @@ test.each([
   [{}, "PRINCIPAL_REQUIRED", "principal"],
   [{ principal: { type: "user" } }, "CONNECTION_INVALID", "principal.issuer"],
   [{ principal: app, idleTimeoutMs: 0 }, "CONNECTION_INVALID", "autoSession.idleTimeoutMs"],
+  [{ principal: app, sessionId: "nightly" }, "CONNECTION_INVALID", "autoSession.sessionId"],
   [{ principal: app, idleTimeoutMs: 2 ** 31 }, "CONNECTION_INVALID", "autoSession.idleTimeoutMs"],
 ])("refuses %j", (autoSession, code, field) => {
   expect(() =>

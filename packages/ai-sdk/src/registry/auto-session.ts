@@ -1,9 +1,17 @@
 import { type Principal, sessionKey } from "@durable-mcp/core";
 import { detach, invalid } from "@durable-mcp/core/internal";
 import type { Track } from "../base/open-work.ts";
+import type { Connections } from "../connection/mcp-connection.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createClientOfRun } from "../pool/client-of-run.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { createRegistryFacade } from "./registry-facade.ts";
+import {
+  type CloseReason,
+  type ClosableRegistry,
+  createSuccession,
+  type Successor,
+} from "./succession.ts";
 
 export interface AutoSessionOptions {
   /** On whose behalf the script uses its connections. */
@@ -13,6 +21,32 @@ export interface AutoSessionOptions {
    * minutes)
    */
   readonly idleTimeoutMs?: number | undefined;
+  /** Needs a store: an option of `createDurableSessions`. */
+  readonly sessionId?: undefined;
+}
+
+/** On an agent session in a store. */
+export interface StoredAutoSessionOptions extends Pick<AutoSessionOptions, "principal"> {
+  /**
+   * Your id of the script's agent session. A later process with the same id, store, agent and principal
+   * goes on in its MCP sessions.
+   */
+  readonly sessionId: string;
+  /**
+   * How long it may be unused before its clients are closed and its stdio servers ended, in milliseconds.
+   * The MCP sessions go on. @default 300000 (5 minutes)
+   */
+  readonly idleTimeoutMs?: number | undefined;
+}
+
+/** The registries behind an implicit one. */
+interface ImplicitRegistries {
+  readonly declared: () => Connections;
+  /** Opens the next registry. */
+  readonly open: (successor: Successor) => Promise<ClosableRegistry>;
+  readonly emit: (event: ConnectionEvent) => void;
+  /** Has the implicit registry closed, for good, with those that it belongs to. */
+  readonly tracks: readonly Track[];
 }
 
 /** One for all copies of this package: bundlers like to make several. */
@@ -25,42 +59,33 @@ export function currentAutoSession(): ConnectionRegistry<any> | undefined {
 }
 
 /**
- * Makes the implicit registry of a script that opens nothing by hand. Opens nothing yet. Its sessions
- * are made on first use, and again after their end.
+ * Makes the implicit registry of a script that opens nothing by hand. Opens nothing yet. A registry is
+ * opened on first use, and again after its end.
  *
- * @param open makes a registry with sessions that are ended when it is disposed of
- * @param track has something closed when the provider is shut down
- * @returns lets another provider have the implicit registry
+ * @returns the implicit registry
  * @throws {McpSessionError} `PRINCIPAL_REQUIRED`; `CONNECTION_INVALID`, also when the process has one
  */
 export function startAutoSession(
-  { principal, idleTimeoutMs = 300_000 }: AutoSessionOptions,
-  open: (principal: Principal) => ConnectionRegistry<any>,
-  track: Track,
-): () => void {
+  { principal, idleTimeoutMs = 300_000 }: Omit<AutoSessionOptions, "sessionId">,
+  { declared, open, emit, tracks }: ImplicitRegistries,
+): ConnectionRegistry<any> {
   sessionKey({ connection: "any", principal });
   if (holder[holderKey] !== undefined) {
     throw invalid(
       "autoSession",
-      "There is a connection provider with autoSession in this process already. Give the option to one provider only, or shut the other down first.",
+      "There is a connection provider, or durable sessions, with autoSession in this process already. Give the option to one of them only, or shut the other down first.",
     );
   }
-  const { lend, hold, whileHeld, end } = createIdleLoan(() => {
-    const value = open(principal);
-    const forget = track(end);
-    const close = async () => {
-      await value.dispose();
-      forget();
-    };
-    return { value, close };
-  }, idleTimeoutMs);
+  const { lend, hold, whileHeld, end } = createIdleLoan(
+    createSuccession(open, emit),
+    idleTimeoutMs,
+  );
   /** The client outlives the loan; its requests are uses, too. */
   const watchedClient = createClientOfRun({ watched: whileHeld });
 
   const registry = createRegistryFacade({
     lend,
-    // It opens nothing before it is used.
-    example: () => open(principal),
+    declared,
     client: (name) => lend(async (own) => watchedClient(await own.client(name))),
     fetch(name) {
       let own: { of: ConnectionRegistry; fetch: typeof globalThis.fetch } | undefined;
@@ -73,12 +98,16 @@ export function startAutoSession(
           return method.toUpperCase() === "POST" ? heldResponse(response, hold()) : response;
         });
     },
-    dispose: end,
+    dispose: () => end("asked"),
   });
   holder[holderKey] = registry;
-  return () => {
+  const forgets = tracks.map((track) => track(close));
+  async function close() {
     if (holder[holderKey] === registry) holder[holderKey] = undefined;
-  };
+    for (const forget of forgets) forget();
+    await end("asked");
+  }
+  return registry;
 }
 
 /**
@@ -117,29 +146,33 @@ function heldResponse(response: Response, release: () => void): Response {
   return new Response(body, { status, statusText, headers });
 }
 
+type Succession = ReturnType<typeof createSuccession>;
+type Lent = { opening: ReturnType<Succession>; opened?: Awaited<ReturnType<Succession>> };
+
 /**
- * Lends a value. The first use opens it. It is closed when it was idle, or when the process has
+ * Lends a registry. The first use opens it. It is closed when it was idle, or when the process has
  * nothing more to do. The next use opens another.
- *
- * @param open opens the value, and returns it with a function that closes it
  */
-function createIdleLoan<T>(
-  open: () => { readonly value: T; readonly close: () => Promise<void> },
-  idleTimeoutMs: number,
-) {
-  let current: ReturnType<typeof open> | undefined;
+function createIdleLoan(open: Succession, idleTimeoutMs: number) {
+  let current: Lent | undefined;
   let uses = 0;
   /** How often a use has begun or ended. */
   let changes = 0;
   let changesAtExit: number | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  const end = async () => {
-    const closing = current;
+  const leave = () => {
+    const left = current;
     current = undefined;
     clearTimeout(timer);
     beforeExit("off", atExit);
-    await closing?.close();
+    return left;
+  };
+  const end = async (reason: CloseReason) => {
+    const left = leave();
+    // At once if it can be, so that the next one finds what it left.
+    const closing = left?.opened ?? (await left?.opening.catch(() => undefined));
+    await closing?.close(reason);
   };
   // Closing sends requests, and they keep the process until they are answered.
   const atExit = () => {
@@ -149,7 +182,7 @@ function createIdleLoan<T>(
       // Makes the process emit `beforeExit` once more, after that use.
       setTimeout(() => undefined, 0);
     } else {
-      void end();
+      void end("exit");
     }
   };
   /** Keeps the value from being idle. @returns ends that */
@@ -164,7 +197,7 @@ function createIdleLoan<T>(
       uses -= 1;
       changes += 1;
       if (uses > 0 || current === undefined) return;
-      timer = setTimeout(() => void end(), idleTimeoutMs);
+      timer = setTimeout(() => void end("idle"), idleTimeoutMs);
       detach(timer);
     };
   };
@@ -181,14 +214,22 @@ function createIdleLoan<T>(
     hold,
     whileHeld,
     end,
-    /** Calls `use` with the value. */
-    lend: <RESULT>(use: (value: T) => Promise<RESULT>) =>
+    /** Calls `use` with the registry. */
+    lend: <RESULT>(use: (registry: ConnectionRegistry<any>) => Promise<RESULT>) =>
       whileHeld(async () => {
         if (current === undefined) {
-          current = open();
+          current = { opening: open() };
           beforeExit("on", atExit);
         }
-        return await use(current.value);
+        const own = current;
+        try {
+          own.opened ??= await own.opening;
+        } catch (error) {
+          // It needs no close.
+          if (current === own) leave();
+          throw error;
+        }
+        return await use(own.opened.registry);
       }),
   };
 }

@@ -17,7 +17,16 @@ export const readySchema = optionalOptions({ timeoutMs: timeout, abortSignal });
 export const namedCreateSchema = optionalOptions({ connections: names, idleTimeoutMs: timeout });
 export const namedRunSchema = optionalOptions({ abortSignal });
 export const nestSchema = optionalOptions({ principal: anything, abortSignal });
-export const autoSessionSchema = z.strictObject({
+export const autoSessionFields = {
   principal: z.optional(anything),
   idleTimeoutMs: z.optional(timeout),
+};
+export const autoSessionSchema = z.strictObject({
+  ...autoSessionFields,
+  sessionId: z.optional(
+    z.custom(
+      () => false,
+      "needs a store in which a later process finds the session: give autoSession to createDurableSessions",
+    ),
+  ),
 });

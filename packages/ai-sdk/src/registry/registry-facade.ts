@@ -1,6 +1,8 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import type { ToolSet } from "ai";
+import { isStateful } from "../connection/define-connection.ts";
+import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 import { isTold } from "../errors/unavailable-event.ts";
 import type { Execute } from "../tools/connection-tools.ts";
@@ -18,19 +20,22 @@ type Lend = <T>(use: (registry: ConnectionRegistry) => Promise<T>) => Promise<T>
  */
 export function createRegistryFacade({
   lend,
-  example,
+  declared,
   ...own
 }: {
   lend: Lend;
-  /** A registry whose declared connections are read. Nothing of it is used. */
-  example: () => ConnectionRegistry;
+  declared: () => Connections;
 } & Pick<ConnectionRegistry, "client" | "fetch" | "dispose">): ConnectionRegistry {
   const toolsOf = createListings();
 
   const facade: ConnectionRegistry = {
     ...own,
     get connections() {
-      return example().connections;
+      return Object.entries(declared()).map(([name, definition]) => ({
+        name,
+        description: definition.options.description,
+        session: sessionKind(definition),
+      }));
     },
     named: {
       create: (...creation) => lend(({ named }) => named.create(...creation)),
@@ -42,24 +47,23 @@ export function createRegistryFacade({
       end: (name) => lend(({ named }) => named.end(name)),
     },
     async tools(given = {}) {
-      const {
-        connections: names = example().connections.map(({ name }) => name),
-        onUnavailable = "omit",
-      } = checkOptions(toolsSchema, given);
+      const { connections: names = Object.keys(declared()), onUnavailable = "omit" } = checkOptions(
+        toolsSchema,
+        given,
+      );
       const sets = [...new Set(names)].map(async (connection) => {
         const tools = await lend((registry) =>
           toolsOf(registry, connection, onUnavailable, "list"),
         );
         const entries = Object.entries(tools).map(([name, tool]) => {
-          const execute: Execute = async (input, options) =>
-            await lend(async (registry) => {
-              const current = await toolsOf(registry, connection, "throw", "call");
-              if (!Object.hasOwn(current, name)) throw noSuchTool(connection, name);
-              return await (current[name] as { execute: Execute }).execute(input, options);
-            });
-          return [name, { ...tool, execute }] as const;
+          const findTool = async (registry: ConnectionRegistry) => {
+            const current = await toolsOf(registry, connection, "throw", "call");
+            if (!Object.hasOwn(current, name)) throw noSuchTool(connection, name);
+            return current[name]!;
+          };
+          return [name, borrowTool(lend, tool, findTool)] as const;
         });
-        return { connection, tools: Object.fromEntries(entries) as ToolSet };
+        return { connection, tools: Object.fromEntries(entries) };
       });
       const listed = await Promise.all(sets);
       return await registryInternalsOf(facade)(async ({ emit }) =>
@@ -104,6 +108,39 @@ function createListings() {
       return {};
     }
   };
+}
+
+function sessionKind(definition: McpConnection): "stateful" | "stateless" | "process" {
+  if (definition.type === "mcp-stdio") return "process";
+  return isStateful(definition) ? "stateful" : "stateless";
+}
+
+type Tool = ToolSet[string];
+
+/** A tool that calls the one of the current registry. */
+function borrowTool(
+  lend: Lend,
+  listed: Tool,
+  find: (registry: ConnectionRegistry) => Promise<Tool>,
+): Tool {
+  /** The tool that was called last. It knows what the model is to be told with the result. */
+  let called = listed;
+  const execute: Execute = async (input, options) =>
+    await lend(async (registry) => {
+      const current = await find(registry);
+      const result = await (current as { execute: Execute }).execute(input, options);
+      called = current;
+      return result;
+    });
+  const { toModelOutput } = listed;
+  return {
+    ...listed,
+    execute,
+    ...(toModelOutput && {
+      toModelOutput: (result: Parameters<typeof toModelOutput>[0]) =>
+        (called.toModelOutput ?? toModelOutput)(result),
+    }),
+  } as Tool;
 }
 
 /** Lends a registry to a run, which lasts longer than its call if it gives back a stream. */

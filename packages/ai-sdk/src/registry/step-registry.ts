@@ -1,6 +1,7 @@
 import { createSessionSlot, type Principal, principalParts } from "@durable-mcp/core";
 import type { Track } from "../base/open-work.ts";
 import { withClientEvents } from "../connection/client-events.ts";
+import { endpointOf } from "../connection/define-connection.ts";
 import { forwardConnection } from "../connection/forward-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, hasSession } from "../connection/mcp-connection.ts";
@@ -12,6 +13,7 @@ import { endMcpSession } from "../http/end-mcp-session.ts";
 import type { HungServers } from "../http/hung-servers.ts";
 import { createHttpConnection } from "../http/http-connection.ts";
 import { mayBeKept, type SessionPool } from "../pool/session-pool.ts";
+import { lostSnapshot } from "../slots/kept-session.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
 import {
   type ConnectionUse,
@@ -23,6 +25,7 @@ import type { ConnectionRegistry } from "./connection-registry.ts";
 import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
 import { createRegistryLifetime } from "./registry-lifetime.ts";
+import type { Successor } from "./succession.ts";
 
 /** The parts that all registries of one provider share. */
 export interface RegistryFactory {
@@ -50,6 +53,8 @@ export interface StepRegistryOptions {
   readonly isLeased?: boolean | undefined;
   /** Keeps the clients for the next run of the agent session. It must have made the slots. */
   readonly pool?: SessionPool | undefined;
+  /** What the registry has to do with others in whose place it comes. @default nothing */
+  readonly successor?: Successor | undefined;
   /** Saves the slots at the end, while the clients close. Never rejects. @default nothing */
   readonly save?: ((timeoutMs: number) => Promise<void>) | undefined;
 }
@@ -59,7 +64,7 @@ export function createStepRegistry(
   options: StepRegistryOptions,
 ): ConnectionRegistry {
   const { declaredFor, track, closeTimeoutMs } = factory;
-  const { declared, principal, slotFor, named, isLeased = false, pool, save } = options;
+  const { declared, principal, slotFor, named, isLeased = false, pool, successor, save } = options;
   if (!named.keepsShared) refuseShared(declared);
   const step = createStepTime(options.abortSignal);
   const lifetime = createRegistryLifetime({
@@ -78,8 +83,9 @@ export function createStepRegistry(
 
   const connections = Object.entries(declared).map(([connection, definition]) => {
     const use = { slot: ownSlot(connection, definition), definition, principal, step };
-    if (!hasSession(definition)) return connect(parts, use, undefined);
-    return slotFor ? connect(parts, use, slotFor(connection)) : isolate(parts, use);
+    const own = { ...use, successor };
+    if (!hasSession(definition)) return connect(parts, own, undefined);
+    return slotFor ? connect(parts, use, slotFor(connection)) : isolate(parts, own);
   });
   connections.forEach(lifetime.own);
   // A connection from the pool must return to the pool, used or not.
@@ -118,19 +124,26 @@ function refuseShared(declared: Connections): void {
 /** The parts for the connections of a step, and of the runs inside it. */
 type ConnectionParts = RegistryFactory & Pick<StepRegistryOptions, "pool">;
 
+/** A use of a connection whose contents end with the registry. */
+type OwnUse = ConnectionUse & Pick<StepRegistryOptions, "successor">;
+
 /** Makes a connection. Starts nothing yet. */
 function open(
   { emit, telemetry, now, hungServers }: ConnectionParts,
-  use: ConnectionUse,
+  use: OwnUse,
   slot: StepSlot | undefined,
 ): LiveConnection {
-  const { definition, principal, step } = use;
+  const { definition, principal, step, successor } = use;
   const { connection } = use.slot;
   const common = {
     context: { principal, connection, abortSignal: step.signal },
     sessionName: use.slot.name ?? use.slot.shared,
     isActive: step.isActive,
-    emit: (event: ConnectionEvent) => emit({ ...event, ...use.slot }),
+    isAfterEnd: successor?.isAfterEnd(connection),
+    emit(event: ConnectionEvent) {
+      if (event.type === "started" || event.type === "recovered") successor?.started(connection);
+      emit({ ...event, ...use.slot });
+    },
     telemetry,
   };
   return definition.type === "mcp-stdio"
@@ -144,26 +157,26 @@ function openAndTell(...parts: Parameters<typeof open>): LiveConnection {
 }
 
 /** On the agent session's own session, or without one; from the pool, if there is one. */
-function connect(
-  parts: ConnectionParts,
-  use: ConnectionUse,
-  slot: StepSlot | undefined,
-): LiveConnection {
+function connect(parts: ConnectionParts, use: OwnUse, slot: StepSlot | undefined): LiveConnection {
   const { pool } = parts;
   if (pool === undefined || !mayBeKept(use.definition)) return openAndTell(parts, use, slot);
   return pool.connect(use, slot, (kept, onSession) =>
-    open(parts, { ...use, step: kept }, slot && { ...slot, onSession }),
+    // What the pool keeps does not end with the registry.
+    open(parts, { ...use, step: kept, successor: undefined }, slot && { ...slot, onSession }),
   );
 }
 
 /** On a session that is ended on its server when the connection is closed. */
-function isolate(parts: ConnectionParts, use: ConnectionUse): LiveConnection {
-  const { definition, principal } = use;
+function isolate(parts: ConnectionParts, use: OwnUse): LiveConnection {
+  const { definition, principal, successor } = use;
   const { connection } = use.slot;
   if (!hasSession(definition)) return openAndTell(parts, use, undefined);
   // Every session has a principal, even if nobody finds it again.
   principalParts(principal);
-  const slot = createSessionSlot();
+  const isAfterEnd = successor?.isAfterEnd(connection);
+  const slot = createSessionSlot(
+    isAfterEnd ? lostSnapshot({ url: endpointOf(definition) }) : undefined,
+  );
   const isolated = openAndTell(parts, use, { slot });
   return forwardConnection(() => isolated, {
     async endLooseSessions() {

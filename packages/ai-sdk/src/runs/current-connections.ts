@@ -111,7 +111,7 @@ function createEphemeralRegistry<CONNECTIONS extends Connections>({
   CurrentConnectionsOptions<CONNECTIONS>,
   { ephemeral: true }
 >): ConnectionRegistry<CONNECTIONS> {
-  const { createUnkept } = internalsOf<CONNECTIONS>(provider);
+  const { createUnkept, declaredFor } = internalsOf<CONNECTIONS>(provider);
   const lend = async <T>(use: (registry: ConnectionRegistry) => Promise<T>): Promise<T> => {
     const registry = createUnkept(principal);
     try {
@@ -121,10 +121,10 @@ function createEphemeralRegistry<CONNECTIONS extends Connections>({
     }
   };
   // At once, so that the caller learns what is wrong with the connections or the principal.
-  const example = createUnkept(principal);
+  createUnkept(principal);
   return createRegistryFacade({
     lend,
-    example: () => example,
+    declared: () => declaredFor(principal),
     client: async () => refuse("client"),
     fetch: () => refuse("fetch"),
     dispose: () => Promise.resolve(),

@@ -3,6 +3,8 @@ import type { MCPClient } from "@ai-sdk/mcp";
 type Phase =
   /** No server has run yet. */
   | "fresh"
+  /** No server has run yet. The one before was ended. */
+  | "ended"
   /** A server runs. */
   | "running"
   /** The server ended by itself. The next use starts another. */
@@ -12,24 +14,31 @@ type Phase =
   /** The other server ended by itself too. The next use fails, and the one after it starts another. */
   | "lost-again";
 
-/** Follows the servers of one connection. One of them runs at a time. */
-export function createServerLife() {
-  let phase: Phase = "fresh";
+/**
+ * Follows the servers of one connection. One of them runs at a time.
+ *
+ * @param isAfterEnd whether the first server comes in the place of one that was ended
+ */
+export function createServerLife(isAfterEnd = false) {
+  let phase: Phase = isAfterEnd ? "ended" : "fresh";
   let negotiated: string | undefined;
   let hasLossNotice = false;
   const isLost = () => phase === "lost" || phase === "lost-again";
 
+  const isInPlace = () => isLost() || phase === "ended";
+
   return {
     isLost,
+    /** Whether the next server comes in the place of another one. */
+    isInPlace,
     /**
      * A server was started, connected and prepared.
      *
      * @returns whether its version or its capabilities differ from those of the server before it
      */
     opened({ initializeResult: { protocolVersion, capabilities } }: MCPClient): boolean {
-      const isRecovered = isLost();
-      phase = isRecovered ? "replaced" : "running";
-      hasLossNotice ||= isRecovered;
+      hasLossNotice ||= isInPlace();
+      phase = isLost() ? "replaced" : "running";
       const before = negotiated;
       negotiated = JSON.stringify([protocolVersion, capabilities]);
       return before !== undefined && before !== negotiated;

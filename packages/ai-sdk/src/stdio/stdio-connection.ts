@@ -149,7 +149,7 @@ async function openServer(parts: StdioParts): Promise<OpenServer> {
     );
   });
   const opened = { server, client };
-  const reason = life.isLost() ? "recovered" : "started";
+  const reason = life.isInPlace() ? "recovered" : "started";
   try {
     await prepareServer(parts, opened, reason);
   } catch (error) {

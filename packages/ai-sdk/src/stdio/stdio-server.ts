@@ -61,7 +61,7 @@ export function createStdioParts(step: StdioStep) {
     closing,
     connectMs: options.timeouts?.connectMs ?? 30_000,
     errors: createStdioErrors(context.connection, options),
-    life: createServerLife(),
+    life: createServerLife(step.isAfterEnd),
     /** The servers that may still have a process. */
     servers: new Set<StdioServer>(),
     /** Why requests failed, by the `data` of the client's own errors. */
