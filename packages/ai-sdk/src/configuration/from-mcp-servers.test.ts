@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { describe, expect, test } from "vitest";
 import { describingProgram } from "../../test/describing-program.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
+import { startSseServer } from "../../test/sse-server.ts";
 import { alice, callForText, startApplication } from "../../test/step.ts";
 import { createConnectionProvider, fromMcpServers, type McpSessionError } from "../index.ts";
 import { fromMcpServers as fromAllMcpServers } from "../stdio/index.ts";
@@ -74,6 +75,15 @@ describe("a configuration", () => {
       env: { DESCRIBED: "secret" },
       cwd,
     });
+  });
+
+  test("of a server that only knows HTTP+SSE works, too", async () => {
+    const server = await startSseServer(405);
+    const { provider } = startApplication(
+      fromMcpServers({ old: { type: "sse", url: server.url } }),
+    );
+    await using registry = provider.create({ principal: alice });
+    expect(Object.keys(await registry.tools())[0]).toMatch(/^old__/);
   });
 
   test.each([

@@ -9,7 +9,7 @@ type ClientOptions = Pick<
 >;
 
 /** The capabilities that a client declares to the server. */
-export function clientCapabilities({ onElicitation, capabilities }: ClientOptions) {
+function clientCapabilities({ onElicitation, capabilities }: ClientOptions) {
   return { ...(onElicitation && { elicitation: {} }), ...capabilities };
 }
 
