@@ -32,6 +32,7 @@ export type {
   SessionSelection,
   SessionStatus,
   SharedSelection,
+  CarriedSession,
   StoredSession,
 } from "./slots/session-reports.ts";
 export type {

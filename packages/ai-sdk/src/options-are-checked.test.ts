@@ -130,6 +130,28 @@ const table: Record<string, Checked> = {
     wrong: selection,
     times: ["timeoutMs"],
   },
+  "provider.info": {
+    give: (options) => provider.info({}, options),
+    valid: use,
+    wrong: selection,
+  },
+  "provider.status": {
+    give: (options) => provider.status({}, options),
+    valid: use,
+    wrong: selection,
+    times: ["timeoutMs"],
+  },
+  "provider.restart": {
+    give: (options) => provider.restart({}, options),
+    valid: use,
+    wrong: selection,
+    times: ["timeoutMs"],
+  },
+  "provider.clearTools": {
+    give: (options) => provider.clearTools({}, options),
+    valid: use,
+    wrong: selection,
+  },
   "provider.shutdown": {
     give: (options) => createConnectionProvider({ connections }).shutdown(options),
     valid: {},

@@ -5,7 +5,7 @@ import { inParallel } from "../base/in-parallel.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
 import { pingSession } from "../http/end-mcp-session.ts";
-import { selectionInTimeSchema } from "../provider/option-schemas.ts";
+import { selectionInTimeSchema, selectionSchema } from "../provider/option-schemas.ts";
 import type { EndMode } from "../slots/kept-session.ts";
 import type {
   EndedSession,
@@ -19,7 +19,6 @@ import { endRecord } from "./end-record.ts";
 import {
   endAllSchema,
   listSchema,
-  selectionSchema,
   sharedInTimeSchema,
   sharedListSchema,
   sharedSelectionSchema,

@@ -38,7 +38,6 @@ export const durableSessionsSchema = z.strictObject({
 });
 
 export const useSchema = optionalOptions({ principal: anything, abortSignal, onUnavailable });
-export const selectionSchema = optionalOptions(selectionFields);
 const pageFields = { name: text, cursor: text, limit: wholeNumber(1, 1_000) };
 export const listSchema = optionalOptions({ principal: anything, ...pageFields });
 const { name: _name, ...sharedFields } = selectionFields;

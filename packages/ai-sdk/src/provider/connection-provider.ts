@@ -5,7 +5,12 @@ import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { ConnectionPoolOptions } from "../pool/connection-pool.ts";
 import type { AutoSessionOptions } from "../registry/auto-session.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
-import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
+import type {
+  CarriedSession,
+  EndedSession,
+  SessionSelection,
+  SessionStatus,
+} from "../slots/session-reports.ts";
 import type { Streamed } from "../streams/read-to-end.ts";
 
 export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
@@ -138,6 +143,46 @@ export interface ConnectionProvider<CONNECTIONS extends Connections = Connection
     session: SESSION,
     selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
   ): Promise<{ session: SESSION; results: EndedSession[] }>;
+  /**
+   * Describes one principal's sessions in the agent session's state. Sends nothing.
+   *
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
+   */
+  info(
+    session: { readonly state?: unknown },
+    selection: SessionSelection<CONNECTIONS>,
+  ): Promise<CarriedSession[]>;
+  /**
+   * Pings each of these sessions on its server, for at most `timeoutMs`. Makes no session.
+   *
+   * @param selection.timeoutMs in milliseconds. @default 5000
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
+   */
+  status(
+    session: { readonly state?: unknown },
+    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+  ): Promise<SessionStatus[]>;
+  /**
+   * Ends these sessions, so that the next use starts new ones, whether or not their servers could be
+   * reached, and the model is told. Returns the agent session without them, as `end` does. Names stay.
+   *
+   * @param selection.timeoutMs how long to wait for each session, in milliseconds. @default 5000
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; never because of a server
+   */
+  restart<SESSION extends { state?: unknown }>(
+    session: SESSION,
+    selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
+  ): Promise<{ session: SESSION; results: EndedSession[] }>;
+  /**
+   * Returns the agent session without these sessions' kept tool lists, so that the next step lists the
+   * tools anew. It mutates nothing; if nothing changed, it returns the same object.
+   *
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
+   */
+  clearTools<SESSION extends { state?: unknown }>(
+    session: SESSION,
+    selection: SessionSelection<CONNECTIONS>,
+  ): Promise<SESSION>;
   /**
    * For the end of the process, such as on SIGTERM. It closes all open registries, runs and leases, saves
    * durable sessions and calls the `onClose` of each run. Running code fails at its next use of a

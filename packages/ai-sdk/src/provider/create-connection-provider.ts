@@ -3,8 +3,19 @@ import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { type AutoSessionOptions, startAutoSession } from "../registry/auto-session.ts";
 import { endConnections } from "../state/end-connections.ts";
+import {
+  checkCarried,
+  clearCarriedTools,
+  describeCarried,
+  restartCarried,
+} from "../state/manage-connections.ts";
 import type { ConnectionProvider, ConnectionProviderOptions } from "./connection-provider.ts";
-import { providerSchema, selectionInTimeSchema, shutdownSchema } from "./option-schemas.ts";
+import {
+  providerSchema,
+  selectionInTimeSchema,
+  selectionSchema,
+  shutdownSchema,
+} from "./option-schemas.ts";
 import { allInternals, createInternals, type ProviderInternals } from "./provider-internals.ts";
 import { createStateRegistries } from "./state-registries.ts";
 
@@ -29,6 +40,14 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
     ...createStateRegistries(internals),
     end: async (session, selection) =>
       await endConnections(internals, session, checkOptions(selectionInTimeSchema, selection)),
+    info: async (session, selection) =>
+      describeCarried(internals, session, checkOptions(selectionSchema, selection)),
+    status: async (session, selection) =>
+      await checkCarried(internals, session, checkOptions(selectionInTimeSchema, selection)),
+    restart: async (session, selection) =>
+      await restartCarried(internals, session, checkOptions(selectionInTimeSchema, selection)),
+    clearTools: async (session, selection) =>
+      clearCarriedTools(internals, session, checkOptions(selectionSchema, selection)),
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);
       const closings = work.shutDown();

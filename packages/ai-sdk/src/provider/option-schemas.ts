@@ -41,5 +41,6 @@ export const runOnStateSchema = z.strictObject({
 
 /** Which sessions of a principal. */
 export const selectionFields = { principal: anything, connection: text, name: text };
+export const selectionSchema = optionalOptions(selectionFields);
 export const selectionInTimeSchema = optionalOptions({ ...selectionFields, timeoutMs: timeout });
 export const shutdownSchema = optionalOptions({ timeoutMs: timeout });

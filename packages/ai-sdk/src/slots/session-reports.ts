@@ -43,6 +43,12 @@ export interface StoredSession extends SlotName {
   readonly idleTimeoutMs?: number | undefined;
 }
 
+/** The session of one connection in a state that the application carries. */
+export interface CarriedSession extends Omit<StoredSession, "sessionId" | "lastUsedAt"> {
+  /** The time of the last use of a named session; the state has none of others. */
+  readonly lastUsedAt?: number | undefined;
+}
+
 /** Whether a server still answers on a stored session. */
 export interface SessionStatus extends SlotName {
   /** Whether the server answered on the session just now. */
