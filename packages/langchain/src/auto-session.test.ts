@@ -3,13 +3,16 @@ import {
   type ConnectionEvent,
   type ConnectionProvider,
   createConnectionProvider,
+  createDurableSessions,
   currentConnections,
+  withConnections,
 } from "@durable-mcp/ai-sdk";
 import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
 import { stdioFixture } from "../../e2e/src/stdio/stdio-fixture.ts";
+import { createMemoryStore } from "@durable-mcp/core";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { AIMessage, createAgent, fakeModel, HumanMessage } from "langchain";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   type NotebookServerOptions,
   startNotebookServer,
@@ -46,7 +49,7 @@ const saying = (...turns: Parameters<ReturnType<typeof fakeModel>["respondWithTo
   turns
     .reduce((model, calls) => model.respondWithTools(calls), fakeModel())
     .respond(new AIMessage("Done."));
-const results = ({ messages }: { messages: readonly any[] }) =>
+const resultsOf = ({ messages }: { messages: readonly any[] }) =>
   messages.filter(({ type }) => type === "tool").map(({ content }) => content as unknown);
 
 type Tools = Awaited<ReturnType<typeof loadSessionTools>>;
@@ -92,11 +95,36 @@ describe("LangChain tools of the implicit session", () => {
         .respond(new AIMessage("Done.")),
       middleware: [sessionToolsMiddleware()],
     });
-    expect(results(await agent.invoke(input))).toEqual(["ok", "ok"]);
+    expect(resultsOf(await agent.invoke(input))).toEqual(["ok", "ok"]);
     expect(server.log.filter((line) => line === "POST tools/list")).toHaveLength(1);
     await currentConnections().dispose();
-    expect(results(await agent.invoke(input))).toEqual(["ok"]);
+    expect(resultsOf(await agent.invoke(input))).toEqual(["ok"]);
   });
+});
+
+test("agents below withConnections have the sessions that it chooses, with a store", async () => {
+  const server = await startNotebookServer();
+  const sessions = createDurableSessions({
+    connections: { notes: notebook(server) },
+    store: createMemoryStore(),
+    autoSession: { principal: alice, sessionId: "nightly-import" },
+  });
+  onTestFinished(() => sessions.shutdown());
+  const add = { name: "notes__add_note", args: { text: "a" }, id: "1" };
+  const agent = createAgent({
+    model: saying([add], [add]).respondWithTools([add]).respond(new AIMessage("Done.")),
+    middleware: [sessionToolsMiddleware()],
+  });
+  const named = { notes: { named: "research" } };
+  const results = async () => resultsOf(await agent.invoke(input));
+  expect(await withConnections(named, results)).toEqual(["1 notes", "2 notes"]);
+  await currentConnections().dispose();
+  expect(await results()).toEqual(["1 notes"]);
+  const tools = await withConnections(named, () => loadSessionTools());
+  await expect(call(tools, "notes__list_notes")).rejects.toThrow(/run is over/);
+  const list = async () => (await call(await loadSessionTools(), "notes__list_notes")).content;
+  expect(await withConnections(named, list)).toBe("a, a");
+  expect(server.sessionIds).toHaveLength(2);
 });
 
 test("LangChain tools of an ephemeral registry have a session for each call", async () => {

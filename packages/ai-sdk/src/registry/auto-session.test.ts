@@ -152,6 +152,28 @@ describe("the implicit session", () => {
     },
   );
 
+  test("is not idle while a run's stream is read, which needs no call meanwhile", async () => {
+    const { server } = await startScript({ idleTimeoutMs: 20 });
+    const until = Promise.withResolvers<void>();
+    const stream = await currentConnections().run(async () => {
+      await addNote("a");
+      return new ReadableStream<string>({
+        async pull(controller) {
+          await until.promise;
+          controller.enqueue(await addNote("b"));
+          controller.close();
+        },
+      });
+    });
+    await new Promise((resolve) => {
+      setTimeout(resolve, 60);
+    });
+    expect(server.liveSessions()).toBe(1);
+    until.resolve();
+    expect(await stream.getReader().read()).toMatchObject({ value: "2 notes" });
+    await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
+  });
+
   test("lists what the server offers now, and says which tool it offers no more", async () => {
     const sessions: McpServer[] = [];
     const { server } = await startScript({}, (mcp) => {

@@ -39,7 +39,8 @@ export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connecti
  * @param options.ephemeral outside of a run, a registry without a session that lasts: each `call`, each
  *   tool call and each `run` has a session of its own, which is ended on the server afterwards.
  *   `client` and `fetch` would outlive a call, and throw
- * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider has `autoSession`
+ * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider, or durable sessions, have
+ *   `autoSession`
  */
 export function currentConnections<CONNECTIONS extends Connections = Connections>(
   options: CurrentConnectionsOptions<CONNECTIONS> = {},

@@ -66,6 +66,6 @@ export const noNamedSlots: NamedSlots = {
 async function refuse(): Promise<never> {
   throw invalid(
     "named",
-    "Named sessions need an agent session, and this registry has none. Use sessions.run or provider.create.",
+    "Named sessions need an agent session, and this registry has none. Use sessions.run, provider.create, or autoSession of createDurableSessions.",
   );
 }
