@@ -69,6 +69,12 @@ export type {
   McpClientConnectionOptions,
   StatefulSessionOptions,
 } from "./connection/connection-options.ts";
+export type {
+  ToolApprovalCall,
+  ToolApprovalStatus,
+  ToolCallContext,
+} from "./connection/tool-call-options.ts";
+export type { ToolProgress } from "./connection/call-progress.ts";
 export {
   defineMcpClientConnection,
   type McpClientConnection,

@@ -52,6 +52,7 @@ interface Checked {
 const shared = {
   ...{ session: 5, tools: [], toolNames: 5, schemas: 5, capabilities: 5, onElicitation: 5 },
   ...{ client: "shop", "client.name": 5 },
+  ...{ approval: "always", onProgress: true, preliminaryResults: "yes" },
 };
 const sharedTimes = ["timeouts.connectMs", "timeouts.callMs", "timeouts.startMs"];
 const step = { abortSignal: {}, principal: "alice", onUnavailable: "ignore" };

@@ -39,10 +39,23 @@ export async function startModernServer({ isBroken = false } = {}): Promise<
       case "tools/list":
         return succeed({ tools: [{ name: "greet", inputSchema: { type: "object" } }] });
       case "tools/call":
+        if (progressTokenOf(meta) !== undefined) {
+          const progress = { progressToken: progressTokenOf(meta), progress: 1 };
+          response.writeHead(200, { "content-type": "text/event-stream" });
+          const said = { jsonrpc: "2.0", method: "notifications/progress", params: progress };
+          const result = { resultType: "complete", ...answer(`hello from ${params.name}`) };
+          const answered = { jsonrpc: "2.0", id, result };
+          const events = [said, answered].map((each) => `data: ${JSON.stringify(each)}\n\n`);
+          return void response.end(events.join(""));
+        }
         return succeed(answer(`hello from ${params.name}`));
       default:
         return fail(404, -32601, "Method not found");
     }
   });
   return Object.assign(server, { url: `${server.origin}/mcp` });
+}
+
+function progressTokenOf(meta: unknown): unknown {
+  return (meta as { progressToken?: unknown } | undefined)?.progressToken;
 }

@@ -8,7 +8,10 @@ export interface SseServer extends TestHttpServer {
 }
 
 /** A server that only knows the HTTP+SSE transport of 2024-11-05; a POST to its URL gets `status`. */
-export async function startSseServer(status: number): Promise<SseServer> {
+export async function startSseServer(
+  status: number,
+  setUp: (mcp: McpServer) => void = registerGreeting,
+): Promise<SseServer> {
   const transports = new Map<string, SSEServerTransport>();
   const server = await startHttpServer(async ({ method, path, message, raw }, response) => {
     const url = new URL(path, "http://127.0.0.1");
@@ -20,8 +23,12 @@ export async function startSseServer(status: number): Promise<SseServer> {
     const transport = new SSEServerTransport("/messages", response);
     transports.set(transport.sessionId, transport);
     const mcp = new McpServer({ name: "old", version: "1.0.0" });
-    mcp.registerTool("greet", { description: "Greets." }, () => answer("hello"));
+    setUp(mcp);
     return await mcp.connect(transport);
   });
   return Object.assign(server, { url: `${server.origin}/mcp` });
+}
+
+function registerGreeting(mcp: McpServer): void {
+  mcp.registerTool("greet", { description: "Greets." }, () => answer("hello"));
 }

@@ -33,6 +33,6 @@ export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type ConnectionFailure, connectionFailure } from "./wire/connection-failure.ts";
 export { describeFailure } from "./session/session-errors.ts";
 export { isNewerFormat, newerFormat } from "./session/newer-format.ts";
-export { createEventSplitter } from "./wire/event-splitter.ts";
+export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
 export { MAX_MESSAGE_BYTES, readRefusal, readText } from "./wire/read-answer.ts";
 export { endpointName, isRedirect } from "./wire/server-endpoint.ts";

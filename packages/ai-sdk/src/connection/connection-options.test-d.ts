@@ -1,7 +1,9 @@
 import { describe, expectTypeOf, test } from "vitest";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
 import type { ConnectionContext, McpClientConnectionOptions } from "./connection-options.ts";
+import type { ToolProgress } from "./call-progress.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
+import type { ToolApprovalCall } from "./tool-call-options.ts";
 
 const server = { url: "http://127.0.0.1/mcp", description: "A server." };
 
@@ -56,5 +58,28 @@ describe("client", () => {
     expectTypeOf<McpClientConnectionOptions["client"]>().extract<undefined>().not.toBeNever();
     // @ts-expect-error the specification requires a version
     defineMcpClientConnection({ ...server, client: { name: "shop" } });
+  });
+});
+
+describe("approval, onProgress and preliminaryResults", () => {
+  test("are of every transport, and may be undefined", () => {
+    const none = { approval: undefined, onProgress: undefined, preliminaryResults: undefined };
+    defineMcpClientConnection({ ...server, ...none });
+    defineMcpStdioConnection({ command: "notes", description: "A server.", ...none });
+    defineMcpClientConnection({
+      ...server,
+      approval: async (call) => {
+        expectTypeOf(call).toEqualTypeOf<ToolApprovalCall>();
+        return call.tool === "add" ? { type: "denied", reason: undefined } : "user-approval";
+      },
+      onProgress: (progress, { tool, toolCallId }) => {
+        expectTypeOf(progress).toEqualTypeOf<ToolProgress>();
+        expectTypeOf([tool, toolCallId] as const).toEqualTypeOf<
+          readonly [string, string | undefined]
+        >();
+      },
+    });
+    // @ts-expect-error it would let every call run
+    defineMcpClientConnection({ ...server, approval: () => "ask" });
   });
 });

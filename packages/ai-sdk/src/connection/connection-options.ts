@@ -8,6 +8,7 @@ import type {
 import type { RefusedAnswer, ResendPolicy, SessionLoss, ToolListOptions } from "@durable-mcp/core";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 import type { ConnectionAuth, ConnectionHeaders } from "./credential-options.ts";
+import type { ToolCallOptions } from "./tool-call-options.ts";
 
 export type { Awaitable, ConnectionContext } from "./connection-context.ts";
 export type { ConnectionAuth, ConnectionHeaders, ConnectionToken } from "./credential-options.ts";
@@ -31,7 +32,7 @@ export interface ConnectionClientInfo {
 export interface ConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined,
   PREFIX extends ToolNamePrefix,
-> {
+> extends ToolCallOptions {
   /** Says for people, and in prompts, what to use the connection for. */
   readonly description: string;
   /**

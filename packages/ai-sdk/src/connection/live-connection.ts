@@ -1,4 +1,5 @@
 import type { MCPClient } from "@ai-sdk/mcp";
+import type { Principal } from "@durable-mcp/core";
 import { within } from "@durable-mcp/core/internal";
 import type { RestoreError } from "../errors/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
@@ -26,13 +27,22 @@ export interface LiveConnection {
   readonly definition: {
     readonly options: Pick<
       McpClientConnection["options"],
-      "description" | "required" | "tools" | "toolNames" | "schemas" | "timeouts"
+      | "description"
+      | "required"
+      | "tools"
+      | "toolNames"
+      | "schemas"
+      | "timeouts"
+      | "approval"
+      | "onProgress"
+      | "preliminaryResults"
     >;
   };
   /** Where the server is, for messages. */
   readonly origin: string;
   /** Whether a session lasts over all steps, nothing lasts, or the server's process lasts for this step. */
   readonly session: "stateful" | "stateless" | "process";
+  readonly principal: Principal | undefined;
   readonly abortSignal: AbortSignal;
   readonly trace: TraceOperation;
   /**

@@ -35,6 +35,11 @@ export const connectionFields = {
   capabilities: z.optional(someObject),
   client: z.optional(z.strictObject({ name: text, version: text })),
   onElicitation: z.optional(someFunction),
+  approval: z.optional(
+    z.union([flag, someFunction], "must be true, false or a function of the call"),
+  ),
+  onProgress: z.optional(someFunction),
+  preliminaryResults: z.optional(flag),
 };
 
 /** The fields of `ConnectionTimeouts`, and `connectMs`, which each transport explains for itself. */

@@ -103,6 +103,8 @@ export function createConnectionFetch(
     headers: () => credentials.headers(),
     /** The error without what this connection has sent. @see scrubError */
     scrubError: (error: unknown) => scrubError(error, [...secrets]),
+    /** The text without it. */
+    scrub: (text: string) => scrubSecrets(text, [...secrets]),
     /** Resolves headers and token anew, for another step. */
     renew: () => void (credentials = createOwn()),
     get initializeStatus() {

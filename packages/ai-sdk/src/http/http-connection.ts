@@ -11,9 +11,11 @@ import { createLossNotices } from "../connection/loss-notice.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
 import { restoreSessionError } from "../errors/connection-error.ts";
 import { tellIfUnavailable } from "../errors/unavailable-event.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { watchCapabilities } from "./watch-capabilities.ts";
+import { track } from "../connection/call-progress.ts";
+import { watchClientVersion } from "./client-version.ts";
+import { withFollowedCalls } from "./followed-calls.ts";
 import { withBounds } from "./bounded-answers.ts";
 import { ping } from "./end-mcp-session.ts";
 import { isOldServerStatus, openClient } from "./open-client.ts";
@@ -47,6 +49,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     // The client's knowledge of the server is outdated then.
     const isOther = (event.type === "recovered" || event.type === "started") && event.changed;
     if (isOther) client.replace();
+    if (takesProgress(parts, event)) return;
     parts.emit({ ...event, connection: name });
     capabilities.note(event);
   };
@@ -70,7 +73,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     definition,
     origin: parts.origin,
     session: isStateful(definition) ? "stateful" : "stateless",
-    abortSignal: context.abortSignal,
+    ...{ principal: context.principal, abortSignal: context.abortSignal },
     trace,
     inConnectTime: parts.inConnectTime,
     emit: parts.emit,
@@ -115,17 +118,25 @@ function createPlainFetch(parts: HttpParts): typeof fetch {
   return withBounds(isAsked ? withDefinedRetries(parts) : parts.serverFetch);
 }
 
+/** Whether an event was the progress of a call that somebody follows. */
+function takesProgress({ progress }: HttpParts, event: SessionEvent): boolean {
+  return event.type === "notification" && progress.receive(event.method, event.params);
+}
+
 /** @throws {McpSessionError} the reason why there is no client */
 async function connectClient(parts: HttpParts, takeFetch: TakeFetch): Promise<MCPClient> {
-  const { definition, context, slot, connectionFetch, telemetry, emit } = parts;
+  const { definition, context, slot, connectionFetch, telemetry, progress, emit } = parts;
   const { connection } = context;
   const { headers, fetch, authProvider } = definition.options;
   // Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself.
   const isLeftToClient = slot === undefined && authProvider !== undefined && fetch === undefined;
+  // Of the calls on a session the session fetch tells.
+  const isPassed = () => slot === undefined || slot.snapshot?.kind === "stateless";
   const ownFetch = () => {
     const hasLogin = authProvider !== undefined;
     const watched = watchClientVersion(takeFetch(), connection, emit);
-    return withTraceContext(withRefusals(watched, { hasLogin }), telemetry);
+    const traced = withTraceContext(withRefusals(watched, { hasLogin }), telemetry);
+    return withFollowedCalls(traced, progress, (isFollowed) => isFollowed && isPassed());
   };
   const clientFetch = isLeftToClient ? undefined : ownFetch();
 
@@ -147,12 +158,20 @@ async function connectClient(parts: HttpParts, takeFetch: TakeFetch): Promise<MC
       context,
       inConnectTime: parts.inConnectTime,
       fetch: clientFetch,
-      sseFetch: clientFetch && withTraceContext(connectionFetch.fetchForOrigin, telemetry),
+      sseFetch:
+        clientFetch &&
+        withFollowedCalls(
+          withTraceContext(connectionFetch.fetchForOrigin, telemetry),
+          progress,
+          (isFollowed) => !isFollowed,
+        ),
       headers: async () => (clientFetch || !headers ? undefined : await connectionFetch.headers()),
       authProvider: connectionFetch.authProvider,
       isOldServer,
       onSseFallback: () => emit({ type: "sse-fallback", connection }),
     });
+    // A client with a fetch of its own takes no token.
+    if (clientFetch) track(client, progress);
     return withSessionErrors(client, parts.restoreError);
   } catch (error) {
     throw parts.unavailable(error);
@@ -195,42 +214,4 @@ async function askOnSession(
   if (status !== undefined) {
     throw unavailable({ statusCode: status });
   }
-}
-
-/** The versions of `@ai-sdk/mcp` that the tests run with. */
-const tested = ">=2.0.99 <3";
-
-/**
- * The fetch for a connection's own client. Emits `peer-version` once, if the client's user agent says
- * that its version was not tested. It stands before the session fetch, which answers a resumed
- * client's handshake itself.
- */
-function watchClientVersion(
-  fetch: typeof globalThis.fetch,
-  connection: string,
-  emit: (event: ConnectionEvent) => void,
-): typeof globalThis.fetch {
-  let isKnown = false;
-  return async (input, init) => {
-    const version = isKnown ? undefined : clientVersion(init?.headers);
-    if (version !== undefined) {
-      isKnown = true;
-      if (!isTested(version)) {
-        emit({ type: "peer-version", connection, package: "@ai-sdk/mcp", version, tested });
-      }
-    }
-    return await fetch(input, init);
-  };
-}
-
-function clientVersion(headers: RequestInit["headers"]): string | undefined {
-  const userAgent = new Headers(headers).get("user-agent") ?? "";
-  const version = /\bai-sdk\/(\d+\.\d+\.\d+)/.exec(userAgent)?.[1];
-  // Builds of version 1 say this of every release. The tested ones say their version.
-  return version === "0.0.0" ? "unknown" : version;
-}
-
-function isTested(version: string): boolean {
-  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
-  return major === 2 && (minor > 0 || patch >= 99);
 }

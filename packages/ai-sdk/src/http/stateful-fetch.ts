@@ -8,6 +8,7 @@ import {
   type SessionStart,
 } from "@durable-mcp/core";
 import { abortable, anySignal } from "@durable-mcp/core/internal";
+import { createProgressTracker } from "../connection/call-progress.ts";
 import { needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
 import {
@@ -150,6 +151,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     origin,
     endpoint,
     connectionFetch,
+    progress: createProgressTracker(connectionFetch.scrub),
     /** For requests to the server. @see HungServers */
     serverFetch: options.hungServers.watch(connectionFetch.fetch, {
       url: new URL(url),

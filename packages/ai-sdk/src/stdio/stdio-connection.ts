@@ -53,6 +53,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     definition: { options },
     origin,
     session: "process",
+    principal: context.principal,
     abortSignal: context.abortSignal,
     trace,
     inConnectTime: (signal, work) => createPausableLimits().limited(parts.connectMs, signal, work),

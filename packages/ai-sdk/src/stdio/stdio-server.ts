@@ -2,6 +2,8 @@ import { createMCPClient, type MCPClient, type MCPTransport } from "@ai-sdk/mcp"
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable, isRecord, scrubJson, withTimeLimit } from "@durable-mcp/core/internal";
 import { answerElicitations, clientDescription } from "../connection/client-capabilities.ts";
+import { oncePer } from "../base/once.ts";
+import { createProgressTracker, track } from "../connection/call-progress.ts";
 import type { ConnectionStart } from "../connection/connection-options.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
@@ -62,6 +64,7 @@ export function createStdioParts(step: StdioStep) {
     connectMs: options.timeouts?.connectMs ?? 30_000,
     errors: createStdioErrors(context.connection, options),
     life: createServerLife(step.isAfterEnd),
+    progress: createProgressTracker((text) => text),
     /** The servers that may still have a process. */
     servers: new Set<StdioServer>(),
     /** Why requests failed, by the `data` of the client's own errors. */
@@ -70,7 +73,7 @@ export function createStdioParts(step: StdioStep) {
 }
 
 async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
-  const { options, context, errors, failures, telemetry, life, servers, emit } = parts;
+  const { options, context, errors, failures, telemetry, progress, life, servers, emit } = parts;
   const { connection } = context;
   const env = await resolveEnvironment(parts);
   // The registry may have ended meanwhile, and then nobody would end the server.
@@ -93,7 +96,9 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
   let end: ProcessEnd | undefined;
   let isClosed = false;
   const ended = process.ended.then((how) => (end = how));
-  const report = reportOnce((reason) => emit({ type: "line-dropped", connection, reason }));
+  const report = oncePer((reason: DropReason) =>
+    emit({ type: "line-dropped", connection, reason }),
+  );
 
   const transport = createStdioTransport(process, {
     failureData({ method }, why) {
@@ -111,12 +116,7 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
     onAnswer: ({ method }) => {
       if (method !== "initialize" && method !== "server/discover") life.answered();
     },
-    onNotification(method, params) {
-      const said = isRecord(params) ? (scrubJson(params, scrub) as typeof params) : undefined;
-      emit({ type: "notification", connection, method, params: said });
-      if (method !== "notifications/tools/list_changed") return;
-      emit({ type: "tools-changed", connection, reason: "list-changed" });
-    },
+    onNotification: (method, params) => tellNotification(parts, method, scrubJson(params, scrub)),
     onDropped(line, reason) {
       strays.append(describeDropped(line, reason));
       report(reason);
@@ -124,7 +124,7 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
     toClient: (error) => scrubJson(error, scrub, ["code", "message", "data"]) as object,
   });
   const send = transport.send.bind(transport);
-  transport.send = (message, how) => send(addTraceContext(message, telemetry), how);
+  transport.send = (message, how) => send(addTraceContext(progress.send(message), telemetry), how);
   const close = transport.close.bind(transport);
   transport.close = async () => {
     isClosed = true;
@@ -149,18 +149,18 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
   return server;
 }
 
-/** Calls `tell` for the first of each reason. */
-function reportOnce(tell: (reason: DropReason) => void) {
-  const told = new Set<DropReason>();
-  return (reason: DropReason) => {
-    if (told.has(reason)) return;
-    told.add(reason);
-    tell(reason);
-  };
+/** Tells the application of a notification without secrets, and followed calls of their progress. */
+function tellNotification(parts: StdioParts, method: string, said: unknown) {
+  const { context, progress, emit } = parts;
+  const from = { connection: context.connection };
+  if (progress.receive(method, said)) return;
+  emit({ type: "notification", ...from, method, params: isRecord(said) ? said : undefined });
+  if (method !== "notifications/tools/list_changed") return;
+  emit({ type: "tools-changed", ...from, reason: "list-changed" });
 }
 
 async function connectClient(
-  { options, context, errors, connectMs, failures }: StdioParts,
+  { options, context, errors, connectMs, failures, progress }: StdioParts,
   server: StdioServer,
   transport: MCPTransport,
   secrets: readonly string[],
@@ -175,6 +175,7 @@ async function connectClient(
       initializationOptions: { signal },
     });
     answerElicitations(client, options, context);
+    track(client, progress);
     return client;
   } catch (error) {
     if (isUnsupportedVersion(error) && !discover) throw error;

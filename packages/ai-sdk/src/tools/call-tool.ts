@@ -1,7 +1,19 @@
 import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable, timeLimited } from "@durable-mcp/core/internal";
-import { abortSignal, checkOptions, optionalOptions, timeout } from "../base/check-options.ts";
+import {
+  abortSignal,
+  checkOptions,
+  optionalOptions,
+  someFunction,
+  timeout,
+} from "../base/check-options.ts";
+import {
+  type Attempt,
+  type ObserveProgress,
+  reportProgress,
+  type ToolProgress,
+} from "../connection/call-progress.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimeoutMs } from "../connection/define-connection.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
@@ -20,15 +32,36 @@ export async function callTool(
     });
   }
   checkOptions(callSchema, options);
-  const attempt = async (signal: AbortSignal | undefined) => {
+  const attempt = async (onClient: Attempt, signal: AbortSignal | undefined) => {
     const client = await abortable(connection.client(), signal);
-    const call = { name: tool, arguments: input, ...(signal && { options: { signal } }) };
-    return await client.callTool(call);
+    const use = { name: tool, ...(signal && { options: { signal } }) };
+    return await onClient(client, input, (args) => client.callTool({ ...use, arguments: args }));
   };
-  return await boundedCall(connection, { name: tool }, attempt, options);
+  const observers = [progressObserver(connection, tool), options.onProgress];
+  return await reportProgress(observers, (onClient) =>
+    boundedCall(connection, { name: tool }, (signal) => attempt(onClient, signal), options),
+  );
 }
 
-const callSchema = optionalOptions({ abortSignal, timeoutMs: timeout });
+/** The connection's `onProgress` for one call. */
+export function progressObserver(
+  { name, principal, definition, ...connection }: LiveConnection,
+  tool: string,
+  toolCallId?: string,
+): ObserveProgress | undefined {
+  const { onProgress } = definition.options;
+  if (onProgress === undefined) return undefined;
+  const use = toolCallId === undefined ? {} : { toolCallId };
+  const { abortSignal: signal } = connection;
+  const call = { principal, connection: name, abortSignal: signal, tool, ...use };
+  return (progress) => onProgress(progress, call);
+}
+
+const callSchema = optionalOptions({
+  abortSignal,
+  timeoutMs: timeout,
+  onProgress: someFunction,
+});
 
 export interface CallOptions {
   readonly abortSignal?: AbortSignal | undefined;
@@ -37,6 +70,11 @@ export interface CallOptions {
    * of the connection
    */
   readonly timeoutMs?: number | undefined;
+  /**
+   * Gets the progress of the call, at most every 100 ms, after `onProgress` of the connection; its errors
+   * are dropped. Not called any more after the call has its result.
+   */
+  readonly onProgress?: ((progress: ToolProgress) => void) | undefined;
 }
 
 /**
@@ -49,7 +87,7 @@ export async function boundedCall<T>(
   connection: LiveConnection,
   tool: { readonly name: string; readonly annotations?: unknown },
   attempt: (signal: AbortSignal | undefined) => PromiseLike<T>,
-  { abortSignal: callers, timeoutMs }: CallOptions = {},
+  { abortSignal: callers, timeoutMs }: Omit<CallOptions, "onProgress"> = {},
 ): Promise<T> {
   const { name, origin, definition } = connection;
   const callMs = timeoutMs ?? callTimeoutMs(definition);

@@ -1,10 +1,13 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { abortable, listPages, uniqueTools } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
+import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
-import { boundedCall } from "./call-tool.ts";
+import { boundedCall, progressObserver } from "./call-tool.ts";
 import { offeredTools } from "./offered-tools.ts";
+import { withPreliminaryResults } from "./preliminary-results.ts";
+import { createToolApproval } from "./tool-approval.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
@@ -30,28 +33,58 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     );
   let bound = { client, tools: toolsOf(client) };
 
+  const boundNow: BoundTools = async (signal) => {
+    if (abortSignal.aborted) throw registryDisposed(name);
+    const current = await abortable(connection.client(), signal);
+    if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
+    return bound;
+  };
   const entries = Object.entries(bound.tools).map(async ([serverName, tool]) => {
-    const execute: Execute = async (input, callOptions) => {
-      const attempt = async (signal: AbortSignal | undefined) => {
-        if (abortSignal.aborted) throw registryDisposed(name);
-        const current = await abortable(connection.client(), signal);
-        if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
-        const { execute: call } = bound.tools[serverName] as { execute: Execute };
-        return await call(input, { ...callOptions, ...(signal && { abortSignal: signal }) });
-      };
-      const definitionOfTool = offered.find((candidate) => candidate.name === serverName);
-      const called = definitionOfTool ?? { name: serverName };
-      const result = await boundedCall(connection, called, attempt, {
-        abortSignal: callOptions?.abortSignal,
-      });
-      return lossNotices?.mark(result, callOptions?.toolCallId ?? "") ?? result;
+    const called = offered.find((each) => each.name === serverName) ?? { name: serverName };
+    const ownName = await toolName(name, serverName, options);
+    const { fixed, denial } = createToolApproval(connection, called, ownName);
+    const call = createCall(connection, called, boundNow);
+    const isPreliminary =
+      options.preliminaryResults && options.schemas?.[serverName]?.outputSchema === undefined;
+    const execute: Execute = (input, use) => {
+      const run = async (observe?: ObserveProgress) =>
+        (await denial(input, use)) ?? (await call(input, use, observe));
+      return isPreliminary ? withPreliminaryResults(run) : run();
     };
     const toModelOutput: Tool["toModelOutput"] =
       lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
-    const offeredTool = { ...tool, execute, ...(toModelOutput && { toModelOutput }) } as Tool;
-    return [await toolName(name, serverName, options), offeredTool] as const;
+    const own = { execute, ...fixed, ...(toModelOutput && { toModelOutput }) };
+    return [ownName, { ...tool, ...own } as Tool] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
+}
+
+/** The client of the connection, and its tools by the server's names. */
+type BoundTools = (
+  signal: AbortSignal | undefined,
+) => Promise<{ readonly client: MCPClient; readonly tools: ToolSet }>;
+
+/** Calls one tool. @param observe gets its progress, beside the connection's `onProgress` */
+function createCall(
+  connection: LiveConnection,
+  tool: { readonly name: string; readonly annotations?: unknown },
+  boundNow: BoundTools,
+) {
+  const { lossNotices } = connection;
+  return async (input: unknown, use: CallUse = {}, observe?: ObserveProgress) => {
+    const { toolCallId, abortSignal } = use;
+    const observers = [progressObserver(connection, tool.name, toolCallId), observe];
+    const result = await reportProgress(observers, (onClient) => {
+      const attempt = async (signal: AbortSignal | undefined) => {
+        const { client, tools } = await boundNow(signal);
+        const { execute } = tools[tool.name] as { execute: Execute };
+        const bounded = { ...use, ...(signal && { abortSignal: signal }) };
+        return await onClient(client, input, (args) => execute(args, bounded));
+      };
+      return boundedCall(connection, tool, attempt, { abortSignal });
+    });
+    return lossNotices?.mark(result, toolCallId ?? "") ?? result;
+  };
 }
 
 async function listAllTools(
@@ -68,7 +101,9 @@ async function listAllTools(
   return uniqueTools(pages.flatMap(({ tools }) => tools));
 }
 
-export type Execute = (
-  input: unknown,
-  options?: { abortSignal?: AbortSignal; toolCallId?: string },
-) => PromiseLike<unknown>;
+interface CallUse {
+  readonly abortSignal?: AbortSignal;
+  readonly toolCallId?: string;
+}
+
+export type Execute = (input: unknown, options?: CallUse) => PromiseLike<unknown>;

@@ -1,7 +1,7 @@
 import { createScriptedModel } from "../steps/scripted-model.ts";
 import type { ToolCall, Turn } from "../steps/turn.ts";
 
-/** Understands "add …", "remove …" and, of everything else, that the cart is to be looked into. */
+/** Understands "add …", "remove …", "ship" and, of all else, that the cart is to be looked into. */
 export function createCartModel() {
   return createScriptedModel(turnFor);
 }
@@ -9,6 +9,9 @@ export function createCartModel() {
 function turnFor(prompt: string): Turn {
   const [, verb = "", items = ""] = /\b(add|remove)\s+(.+?)[.!]?$/i.exec(prompt) ?? [];
   const tool = verb.toLowerCase() === "add" ? "add_item" : "remove_item";
+  if (/\bship\b/i.test(prompt)) {
+    return { prompt, calls: [{ tool: "ship_items", input: {} }], answer };
+  }
   const named = items.split(/,|\band\b/).flatMap((item) => item.trim() || []);
   const calls: ToolCall[] = named.map((item) => ({ tool, input: { item } }));
   if (calls.length === 0) calls.push({ tool: "list_items", input: {} });

@@ -55,15 +55,29 @@ async function receiveAnswer() {
   messages.push(message);
   const text = item.appendChild(document.createElement("span"));
   const calls = item.appendChild(document.createElement("small"));
+  const bar = item.appendChild(document.createElement("progress"));
+  bar.hidden = true;
   for await (const chunk of chunksOf(response)) {
     addChunk(message.parts, chunk);
     text.textContent = message.parts.map((part) => part.text ?? "").join("");
     const names = message.parts.flatMap((part) => part.toolName ?? []);
     calls.textContent = names.map((name) => `called ${name}`).join(", ");
+    showProgress(bar, message.parts.findLast((part) => part.preliminary)?.output);
   }
   const served = item.appendChild(document.createElement("small"));
   served.className = "served-by";
   served.textContent = `answered by process ${response.headers.get("x-served-by")}`;
+}
+
+/** Shows how far a call is, from its preliminary result. The message is the server's: only a text. */
+function showProgress(bar, output) {
+  const { _meta: meta } = output ?? {};
+  const report = meta?.["durable-mcp/progress"];
+  bar.hidden = report === undefined;
+  if (report === undefined) return;
+  if (report.total === undefined) bar.removeAttribute("value");
+  else Object.assign(bar, { max: report.total, value: report.progress });
+  bar.title = report.message ?? "";
 }
 
 /** What the page needs of AI SDK's UI message stream: texts, and calls of the connections' tools. */
@@ -87,7 +101,12 @@ function addChunk(parts, chunk) {
       break;
     }
     case "tool-output-available":
-      Object.assign(call, { state: "output-available", output: chunk.output });
+      // A preliminary result makes place for the next one, and for the result.
+      Object.assign(call, {
+        state: "output-available",
+        output: chunk.output,
+        preliminary: chunk.preliminary,
+      });
       break;
     case "tool-output-error":
       Object.assign(call, { state: "output-error", errorText: chunk.errorText });

@@ -19,6 +19,7 @@ const agent = createDurableAgent({
       url: cartUrl,
       description: "The user's shopping cart.",
       session: "stateful",
+      preliminaryResults: true,
     }),
   },
   store,

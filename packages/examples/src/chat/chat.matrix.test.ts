@@ -59,7 +59,7 @@ describe.skipIf(executablePath === undefined)("the chat in a browser", () => {
     ]);
     expect([first, second, third].map((said) => said.process)).toEqual(["1", "2", "1"]);
     await expect.poll(() => state(page).allTextContents()).toEqual(["alive"]);
-    expect(await page.locator('[data-name="Tools"]').textContent()).toBe("3");
+    expect(await page.locator('[data-name="Tools"]').textContent()).toBe("4");
     mkdirSync(screenshots, { recursive: true });
     await page.screenshot({ path: `${screenshots}/chat.png` });
 
@@ -77,6 +77,23 @@ describe.skipIf(executablePath === undefined)("the chat in a browser", () => {
     expect(await state(page).count()).toBe(0);
     expect((await say(page, "what is in my cart?")).answer).toBe("The cart is empty.");
     await page.screenshot({ path: `${screenshots}/chat-ended.png` });
+  });
+
+  test("shows how far a call is, in a bar", async () => {
+    const page = await signIn("ada", "chat-4");
+    await say(page, "add apples, bread and milk");
+    const shipping = say(page, "ship it");
+    const bar = page.locator("li.assistant progress:visible");
+    await bar.waitFor();
+    await expect.poll(() => bar.getAttribute("value")).toBe("1");
+    expect(await bar.getAttribute("max")).toBe("3");
+    expect(await bar.getAttribute("title")).toBe("packing bread");
+    mkdirSync(screenshots, { recursive: true });
+    await page.screenshot({ path: `${screenshots}/chat-progress.png` });
+    expect((await shipping).answer).toBe("Shipped apples, bread, milk.");
+    expect(await bar.count()).toBe(0);
+    // The page sends the history with the final result.
+    expect((await say(page, "what is in my cart?")).answer).toBe("The cart is empty.");
   });
 
   test("shows a chat's sessions to whoever they belong to", async () => {

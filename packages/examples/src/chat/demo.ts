@@ -34,4 +34,4 @@ for (const name of ["1", "2"]) {
 const ownPort = await startRoundRobin(chatPorts, Number(port));
 console.log(`http://127.0.0.1:${ownPort}/
 A chat, its shopping cart in an MCP session. Two processes answer in turn; each message shows which.
-Say "add apples and bread", "remove bread", "what is in my cart?". Ctrl-C ends it.`);
+Say "add apples and bread", "remove bread", "what is in my cart?", "ship". Ctrl-C ends it.`);

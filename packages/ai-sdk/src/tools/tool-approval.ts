@@ -1,0 +1,60 @@
+import type { CallToolResult } from "@ai-sdk/mcp";
+import { isRecord } from "@durable-mcp/core/internal";
+import type { Tool } from "ai";
+import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-call-options.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+
+/** The use for which a call may need an approval. AI SDK gives it to a tool. */
+interface ApprovalUse {
+  readonly toolCallId?: string | undefined;
+  readonly messages?: readonly unknown[] | undefined;
+}
+
+type Reached = Exclude<ToolApprovalStatus, undefined | boolean | string>;
+
+/**
+ * The connection's `approval` for one of its tools. AI SDK 6 and 7 ask `needsApproval`; a call that is denied
+ * gets that as its result.
+ *
+ * @param toolName the tool's name for the model
+ */
+export function createToolApproval(
+  { name, principal, abortSignal, definition }: LiveConnection,
+  tool: { readonly name: string; readonly annotations?: unknown },
+  toolName: string,
+) {
+  const { approval } = definition.options;
+  if (approval === undefined || typeof approval === "boolean") {
+    const fixed: Pick<Tool, "needsApproval"> =
+      approval === undefined ? {} : { needsApproval: approval };
+    return { fixed, denial: () => Promise.resolve(undefined) };
+  }
+  const ask = async (input: unknown, { toolCallId = "", messages = [] }: ApprovalUse = {}) => {
+    const call: ToolApprovalCall = {
+      ...{ principal, connection: name, abortSignal, tool: tool.name, toolName, messages },
+      callId: toolCallId,
+      toolInput: isRecord(input) ? input : undefined,
+      toolAnnotations: isRecord(tool.annotations) ? tool.annotations : undefined,
+    };
+    return reached(await approval(call));
+  };
+  const fixed: Pick<Tool, "needsApproval"> = {
+    needsApproval: async (input: unknown, use: ApprovalUse) =>
+      (await ask(input, use)).type === "user-approval",
+  };
+  return {
+    fixed,
+    /** The result of a call that the application denies. */
+    denial: async (input: unknown, use?: ApprovalUse): Promise<CallToolResult | undefined> => {
+      const { type, reason = "The application denied this call." } = await ask(input, use);
+      if (type !== "denied") return undefined;
+      return { isError: true, content: [{ type: "text", text: reason }] };
+    },
+  };
+}
+
+function reached(status: ToolApprovalStatus): Reached {
+  if (typeof status === "string") return { type: status };
+  if (typeof status === "object") return status;
+  return { type: status === true ? "user-approval" : "not-applicable" };
+}

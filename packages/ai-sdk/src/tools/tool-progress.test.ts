@@ -1,0 +1,237 @@
+/** A call's progress, on its way from the server to the application. */
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { generateText, isStepCount, streamText } from "ai";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { answer, startNotebookServer } from "../../test/notebook-server.ts";
+import { startModernServer } from "../../test/modern-server.ts";
+import { startSseServer } from "../../test/sse-server.ts";
+import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
+import { alice, callTool, startApplication } from "../../test/step.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
+import { defineMcpClientConnection } from "../connection/define-connection.ts";
+import type { ToolProgress } from "../connection/call-progress.ts";
+
+/** A tool that reports these, and a typed one. */
+function registerReports(mcp: McpServer, reports: readonly object[]) {
+  const report = async (extra: any) => {
+    const progressToken = extra["_meta"]?.progressToken;
+    if (progressToken === undefined) return "nobody asked";
+    for (const params of reports) {
+      const progress = { progressToken, ...params };
+      await extra.sendNotification({ method: "notifications/progress", params: progress });
+    }
+    return "asked";
+  };
+  mcp.registerTool("count", { description: "Counts." }, async (extra) =>
+    answer(await report(extra)),
+  );
+  mcp.registerTool(
+    "sum",
+    { inputSchema: { a: z.number() }, outputSchema: { sum: z.number() } },
+    async ({ a }, extra) => {
+      await report(extra);
+      return { content: [], structuredContent: { sum: a } };
+    },
+  );
+}
+
+const reports = [
+  { progress: 1, total: 3, message: "one" },
+  { progress: 2, total: 3 },
+];
+
+type Options = Partial<McpClientConnectionOptions>;
+
+async function startCounter(options: Options = {}, sent: readonly object[] = reports) {
+  const server = await startNotebookServer({ setUp: (mcp) => registerReports(mcp, sent) });
+  const seen: [ToolProgress, object][] = [];
+  const notes = defineMcpClientConnection({
+    url: server.url,
+    description: "A counter.",
+    session: "stateful",
+    onProgress: (progress, call) => void seen.push([progress, call]),
+    ...options,
+  });
+  const { provider, events } = startApplication({ notes });
+  const registry = provider.create({ principal: alice });
+  /** The parameters of the calls. */
+  const calls = (): any[] =>
+    server.requests.flatMap(({ message }) =>
+      message?.method === "tools/call" ? [message.params] : [],
+    );
+  return { server, registry, events, seen, calls };
+}
+
+const text = "asked";
+const once = { stopWhen: isStepCount(3), prompt: "Count." };
+
+describe.each(["stateful", "stateless"] as const)("onProgress on a %s connection", (session) => {
+  test("gets what the server reports, before the result, and not the token", async () => {
+    const { registry, seen, events, calls } = await startCounter({ session });
+    const progress: ToolProgress[] = [];
+    const result = await registry.call(
+      "notes",
+      "count",
+      {},
+      {
+        onProgress: (each) => void progress.push(each),
+      },
+    );
+    expect(result.content).toEqual([{ type: "text", text }]);
+    expect(progress).toEqual(reports);
+    expect(seen.map(([each]) => each)).toEqual(reports);
+    const [[, call]] = seen as [[ToolProgress, object]];
+    expect(call).toMatchObject({ principal: alice, connection: "notes", tool: "count" });
+    const [{ ["_meta"]: meta, ...params }] = calls();
+    expect(params).toEqual({ name: "count", arguments: {} });
+    expect(events.map(({ type }) => type)).toEqual(session === "stateful" ? ["started"] : []);
+    expect(meta.progressToken).toBeTypeOf("string");
+    expect(JSON.stringify([seen, events])).not.toContain(meta.progressToken);
+  });
+
+  test("gets the progress of calls at once apart from each other", async () => {
+    const { registry, seen } = await startCounter({ session });
+    const tools = await registry.tools();
+    const count = tools["notes__count"]!.execute!;
+    const use = { messages: [], context: {} };
+    await Promise.all(
+      ["a", "b"].map(async (toolCallId) => await count({}, { ...use, toolCallId })),
+    );
+    for (const id of ["a", "b"]) {
+      const own = seen.filter(([, call]) => (call as { toolCallId?: string }).toolCallId === id);
+      expect(own.map(([each]) => each)).toEqual(reports);
+    }
+  });
+});
+
+const onProgressOf = (seen: ToolProgress[]) => ({
+  onProgress: (progress: ToolProgress) => void seen.push(progress),
+});
+
+test.each(["stateful", "stateless"] as const)(
+  "onProgress works with a server that has no sessions: %s",
+  async (session) => {
+    const { url, requests } = await startModernServer();
+    const notes = defineMcpClientConnection({ url, description: "A greeter.", session });
+    const registry = startApplication({ notes }).provider.create({ principal: alice });
+    const seen: ToolProgress[] = [];
+    const result = await registry.call("notes", "greet", {}, onProgressOf(seen));
+    expect(result).toMatchObject(answer("hello from greet"));
+    expect(seen).toEqual([{ progress: 1 }]);
+    expect(requests.at(-1)!.message.params.arguments).toEqual({});
+  },
+);
+
+test("onProgress works over the old HTTP+SSE transport", async () => {
+  const { url } = await startSseServer(405, (mcp) => registerReports(mcp, reports));
+  const notes = defineMcpClientConnection({ url, description: "An old counter." });
+  const registry = startApplication({ notes }).provider.create({ principal: alice });
+  const seen: ToolProgress[] = [];
+  await registry.call("notes", "count", {}, onProgressOf(seen));
+  expect(seen).toEqual(reports);
+  await registry.dispose();
+});
+
+test("a server is not asked for progress that nobody wants", async () => {
+  const { registry, calls } = await startCounter({ onProgress: undefined });
+  expect(await callTool(await registry.tools(), "notes__count")).toMatchObject(
+    answer("nobody asked"),
+  );
+  expect(calls()).toEqual([{ name: "count", arguments: {} }]);
+});
+
+test("onProgress that fails fails no call", async () => {
+  const { registry } = await startCounter({
+    onProgress() {
+      throw new Error("no bar");
+    },
+  });
+  expect(await registry.call("notes", "count")).toMatchObject(answer(text));
+});
+
+test("many reports are thinned out, and nothing wrong or secret comes through", async () => {
+  const many = [
+    ...Array.from({ length: 200 }, (_, progress) => ({ progress })),
+    { progress: "half" },
+    { progress: 1_000, total: "all", message: `Bearer token-of-alice ${"x".repeat(5_000)}` },
+  ];
+  const headers = { authorization: "Bearer token-of-alice" };
+  const { registry, seen } = await startCounter({ headers }, many);
+  await registry.call("notes", "count");
+  expect(seen.length).toBeLessThan(50);
+  const [last] = seen.at(-1)!;
+  expect(last).toEqual({ progress: 1_000, message: expect.any(String) });
+  expect(last.message).toHaveLength(1_000);
+  expect(JSON.stringify(seen)).not.toContain("token-of-alice");
+});
+
+test("a call that is sent again in a new session goes on to report", async () => {
+  const { server, registry, seen } = await startCounter();
+  const tools = await registry.tools();
+  server.forgetSessions();
+  const result = await callTool(tools, "notes__count");
+  expect(result.content).toEqual([{ type: "text", text }]);
+  expect(seen.map(([each]) => each)).toEqual(reports);
+});
+
+describe("preliminary results", () => {
+  const preliminaryResults = true;
+  const told = { "durable-mcp/progress": reports[0] };
+
+  test("come in a stream before the result, and the model gets the result alone", async () => {
+    const { server, registry } = await startCounter({ preliminaryResults });
+    const tools = await registry.tools();
+    server.forgetSessions();
+    const model = scriptedModel([{ tool: "notes__count" }], "done");
+    const chunks: any[] = [];
+    for await (const chunk of streamText({ model, tools, ...once }).toUIMessageStream()) {
+      chunks.push(chunk);
+    }
+    const outputs = chunks.filter((chunk) => chunk.type === "tool-output-available");
+    expect(outputs[0]).toMatchObject({
+      preliminary: true,
+      output: { content: [{ type: "text", text: "one" }], _meta: told },
+    });
+    expect(outputs.map(({ preliminary = false }) => preliminary)).toEqual([
+      ...outputs.slice(1).map(() => true),
+      false,
+    ]);
+    expect(outputs.at(-1).output).toMatchObject(answer(text));
+    expect(toolResults(model)).toEqual([expect.stringMatching(/had lost the session[^]*\nasked$/)]);
+  });
+
+  test("are none for generateText, and for callers that await the result", async () => {
+    const { registry } = await startCounter({ preliminaryResults });
+    const tools = await registry.tools();
+    const model = scriptedModel([{ tool: "notes__count" }], "done");
+    const { steps } = await generateText({ model, tools, ...once });
+    expect(steps[0]!.toolResults).toMatchObject([{ output: answer(text) }]);
+    expect(await callTool(tools, "notes__count")).toMatchObject(answer(text));
+  });
+
+  test("pass on a failure, once", async () => {
+    const { server, registry } = await startCounter({ preliminaryResults });
+    const tools = await registry.tools();
+    await server.close();
+    const model = scriptedModel([{ tool: "notes__count" }], "done");
+    const { steps } = await generateText({ model, tools, ...once });
+    expect(steps[0]!.content.map(({ type }) => type)).toEqual(["tool-call", "tool-error"]);
+    await expect(callTool(tools, "notes__count")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+    });
+  });
+
+  test("are none for tools with an outputSchema, whose output has a type", async () => {
+    const outputSchema = z.object({ sum: z.number() });
+    const sum = { inputSchema: z.object({ a: z.number() }), outputSchema };
+    const { registry, seen } = await startCounter({ preliminaryResults, schemas: { sum } });
+    const result = (await registry.tools())["notes__sum"]!.execute!(
+      { a: 2 },
+      { toolCallId: "call-1", messages: [], context: {} },
+    );
+    expect(Symbol.asyncIterator in (result as object)).toBe(false);
+    expect(await result).toEqual({ sum: 2 });
+    expect(seen).toHaveLength(2);
+  });
+});
