@@ -4,6 +4,7 @@ import {
   defineMcpClientConnection,
   type McpClientConnection,
   type StatefulSessionOptions,
+  type StoredAutoSessionOptions,
 } from "../src/index.ts";
 import type { SessionStore } from "@durable-mcp/core";
 import type { StoredSessionsOptions } from "../src/durable/durable-sessions.ts";
@@ -17,6 +18,7 @@ export type ProcessOptions = Partial<StoredSessionsOptions> &
   > & {
     readonly session?: Omit<StatefulSessionOptions, "mode">;
     readonly connection?: Partial<Parameters<typeof defineMcpClientConnection>[0]>;
+    readonly autoSession?: StoredAutoSessionOptions;
   };
 
 /** One of the processes of an application: sessions of its own, on a store that all share. */

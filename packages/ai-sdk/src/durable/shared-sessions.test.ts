@@ -353,6 +353,43 @@ describe("withConnections({ shared })", () => {
   });
 });
 
+const call = async (tool: string, input: object = {}) => {
+  const result = await currentConnections().call("notes", tool, { ...input });
+  return (result.content as { text: string }[])[0]?.text;
+};
+
+describe("on the implicit registry of a script", () => {
+  const isOver = expect.objectContaining({ code: "RUN_REQUIRED" });
+
+  test("is that of the store, and is ended without a loss", async () => {
+    const { server, sessions, startAnother } = await startShared();
+    const autoSession = { principal: alice, sessionId: "nightly" };
+    const script = startAnother({ autoSession });
+    await sessions.run("chat", use, ({ tools }) => add(tools, "a"));
+    expect(await call("add_note", { text: "b" })).toBe("2 notes");
+    await script.sessions.shared.end("inventory", use);
+    expect(server.liveSessions()).toBe(0);
+    expect(await call("add_note", { text: "c" })).toBe("1 notes");
+    await script.sessions.shared.restart("inventory", use);
+    expect(await call("list_notes")).toBe("");
+    await script.sessions.shutdown();
+    expect(script.types()).not.toContain("lost");
+    expect(() => currentConnections()).toThrow(isOver);
+  });
+
+  test("is refused without a store", async () => {
+    const provider = createConnectionProvider({
+      connections: connections({ shared: "x" }),
+      autoSession: { principal: alice },
+    });
+    await expect(call("list_notes")).rejects.toMatchObject(
+      needsStore("connections.notes.session.shared"),
+    );
+    await provider.shutdown();
+    expect(() => currentConnections()).toThrow(isOver);
+  });
+});
+
 describe.each([
   ["a store", (store: SessionStore) => store],
   [

@@ -5,7 +5,10 @@ import type { SessionsContext } from "./sessions-context.ts";
 import { checkSessionId } from "./slot-record.ts";
 
 /** What changes sessions outside of a step. */
-type Management = Pick<DurableSessions<any>, "restart" | "clearTools" | "end" | "endAll">;
+type Management = Pick<
+  DurableSessions<any>,
+  "restart" | "clearTools" | "end" | "endAll" | "shared"
+>;
 
 /**
  * Makes the implicit registry of a script on an agent session in the store.
@@ -46,8 +49,25 @@ export function startStoredAutoSession<MANAGEMENT extends Management>(
       if (id === sessionId) await implicit.dispose();
       return await change(id, ...rest);
     };
+  const { shared } = management;
   return {
     ...management,
+    // It may use any of them.
+    shared: {
+      ...shared,
+      async restart(...use) {
+        await implicit.dispose();
+        return await shared.restart(...use);
+      },
+      async clearTools(...use) {
+        await implicit.dispose();
+        await shared.clearTools(...use);
+      },
+      async end(...use) {
+        await implicit.dispose();
+        return await shared.end(...use);
+      },
+    },
     restart: whileClosed(management.restart),
     clearTools: whileClosed(management.clearTools),
     end: whileClosed(management.end),
