@@ -51,7 +51,7 @@ interface Checked {
 
 const shared = {
   ...{ session: 5, tools: [], toolNames: 5, schemas: 5, capabilities: 5, onElicitation: 5 },
-  ...{ client: "shop", "client.name": 5 },
+  ...{ client: "shop", "client.name": 5, reuse: "no" },
   ...{ approval: "always", onProgress: true, preliminaryResults: "yes" },
 };
 const sharedTimes = ["timeouts.connectMs", "timeouts.callMs", "timeouts.startMs"];
@@ -76,6 +76,7 @@ const table: Record<string, Checked> = {
       ...{ mode: "statefull", toolList: 5, resend: true, safeTools: "add", recover: "no" },
       ...{ trustAnnotations: 1, onStart: 5, lossNotice: true, classifyLoss: 5, except: "add" },
       ...{ retrySameId: 1, restartOnNewCapabilities: 1, "toolList.maxLength": -1, shared: "" },
+      maxAgeMs: 999,
     },
     times: ["statelessMaxAgeMs", "toolList.maxAgeMs"],
     prefix: "session.",

@@ -42,6 +42,12 @@ export interface ConnectionOptions<
    * request more. @default false
    */
   readonly required?: boolean | undefined;
+  /**
+   * Whether the provider's `pool` may keep the live client, or the stdio server, for the next run. With
+   * `false` each run opens its own and closes it. The session of a stateful connection lasts all the same.
+   * @default true
+   */
+  readonly reuse?: boolean | undefined;
   /** Which of the server's tools are offered, by the server's names. @default all */
   readonly tools?:
     | { readonly allow: readonly string[] }
@@ -126,6 +132,18 @@ export interface SessionReplacementOptions {
    * none. @default a sentence that says that the server's earlier state is lost
    */
   readonly lossNotice?: string | false | undefined;
+  /**
+   * The longest age of a session, or of a stdio server's process, in milliseconds; 1000 at least. An older
+   * session is ended when a step begins with it, and an older process before its next use, never during a
+   * call. Another takes its place: `onStart` prepares it, the model is told, and the event `discarded` has
+   * the reason `"age"`. @default no limit
+   */
+  readonly maxAgeMs?: number | undefined;
+  /**
+   * Tools, by the server's names, whose calls go to a second session, or a second process, which lasts as
+   * long as the step's registry. It has no name, and is not saved or kept in a pool. @default none
+   */
+  readonly except?: readonly string[] | undefined;
 }
 
 /** How a stateful connection keeps its session. */
@@ -152,11 +170,6 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
    * `registry.fetch` then have to declare the same capabilities. @default false
    */
   readonly restartOnNewCapabilities?: boolean | undefined;
-  /**
-   * Tools, by the server's names, whose calls go to a second session, which lasts as long as the
-   * step's registry and is not saved. @default none
-   */
-  readonly except?: readonly string[] | undefined;
   /**
    * After this time, in milliseconds, a server without sessions is asked for one again.
    * @default 86400000 (1 day)

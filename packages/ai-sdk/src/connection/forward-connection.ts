@@ -15,6 +15,10 @@ export function forwardConnection(
   const forwarded: LiveConnection = {
     // The values are the same for all connections in turn. The functions follow.
     ...first,
+    process: first.process && {
+      status: () => current().process!.status(),
+      end: async (mode) => await current().process!.end(mode),
+    },
     // Tools keep the notices of the time of their listing.
     lossNotices: first.lossNotices && {
       take: () => current().lossNotices!.take(),
@@ -62,6 +66,10 @@ export function createReplaceableConnection(first: LiveConnection, why: string) 
     endLooseSessions: async () => await current?.endLooseSessions(),
     noteRun: () => current?.noteRun(),
     noteClosed: (reason) => current?.noteClosed(reason),
+    process: first.process && {
+      status: () => current?.process?.status(),
+      end: async (mode) => await current?.process?.end(mode),
+    },
     restoreError: (error, request) => current?.restoreError(error, request) ?? error,
     lossNotices: first.lossNotices && {
       take: () => current?.lossNotices?.take(),

@@ -17,8 +17,29 @@ export interface ConnectionStep {
   readonly isActive: () => boolean;
   /** Whether a server's memory ended with a registry before. The next result tells the model so. */
   readonly isAfterEnd?: boolean | undefined;
+  readonly now: () => number;
   readonly emit: (event: ConnectionEvent) => void;
   readonly telemetry: ConnectionTelemetry | undefined;
+}
+
+/** The process of a stdio server. One runs at a time. */
+export interface LiveProcess {
+  /** `undefined` before the first start, and after `end("end")`. */
+  status(): ProcessStatus | undefined;
+  /**
+   * Ends the process. Calls under way fail, and the next use starts another. After `restart` the model is
+   * told that the earlier one's state is lost.
+   */
+  end(mode: "restart" | "end"): Promise<void>;
+}
+
+export interface ProcessStatus {
+  /** Whether it runs. Otherwise the next use starts another in its place. */
+  readonly isRunning: boolean;
+  /** In milliseconds since 1970-01-01 UTC. */
+  readonly startedAt?: number;
+  readonly protocolVersion?: string;
+  readonly server?: { readonly name: string; readonly version: string };
 }
 
 /** A connection that can be used: in one step, from a pool, or several connections in turn. */
@@ -43,6 +64,8 @@ export interface LiveConnection {
   /** Whether a session lasts over all steps, nothing lasts, or the server's process lasts for this step. */
   readonly session: "stateful" | "stateless" | "process";
   readonly principal: Principal | undefined;
+  /** The server's process; `undefined` over HTTP. */
+  readonly process?: LiveProcess | undefined;
   readonly abortSignal: AbortSignal;
   readonly trace: TraceOperation;
   /**

@@ -31,6 +31,11 @@ export function hasSession(definition?: McpConnection): definition is McpClientC
   return definition?.type === "mcp-client" && isStateful(definition);
 }
 
+/** Whether a name may stand for something of a connection: a session, or a stdio server's process. */
+export function mayHaveName(definition?: McpConnection): definition is McpConnection {
+  return definition?.type === "mcp-stdio" || hasSession(definition);
+}
+
 /** The connections with a server behind a URL. Only their sessions can be kept. */
 export function clientConnections(
   declared: Readonly<Connections>,

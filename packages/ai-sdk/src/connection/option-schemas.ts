@@ -7,6 +7,7 @@ import {
   someObject,
   text,
   timeout,
+  wholeNumber,
 } from "../base/check-options.ts";
 
 // The parts of the definitions' schemas.
@@ -15,6 +16,7 @@ import {
 export const connectionFields = {
   description: text,
   required: z.optional(flag),
+  reuse: z.optional(flag),
   tools: z.optional(
     z.union(
       [z.strictObject({ allow: names }), z.strictObject({ block: names })],
@@ -59,6 +61,9 @@ export const replacementFields = {
   recover: z.optional(flag),
   onStart: z.optional(someFunction),
   lossNotice: z.optional(z.union([text, z.literal(false)], "must be a text, or false")),
+  // A shorter age would give each step a session of its own.
+  maxAgeMs: z.optional(wholeNumber(1_000, Number.MAX_SAFE_INTEGER, "milliseconds")),
+  except: z.optional(names),
 };
 
 /** Words of other packages, and what stands for them here. */

@@ -5,6 +5,7 @@ import { inParallel } from "../base/in-parallel.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import { clientConnections, findDeclared, notDeclared } from "../connection/mcp-connection.ts";
 import { pingSession } from "../http/end-mcp-session.ts";
+import { endProcesses } from "../pool/pooled-processes.ts";
 import { selectionInTimeSchema, selectionSchema } from "../provider/option-schemas.ts";
 import type { EndMode } from "../slots/kept-session.ts";
 import type {
@@ -14,6 +15,7 @@ import type {
   SessionSelection,
   StoredSession,
 } from "../slots/session-reports.ts";
+import type { SlotName } from "../slots/step-slot.ts";
 import type { DurableSessions, SharedSessions } from "./durable-sessions.ts";
 import { endRecord } from "./end-record.ts";
 import {
@@ -50,6 +52,7 @@ export function createSessionsManagement(
         checkSessionId(sessionId);
         return await findRecords(context, recordPrefix(agent, sessionId), selection);
       },
+      endKept: async (sessionId, ...use) => await endKept(context, [agent, sessionId], ...use),
     }),
     list: async (query) =>
       await listPage(context, recordPrefix(agent), checkOptions(listSchema, query)),
@@ -62,6 +65,8 @@ export function createSessionsManagement(
           const records = await findRecords(context, recordPrefix(agent, null), selection);
           return records.filter(({ of }) => of.shared === id);
         },
+        // No stdio server is shared.
+        endKept: async () => [],
       }),
       list: async (query) =>
         await listPage(context, recordPrefix(agent, null), checkOptions(sharedListSchema, query)),
@@ -70,7 +75,11 @@ export function createSessionsManagement(
     async endAll(query) {
       const { principal } = checkOptions(endAllSchema, query);
       const records = await listAll(store, { owner: recordOwner(principal) });
-      return await endRecords(context, records, principal, "delete");
+      const [ended, processes] = await Promise.all([
+        endRecords(context, records, principal, "delete"),
+        endKept(context, [], { principal }, "end"),
+      ]);
+      return [...ended, ...processes];
     },
   };
 }
@@ -82,19 +91,29 @@ interface SelectedBy {
   readonly inTimeSchema: z.ZodMiniType;
   /** @param id the agent session's, or the shared session's */
   readonly find: (id: string, selection: SessionSelection) => Promise<ListedRecord[]>;
+  /** Ends what only the pool has. */
+  readonly endKept: (
+    id: string,
+    selection: SessionSelection,
+    mode: "restart" | "end",
+  ) => Promise<EndedSession[]>;
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` for a selection that is none */
 function createUses(
   context: SessionsContext,
-  { schema, inTimeSchema, find }: SelectedBy,
+  { schema, inTimeSchema, find, endKept: endKeptOf }: SelectedBy,
 ): Omit<SharedSessions<any>, "list"> {
   const { provider, now } = context;
   const findSelected = async (id: string, selection: SessionSelection) =>
     await find(id, checkOptions(schema, selection));
-  const endFound = (mode: EndMode) => async (id: string, selection: SessionSelection) => {
+  const endFound = (mode: "restart" | "end") => async (id: string, selection: SessionSelection) => {
     const records = await findSelected(id, selection);
-    return await endRecords(context, records, selection.principal, mode);
+    const [ended, kept] = await Promise.all([
+      endRecords(context, records, selection.principal, mode),
+      endKeptOf(id, selection, mode),
+    ]);
+    return [...ended, ...kept];
   };
 
   return {
@@ -158,6 +177,21 @@ async function findRecords(
     }
   }
   return selected;
+}
+
+/** Ends the stdio servers that the pool has. @param scope names the agent, and the agent session */
+async function endKept(
+  { provider: { pool }, namespace }: SessionsContext,
+  scope: readonly unknown[],
+  { principal, connection, name }: SessionSelection,
+  mode: "restart" | "end",
+): Promise<EndedSession[]> {
+  if (pool === undefined) return [];
+  const selects = (slot: SlotName) =>
+    (connection === undefined || slot.connection === connection) &&
+    (name === undefined || slot.name === name);
+  const ended = await endProcesses(pool, [namespace, ...scope], principal, selects, mode);
+  return ended.map(({ scope: own, ...end }) => ({ ...end, sessionId: own[2] as string }));
 }
 
 async function endRecords(

@@ -88,7 +88,13 @@ export async function loadStoredSlot(
   const stored = isDiscarded ? lostSnapshot({ url }) : cell.record?.snapshot;
   const isShared = of.shared !== undefined;
   const knowledge = createSessionKnowledge(isShared ? context.sessionId : undefined, cell.record);
-  const { snapshot: base, outdated } = beginSession(definition, knowledge.begin(stored));
+  const known = knowledge.begin(stored);
+  const { snapshot: base, outdated } = beginSession(
+    definition,
+    known,
+    now(),
+    cell.record?.startedAt,
+  );
   const slot = pool ? pool.createSlot(of, principal, definition, base) : createSessionSlot(base);
   const used = new Set(stored?.kind === "session" ? [stored.sessionId] : []);
   const step: SlotInStep = { of, use, cell, unused, slot, knowledge, base, used, emit, now };

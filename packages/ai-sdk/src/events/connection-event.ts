@@ -7,7 +7,8 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  * - `lost` with `exitCode` and `signal` instead of `status`: a stdio server's process ended, and its
  *   memory is gone.
  * - `discarded` with reason `"invalid"`: the state, or the store's record, did not parse. The step
- *   starts a new session in its place.
+ *   starts a new session in its place. With reason `"age"`: the session, or the stdio server's process, was
+ *   older than `session.maxAgeMs`. It was ended, and another takes its place.
  * - `unavailable`: the server could not be reached, or it refused, or the connection to it broke: at a
  *   listing, whose tools are missing then, or at any other request. `reason` and the error's message say why.
  *   The error has no `cause`; only the thrown error has one.
@@ -61,7 +62,7 @@ export type ConnectionEvent = {
       readonly exitCode: number | null;
       readonly signal: string | null;
     }
-  | { readonly type: "discarded"; readonly reason: "invalid" }
+  | { readonly type: "discarded"; readonly reason: "invalid" | "age" }
   | {
       readonly type: "unavailable";
       readonly reason?: UnavailableReason | undefined;

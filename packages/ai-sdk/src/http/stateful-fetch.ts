@@ -117,7 +117,6 @@ export interface HttpConnectionOptions extends ConnectionStep {
   readonly outdated?: ActiveSessionSnapshot | undefined;
   /** The save point of the slot. */
   readonly onSession?: OnSession | undefined;
-  readonly now: () => number;
   readonly hungServers: HungServers;
 }
 
@@ -144,8 +143,10 @@ export function createHttpParts(options: HttpConnectionOptions) {
     connectionUnavailable(restoreError(error), connection, origin, endpoint);
   return {
     ...options,
-    onSession:
-      onSession && ((snapshot: Parameters<OnSession>[0]) => paused(() => onSession(snapshot))),
+    onSession: dated(
+      onSession && ((snapshot: ActiveSessionSnapshot) => paused(() => onSession(snapshot))),
+      options,
+    ),
     inConnectTime,
     url,
     origin,
@@ -171,5 +172,17 @@ export function createHttpParts(options: HttpConnectionOptions) {
       transport: "http",
       origin,
     }),
+  };
+}
+
+/** The save point, which adds the time from which the session's age counts, if there is a limit. */
+function dated(
+  save: OnSession | undefined,
+  { definition, now }: HttpConnectionOptions,
+): OnSession | undefined {
+  if (sessionOptions(definition).maxAgeMs === undefined) return save;
+  return async (snapshot) => {
+    const own = { ...snapshot, startedAt: now() };
+    return (await save?.(own)) ?? own;
   };
 }

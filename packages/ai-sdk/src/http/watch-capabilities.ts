@@ -1,10 +1,11 @@
 import { type ActiveSessionSnapshot, endSession, type SessionEvent } from "@durable-mcp/core";
 import { missingCapabilities } from "../connection/client-capabilities.ts";
+import { sessionOptions } from "../connection/define-connection.ts";
 import type { HttpParts } from "./stateful-fetch.ts";
 
 /**
  * Compares the session in use with the capabilities that its connection declares, and ends the one that
- * was replaced because it had been made without them.
+ * was replaced because it had been made without them, or was too old.
  */
 export function watchCapabilities(parts: HttpParts) {
   const { definition, context, slot, connectionFetch, url, emit } = parts;
@@ -12,10 +13,18 @@ export function watchCapabilities(parts: HttpParts) {
   let { outdated } = parts;
   let ending: Promise<void> | undefined;
 
-  const tell = (session: ActiveSessionSnapshot, isRestarted: boolean) => {
-    const names = missingCapabilities(definition.options, session.clientCapabilities);
-    if (names.length === 0) return;
-    emit({ type: "capabilities-missing", connection, capabilities: names, isRestarted });
+  const missingIn = (session: ActiveSessionSnapshot) =>
+    missingCapabilities(definition.options, session.clientCapabilities);
+  const tell = (capabilities: readonly string[], isRestarted: boolean) => {
+    if (capabilities.length === 0) return;
+    emit({ type: "capabilities-missing", connection, capabilities, isRestarted });
+  };
+  const tellReplaced = (session: ActiveSessionSnapshot) => {
+    const missing = missingIn(session);
+    const isForCapabilities =
+      sessionOptions(definition).restartOnNewCapabilities && missing.length > 0;
+    if (isForCapabilities) tell(missing, true);
+    else emit({ type: "discarded", connection, reason: "age" });
   };
   const end = async (snapshot: ActiveSessionSnapshot) => {
     const { fetch } = connectionFetch;
@@ -28,9 +37,9 @@ export function watchCapabilities(parts: HttpParts) {
     note({ type }: SessionEvent) {
       const session = slot?.snapshot;
       if (session?.kind !== "session") return;
-      if (type === "resumed") tell(session, false);
+      if (type === "resumed") tell(missingIn(session), false);
       if (outdated === undefined || (type !== "recovered" && type !== "started")) return;
-      tell(outdated, true);
+      tellReplaced(outdated);
       if (outdated.sessionId !== session.sessionId) ending = end(outdated);
       outdated = undefined;
     },

@@ -285,6 +285,21 @@ describe("a pool", () => {
     expect(takePool()).toEqual(["miss", "opened"]);
   });
 
+  test.each(["stateless", "stateful"] as const)(
+    "keeps no client of a %s connection with reuse: false",
+    async (session) => {
+      const { server, run, takePool } = await startPooled({ session, reuse: false });
+      await run("chat");
+      await run("chat");
+      const own = ["miss", "opened", "closed: run-over"];
+      expect(takePool()).toEqual([...own, ...own]);
+      // A session itself goes on. Without one each client is closed.
+      expect(handshakes(server)).toBe(session === "stateful" ? 1 : 2);
+      const closed = server.log.filter((line) => line === "DELETE");
+      expect(closed).toHaveLength(session === "stateful" ? 0 : 2);
+    },
+  );
+
   test("does not keep a client whose fetch another client has", async () => {
     const { sessions, takePool } = await startPooled();
     await sessions.run("chat", { principal: alice }, async ({ registry }) => {

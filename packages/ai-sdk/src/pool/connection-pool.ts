@@ -39,6 +39,28 @@ export interface PooledConnection {
   isSuspect: boolean;
   /** How long the pool keeps it. */
   readonly time: StepTime;
+  /** How long it is kept without use, in milliseconds. @default the pool's `keepAliveMs` */
+  keepAliveMs: number | undefined;
+}
+
+/** The use of a process under a name, by all runs that overlap. The last of them ends it. */
+export interface SharedUse {
+  readonly connection: LiveConnection;
+  readonly pooled: () => PooledConnection;
+  readonly end: () => Promise<void>;
+  runs: number;
+}
+
+/** A stdio server that overlapping runs share, or that waits for the next run. */
+export interface PooledProcess {
+  readonly key: string;
+  readonly pooled: PooledConnection;
+  readonly isInUse: boolean;
+}
+
+/** Whether a later run finds the process by a name, also after it died. */
+export function isNamedProcess({ slot, connection }: PooledConnection): boolean {
+  return slot.name !== undefined && connection.process !== undefined;
 }
 
 /** Keeps live clients between the runs of one agent session and principal. */
@@ -56,6 +78,8 @@ export function createConnectionPool(
   const closings = new Set<Promise<void>>();
   /** The closings that nobody waits for, by the keys of their connections. */
   const closingOf = new Map<string, Promise<void>>();
+  /** The processes under names that runs have. */
+  const shared = new Map<string, SharedUse>();
   let isClosed = false;
 
   const remove = (key: string): PooledConnection | undefined => {
@@ -88,8 +112,19 @@ export function createConnectionPool(
     now,
     checkAfterMs,
     close,
-    /** Closes the connection that is kept under a key, because its session changed elsewhere. */
-    closeKept: (key: string) => closeKept(key, "stale"),
+    shared,
+    /** The stdio servers that overlapping runs share, or that wait for the next run. */
+    processes(): PooledProcess[] {
+      const used = [...shared].map(([key, { pooled }]) => ({
+        key,
+        pooled: pooled(),
+        isInUse: true,
+      }));
+      const kept = [...idle].map(([key, { pooled }]) => ({ key, pooled, isInUse: false }));
+      return [...used, ...kept].filter(({ pooled }) => pooled.connection.process !== undefined);
+    },
+    /** Closes the connection that is kept under a key, if no run has it. */
+    closeKept,
     /** Waits until connections of a key are closed, because they may hold a port or a lock. */
     settle: async (key: string) => await closingOf.get(key),
     /** Takes the connection that is kept under a key, unless the run has another session or declaration. */
@@ -112,11 +147,13 @@ export function createConnectionPool(
         pooled.idleSince = now();
         pooled.kept = pooled.session?.snapshot;
       }
-      const timer = setTimeout(() => closeKept(key, "idle"), keepAliveMs);
+      const timer = setTimeout(() => closeKept(key, "idle"), pooled.keepAliveMs ?? keepAliveMs);
       detach(timer);
       idle.set(key, { pooled, timer });
-      const [oldest] = idle.keys();
-      if (idle.size > max && oldest !== undefined) closeKept(oldest, "max");
+      if (idle.size <= max) return;
+      // A name is only given up when nothing else is left.
+      const [oldest] = [...idle].find((entry) => !isNamedProcess(entry[1].pooled)) ?? [...idle][0]!;
+      closeKept(oldest, "max");
     },
     /** Closes all kept connections. From now on each connection is closed when it is given back. */
     async closeAll() {

@@ -2,7 +2,7 @@ import { McpSessionError } from "@durable-mcp/core";
 import { once } from "../base/once.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
-import { closePooled, type ConnectionPool, type PooledConnection } from "./connection-pool.ts";
+import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
 
 /** The states of a use. Its connection was found in the pool, or made for the run. */
 type Phase =
@@ -110,7 +110,10 @@ function replaceFound(use: PooledUse): Promise<void> {
   const replace = async () => {
     const dead = use.entry;
     use.entry = use.make();
+    use.entry.keepAliveMs = dead.keepAliveMs;
     use.phase = "made";
+    // The model is told that the dead process's state is lost.
+    await use.entry.connection.process?.end("restart");
     // The old one may hold a port, or a lock, that the new one needs.
     await use.pool.close(dead, "unhealthy");
     tell(use, "miss");
@@ -213,22 +216,6 @@ export async function recoverInUse<T>(
       return await attempt();
     }
   });
-}
-
-/** Gives the connection back to the pool, or closes it if no later run can use it. */
-export async function endUse(use: PooledUse): Promise<void> {
-  const { pool, key, phase, entry, isHandedOut, runSignal, abandon } = use;
-  use.phase = "over";
-  runSignal.removeEventListener("abort", abandon);
-  if (phase === "untouched") return pool.give(key, entry, { isUnused: true });
-  if (entry.connection.openings.size === 0 && !isHandedOut) {
-    // It has no client, but it may have started a session or a process.
-    return await closePooled(entry);
-  }
-  const isBusy = use.calls + use.connecting > 0 || isHandedOut || !entry.time.isActive();
-  if (isBusy) return await pool.close(entry, "busy");
-  if (entry.isSuspect) return await pool.close(entry, "unhealthy");
-  pool.give(key, entry);
 }
 
 export function tell({ pool, entry }: PooledUse, action: "hit" | "miss" | "opened"): void {

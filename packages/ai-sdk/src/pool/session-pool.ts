@@ -2,7 +2,6 @@ import {
   createSessionSlot,
   type OnSession,
   type Principal,
-  principalParts,
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
@@ -11,12 +10,11 @@ import { forwardConnection } from "../connection/forward-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
-import { type ConnectionUse, type SlotName, slotParts, type StepSlot } from "../slots/step-slot.ts";
+import type { ConnectionUse, SlotName, StepSlot } from "../slots/step-slot.ts";
 import { createClientOfRun } from "./client-of-run.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
 import {
   beginUse,
-  endUse,
   handOut,
   openKept,
   type PooledUse,
@@ -26,6 +24,9 @@ import {
   throwIfOver,
   watchRequest,
 } from "./pooled-use.ts";
+import { endUse } from "./end-use.ts";
+import { describeProcesses, poolKey } from "./pooled-processes.ts";
+import { joinSharedUse } from "./shared-use.ts";
 
 /** The part of the pool that belongs to one agent session. A run takes clients and gives them back. */
 export type SessionPool = ReturnType<typeof createSessionPool>;
@@ -34,7 +35,7 @@ export type SessionPool = ReturnType<typeof createSessionPool>;
 export function createSessionPool(pool: ConnectionPool, scope: readonly unknown[]) {
   const reserved = new Map<SessionSlot, { key: string; pooled: PooledConnection }>();
   const keyOf = (slot: SlotName, principal: Principal | undefined) =>
-    JSON.stringify([scope, slotParts(slot), ...(principal ? principalParts(principal) : [])]);
+    poolKey(scope, slot, principal);
 
   return {
     /** Makes the slot for a saved session, or finds the slot of a live client on that session. */
@@ -58,35 +59,38 @@ export function createSessionPool(pool: ConnectionPool, scope: readonly unknown[
      * @param makeFor makes the connection that the pool keeps
      */
     connect(
-      { slot, principal, definition, step }: ConnectionUse,
+      { slot, principal, definition, step, idleTimeoutMs }: ConnectionUse,
       stepSlot: StepSlot | undefined,
       makeFor: (time: StepTime, onSession: OnSession) => LiveConnection,
     ): LiveConnection {
       const { slot: session, onSession } = stepSlot ?? {};
       const key = keyOf(slot, principal);
-      const found = session ? reserved.get(session)?.pooled : pool.take(key, definition);
-      if (session) reserved.delete(session);
-      if (found) found.onSession = onSession;
-      const make = (): PooledConnection => {
-        const time = createStepTime();
-        const own: PooledConnection = {
-          slot,
-          connection: makeFor(time, (snapshot) => own.onSession?.(snapshot)),
-          definition,
-          session,
-          onSession,
-          kept: undefined,
-          idleSince: pool.now(),
-          isSuspect: false,
-          time,
-        };
-        return own;
+      const make = () =>
+        createPooled({ slot, definition, session, onSession }, makeFor, pool.now(), idleTimeoutMs);
+      const begin = (runSignal: AbortSignal) => {
+        const found = session ? reserved.get(session)?.pooled : pool.take(key, definition);
+        if (session) reserved.delete(session);
+        if (found) found.onSession = onSession;
+        const use = beginUse({ pool, key, found, make, runSignal });
+        const connection = connectionInUse(use);
+        return { connection, pooled: () => use.entry, end: async () => await endUse(use) };
       };
-      return connectionInUse(beginUse({ pool, key, found, make, runSignal: step.signal }));
+      const isShared = definition.type === "mcp-stdio" && slot.name !== undefined;
+      if (!isShared) return begin(step.signal).connection;
+      // The process goes on when a run that uses it is aborted.
+      const beginShared = () => begin(new AbortController().signal);
+      const connection = joinSharedUse(pool.shared, key, step.signal, beginShared);
+      const entry = pool.shared.get(key)!.pooled();
+      entry.keepAliveMs = idleTimeoutMs ?? entry.keepAliveMs;
+      return connection;
     },
 
+    /** The principal's processes under names: in use, or waiting for the next run. */
+    processes: (principal: Principal | undefined) => describeProcesses(pool, scope, principal),
+
     /** Closes the kept client of a slot, if no run has it. */
-    close: (slot: SlotName, principal: Principal) => pool.closeKept(keyOf(slot, principal)),
+    close: (slot: SlotName, principal: Principal) =>
+      pool.closeKept(keyOf(slot, principal), "stale"),
 
     /** Gives back the clients of slots that were never connected: of one slot, or of all. */
     giveBack(only?: SessionSlot) {
@@ -97,6 +101,27 @@ export function createSessionPool(pool: ConnectionPool, scope: readonly unknown[
       }
     },
   };
+}
+
+type OwnParts = Pick<PooledConnection, "slot" | "definition" | "session" | "onSession">;
+
+function createPooled(
+  parts: OwnParts,
+  makeFor: (time: StepTime, onSession: OnSession) => LiveConnection,
+  now: number,
+  keepAliveMs: number | undefined,
+): PooledConnection {
+  const time = createStepTime();
+  const own: PooledConnection = {
+    ...parts,
+    connection: makeFor(time, (snapshot) => own.onSession?.(snapshot)),
+    kept: undefined,
+    idleSince: now,
+    isSuspect: false,
+    time,
+    keepAliveMs,
+  };
+  return own;
 }
 
 function connectionInUse(use: PooledUse): LiveConnection {
@@ -138,6 +163,7 @@ function connectionInUse(use: PooledUse): LiveConnection {
 
 /** Whether a connection's client may outlive a run. It may not if a part of it belongs to the run. */
 export function mayBeKept(definition: McpConnection): boolean {
+  if (definition.options.reuse === false) return false;
   if (definition.type !== "mcp-client") return true;
   const { headers = {}, authProvider, fetch } = definition.options;
   // The session of `except` ends with the run.

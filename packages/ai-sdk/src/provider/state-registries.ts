@@ -42,7 +42,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
             pool
               ? pool.createSlot({ connection }, user, definition, snapshot)
               : createSessionSlot(snapshot);
-          const seeded = seedSlot(state, key, createSlot, definition);
+          const seeded = seedSlot(state, key, createSlot, definition, now());
           if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
           slots.set(key, seeded);
           return seeded;

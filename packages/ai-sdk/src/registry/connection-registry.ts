@@ -2,7 +2,8 @@ import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import type { CallOptions } from "../tools/call-tool.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import type { EndedSession, StoredSession } from "../slots/session-reports.ts";
+import type { ListedSession } from "../slots/named-slots.ts";
+import type { EndedSession } from "../slots/session-reports.ts";
 import type { ReadyOptions } from "./wait-until-ready.ts";
 
 export interface RunOptions {
@@ -124,7 +125,7 @@ export interface NamedSession {
    */
   readonly idleTimeoutMs?: number | undefined;
   /** Its parts, one for each connection. */
-  readonly connections: readonly Omit<StoredSession, "sessionId" | "name">[];
+  readonly connections: readonly Omit<ListedSession, "name">[];
 }
 
 /**

@@ -4,12 +4,12 @@ import { checkOptions } from "../base/check-options.ts";
 import { checkSessionName } from "../base/session-name.ts";
 import { namedCreateSchema, namedRunSchema } from "./option-schemas.ts";
 import type { NamedSession, NamedSessions } from "./connection-registry.ts";
-import type { McpClientConnection } from "../connection/define-connection.ts";
 import {
   clientConnections,
   type Connections,
   findDeclared,
-  hasSession,
+  mayHaveName,
+  type McpConnection,
   notDeclared,
 } from "../connection/mcp-connection.ts";
 import type { NamedConnections } from "./named-connections.ts";
@@ -30,13 +30,13 @@ interface NamedSessionsOptions {
 export function createNamedSessions(options: NamedSessionsOptions): NamedSessions<any> {
   const { declared, live, nest } = options;
   const parts = createParts(options);
-  const principal = options.principal!;
+  const { principal } = options;
 
   const named: NamedSessions = {
     async create(name, creation = {}) {
       checkSessionName(name, "name");
       const { connections, idleTimeoutMs } = checkOptions(namedCreateSchema, creation);
-      const chosen = chooseStateful(declared, connections);
+      const chosen = chooseNamed(declared, connections);
       return await live.alone(name, principal, async () => {
         if ((await parts.of(name)).length > 0) {
           throw invalid("name", `There is a named session ${quote(name)} already. Use named.run.`);
@@ -67,16 +67,18 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
     async run(name, use, runOptions = {}) {
       const { abortSignal } = checkOptions(namedRunSchema, runOptions);
       const own = await parts.existing(name);
-      const stateful = own.filter(({ connection }) => hasSession(parts.definitionOf(connection)));
-      if (stateful.length === 0) {
+      const usable = own.filter(({ connection }) =>
+        mayHaveName(findDeclared(declared, connection)),
+      );
+      if (usable.length === 0) {
         const names = own.map(({ connection }) => connection).join(", ");
         throw invalid(
           "name",
-          `No stateful connection of the named session ${quote(name)} is declared (${names}). Declare one, or end the session with named.end.`,
+          `No connection of the named session ${quote(name)} is still declared as stateful, or as a stdio server (${names}). Declare one, or end the session with named.end.`,
         );
       }
       const modes = Object.fromEntries(
-        stateful.map(({ connection }) => [connection, { named: name }]),
+        usable.map(({ connection }) => [connection, { named: name }]),
       );
       return await runNested({ nest }, { modes, abortSignal }, use);
     },
@@ -88,7 +90,9 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
     async clearTools(name) {
       const clearings = (await parts.existing(name)).map(async (part) => {
         const definition = parts.definitionOf(part.connection);
-        await live.clearTools(part, { principal, definition });
+        // The tools of a process are listed anew each time.
+        if (definition?.type === "mcp-stdio") return;
+        await live.clearTools(part, { principal: principal!, definition });
       });
       await Promise.all(clearings);
     },
@@ -103,12 +107,13 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
 /** The parts of named sessions. Each has one part for each of its connections. */
 function createParts({ declared, principal, slots, live }: NamedSessionsOptions) {
   const clients = clientConnections(declared);
-  const definitionOf = (connection: string) => findDeclared(clients, connection);
+  const definitionOf = (connection: string) => findDeclared(declared, connection);
   const list = async () => {
-    // Without a stateful connection a registry needs no principal, and has no named sessions.
-    if (principal === undefined) return [];
+    const processes = live.processes(principal);
+    // Without a stateful connection a registry needs no principal, and only has processes under names.
+    if (principal === undefined) return processes;
     slots.endIdle(principal, clients);
-    return await slots.list(principal);
+    return [...(await slots.list(principal)), ...processes];
   };
   const of = async (name: string) => {
     checkSessionName(name, "name");
@@ -124,9 +129,13 @@ function createParts({ declared, principal, slots, live }: NamedSessionsOptions)
       throw invalid("name", `There is no named session ${quote(name)}. Make it with named.create.`);
     },
     async end(own: readonly NamedSlot[], mode: "restart" | "end"): Promise<EndedSession[]> {
-      const ends = own.map(async ({ name, connection }) => {
-        const use = { principal: principal!, definition: definitionOf(connection), mode };
-        return await live.end({ name, connection }, use);
+      const ends = own.map(async ({ name, connection }): Promise<EndedSession> => {
+        const definition = definitionOf(connection);
+        if (definition?.type !== "mcp-stdio") {
+          return await live.end({ name, connection }, { principal: principal!, definition, mode });
+        }
+        await live.endProcess({ name, connection }, { principal, definition }, mode);
+        return { name, connection, ended: true };
       });
       return await Promise.all(ends);
     },
@@ -152,23 +161,27 @@ function byConnection(a: { connection: string }, b: { connection: string }): num
   return a.connection < b.connection ? -1 : 1;
 }
 
-function chooseStateful(
+/** The connections of a new named session. By default all of which something can last. */
+function chooseNamed(
   declared: Readonly<Connections>,
   chosen: readonly string[] | undefined,
-): (readonly [connection: string, definition: McpClientConnection])[] {
+): (readonly [connection: string, definition: McpConnection])[] {
   const names = chosen === undefined ? Object.keys(declared) : [...new Set(chosen)];
-  const stateful = names.flatMap((connection) => {
+  const usable = names.flatMap((connection) => {
     const definition = findDeclared(declared, connection);
-    if (hasSession(definition)) return [[connection, definition] as const];
+    if (mayHaveName(definition)) return [[connection, definition] as const];
     if (chosen === undefined) return [];
     if (!definition) throw notDeclared(connection, Object.keys(declared), "connections");
     throw invalid(
       "connections",
-      `Connection ${quote(connection)} is not stateful, so no session of it lasts under a name.`,
+      `Connection ${quote(connection)} is stateless, so nothing of it lasts under a name.`,
     );
   });
-  if (stateful.length > 0) return stateful;
-  throw invalid("connections", "A named session needs at least one stateful connection.");
+  if (usable.length > 0) return usable;
+  throw invalid(
+    "connections",
+    "A named session needs at least one connection that is stateful, or a stdio server.",
+  );
 }
 
 function quote(text: string): string {

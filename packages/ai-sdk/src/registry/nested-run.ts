@@ -6,7 +6,7 @@ import {
   clientConnections,
   type Connections,
   findDeclared,
-  hasSession,
+  mayHaveName,
   type McpConnection,
 } from "../connection/mcp-connection.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
@@ -103,14 +103,14 @@ async function openKept(
 ): Promise<LiveConnection> {
   const { connection, shared } = slot;
   if (shared !== undefined) checkShared(namedSlots, definition, connection);
-  if (!hasSession(definition)) {
+  if (!mayHaveName(definition)) {
     throw invalidOption(
       `connections.${connection}`,
-      `is not stateful, so no session of it lasts under a name. Use "isolate" or "inherit".`,
+      `is stateless, so nothing of it lasts under a name. Use "isolate" or "inherit".`,
     );
   }
-  namedSlots.endIdle(principal!, clientConnections(declared));
-  return await namedConnections.open(slot, { principal: principal!, definition });
+  if (principal !== undefined) namedSlots.endIdle(principal, clientConnections(declared));
+  return await namedConnections.open(slot, { principal, definition });
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID` where nobody else could find the session */

@@ -5,6 +5,7 @@ import { endpointOf } from "../connection/define-connection.ts";
 import { forwardConnection } from "../connection/forward-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, hasSession } from "../connection/mcp-connection.ts";
+import { splitConnection } from "../connection/split-connection.ts";
 import { openConnection } from "../connection/stdio-connection-options.ts";
 import { createStepTime } from "../connection/step-time.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
@@ -94,6 +95,8 @@ export function createStepRegistry(
   const namedConnections = createNamedConnections({
     slots: named,
     connect: (slot, use, stepSlot) => connect(parts, { slot, ...use, step }, stepSlot),
+    pooledProcesses: (of) => pool?.processes(of) ?? [],
+    now: factory.now,
     lifetime,
     giveBack: ({ slot }) => pool?.giveBack(slot),
   });
@@ -139,6 +142,7 @@ function open(
     context: { principal, connection, abortSignal: step.signal },
     sessionName: use.slot.name ?? use.slot.shared,
     isActive: step.isActive,
+    now,
     isAfterEnd: successor?.isAfterEnd(connection),
     emit(event: ConnectionEvent) {
       if (event.type === "started" || event.type === "recovered") successor?.started(connection);
@@ -148,22 +152,34 @@ function open(
   };
   return definition.type === "mcp-stdio"
     ? definition[openConnection](common)
-    : createHttpConnection({ ...common, ...slot, definition, now, hungServers });
+    : createHttpConnection({ ...common, ...slot, definition, hungServers });
 }
 
 /** A connection for one run, and the runs inside it. */
-function openAndTell(...parts: Parameters<typeof open>): LiveConnection {
-  return withClientEvents(open(...parts));
+function openAndTell(...[parts, use, slot]: Parameters<typeof open>): LiveConnection {
+  return split(parts, use, withClientEvents(open(parts, use, slot)));
 }
 
 /** On the agent session's own session, or without one; from the pool, if there is one. */
 function connect(parts: ConnectionParts, use: OwnUse, slot: StepSlot | undefined): LiveConnection {
   const { pool } = parts;
   if (pool === undefined || !mayBeKept(use.definition)) return openAndTell(parts, use, slot);
-  return pool.connect(use, slot, (kept, onSession) =>
+  const pooled = pool.connect(use, slot, (kept, onSession) =>
     // What the pool keeps does not end with the registry.
     open(parts, { ...use, step: kept, successor: undefined }, slot && { ...slot, onSession }),
   );
+  return split(parts, use, pooled);
+}
+
+/** Gives a stdio connection the second process of `session.except`. Over HTTP its fetch does that. */
+function split(parts: ConnectionParts, use: OwnUse, main: LiveConnection): LiveConnection {
+  const { definition, slot } = use;
+  if (definition.type !== "mcp-stdio") return main;
+  const { except, lossNotice } = definition.options.session ?? {};
+  if (except === undefined) return main;
+  const { connection } = slot;
+  const aside = open(parts, { ...use, slot: { connection }, successor: undefined }, undefined);
+  return splitConnection(main, aside, except, lossNotice);
 }
 
 /** On a session that is ended on its server when the connection is closed. */

@@ -9,21 +9,33 @@ export interface SessionBeginning {
   readonly snapshot: SessionSnapshot | undefined;
   /** The kept session, if the step replaces it. It is ended when another has taken its place. */
   readonly outdated?: ActiveSessionSnapshot | undefined;
+  /** Whether the snapshot has got the time from which its age counts, and is to be saved. */
+  readonly isDated?: boolean;
 }
 
 /**
- * Decides whether a step goes on in a kept session. With `restartOnNewCapabilities` it does not go on in
- * one that was made without a capability that is declared now.
+ * Decides whether a step goes on in a kept session. It does not go on in one that is older than
+ * `maxAgeMs`, and with `restartOnNewCapabilities` not in one that was made without a capability that is
+ * declared now.
+ *
+ * @param startedAt the start of the session, if that is known elsewhere
  */
 export function beginSession(
   definition: McpConnection | undefined,
   kept: SessionSnapshot | undefined,
+  now: number,
+  startedAt?: number,
 ): SessionBeginning {
   if (!hasSession(definition) || kept?.kind !== "session") return { snapshot: kept };
-  const isOwn = kept.url === endpointOf(definition);
-  const { restartOnNewCapabilities = false } = sessionOptions(definition);
-  if (!isOwn || !restartOnNewCapabilities) return { snapshot: kept };
-  const missing = missingCapabilities(definition.options, kept.clientCapabilities);
-  if (missing.length === 0) return { snapshot: kept };
-  return { snapshot: lostSnapshot(kept), outdated: kept };
+  if (kept.url !== endpointOf(definition)) return { snapshot: kept };
+  const { restartOnNewCapabilities, maxAgeMs } = sessionOptions(definition);
+  const isIncapable =
+    restartOnNewCapabilities &&
+    missingCapabilities(definition.options, kept.clientCapabilities).length > 0;
+  const begunAt = kept.startedAt ?? startedAt;
+  const isTooOld = maxAgeMs !== undefined && now - (begunAt ?? now) >= maxAgeMs;
+  if (isIncapable || isTooOld) return { snapshot: lostSnapshot(kept), outdated: kept };
+  if (maxAgeMs === undefined || begunAt !== undefined) return { snapshot: kept };
+  // It was made before there was a limit, and counts from now on.
+  return { snapshot: { ...kept, startedAt: now }, isDated: true };
 }

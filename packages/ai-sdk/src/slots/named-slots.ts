@@ -2,11 +2,32 @@ import { invalid } from "@durable-mcp/core/internal";
 import type { Principal } from "@durable-mcp/core";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
 import type { EndUse } from "./kept-session.ts";
 import type { NamedSlot, SlotName, StepSlot } from "./step-slot.ts";
 
 /** The description of one connection's named session. */
-export type ListedSession = NamedSlot & Omit<StoredSession, "sessionId" | keyof NamedSlot>;
+export type ListedSession = NamedSlot &
+  Omit<StoredSession, "sessionId" | "kind" | keyof NamedSlot> & {
+    /** As of a stored session, and `process`: a stdio server's process runs, in this process alone. */
+    readonly kind: StoredSession["kind"] | "process";
+  };
+
+/** Describes the process under a name, if there is one. */
+export function describeProcess(
+  { connection, name }: SlotName,
+  { process }: LiveConnection,
+  lastUsedAt: number,
+  idleTimeoutMs?: number,
+): ListedSession[] {
+  const status = process?.status();
+  if (status === undefined || name === undefined) return [];
+  const { isRunning, ...details } = status;
+  const kind = isRunning ? "process" : "lost";
+  return [
+    { connection, name, kind, lastUsedAt, ...details, ...(idleTimeoutMs && { idleTimeoutMs }) },
+  ];
+}
 
 /** The principal of a named session, and its connection's definition. */
 export interface NamedUse {

@@ -18,6 +18,8 @@ export interface ConnectionUse {
   readonly definition: McpConnection;
   readonly principal: Principal | undefined;
   readonly step: StepTime;
+  /** How long a pool keeps a process under a name without use, in milliseconds. */
+  readonly idleTimeoutMs?: number | undefined;
 }
 
 /** Names one of a connection's sessions. */

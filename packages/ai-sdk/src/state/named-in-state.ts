@@ -49,7 +49,7 @@ export function createNamedInState(
       const entry = entries.read(key);
       const url = endpointOf(definition);
       const kept = isDiscarded ? lostSnapshot({ url }) : entry?.snapshot;
-      const { snapshot, outdated } = beginSession(definition, kept);
+      const { snapshot, outdated } = beginSession(definition, kept, now(), entry?.startedAt);
       const pooled = pool?.createSlot(slot, principal, definition, snapshot);
       const use = {
         slot: pooled ?? createSessionSlot(snapshot),

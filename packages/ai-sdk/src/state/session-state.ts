@@ -24,6 +24,8 @@ export interface SeededSlot {
   readonly before: SessionSnapshot | undefined;
   /** Whether the state has an entry for this slot that does not parse. */
   readonly isDiscarded: boolean;
+  /** Whether the entry has to be written although nothing has used it. */
+  readonly isDated: boolean;
 }
 
 /**
@@ -35,6 +37,7 @@ export function seedSlot(
   key: string,
   createSlot: (snapshot?: SessionSnapshot) => SessionSlot,
   definition: McpClientConnection,
+  now: number,
 ): SeededSlot {
   const entry = stateEntry(state, key);
   const before = parseOrNothing(entry);
@@ -42,8 +45,8 @@ export function seedSlot(
   // Anything else than an object never was a session.
   const isLost = isDiscarded && isRecord(entry);
   const kept = isLost ? lostSnapshot({ url: endpointOf(definition) }) : before;
-  const { snapshot, outdated } = beginSession(definition, kept);
-  return { slot: createSlot(snapshot), outdated, before, isDiscarded };
+  const { snapshot, outdated, isDated = false } = beginSession(definition, kept, now);
+  return { slot: createSlot(snapshot), outdated, before, isDiscarded, isDated };
 }
 
 /** @throws {McpSessionError} `STATE_INVALID` for an entry that a later release wrote */
@@ -82,8 +85,8 @@ export function commitSlots<SESSION extends { state?: unknown }>(
   named: StateEntries,
 ): SESSION {
   const changed = [...slots].filter(
-    ([, { slot, before, isDiscarded }]) =>
-      isDiscarded || (slot.changed && !sameJson(slot.snapshot, before)),
+    ([, { slot, before, isDiscarded, isDated }]) =>
+      isDiscarded || ((isDated || slot.changed) && !sameJson(slot.snapshot, before)),
   );
   const entries = changed.map(([key, { slot }]) => [key, slot.snapshot] as const);
   return replaceEntries(session, [...entries, ...named]);

@@ -49,6 +49,11 @@ export function createServerLife(isAfterEnd = false) {
     },
     /** The server ended by itself. */
     ended: () => void (phase = phase === "replaced" ? "lost-again" : "lost"),
+    /** The server is ended on purpose. @param mode what it means for the next one */
+    close(mode: "restart" | "end") {
+      phase = mode === "restart" ? "ended" : "fresh";
+      hasLossNotice &&= mode === "restart";
+    },
     /** Whether the server in the place of a lost one ended before its first answer. True only once. */
     takeSecondLoss(): boolean {
       const isAgain = phase === "lost-again";

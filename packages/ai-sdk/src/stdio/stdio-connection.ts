@@ -10,15 +10,17 @@ import { withSessionErrors } from "../errors/client-errors.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
 import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
+import { createCurrentServer } from "./current-server.ts";
 import {
+  closeServers,
   connectServer,
   createStdioParts,
   type OpenServer,
-  prepareServer,
   type StdioParts,
   type StdioServer,
   type StdioStep,
 } from "./stdio-server.ts";
+import { prepareServer } from "./prepare-server.ts";
 import { describeEnd, stdioOrigin } from "./stdio-errors.ts";
 
 /**
@@ -27,53 +29,55 @@ import { describeEnd, stdioOrigin } from "./stdio-errors.ts";
  * `endLooseSessions` end them.
  */
 export function createStdioConnection(step: StdioStep): LiveConnection {
-  const { options, context, telemetry } = step;
+  const { options, context } = step;
   const name = context.connection;
-  const origin = stdioOrigin(options);
-  const trace = createOperationTracer(telemetry, {
-    connection: name,
-    sessionName: step.sessionName,
-    transport: "stdio",
-    origin: undefined,
-  });
+  const trace = createStdioTracer(step);
   const parts = createStdioParts(step);
   const { life, servers, closing } = parts;
   const restoreError = (error: unknown) => restoreStdioError(parts, error);
   const client = createSharedClient((gone) =>
-    trace({ operation: life.isLost() ? "recover" : "connect" }, async (note) => {
-      const opened = await openNext(parts);
+    trace({ operation: life.isInPlace() ? "recover" : "connect" }, async (note) => {
+      const opened = await server.open(() => openNext(parts));
       void watch(parts, opened.server, gone);
       note({ protocolVersion: opened.client.initializeResult.protocolVersion });
       return opened.client;
     }),
   );
 
+  const server = createCurrentServer(parts, () => client.replace());
+  let uses = 0;
+
   const connection: LiveConnection = {
     name,
     definition: { options },
-    origin,
+    origin: stdioOrigin(options),
     session: "process",
     principal: context.principal,
+    process: server.process,
     abortSignal: context.abortSignal,
     trace,
     inConnectTime: (signal, work) => createPausableLimits().limited(parts.connectMs, signal, work),
     emit: step.emit,
     lossNotices: createLossNotices([life], options.session?.lossNotice),
-    createFetch(): never {
-      throw new McpSessionError(
-        "CONNECTION_INVALID",
-        `Connection ${name} runs over stdio, where there is nothing to fetch. Use client(${JSON.stringify(name)}), or put the server behind Streamable HTTP.`,
-        { data: { field: "name", connection: name } },
-      );
+    createFetch: () => refuseFetch(name),
+    async client() {
+      const ending = uses === 0 && server.endIfOld();
+      // Without a reason to wait, calls go out in the order in which they were made.
+      if (ending) await ending;
+      return await client.get();
     },
-    client: client.get,
     withKept: (open) => open(connection),
     async withRecovery(tool, attempt) {
+      uses += 1;
       try {
+        const ending = uses === 1 && server.endIfOld();
+        if (ending) await ending;
         return await attempt();
       } catch (error) {
         if (!mayRepeat(options, tool, restoreError(error))) throw error;
         return await attempt();
+      } finally {
+        uses -= 1;
       }
     },
     async probe(signal) {
@@ -95,10 +99,28 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
       await Promise.allSettled(client.openings);
     },
     async endLooseSessions() {
-      await closeAll(servers);
+      await closeServers(servers);
     },
   };
   return connection;
+}
+
+function createStdioTracer({ telemetry, context, sessionName }: StdioStep) {
+  const { connection } = context;
+  return createOperationTracer(telemetry, {
+    connection,
+    sessionName,
+    transport: "stdio",
+    origin: undefined,
+  });
+}
+
+function refuseFetch(name: string): never {
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `Connection ${name} runs over stdio, where there is nothing to fetch. Use client(${JSON.stringify(name)}), or put the server behind Streamable HTTP.`,
+    { data: { field: "name", connection: name } },
+  );
 }
 
 /** The error of a request that met the server's end, or whose answer is of no use. */
@@ -138,7 +160,7 @@ async function openServer(parts: StdioParts): Promise<OpenServer> {
   const { context, errors, life, servers, emit } = parts;
   const { connection } = context;
   // A process of the server before may still hold a port, or the lock of a browser's profile.
-  await closeAll(servers);
+  await closeServers(servers);
   context.abortSignal.throwIfAborted();
   const { server, client: raw } = await connectServer(parts);
   const client: MCPClient = withSessionErrors(raw, (error) => {
@@ -173,10 +195,6 @@ async function watch(parts: StdioParts, server: StdioServer, gone: () => void): 
   const end = await server.ended;
   const { exitCode, signal } = end.type === "ended" ? end : { exitCode: null, signal: null };
   emit({ type: "lost", connection: context.connection, exitCode, signal });
-}
-
-async function closeAll(servers: ReadonlySet<StdioServer>): Promise<void> {
-  await Promise.all([...servers].map((server) => server.close()));
 }
 
 /** Whether a request that met the end of a server may be sent to the next server. */

@@ -1,10 +1,9 @@
 import { createMCPClient, type MCPClient, type MCPTransport } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { abortable, isRecord, scrubJson, withTimeLimit } from "@durable-mcp/core/internal";
+import { isRecord, scrubJson, withTimeLimit } from "@durable-mcp/core/internal";
 import { answerElicitations, clientDescription } from "../connection/client-capabilities.ts";
 import { oncePer } from "../base/once.ts";
 import { createProgressTracker, track } from "../connection/call-progress.ts";
-import type { ConnectionStart } from "../connection/connection-options.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
@@ -16,7 +15,6 @@ import {
   createOutputTail,
   createStdioErrors,
   describeDropped,
-  describeEnd,
   type ServerOutput,
 } from "./stdio-errors.ts";
 import { createServerLife } from "./server-life.ts";
@@ -38,8 +36,15 @@ export interface StdioServer {
   readonly end: ProcessEnd | undefined;
   /** Whether it ended because it was told to. */
   readonly isClosed: boolean;
+  /** Whether a request waits for its answer. */
+  readonly isBusy: () => boolean;
   readonly output: () => ServerOutput;
   close(): Promise<void>;
+}
+
+/** Ends servers, and waits until they are gone. */
+export async function closeServers(servers: ReadonlySet<StdioServer>): Promise<void> {
+  await Promise.all([...servers].map((server) => server.close()));
 }
 
 export type StdioStep = ConnectionStep & { readonly options: McpStdioConnectionOptions };
@@ -134,6 +139,7 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
   const server: StdioServer = {
     exited: process.exited,
     ended,
+    isBusy: transport.isBusy,
     output,
     get isClosed() {
       return isClosed;
@@ -217,34 +223,5 @@ export async function connectServer(parts: StdioParts): Promise<OpenServer> {
   } catch (error) {
     if (!isUnsupportedVersion(error)) throw error;
     return await connect(true);
-  }
-}
-
-/**
- * Runs `session.onStart` before anything else is sent.
- *
- * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`
- */
-export async function prepareServer(
-  { options, context, errors }: StdioParts,
-  { server, client }: OpenServer,
-  reason: ConnectionStart["reason"],
-): Promise<void> {
-  const { session, timeouts } = options;
-  if (session?.onStart === undefined) return;
-  const startMs = timeouts?.startMs ?? 60_000;
-  const abortSignal = withTimeLimit(startMs, context.abortSignal);
-  try {
-    const hook = session.onStart({ ...context, reason, client, abortSignal });
-    await abortable(Promise.race([hook, server.ended]), abortSignal);
-    // The hook may have caught the error of a request that met the server's end.
-    if (server.end !== undefined) throw new Error(`The server ${describeEnd(server.end)}.`);
-  } catch (cause) {
-    const isLate = abortSignal.aborted && !context.abortSignal.aborted;
-    const why = isLate ? `did not end within ${startMs} ms` : "failed";
-    throw errors.unavailable(
-      `was not prepared: onStart ${why}; the cause says more. Its process was ended, and the next use starts another.`,
-      { cause, field: "onStart", output: server.output() },
-    );
   }
 }

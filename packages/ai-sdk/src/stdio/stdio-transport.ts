@@ -1,6 +1,7 @@
 import type { JSONRPCMessage, JSONRPCRequest, MCPTransport } from "@ai-sdk/mcp";
 import { isRecord } from "@durable-mcp/core/internal";
 import { createLineReader } from "./message-lines.ts";
+import { createPendingRequests, type PendingRequests } from "./pending-requests.ts";
 import {
   answeredId,
   type DropReason,
@@ -34,6 +35,11 @@ export interface TransportObserver {
   readonly toClient: (error: object) => object;
 }
 
+export interface StdioTransport extends MCPTransport {
+  /** Whether a request waits for its answer. */
+  readonly isBusy: () => boolean;
+}
+
 /**
  * The stdio transport over a supervised process. It cancels aborted requests on the server, drops
  * lines that are not messages, and late answers. When the process ends, it answers the pending
@@ -42,7 +48,7 @@ export interface TransportObserver {
 export function createStdioTransport(
   process: SupervisedProcess,
   observer: TransportObserver,
-): MCPTransport {
+): StdioTransport {
   const pending = createPendingRequests(process);
   const questions = createOpenQuestions();
   const write = createWriter(process);
@@ -75,7 +81,8 @@ export function createStdioTransport(
     setImmediate(() => transport.onclose?.());
   };
 
-  const transport: MCPTransport = {
+  const transport: StdioTransport = {
+    isBusy: () => pending.size() > 0,
     supportsProtocolVersionDiscovery: true,
     waitsForProtocolVersionDiscovery: true,
     async start() {
@@ -166,36 +173,7 @@ const dropReasons: Record<DropReason, string> = {
   "too-many": "is no answer",
 };
 
-type PendingRequests = ReturnType<typeof createPendingRequests>;
 type OpenQuestions = ReturnType<typeof createOpenQuestions>;
-
-/** The requests without an answer. This process stays alive for them. */
-function createPendingRequests(process: SupervisedProcess) {
-  const pending = new Map<string, { request: JSONRPCRequest; stopWatching: () => void }>();
-  const settle = (id: string | number | undefined) => {
-    const found = pending.get(String(id));
-    if (found === undefined) return undefined;
-    found.stopWatching();
-    pending.delete(String(id));
-    process.hold(pending.size > 0);
-    return found.request;
-  };
-  return {
-    settle,
-    settleAll: () => [...pending.keys()].map((id) => settle(id)!),
-    /** @param onAbort called when the client aborts the request before its answer */
-    add(request: JSONRPCRequest, signal: AbortSignal | undefined, onAbort: () => void) {
-      const giveUp = () => {
-        settle(request.id);
-        onAbort();
-      };
-      signal?.addEventListener("abort", giveUp, { once: true });
-      const stopWatching = () => signal?.removeEventListener("abort", giveUp);
-      pending.set(String(request.id), { request, stopWatching });
-      process.hold(true);
-    },
-  };
-}
 
 /** The server's requests whose answer was not written yet. */
 function createOpenQuestions() {

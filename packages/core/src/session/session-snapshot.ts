@@ -52,6 +52,7 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     replacesLost: z.optional(z.literal(true)),
     refusedSince: z.optional(z.number()),
     namesVary: z.optional(z.literal(true)),
+    startedAt: z.optional(z.number()),
     ...standing,
   }),
   z.strictObject({ ...common, kind: z.literal("lost"), ...standing }),
@@ -128,6 +129,11 @@ export interface ActiveSessionSnapshot extends SnapshotOf<"session">, StandingRe
   readonly refusedSince?: number | undefined;
   /** The server names another session with each answer, which means nothing. */
   readonly namesVary?: true | undefined;
+  /**
+   * The start of the session, in milliseconds since 1970-01-01 UTC. The fetch keeps it, but does not set
+   * it: `onSession` can.
+   */
+  readonly startedAt?: number | undefined;
 }
 
 /** The session was lost, and no other has taken its place yet. */

@@ -53,6 +53,8 @@ export function forCalls(definition: McpClientConnection): McpClientConnection {
   const { required: _, ...options } = definition.options;
   return defineMcpClientConnection({
     ...options,
-    ...(session && { session: { ...session, recover: false, restartOnNewCapabilities: false } }),
+    ...(session && {
+      session: { ...session, recover: false, restartOnNewCapabilities: false, maxAgeMs: undefined },
+    }),
   });
 }
