@@ -1,6 +1,6 @@
 import { abortable, maxTimerMs } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/ai-sdk";
-import { boundedCall, type LiveConnection } from "@durable-mcp/ai-sdk/internal";
+import { boundedCall, type LiveConnection, refuseUnapproved } from "@durable-mcp/ai-sdk/internal";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
 import type { ToolClient } from "./tool-client.ts";
@@ -54,6 +54,8 @@ async function callTool(
     })) as CallToolResult;
   };
   const abortSignal = options?.signal;
+  const refusal = await refuseUnapproved(connection, tool, params.arguments);
+  if (refusal !== undefined) return refusal as CallToolResult;
   const result = await boundedCall(connection, tool, attempt, { abortSignal });
   // The adapter turns the result into an error, and the error only has the text.
   const notice = result.isError ? connection.lossNotices?.take()?.text : undefined;

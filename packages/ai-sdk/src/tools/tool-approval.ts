@@ -3,6 +3,7 @@ import { isRecord } from "@durable-mcp/core/internal";
 import type { Tool } from "ai";
 import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-call-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
+import { toolName } from "./tool-name.ts";
 
 /** The use for which a call may need an approval. AI SDK gives it to a tool. */
 interface ApprovalUse {
@@ -16,12 +17,12 @@ type Reached = Exclude<ToolApprovalStatus, undefined | boolean | string>;
  * The connection's `approval` for one of its tools. AI SDK 6 and 7 ask `needsApproval`; a call that is denied
  * gets that as its result.
  *
- * @param toolName the tool's name for the model
+ * @param ownName the tool's name for the model
  */
 export function createToolApproval(
   { name, principal, abortSignal, definition }: LiveConnection,
   tool: { readonly name: string; readonly annotations?: unknown },
-  toolName: string,
+  ownName: string,
 ) {
   const { approval } = definition.options;
   if (approval === undefined || typeof approval === "boolean") {
@@ -31,7 +32,8 @@ export function createToolApproval(
   }
   const ask = async (input: unknown, { toolCallId = "", messages = [] }: ApprovalUse = {}) => {
     const call: ToolApprovalCall = {
-      ...{ principal, connection: name, abortSignal, tool: tool.name, toolName, messages },
+      ...{ principal, connection: name, abortSignal, messages },
+      ...{ tool: tool.name, toolName: ownName },
       callId: toolCallId,
       toolInput: isRecord(input) ? input : undefined,
       toolAnnotations: isRecord(tool.annotations) ? tool.annotations : undefined,
@@ -52,6 +54,32 @@ export function createToolApproval(
     },
   };
 }
+
+/** The result of a call that a person would have to approve, for agents that cannot ask. */
+export const unapproved: CallToolResult = {
+  isError: true,
+  content: [
+    { type: "text", text: "A person has to approve this call, and this agent cannot ask for it." },
+  ],
+};
+
+/** The result of a call that may not run where nobody can be asked; `undefined` if it may. */
+export async function refuseUnapproved(
+  connection: LiveConnection,
+  tool: { readonly name: string; readonly annotations?: unknown },
+  input: unknown,
+): Promise<CallToolResult | undefined> {
+  const { name, definition } = connection;
+  if (definition.options.approval === undefined) return undefined;
+  const ownName = await toolName(name, tool.name, definition.options);
+  const { fixed, denial } = createToolApproval(connection, tool, ownName);
+  const { needsApproval } = fixed as { needsApproval?: boolean | Ask };
+  const isAsked =
+    typeof needsApproval === "function" ? await needsApproval(input, {}) : needsApproval;
+  return isAsked ? unapproved : await denial(input);
+}
+
+type Ask = (input: unknown, use: ApprovalUse) => Promise<boolean>;
 
 function reached(status: ToolApprovalStatus): Reached {
   if (typeof status === "string") return { type: status };

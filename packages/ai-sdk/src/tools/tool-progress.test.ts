@@ -1,5 +1,6 @@
 /** A call's progress, on its way from the server to the application. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { createMemoryStore } from "@durable-mcp/core";
 import { generateText, isStepCount, streamText } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -11,6 +12,7 @@ import { alice, callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ToolProgress } from "../connection/call-progress.ts";
+import { createDurableSessions } from "../durable/create-durable-sessions.ts";
 
 /** A tool that reports these, and a typed one. */
 function registerReports(mcp: McpServer, reports: readonly object[]) {
@@ -234,4 +236,25 @@ describe("preliminary results", () => {
     expect(await result).toEqual({ sum: 2 });
     expect(seen).toHaveLength(2);
   });
+});
+
+test("a client that stays in a pool reports to each run that uses it", async () => {
+  const server = await startNotebookServer({ setUp: (mcp) => registerReports(mcp, reports) });
+  const notes = defineMcpClientConnection({
+    ...{ url: server.url, description: "A counter.", session: "stateful" },
+  });
+  const sessions = createDurableSessions({
+    connections: { notes },
+    store: createMemoryStore(),
+    pool: {},
+  });
+  for (const turn of [1, 2]) {
+    const seen: ToolProgress[] = [];
+    const observe = onProgressOf(seen);
+    await sessions.run("chat", { principal: alice }, ({ registry }) =>
+      registry.call("notes", "count", {}, observe),
+    );
+    expect([turn, seen]).toEqual([turn, reports]);
+  }
+  await sessions.shutdown();
 });

@@ -1,4 +1,5 @@
 import { McpSessionError } from "@durable-mcp/ai-sdk";
+import { unapproved } from "@durable-mcp/ai-sdk/internal";
 import type { CallRequest, CallResult, ToolResult } from "../step-protocol.ts";
 import { sessionOptionsOf } from "./declared-connections.ts";
 import { modelOutput } from "./model-output.ts";
@@ -66,6 +67,7 @@ type Outcome =
 interface CallableTool {
   readonly metadata?: { readonly toolName?: unknown } | undefined;
   readonly execute: (input: unknown, options: object) => Promise<unknown>;
+  readonly needsApproval?: boolean | ((input: unknown, options: object) => Promise<boolean>);
   readonly toModelOutput: (result: object) => Promise<{ type: string; value?: unknown }>;
 }
 
@@ -80,7 +82,11 @@ function callTool(connection: string, tool: string, input: unknown): UseRegistry
       }
       // A step makes one call, so the id need not tell calls apart.
       const toolCallId = "call";
-      const output = await found.execute(input, { toolCallId, messages: [] });
+      const use = { toolCallId, messages: [] };
+      const { needsApproval = false } = found;
+      const isAsked =
+        typeof needsApproval === "function" ? await needsApproval(input, use) : needsApproval;
+      const output = isAsked ? unapproved : await found.execute(input, use);
       const forModel = await found.toModelOutput({ toolCallId, input, output });
       return { output: modelOutput(forModel) };
     } catch (error) {
