@@ -73,7 +73,7 @@ const hints = {
   sessionId: "is not an option: the agent session is named when it is opened or run",
   store: "is not an option of a connection: give it to createDurableSessions",
   "session.shared":
-    "is for servers over HTTP: no other process finds the process of a stdio server. Put the server behind Streamable HTTP",
+    "is for servers over HTTP: no other process finds the process of a stdio server. Put the server behind Streamable HTTP, or name the process with { named } of withConnections",
 };
 
 /**

@@ -234,6 +234,22 @@ describe("a shared session", () => {
     await sessions.shutdown();
   });
 
+  test("is replaced by the next run when it is too old, and runs that have it go on", async () => {
+    const maxAgeMs = 60_000;
+    const { server, sessions, startAnother, pass } = await startShared();
+    const old = { session: { shared: "inventory", maxAgeMs } };
+    await using lease = await startAnother(old).sessions.open("1", use);
+    await add(lease.tools, "old");
+    pass(maxAgeMs);
+    const next = await startAnother(old).sessions.run("2", use, ({ tools }) => add(tools, "new"));
+    expect(next).toBe("1 notes");
+    expect(await isTold(lease.tools)).toBe(true);
+    expect(await list(lease.tools)).toBe("new");
+    expect(server.liveSessions()).toBe(1);
+    await lease.dispose();
+    expect(await sessions.run("1", use, ({ tools }) => isTold(tools))).toBe(false);
+  });
+
   test("is in use as long as a run of any agent session", async () => {
     const { server, sessions, startAnother, pass, held } = await startShared({
       touchIntervalMs: 20,

@@ -122,7 +122,10 @@ function checkShared(
   const field = `connections.${connection}.shared`;
   if (type === "mcp-stdio") {
     const why = "is for servers over HTTP: no other process finds the process of a stdio server";
-    throw invalidOption(field, `${why}. Put the server behind Streamable HTTP`);
+    throw invalidOption(
+      field,
+      `${why}. Put the server behind Streamable HTTP, or use { named } within an agent session`,
+    );
   }
   if (!keepsShared) throw sharedNeedsStore(field);
 }
