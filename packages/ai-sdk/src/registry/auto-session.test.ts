@@ -1,7 +1,7 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { generateText, isStepCount, type ToolSet } from "ai";
+import { generateText, isStepCount, streamText, type ToolSet } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import {
   answer,
@@ -174,6 +174,38 @@ describe("the implicit session", () => {
     await vi.waitFor(() => expect(server.liveSessions()).toBe(0), patient);
   });
 
+  test("reports progress and asks for approval as other sessions do, also after its end", async () => {
+    const aborted: boolean[] = [];
+    const { server } = await startScript({}, registerCount, ({ url }) =>
+      defineMcpClientConnection({
+        ...{ url, description: "A counter.", session: "stateful", preliminaryResults: true },
+        approval: ({ abortSignal }) => {
+          aborted.push(abortSignal.aborted);
+          return "not-applicable";
+        },
+      }),
+    );
+    const tools = await currentConnections().tools();
+    const count = async () => {
+      const model = scriptedModel([{ tool: "notes__count" }], "Done.");
+      const result = streamText({ model, tools, prompt: "Go.", stopWhen: isStepCount(2) });
+      const parts: any[] = [];
+      for await (const part of result.fullStream) parts.push(part);
+      const results = parts.filter(({ type }) => type === "tool-result");
+      return results.map(({ preliminary = false, output }) => [preliminary, textOf(output)]);
+    };
+    const all = [
+      [true, "one"],
+      [true, "counted"],
+      [false, "counted"],
+    ];
+    expect(await count()).toEqual(all);
+    await currentConnections().dispose();
+    expect(server.liveSessions()).toBe(0);
+    expect(await count()).toEqual(all);
+    expect(new Set(aborted)).toEqual(new Set([false]));
+  });
+
   test("lists what the server offers now, and says which tool it offers no more", async () => {
     const sessions: McpServer[] = [];
     const { server } = await startScript({}, (mcp) => {
@@ -293,6 +325,16 @@ describe("the implicit session", () => {
     expect(process.listenerCount("beforeExit")).toBe(before);
   });
 });
+
+/** A tool that reports its progress. */
+function registerCount(mcp: McpServer) {
+  mcp.registerTool("count", {}, async (extra: any) => {
+    const { progressToken } = extra["_meta"];
+    const params = { progressToken, progress: 1, message: "one" };
+    await extra.sendNotification({ method: "notifications/progress", params });
+    return answer("counted");
+  });
+}
 
 /** What the model is sent as the results of one call after the other, without a pause in between. */
 async function resultsOf(tools: ToolSet, ...names: string[]): Promise<string[]> {

@@ -3,14 +3,12 @@ import { checkOptions } from "../base/check-options.ts";
 import type { ToolSet } from "ai";
 import { isStateful } from "../connection/define-connection.ts";
 import type { Connections, McpConnection } from "../connection/mcp-connection.ts";
+import { borrowTool, type Lend } from "./borrowed-tool.ts";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 import { isTold } from "../errors/unavailable-event.ts";
-import type { Execute } from "../tools/connection-tools.ts";
 import { mergeTools } from "../tools/same-names.ts";
 import { runSchema, toolsSchema } from "./option-schemas.ts";
 import { registerRegistryInternals, registryInternalsOf } from "./registry-internals.ts";
-
-type Lend = <T>(use: (registry: ConnectionRegistry) => Promise<T>) => Promise<T>;
 
 /**
  * A registry that borrows another one for each use. Its tools can be called even after the registry
@@ -55,13 +53,14 @@ export function createRegistryFacade({
         const tools = await lend((registry) =>
           toolsOf(registry, connection, onUnavailable, "list"),
         );
+        const hasResults = declared()[connection]?.options.preliminaryResults === true;
         const entries = Object.entries(tools).map(([name, tool]) => {
           const findTool = async (registry: ConnectionRegistry) => {
             const current = await toolsOf(registry, connection, "throw", "call");
             if (!Object.hasOwn(current, name)) throw noSuchTool(connection, name);
             return current[name]!;
           };
-          return [name, borrowTool(lend, tool, findTool)] as const;
+          return [name, borrowTool(lend, tool, hasResults, findTool)] as const;
         });
         return { connection, tools: Object.fromEntries(entries) };
       });
@@ -113,34 +112,6 @@ function createListings() {
 function sessionKind(definition: McpConnection): "stateful" | "stateless" | "process" {
   if (definition.type === "mcp-stdio") return "process";
   return isStateful(definition) ? "stateful" : "stateless";
-}
-
-type Tool = ToolSet[string];
-
-/** A tool that calls the one of the current registry. */
-function borrowTool(
-  lend: Lend,
-  listed: Tool,
-  find: (registry: ConnectionRegistry) => Promise<Tool>,
-): Tool {
-  /** The tool that was called last. It knows what the model is to be told with the result. */
-  let called = listed;
-  const execute: Execute = async (input, options) =>
-    await lend(async (registry) => {
-      const current = await find(registry);
-      const result = await (current as { execute: Execute }).execute(input, options);
-      called = current;
-      return result;
-    });
-  const { toModelOutput } = listed;
-  return {
-    ...listed,
-    execute,
-    ...(toModelOutput && {
-      toModelOutput: (result: Parameters<typeof toModelOutput>[0]) =>
-        (called.toModelOutput ?? toModelOutput)(result),
-    }),
-  } as Tool;
 }
 
 /** Lends a registry to a run, which lasts longer than its call if it gives back a stream. */
