@@ -61,11 +61,10 @@ export {
 } from "./runs/current-connections.ts";
 export type { ConnectionMode } from "./registry/run-scope.ts";
 export type { ConnectionToolSet } from "./tools/connection-tool-set.ts";
+export type { ConnectionContext } from "./connection/connection-context.ts";
 export type {
-  ConnectionContext,
   ConnectionStart,
   ConnectionToken,
-  ConnectionToolSchemas,
   McpClientConnectionOptions,
   StatefulSessionOptions,
 } from "./connection/connection-options.ts";
@@ -75,6 +74,11 @@ export type {
   ToolCallContext,
 } from "./connection/tool-call-options.ts";
 export type { ToolProgress } from "./connection/call-progress.ts";
+export type {
+  ConnectionToolSchemas,
+  ProvidedArgument,
+  ProvidedArgumentContext,
+} from "./connection/tool-options.ts";
 export {
   defineMcpClientConnection,
   type McpClientConnection,

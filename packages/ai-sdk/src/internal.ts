@@ -29,6 +29,7 @@ export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { toolMayRunTwice } from "./connection/may-run-twice.ts";
+export { withoutProvided } from "./tools/provided-arguments.ts";
 export { refuseUnapproved, unapproved } from "./tools/tool-approval.ts";
 export { toolName } from "./tools/tool-name.ts";
 export { withoutCollisions } from "./tools/same-names.ts";

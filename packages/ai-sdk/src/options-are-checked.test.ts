@@ -50,7 +50,8 @@ interface Checked {
 }
 
 const shared = {
-  ...{ session: 5, tools: [], toolNames: 5, schemas: 5, capabilities: 5, onElicitation: 5 },
+  ...{ session: 5, tools: [], toolNames: 5, providedArguments: 5, schemas: 5 },
+  ...{ providedArgumentsByTool: 5, capabilities: 5, onElicitation: 5 },
   ...{ client: "shop", "client.name": 5, reuse: "no" },
   ...{ approval: "always", onProgress: true, preliminaryResults: "yes" },
 };

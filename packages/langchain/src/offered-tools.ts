@@ -1,4 +1,8 @@
-import { type LiveConnection, offeredTools as offered } from "@durable-mcp/ai-sdk/internal";
+import {
+  type LiveConnection,
+  offeredTools as offered,
+  withoutProvided,
+} from "@durable-mcp/ai-sdk/internal";
 import { listPages, maxTimerMs, uniqueTools } from "@durable-mcp/core/internal";
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
@@ -9,7 +13,11 @@ const listings = new WeakMap<LiveConnection, Promise<Tool[]>>();
 
 /** The connection's tools after its filter, under the server's names. */
 export async function offeredTools(connection: LiveConnection): Promise<Tool[]> {
-  return offered(connection, await listOnce(connection));
+  const { options } = connection.definition;
+  return offered(connection, await listOnce(connection)).map((tool) => ({
+    ...tool,
+    inputSchema: withoutProvided(options, tool.name, tool.inputSchema),
+  }));
 }
 
 function listOnce(connection: LiveConnection): Promise<Tool[]> {

@@ -44,9 +44,10 @@ async function callTool(
   resultSchema: CallParameters[1],
   options: CallParameters[2],
 ): ReturnType<ToolClient["callTool"]> {
-  const attempt = async (signal: AbortSignal | undefined) => {
+  const attempt = async (signal: AbortSignal | undefined, args: unknown) => {
     const client = await abortable(connectionClient(connection), signal);
-    return (await client.callTool(params, resultSchema, {
+    const call = { ...params, arguments: args as typeof params.arguments };
+    return (await client.callTool(call, resultSchema, {
       // The SDK would end every call after a minute. The connection has its own time limit.
       timeout: noTimeoutMs,
       ...options,
@@ -56,7 +57,8 @@ async function callTool(
   const abortSignal = options?.signal;
   const refusal = await refuseUnapproved(connection, tool, params.arguments);
   if (refusal !== undefined) return refusal as CallToolResult;
-  const result = await boundedCall(connection, tool, attempt, { abortSignal });
+  const called = { tool, input: params.arguments };
+  const result = await boundedCall(connection, called, attempt, { abortSignal });
   // The adapter turns the result into an error, and the error only has the text.
   const notice = result.isError ? connection.lossNotices?.take()?.text : undefined;
   if (notice === undefined) return result;

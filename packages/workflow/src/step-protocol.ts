@@ -54,6 +54,8 @@ export interface CallRequest {
   /** The server's name of the tool. */
   readonly tool: string;
   readonly input: unknown;
+  /** The model's id of the call. */
+  readonly toolCallId?: string | undefined;
   readonly principal: Principal;
   readonly sessionId?: string | undefined;
   /** The connection's slot from the step of sessions. */

@@ -30,6 +30,18 @@ export const abortSignal = z.custom(
   "must be an AbortSignal",
 );
 
+const json = z.json();
+
+/** Whether it is a value of JSON. */
+export function isJson(value: unknown): boolean {
+  try {
+    // A circle is an error here, and would have no end there.
+    return JSON.stringify(value) !== undefined && z.safeParse(json, value).success;
+  } catch {
+    return false;
+  }
+}
+
 export function wholeNumber(min: number, max: number, unit?: string) {
   const of = unit === undefined ? "" : ` of ${unit}`;
   return z.custom<number>(

@@ -1,6 +1,7 @@
 import { ElicitationRequestSchema, type MCPClient } from "@ai-sdk/mcp";
 import { isRecord, sameJson } from "@durable-mcp/core/internal";
-import type { ConnectionClientInfo, ConnectionContext } from "./connection-options.ts";
+import type { ConnectionClientInfo } from "./connection-options.ts";
+import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 
 type ClientOptions = Pick<

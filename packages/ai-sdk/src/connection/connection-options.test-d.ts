@@ -1,7 +1,8 @@
 import { describe, expectTypeOf, test } from "vitest";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
-import type { ConnectionContext, McpClientConnectionOptions } from "./connection-options.ts";
 import type { ToolProgress } from "./call-progress.ts";
+import type { ConnectionContext } from "./connection-context.ts";
+import type { McpClientConnectionOptions } from "./connection-options.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
 import type { ToolApprovalCall } from "./tool-call-options.ts";
 

@@ -9,18 +9,10 @@ import type { RefusedAnswer, ResendPolicy, SessionLoss, ToolListOptions } from "
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 import type { ConnectionAuth, ConnectionHeaders } from "./credential-options.ts";
 import type { ToolCallOptions } from "./tool-call-options.ts";
+import type { ConnectionToolSchemas, ToolNamePrefix, ToolOptions } from "./tool-options.ts";
 
 export type { Awaitable, ConnectionContext } from "./connection-context.ts";
 export type { ConnectionAuth, ConnectionHeaders, ConnectionToken } from "./credential-options.ts";
-
-/** Schemas for typed and validated tools, in the form of `schemas` of `MCPClient.tools()`. */
-export type ConnectionToolSchemas = Exclude<
-  NonNullable<NonNullable<Parameters<MCPClient["tools"]>[0]>["schemas"]>,
-  "automatic"
->;
-
-/** What stands before the server's names of tools, in the types. `undefined` stands for the default. */
-export type ToolNamePrefix = string | false | undefined;
 
 /** `clientInfo` of the specification. */
 export interface ConnectionClientInfo {
@@ -32,7 +24,8 @@ export interface ConnectionClientInfo {
 export interface ConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined,
   PREFIX extends ToolNamePrefix,
-> extends ToolCallOptions {
+>
+  extends ToolCallOptions, ToolOptions<SCHEMAS, PREFIX> {
   /** Says for people, and in prompts, what to use the connection for. */
   readonly description: string;
   /**
@@ -48,22 +41,6 @@ export interface ConnectionOptions<
    * @default true
    */
   readonly reuse?: boolean | undefined;
-  /** Which of the server's tools are offered, by the server's names. @default all */
-  readonly tools?:
-    | { readonly allow: readonly string[] }
-    | { readonly block: readonly string[] }
-    | undefined;
-  /**
-   * The names of the tools for the model. `prefix` is the whole text before the server's name of a tool:
-   * with `"shop_"` the tool `search` is named `shop_search`. `false` leaves the server's names as they
-   * are. Letters, digits, "_" and "-". Two tools of one name are refused, or left out with the event
-   * `tools-collide`. @default `<connection>__`
-   */
-  readonly toolNames?: { readonly prefix?: PREFIX | undefined } | undefined;
-  /**
-   * Typed and validated tools; only these are offered then. Without it, the server's JSON Schema is used.
-   */
-  readonly schemas?: SCHEMAS;
   /**
    * Client capabilities to declare. Over HTTP, sampling, elicitation and roots need an open stream, and
    * get it.

@@ -1,11 +1,10 @@
 import * as z from "zod/mini";
 import type {
   ConnectionTimeouts,
-  ConnectionToolSchemas,
   McpClientConnectionOptions,
   StatefulSessionOptions,
-  ToolNamePrefix,
 } from "./connection-options.ts";
+import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
 import {
   age,
   flag,

@@ -4,7 +4,7 @@ import { within } from "@durable-mcp/core/internal";
 import type { RestoreError } from "../errors/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
-import type { ConnectionContext } from "./connection-options.ts";
+import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { LossNotices } from "./loss-notice.ts";
 
@@ -13,6 +13,8 @@ export interface ConnectionStep {
   readonly context: ConnectionContext;
   /** The name of a named session, or the id of a shared one. */
   readonly sessionName: string | undefined;
+  /** The id of the agent session, if it has one. */
+  readonly sessionId?: string | undefined;
   /** Whether the step goes on. Only then aborted calls are cancelled, and a process's end is a loss. */
   readonly isActive: () => boolean;
   /** Whether a server's memory ended with a registry before. The next result tells the model so. */
@@ -52,6 +54,8 @@ export interface LiveConnection {
       | "required"
       | "tools"
       | "toolNames"
+      | "providedArguments"
+      | "providedArgumentsByTool"
       | "schemas"
       | "timeouts"
       | "approval"
@@ -66,6 +70,8 @@ export interface LiveConnection {
   readonly principal: Principal | undefined;
   /** The server's process; `undefined` over HTTP. */
   readonly process?: LiveProcess | undefined;
+  /** The id of the agent session in which it is used, if it has one. */
+  readonly sessionId: string | undefined;
   readonly abortSignal: AbortSignal;
   readonly trace: TraceOperation;
   /**

@@ -1,5 +1,5 @@
 import { invalid } from "@durable-mcp/core/internal";
-import type { ConnectionToolSchemas, ToolNamePrefix } from "./connection-options.ts";
+import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
 import { isStateful, type McpClientConnection } from "./define-connection.ts";
 import type { McpStdioConnection } from "./stdio-connection-options.ts";
 

@@ -2,6 +2,8 @@ import * as z from "zod/mini";
 import {
   checkOptions,
   flag,
+  isFunction,
+  isJson,
   names,
   someFunction,
   someObject,
@@ -11,6 +13,11 @@ import {
 } from "../base/check-options.ts";
 
 // The parts of the definitions' schemas.
+
+const providedArgument = z.custom(
+  (value) => isFunction(value) || isJson(value),
+  "must be a JSON value, or a function that returns one",
+);
 
 /** The fields of `ConnectionOptions`. */
 export const connectionFields = {
@@ -32,6 +39,10 @@ export const connectionFields = {
         ),
       ),
     }),
+  ),
+  providedArguments: z.optional(z.record(z.string(), providedArgument)),
+  providedArgumentsByTool: z.optional(
+    z.record(z.string(), z.record(z.string(), z.optional(providedArgument))),
   ),
   schemas: z.optional(someObject),
   capabilities: z.optional(someObject),

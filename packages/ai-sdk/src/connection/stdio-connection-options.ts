@@ -1,12 +1,10 @@
+import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 import type {
-  Awaitable,
-  ConnectionContext,
   ConnectionOptions,
   ConnectionTimeouts,
-  ConnectionToolSchemas,
   SessionReplacementOptions,
-  ToolNamePrefix,
 } from "./connection-options.ts";
+import type { ConnectionToolSchemas, ToolNamePrefix } from "./tool-options.ts";
 import type { ConnectionStep, LiveConnection } from "./live-connection.ts";
 
 /** How a server's process is prepared, replaced, and reported as lost, as sessions are elsewhere. */

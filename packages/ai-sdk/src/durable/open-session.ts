@@ -69,6 +69,7 @@ async function loadRegistry(
       return provider.createRegistry({
         declared,
         principal,
+        sessionId,
         abortSignal,
         slotFor: (connection) => slots.get(connection)!,
         named: createNamedInStore(context, opened),

@@ -50,7 +50,13 @@ const maxCauses = 10;
  * causes. The copy has the same class.
  */
 export function scrubError(error: unknown, values: readonly string[]): unknown {
-  return scrubValueOf(error, scrubberOf(values), maxCauses);
+  return values.length === 0 ? error : scrubValueOf(error, scrubberOf(values), maxCauses);
+}
+
+/** The result of a failed tool without the secrets that its server repeats. */
+export function scrubResult<RESULT>(result: RESULT, values: readonly string[]): RESULT {
+  const isScrubbed = values.length > 0 && isRecord(result);
+  return isScrubbed ? (scrubPlain(result, scrubberOf(values)) as RESULT) : result;
 }
 
 function scrubValueOf(error: unknown, scrub: Scrub, depth: number): unknown {

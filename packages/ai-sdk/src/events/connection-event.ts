@@ -13,7 +13,7 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  *   listing, whose tools are missing then, or at any other request. `reason` and the error's message say why.
  *   The error has no `cause`; only the thrown error has one.
  * - `tools-unmatched`: names in a filter of tools are none of the server's tools; `option` says in which:
- *   `tools.allow`, `tools.block` or `schemas` of the connection, or `activeTools` of a durable agent.
+ *   `tools.allow`, `tools.block`, `schemas` or `providedArgumentsByTool` of the connection, or `activeTools` of a durable agent.
  * - `tools-collide`: tools of several connections have one name for the model, `toolName`, and none of them
  *   is offered. `tools` has their connections and the servers' names of them.
  * - `capabilities-missing`: the kept session was made without `capabilities` that its connection declares
@@ -70,7 +70,12 @@ export type ConnectionEvent = {
     }
   | {
       readonly type: "tools-unmatched";
-      readonly option: "tools.allow" | "tools.block" | "schemas" | "activeTools";
+      readonly option:
+        | "tools.allow"
+        | "tools.block"
+        | "schemas"
+        | "providedArgumentsByTool"
+        | "activeTools";
       readonly tools: readonly string[];
     }
   | {

@@ -3,10 +3,8 @@ import { describe, expect, test } from "vitest";
 import { sendJson, sendText } from "../../test/http-server.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callTool, startApplication } from "../../test/step.ts";
-import type {
-  ConnectionContext,
-  McpClientConnectionOptions,
-} from "../connection/connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-context.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 /** An OAuth client that is logged in; asked to log in again, it has nowhere to go. */

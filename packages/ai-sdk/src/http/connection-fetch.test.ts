@@ -2,10 +2,8 @@ import { describe, expect, test } from "vitest";
 import { authorizations, countedTokens, refuse } from "../../test/counted-tokens.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callTool, startApplication } from "../../test/step.ts";
-import type {
-  ConnectionContext,
-  McpClientConnectionOptions,
-} from "../connection/connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-context.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 type Options = Partial<McpClientConnectionOptions>;

@@ -1,7 +1,7 @@
 import { isRedirect, readRefusal } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
-import type { ConnectionContext } from "../connection/connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-context.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
 import { ask, createCredentials } from "./credentials.ts";

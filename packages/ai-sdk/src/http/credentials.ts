@@ -1,10 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
-import type {
-  ConnectionAuth,
-  ConnectionContext,
-  ConnectionToken,
-} from "../connection/connection-options.ts";
+import type { ConnectionAuth, ConnectionToken } from "../connection/connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-context.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { isHeaderName, isHeaderValue } from "../connection/option-schemas.ts";
 import { once } from "../base/once.ts";

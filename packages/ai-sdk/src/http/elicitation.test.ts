@@ -2,10 +2,8 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { describe, expect, test, vi } from "vitest";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, bob, callForText, startApplication } from "../../test/step.ts";
-import type {
-  ConnectionContext,
-  McpClientConnectionOptions,
-} from "../connection/connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-context.ts";
+import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 /** A tool that asks for a name, on the stream of the session rather than on that of the call. */

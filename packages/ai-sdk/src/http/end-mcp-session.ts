@@ -10,7 +10,7 @@ import {
   type SessionSnapshot,
 } from "@durable-mcp/core";
 import { abortable, readText, withTimeLimit } from "@durable-mcp/core/internal";
-import type { ConnectionContext } from "../connection/connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-context.ts";
 import {
   endpointOf,
   type McpClientConnection,

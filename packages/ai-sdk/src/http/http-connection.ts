@@ -71,6 +71,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const connection: LiveConnection = {
     name,
     definition,
+    sessionId: options.sessionId,
     origin: parts.origin,
     session: isStateful(definition) ? "stateful" : "stateless",
     ...{ principal: context.principal, abortSignal: context.abortSignal },

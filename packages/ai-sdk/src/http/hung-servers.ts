@@ -1,6 +1,6 @@
 import { McpSessionError, type Principal, principalParts } from "@durable-mcp/core";
 import { endpointName } from "@durable-mcp/core/internal";
-import type { ConnectionContext } from "../connection/connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-context.ts";
 import { handshakeMethod } from "./handshake-method.ts";
 
 type Fetch = typeof globalThis.fetch;

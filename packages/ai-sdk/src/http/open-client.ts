@@ -5,7 +5,7 @@ import {
   type OAuthClientProvider,
 } from "@ai-sdk/mcp";
 import { combineSignals } from "@durable-mcp/core/internal";
-import type { ConnectionContext } from "../connection/connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-context.ts";
 import { answerElicitations, clientDescription } from "../connection/client-capabilities.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";

@@ -33,6 +33,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
       const registry = createRegistry({
         declared,
         principal,
+        sessionId,
         abortSignal,
         slotFor(connection) {
           const user = principal as Principal;

@@ -45,6 +45,8 @@ export interface RegistryFactory {
 export interface StepRegistryOptions {
   readonly declared: Connections;
   readonly principal: Principal | undefined;
+  /** The agent session's id, if it has one. */
+  readonly sessionId?: string | undefined;
   readonly abortSignal: AbortSignal | undefined;
   /** The slot of a stateful connection; `undefined` isolates all of them. */
   readonly slotFor?: ((connection: string) => StepSlot) | undefined;
@@ -80,7 +82,7 @@ export function createStepRegistry(
       trackInside(async () => named.endStep());
     },
   });
-  const parts = { ...factory, pool };
+  const parts = { ...factory, pool, sessionId: options.sessionId };
 
   const connections = Object.entries(declared).map(([connection, definition]) => {
     const use = { slot: ownSlot(connection, definition), definition, principal, step };
@@ -125,14 +127,14 @@ function refuseShared(declared: Connections): void {
 }
 
 /** The parts for the connections of a step, and of the runs inside it. */
-type ConnectionParts = RegistryFactory & Pick<StepRegistryOptions, "pool">;
+type ConnectionParts = RegistryFactory & Pick<StepRegistryOptions, "pool" | "sessionId">;
 
 /** A use of a connection whose contents end with the registry. */
 type OwnUse = ConnectionUse & Pick<StepRegistryOptions, "successor">;
 
 /** Makes a connection. Starts nothing yet. */
 function open(
-  { emit, telemetry, now, hungServers }: ConnectionParts,
+  { emit, telemetry, now, hungServers, sessionId }: ConnectionParts,
   use: OwnUse,
   slot: StepSlot | undefined,
 ): LiveConnection {
@@ -141,6 +143,7 @@ function open(
   const common = {
     context: { principal, connection, abortSignal: step.signal },
     sessionName: use.slot.name ?? use.slot.shared,
+    sessionId,
     isActive: step.isActive,
     now,
     isAfterEnd: successor?.isAfterEnd(connection),

@@ -6,7 +6,7 @@ import {
   replacementFields,
   timeoutFields,
 } from "../connection/option-schemas.ts";
-import type { ConnectionToolSchemas, ToolNamePrefix } from "../connection/connection-options.ts";
+import type { ConnectionToolSchemas, ToolNamePrefix } from "../connection/tool-options.ts";
 import {
   type McpStdioConnection,
   type McpStdioConnectionOptions,

@@ -1,6 +1,6 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { abortable, withTimeLimit } from "@durable-mcp/core/internal";
-import type { ConnectionContext } from "../connection/connection-options.ts";
+import type { ConnectionContext } from "../connection/connection-context.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import type { StdioErrors } from "./stdio-errors.ts";
 

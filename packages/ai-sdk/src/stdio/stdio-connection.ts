@@ -50,6 +50,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
   const connection: LiveConnection = {
     name,
     definition: { options },
+    sessionId: step.sessionId,
     origin: stdioOrigin(options),
     session: "process",
     principal: context.principal,

@@ -18,6 +18,8 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimeoutMs } from "../connection/define-connection.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
 import { callTimedOut } from "../errors/connection-error.ts";
+import { scrubError, scrubResult } from "../errors/scrub-secrets.ts";
+import { withProvided } from "./provided-arguments.ts";
 
 /** Calls a tool of a connection without a model. A loss notice waits for the model's next result. */
 export async function callTool(
@@ -32,14 +34,19 @@ export async function callTool(
     });
   }
   checkOptions(callSchema, options);
-  const attempt = async (onClient: Attempt, signal: AbortSignal | undefined) => {
+  const attempt = async (
+    onClient: Attempt,
+    signal: AbortSignal | undefined,
+    own: Readonly<Record<string, unknown>>,
+  ) => {
     const client = await abortable(connection.client(), signal);
     const use = { name: tool, ...(signal && { options: { signal } }) };
-    return await onClient(client, input, (args) => client.callTool({ ...use, arguments: args }));
+    return await onClient(client, own, (args) => client.callTool({ ...use, arguments: args }));
   };
   const observers = [progressObserver(connection, tool), options.onProgress];
+  const call = { tool: { name: tool }, input };
   return await reportProgress(observers, (onClient) =>
-    boundedCall(connection, { name: tool }, (signal) => attempt(onClient, signal), options),
+    boundedCall(connection, call, (signal, args) => attempt(onClient, signal, args), options),
   );
 }
 
@@ -63,6 +70,14 @@ const callSchema = optionalOptions({
   onProgress: someFunction,
 });
 
+/** A tool call before the application's arguments are added. */
+interface ToolCall {
+  readonly tool: { readonly name: string; readonly annotations?: unknown };
+  readonly input: unknown;
+  /** The model's id of the call. */
+  readonly toolCallId?: string | undefined;
+}
+
 export interface CallOptions {
   readonly abortSignal?: AbortSignal | undefined;
   /**
@@ -79,36 +94,42 @@ export interface CallOptions {
 
 /**
  * Calls a tool of a connection: bounded in time, traced, and repeated after a loss if the tool may run
- * twice. The client's errors become ours again.
+ * twice. It has the arguments that the application supplies. The client's errors become ours again.
  *
- * @param attempt makes the call once
+ * @param attempt makes the call once, with all its arguments
  */
 export async function boundedCall<T>(
   connection: LiveConnection,
-  tool: { readonly name: string; readonly annotations?: unknown },
-  attempt: (signal: AbortSignal | undefined) => PromiseLike<T>,
+  { tool, input, toolCallId }: ToolCall,
+  attempt: (signal: AbortSignal | undefined, args: any) => PromiseLike<T>,
   { abortSignal: callers, timeoutMs }: Omit<CallOptions, "onProgress"> = {},
 ): Promise<T> {
   const { name, origin, definition } = connection;
   const callMs = timeoutMs ?? callTimeoutMs(definition);
   return await connection.trace({ operation: "call", tool: tool.name }, async (note) => {
+    const own = { tool: tool.name, input, toolCallId };
+    const { input: args, secrets } = await withProvided(connection, own, callers).catch(
+      (error: unknown) => {
+        connection.tell(error);
+        throw error;
+      },
+    );
     const bounded = async (signal: AbortSignal | undefined) => {
       try {
-        const result = await connection.withRecovery(tool, async () => await attempt(signal));
-        note({ isToolError: isToolError(result) });
-        return result;
+        const result = await connection.withRecovery(tool, async () => await attempt(signal, args));
+        const isFailed = isToolError(result);
+        note({ isToolError: isFailed });
+        return isFailed ? scrubResult(result, secrets) : result;
       } catch (error) {
-        const restored = connection.restoreError(error, {
-          method: "tools/call",
-          isAborted: signal?.aborted,
-        });
+        const failure = { method: "tools/call", isAborted: signal?.aborted } as const;
+        const restored = scrubError(connection.restoreError(error, failure), secrets);
         const isLate = signal?.aborted && !callers?.aborted;
         // An error of ours knows more about the fate of the call.
         if (!isLate || McpSessionError.isInstance(restored)) {
           connection.tell(restored);
           throw restored;
         }
-        throw callTimedOut(error, { connection: name, origin, callMs: callMs! });
+        throw callTimedOut(restored, { connection: name, origin, callMs: callMs! });
       }
     };
     return await (callMs === undefined ? bounded(callers) : timeLimited(callMs, callers, bounded));

@@ -9,6 +9,8 @@ import {
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
+import type { Principal } from "@durable-mcp/core";
+import type { ProvidedArgumentContext } from "../connection/tool-options.ts";
 import { defineMcpStdioConnection } from "../stdio/define-stdio-connection.ts";
 import { createConnectionProvider } from "../provider/create-connection-provider.ts";
 import {
@@ -142,6 +144,25 @@ describe("a definition", () => {
   test("keeps the type of its schemas", () => {
     expectTypeOf(plain).toEqualTypeOf<McpClientConnection<undefined, undefined>>();
     expectTypeOf(math).toExtend<McpClientConnection>();
+  });
+
+  test("supplies arguments of JSON, or functions that return it", () => {
+    const providedArguments = {
+      fixed: { list: ["a", 1, null] },
+      asked: ({ principal, sessionId, tool, toolCallId }: ProvidedArgumentContext) => {
+        expectTypeOf(principal).toEqualTypeOf<Principal | undefined>();
+        expectTypeOf([sessionId, toolCallId]).toEqualTypeOf<(string | undefined)[]>();
+        return Promise.resolve(tool);
+      },
+    };
+    const providedArgumentsByTool = { add: { fixed: undefined } };
+    const common = { url, description: "x" };
+    defineMcpClientConnection({ ...common, providedArguments, providedArgumentsByTool });
+    defineMcpClientConnection({ ...common, providedArguments: undefined });
+    // @ts-expect-error a date is no JSON
+    defineMcpClientConnection({ ...common, providedArguments: { at: new Date() } });
+    // @ts-expect-error nor is nothing
+    defineMcpClientConnection({ ...common, providedArguments: { at: () => undefined } });
   });
 
   test("has no unknown keys", () => {

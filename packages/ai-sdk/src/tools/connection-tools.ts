@@ -7,6 +7,7 @@ import { registryDisposed } from "../errors/connection-error.ts";
 import { boundedCall, progressObserver } from "./call-tool.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { withPreliminaryResults } from "./preliminary-results.ts";
+import { modelSchema } from "./provided-arguments.ts";
 import { createToolApproval } from "./tool-approval.ts";
 import { toolName } from "./tool-name.ts";
 
@@ -53,7 +54,9 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     };
     const toModelOutput: Tool["toModelOutput"] =
       lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
-    const own = { execute, ...fixed, ...(toModelOutput && { toModelOutput }) };
+    // Made of the whole schema, because the client reads in it which arguments go into headers.
+    const inputSchema = await modelSchema(connection, serverName, tool.inputSchema);
+    const own = { inputSchema, execute, ...fixed, ...(toModelOutput && { toModelOutput }) };
     return [ownName, { ...tool, ...own } as Tool] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
@@ -75,13 +78,13 @@ function createCall(
     const { toolCallId, abortSignal } = use;
     const observers = [progressObserver(connection, tool.name, toolCallId), observe];
     const result = await reportProgress(observers, (onClient) => {
-      const attempt = async (signal: AbortSignal | undefined) => {
+      const attempt = async (signal: AbortSignal | undefined, own: unknown) => {
         const { client, tools } = await boundNow(signal);
         const { execute } = tools[tool.name] as { execute: Execute };
         const bounded = { ...use, ...(signal && { abortSignal: signal }) };
-        return await onClient(client, input, (args) => execute(args, bounded));
+        return await onClient(client, own, (args) => execute(args, bounded));
       };
-      return boundedCall(connection, tool, attempt, { abortSignal });
+      return boundedCall(connection, { tool, input, toolCallId }, attempt, { abortSignal });
     });
     return lossNotices?.mark(result, toolCallId ?? "") ?? result;
   };

@@ -11,7 +11,8 @@ export function offeredTools<TOOL extends { readonly name: string }>(
   connection: LiveConnection,
   listed: readonly TOOL[],
 ): TOOL[] {
-  const { tools: filter = { block: [] }, schemas } = connection.definition.options;
+  const { options } = connection.definition;
+  const { tools: filter = { block: [] }, schemas, providedArgumentsByTool = {} } = options;
   const [option, named] =
     "allow" in filter
       ? (["tools.allow", filter.allow] as const)
@@ -20,6 +21,8 @@ export function offeredTools<TOOL extends { readonly name: string }>(
     compared.add(connection);
     tellUnmatched(connection, option, named, listed);
     tellUnmatched(connection, "schemas", Object.keys(schemas ?? {}), listed);
+    const provided = Object.keys(providedArgumentsByTool);
+    tellUnmatched(connection, "providedArgumentsByTool", provided, listed);
   }
   return listed.filter(({ name }) => {
     if (schemas !== undefined && !Object.hasOwn(schemas, name)) return false;
@@ -29,7 +32,7 @@ export function offeredTools<TOOL extends { readonly name: string }>(
 
 function tellUnmatched(
   { name: connection, emit }: LiveConnection,
-  option: "tools.allow" | "tools.block" | "schemas",
+  option: "tools.allow" | "tools.block" | "schemas" | "providedArgumentsByTool",
   named: readonly string[],
   listed: readonly { readonly name: string }[],
 ): void {

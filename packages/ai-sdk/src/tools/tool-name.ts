@@ -1,4 +1,4 @@
-import type { ToolNamePrefix } from "../connection/connection-options.ts";
+import type { ToolNamePrefix } from "../connection/tool-options.ts";
 
 /** Model providers accept up to 64 characters of `[A-Za-z0-9_-]`. */
 const maxLength = 64;

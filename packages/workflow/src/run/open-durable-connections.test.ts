@@ -1,5 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { resumeHook } from "workflow/api";
+import { eventLogText } from "../../test/event-log.ts";
 import { add, list, startNotes, textOf, useTestApp } from "../../test/test-app.ts";
 
 const app = useTestApp();
@@ -125,3 +126,22 @@ test("what a tool or the server refuses is the result of its call", async () => 
   expect(textOf(results[0]![0])).toContain("The pencil broke.");
   expect(results[1]![0]).toEqual({ code: undefined, message: "No such page." });
 });
+
+test.each([false, true])(
+  "the application's arguments are added in the step, and are not in the event log, stored: %s",
+  async (isStored) => {
+    const server = await startNotes("stateful", {
+      providedArgumentsByTool: {
+        add_note: { text: ({ sessionId, tool }) => `a-secret of ${sessionId}, ${tool}` },
+      },
+    });
+    const call = { tool: "notes__add_note" };
+    const { results } = await app.scripted({ isStored, sessionId: "chat-1", turns: [[call]] });
+    expect(textOf(results[0]![0])).toBe("1 notes");
+    const sent = server.requests.filter(({ message }) => message.method === "tools/call");
+    expect(sent.map(({ message }) => message.params.arguments)).toEqual([
+      { text: "a-secret of chat-1, add_note" },
+    ]);
+    expect(eventLogText(app.world.dataDir)).not.toContain("a-secret");
+  },
+);

@@ -91,7 +91,8 @@ export async function openDurableConnections(
   );
   const tools = Object.entries(opened).flatMap(([connection, one]) =>
     one.tools.map((tool) => {
-      const call = (input: unknown) => inUse.get(connection)!.call(tool, input);
+      const call = (...own: [input: unknown, toolCallId: string | undefined]) =>
+        inUse.get(connection)!.call(tool, ...own);
       return [tool.name, createRunTool(tool, call)] as const;
     }),
   );

@@ -14,7 +14,7 @@ export interface RunConnection {
   /** The slot for the next run; `undefined` if a store has it. */
   readonly kept: KeptSlot | undefined;
   /** @throws {McpSessionError} */
-  call(tool: OfferedTool, input: unknown): Promise<ToolResult>;
+  call(tool: OfferedTool, input: unknown, toolCallId: string | undefined): Promise<ToolResult>;
   /** Notes that the session was ended. */
   forget(): void;
 }
@@ -42,13 +42,16 @@ export function createRunConnection(options: RunConnectionOptions): RunConnectio
       return session.kept;
     },
     forget: () => session.forget(),
-    async call({ tool, mayRunTwice }, input) {
+    async call({ tool, mayRunTwice }, input, toolCallId) {
       let hasMetLoss = false;
       for (let attempt = 1; ; attempt += 1) {
         await session.ensureOpen();
         const use = session.use();
         const { slot, hasSession, tellLoss } = use;
-        const call = { connection, tool, input, principal, sessionId, slot, mayRunTwice, tellLoss };
+        const call = {
+          ...{ connection, tool, input, principal, sessionId, slot, mayRunTwice, tellLoss },
+          ...(toolCallId !== undefined && { toolCallId }),
+        };
         let result: CallResult;
         try {
           result = await steps.call({ ...call, ...(hasSession === true && { hasSession }) });

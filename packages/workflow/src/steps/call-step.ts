@@ -9,10 +9,11 @@ import type { StepConnection, StepSessions, UseRegistry } from "./step-sessions.
 export async function callInStep(
   sessions: StepSessions,
   step: StepConnection,
-  { tool, input, tellLoss, mayRunTwice, hasSession = false }: CallRequest,
+  request: CallRequest,
 ): Promise<CallResult> {
   const { connection, definition } = step;
-  const callOnce = callTool(connection, tool, input);
+  const { tool, tellLoss, mayRunTwice, hasSession = false } = request;
+  const callOnce = callTool(request);
   let hasBegun = false;
   const use: typeof callOnce = (...args) => {
     hasBegun = true;
@@ -71,7 +72,7 @@ interface CallableTool {
   readonly toModelOutput: (result: object) => Promise<{ type: string; value?: unknown }>;
 }
 
-function callTool(connection: string, tool: string, input: unknown): UseRegistry<Outcome> {
+function callTool({ connection, tool, input, ...request }: CallRequest): UseRegistry<Outcome> {
   return async (registry, seen) => {
     try {
       const tools = await registry.tools({ onUnavailable: "throw" });
@@ -80,8 +81,8 @@ function callTool(connection: string, tool: string, input: unknown): UseRegistry
       if (found === undefined) {
         throw new Error(`Connection ${connection} no longer offers the tool ${tool}.`);
       }
-      // A step makes one call, so the id need not tell calls apart.
-      const toolCallId = "call";
+      // Logs of earlier releases have no id.
+      const { toolCallId = crypto.randomUUID() } = request;
       const use = { toolCallId, messages: [] };
       const { needsApproval = false } = found;
       const isAsked =

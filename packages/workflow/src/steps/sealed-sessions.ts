@@ -142,7 +142,7 @@ function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "n
     const connections = { [connection]: definition };
     const provider = createConnectionProvider({ connections, onEvent, now });
     const session = stateOf(step, before);
-    const registry = provider.create({ ...session, principal });
+    const registry = provider.create({ ...session, principal, sessionId: step.sessionId });
     let result: T;
     try {
       result = await use(registry, seen);

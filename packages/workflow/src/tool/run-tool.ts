@@ -25,7 +25,7 @@ export interface RunTool {
  */
 export function createRunTool(
   { name, title, description, inputSchema }: OfferedTool,
-  call: (input: unknown) => Promise<ToolResult>,
+  call: (input: unknown, toolCallId: string | undefined) => Promise<ToolResult>,
 ): RunTool {
   const findProblem = createInputCheck(inputSchema);
   return {
@@ -35,10 +35,11 @@ export function createRunTool(
     inputSchema: jsonSchema(agentSchema(inputSchema), {
       validate: (value) => ({ success: true, value }),
     }),
-    async execute(input) {
+    async execute(input, options) {
       const problem = findProblem(input);
       if (problem !== undefined) throw new Error(`Invalid input for tool ${name}: ${problem}`);
-      return await call(input);
+      const { toolCallId } = (options ?? {}) as { toolCallId?: unknown };
+      return await call(input, typeof toolCallId === "string" ? toolCallId : undefined);
     },
     toModelOutput: ({ output }) => output,
   };

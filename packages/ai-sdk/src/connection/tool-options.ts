@@ -1,0 +1,65 @@
+import type { MCPClient } from "@ai-sdk/mcp";
+import type { JsonValue } from "@durable-mcp/core";
+import type { Awaitable } from "./connection-context.ts";
+import type { ToolCallContext } from "./tool-call-options.ts";
+
+/** Schemas for typed and validated tools, in the form of `schemas` of `MCPClient.tools()`. */
+export type ConnectionToolSchemas = Exclude<
+  NonNullable<NonNullable<Parameters<MCPClient["tools"]>[0]>["schemas"]>,
+  "automatic"
+>;
+
+/** What stands before the server's names of tools, in the types. `undefined` stands for the default. */
+export type ToolNamePrefix = string | false | undefined;
+
+/** The tool call for which a function of `providedArguments` gives a value. */
+export interface ProvidedArgumentContext extends ToolCallContext {
+  /** The id of the agent session, where it has one: a chat, a run. */
+  readonly sessionId: string | undefined;
+  /** The id that the model gave its call; `undefined` for `registry.call`, and in LangChain. */
+  readonly toolCallId: string | undefined;
+  /** Aborts with the call, when the function takes too long, and when the step is over. */
+  readonly abortSignal: AbortSignal;
+}
+
+/** A value of JSON, or a function that is asked for it once for each call. */
+export type ProvidedArgument =
+  | JsonValue
+  | ((context: ProvidedArgumentContext) => Awaitable<JsonValue>);
+
+/** The options that decide how the model sees a connection's tools. */
+export interface ToolOptions<
+  SCHEMAS extends ConnectionToolSchemas | undefined,
+  PREFIX extends ToolNamePrefix,
+> {
+  /** Which of the server's tools are offered, by the server's names. @default all */
+  readonly tools?:
+    | { readonly allow: readonly string[] }
+    | { readonly block: readonly string[] }
+    | undefined;
+  /**
+   * The names of the tools for the model. `prefix` is the whole text before the server's name of a tool:
+   * with `"shop_"` the tool `search` is named `shop_search`. `false` leaves the server's names as they
+   * are. Letters, digits, "_" and "-". Two tools of one name are refused, or left out with the event
+   * `tools-collide`. @default `<connection>__`
+   */
+  readonly toolNames?: { readonly prefix?: PREFIX | undefined } | undefined;
+  /**
+   * Arguments that the application supplies, by name, in every call of every tool. The schema that the model
+   * sees has none of them, and a value of the model's is replaced. Functions are called once for each call
+   * and have `timeouts.connectMs`; if one fails, nothing is sent (`CONNECTION_UNAVAILABLE`). No value is in
+   * an event, a span or an error. With `schemas`, leave these arguments out of the schemas.
+   */
+  readonly providedArguments?: Readonly<Record<string, ProvidedArgument>> | undefined;
+  /**
+   * The same for single tools, by the server's names. It has precedence; `undefined` leaves an argument of
+   * `providedArguments` to the model in calls of this tool.
+   */
+  readonly providedArgumentsByTool?:
+    | Readonly<Record<string, Readonly<Record<string, ProvidedArgument | undefined>>>>
+    | undefined;
+  /**
+   * Typed and validated tools; only these are offered then. Without it, the server's JSON Schema is used.
+   */
+  readonly schemas?: SCHEMAS;
+}

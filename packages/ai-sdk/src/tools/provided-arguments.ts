@@ -1,0 +1,160 @@
+import { McpSessionError } from "@durable-mcp/core";
+import { anySignal, isRecord } from "@durable-mcp/core/internal";
+import type { FlexibleSchema, Tool } from "ai";
+import { isJson } from "../base/check-options.ts";
+import type { ProvidedArgument, ToolOptions } from "../connection/tool-options.ts";
+import type { LiveConnection } from "../connection/live-connection.ts";
+import { registryDisposed } from "../errors/connection-error.ts";
+
+type Provides = Pick<ToolOptions<any, any>, "providedArguments" | "providedArgumentsByTool">;
+
+/** One argument that the application supplies. */
+interface Provided {
+  readonly name: string;
+  /** Its place in the definition. */
+  readonly field: string;
+  readonly value: ProvidedArgument;
+}
+
+/** The arguments of a tool that the application supplies. Those for the tool alone come first. */
+function providedFor(
+  { providedArguments = {}, providedArgumentsByTool = {} }: Provides,
+  tool: string,
+): Provided[] {
+  const own = Object.hasOwn(providedArgumentsByTool, tool) ? providedArgumentsByTool[tool]! : {};
+  const fields = [
+    ...Object.keys(own).map(
+      (name) => [`providedArgumentsByTool.${tool}`, name, own[name]] as const,
+    ),
+    ...Object.keys(providedArguments)
+      .filter((name) => !Object.hasOwn(own, name))
+      .map((name) => ["providedArguments", name, providedArguments[name]] as const),
+  ];
+  return fields.flatMap(([path, name, value]) =>
+    value === undefined ? [] : [{ name, field: `${path}.${name}`, value }],
+  );
+}
+
+/**
+ * Adds the application's arguments to a call's input, in place of the model's. Functions are called, each
+ * once, and have as long as a handshake.
+ *
+ * @returns the arguments to send, and the texts in them that nobody else may read
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` for a function that fails or takes too long,
+ *   `CONNECTION_INVALID` for one that returns no JSON. Nothing was sent then
+ */
+export async function withProvided(
+  connection: LiveConnection,
+  { tool, input, toolCallId }: { tool: string; input: unknown; toolCallId: string | undefined },
+  callers: AbortSignal | undefined,
+): Promise<{ input: unknown; secrets: string[] }> {
+  const { name, definition, principal, sessionId, abortSignal } = connection;
+  const provided = providedFor(definition.options, tool);
+  if (provided.length === 0) return { input, secrets: [] };
+  if (abortSignal.aborted) throw registryDisposed(name);
+  const signal = callers === undefined ? abortSignal : anySignal(callers, abortSignal);
+  const context = { principal, connection: name, sessionId, tool, toolCallId };
+  const asking = provided.map(async ({ name: argument, field, value }) => {
+    const about = { connection: name, tool, field };
+    if (typeof value !== "function") return [argument, value] as const;
+    let answer: unknown;
+    try {
+      answer = await connection.inConnectTime(signal, async (bounded) =>
+        value({ ...context, abortSignal: bounded }),
+      );
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw notProvided("CONNECTION_UNAVAILABLE", about, "failed; see the cause", cause);
+    }
+    if (isJson(answer)) return [argument, answer] as const;
+    throw notProvided("CONNECTION_INVALID", about, "must return a JSON value");
+  });
+  const entries = await Promise.all(asking);
+  return {
+    input: { ...(isRecord(input) ? input : {}), ...Object.fromEntries(entries) },
+    secrets: entries.flatMap(([, value]) => textsIn(value)),
+  };
+}
+
+function notProvided(
+  code: "CONNECTION_UNAVAILABLE" | "CONNECTION_INVALID",
+  { connection, tool, field }: { connection: string; tool: string; field: string },
+  problem: string,
+  cause?: unknown,
+): McpSessionError {
+  const message = `Connection ${connection}: ${field} ${problem}. The call of ${tool} was not sent. The next one asks again.`;
+  return new McpSessionError(code, message, { data: { field, connection }, cause });
+}
+
+/** The texts and numbers of a JSON value. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string" || typeof value === "number") return [String(value)];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** A tool's JSON Schema for the model, without the arguments that the application supplies. */
+export function withoutProvided<SCHEMA extends object>(
+  options: Provides,
+  tool: string,
+  schema: SCHEMA,
+): SCHEMA {
+  const names = new Set(providedFor(options, tool).map(({ name }) => name));
+  return names.size === 0 ? schema : (omit(schema, names) as SCHEMA);
+}
+
+/** Keywords whose schemas are about the same object. */
+const alternatives = ["allOf", "anyOf", "oneOf"];
+const conditions = ["if", "then", "else"];
+
+function omit(schema: unknown, names: ReadonlySet<string>): unknown {
+  if (!isRecord(schema)) return schema;
+  const withoutNames = (value: object) =>
+    Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name)));
+  const others = (list: unknown) =>
+    Array.isArray(list) ? list.filter((name) => !names.has(String(name))) : list;
+  const entries = Object.entries(schema).map(([keyword, value]) => {
+    if (keyword === "required") return [keyword, others(value)];
+    if (keyword === "properties" && isRecord(value)) return [keyword, withoutNames(value)];
+    if (keyword === "dependentRequired" && isRecord(value)) {
+      const kept = Object.entries(withoutNames(value)).map(([name, list]) => [name, others(list)]);
+      return [keyword, Object.fromEntries(kept)];
+    }
+    if (alternatives.includes(keyword) && Array.isArray(value)) {
+      return [keyword, value.map((each) => omit(each, names))];
+    }
+    return [keyword, conditions.includes(keyword) ? omit(value, names) : value];
+  });
+  return Object.fromEntries(entries) as unknown;
+}
+
+/**
+ * The schema of a tool's input for the model, of a tool that `@ai-sdk/mcp` made.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a schema of the application that has a provided argument
+ */
+export async function modelSchema(
+  { name: connection, definition: { options } }: LiveConnection,
+  tool: string,
+  inputSchema: Tool["inputSchema"],
+): Promise<Tool["inputSchema"]> {
+  const provided = providedFor(options, tool);
+  if (provided.length === 0) return inputSchema;
+  if (options.schemas === undefined) {
+    const schema = inputSchema as { readonly jsonSchema: object | PromiseLike<object> };
+    return {
+      ...schema,
+      jsonSchema: withoutProvided(options, tool, await schema.jsonSchema),
+    } as never;
+  }
+  // AI SDK is a third of what this package loads.
+  const { asSchema } = await import("ai");
+  const { properties } = await asSchema(inputSchema as FlexibleSchema).jsonSchema;
+  const shown = provided.find(({ name }) => Object.hasOwn(properties ?? {}, name));
+  if (shown === undefined) return inputSchema;
+  const field = `schemas.${tool}.inputSchema`;
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `Connection ${connection}: ${field} has ${shown.name}, which ${shown.field} supplies. Leave it out of the schema.`,
+    { data: { field, connection } },
+  );
+}
