@@ -8,30 +8,33 @@ export interface Errand {
   item: string;
 }
 
-/** What the root agent does itself, and what it has its two sub-agents do, one turn a step. */
-export const errands: { opens?: string; errands: [Errand, Errand] }[] = [
-  {
-    opens: "market",
-    errands: [
-      { page: "bakery", item: "bread" },
-      { page: "dairy", item: "milk" },
-    ],
-  },
-  {
-    errands: [
-      { page: "orchard", item: "apples" },
-      { page: "apiary", item: "honey" },
-    ],
-  },
+/** What the root agent has its two sub-agents do, one turn a step. */
+export const errands: [Errand, Errand][] = [
+  [
+    { page: "bakery", item: "bread" },
+    { page: "dairy", item: "milk" },
+  ],
+  [
+    { page: "orchard", item: "apples" },
+    { page: "apiary", item: "honey" },
+  ],
 ];
 
-/** The turn of the root agent: its own browser first, then both errands at once. */
-export function rootTurn(pagesUrl: string, step: (typeof errands)[number]): Turn {
-  const open = step.opens && { tool: "browser_navigate", input: { url: pagesUrl + step.opens } };
+/** The first turn of the root agent in each step. */
+export function openTurn(pagesUrl: string): Turn {
   return {
-    prompt: `${open ? "Open the market. " : ""}Then have two helpers fetch ${step.errands.map(({ item }) => item).join(" and ")}.`,
-    calls: [open || { tool: "browser_snapshot", input: {} }],
-    together: step.errands.map((errand) => ({ tool: "send_helper", input: errand })),
+    prompt: "Open the market.",
+    calls: [{ tool: "browser_navigate", input: { url: `${pagesUrl}market` } }],
+    answer: ([seen = ""]) => titleIn(seen),
+  };
+}
+
+/** The second one: a look at its own browser first, then both errands at once. */
+export function rootTurn(plan: (typeof errands)[number]): Turn {
+  return {
+    prompt: `Look at your browser. Then have two helpers fetch ${plan.map(({ item }) => item).join(" and ")}.`,
+    calls: [{ tool: "browser_snapshot", input: {} }],
+    together: plan.map((errand) => ({ tool: "send_helper", input: errand })),
     answer: ([seen = ""]) => titleIn(seen),
   };
 }

@@ -7,7 +7,7 @@ const noChromium = findChromium() === undefined;
 if (noChromium) console.warn("skipped: demo:agents: there is no Chromium");
 
 test.skipIf(noChromium)(
-  "sub-agents have a browser each and share a cart, in two processes",
+  "sub-agents have a browser each and share a cart, and the root agent's browser has a name, in two processes",
   async () => {
     const { stdout, stderr, exitCode } = await startDemo(demo, ["--json"]);
     expect(stderr).toBe("");
@@ -17,21 +17,21 @@ test.skipIf(noChromium)(
     expect(steps).toMatchObject([
       {
         step: 1,
-        root: "The market",
+        root: ["The market", "The market"],
         helpers: [
           { item: "bread", shows: "The bakery" },
           { item: "milk", shows: "The dairy" },
         ],
-        sessions: { browser: { made: 3, kept: 0 }, cart: { made: 1, kept: 0 } },
+        sessions: { browser: { made: 3, kept: 1 }, cart: { made: 1, kept: 0 } },
       },
       {
         step: 2,
-        root: "The market",
+        root: ["The market", "The market"],
         helpers: [
           { item: "apples", shows: "The orchard" },
           { item: "honey", shows: "The apiary" },
         ],
-        sessions: { browser: { made: 2, kept: 1 }, cart: { made: 0, kept: 1 } },
+        sessions: { browser: { made: 3, kept: 1 }, cart: { made: 0, kept: 1 } },
       },
     ]);
     for (const item of ["bread", "milk", "apples", "honey"]) expect(steps[1]!.cart).toContain(item);

@@ -1,6 +1,7 @@
 /**
  * `npm run demo:agents`: in each of two processes a root agent and two sub-agents that work at once.
- * Each sub-agent has a browser of its own, the cart is everybody's. `-- --json` is for programs.
+ * Each sub-agent has a browser of its own, the cart is everybody's. The browsers are stdio servers, and the
+ * root agent's has a name. `-- --json` is for programs.
  */
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -25,28 +26,18 @@ Install one (Debian, Ubuntu: apt-get install chromium) or set CHROMIUM_PATH to i
 }
 
 const folder = createTemporaryFolder();
-const [browserPort, cartPort] = [await findFreePort(), await findFreePort()];
-const browser = startProgram(
-  new URL("cli.js", import.meta.resolve("@playwright/mcp/package.json")),
-  [
-    ...["--port", String(browserPort), "--host", "127.0.0.1"],
-    ...["--allowed-hosts", `127.0.0.1:${browserPort}`],
-    ...["--headless", "--no-sandbox", "--isolated", "--executable-path", chromium],
-    ...["--output-dir", folder],
-  ],
-  { cwd: folder, stdio: "ignore" },
-);
+const cartPort = await findFreePort();
 const cart = startProgram(
   new URL("../servers/cart-server.ts", import.meta.url),
   [String(cartPort)],
   { stdio: "inherit" },
 );
-await Promise.all([waitForPort(browserPort), waitForPort(cartPort)]);
+await waitForPort(cartPort);
 const pages = await serveMarketPages();
 
 const say = (line: string) => json || console.log(line);
 say(`
-A root agent and two sub-agents at once, in two processes, one after the other.
+A root agent and two sub-agents at once, in two processes, one after the other. Each has two runs.
 
 step  process  agent   its browser shows   and the cart`);
 const reports: AgentsReport[] = [];
@@ -56,43 +47,39 @@ for (const step of [1, 2]) {
   if (json) console.log(JSON.stringify({ step, ...report }));
   const row = (start: string, agent: string, shows: string, cartColumn: string) =>
     say(`${start.padEnd(13)}  ${agent.padEnd(6)}  ${shows.padEnd(18)}  ${cartColumn}`);
-  report.helpers.forEach(({ item, shows }, index) => {
-    const start =
-      index === 0 ? `${String(step).padStart(4)}  ${String(report.pid).padStart(7)}` : "";
-    row(start, `sub ${index + 1}`, shows, `+ ${item}`);
-  });
-  row("", "root", report.root, report.cart);
+  const [opened, found] = report.root;
+  row(`${String(step).padStart(4)}  ${String(report.pid).padStart(7)}`, "root", opened, "");
+  report.helpers.forEach(({ item, shows }, index) =>
+    row("", `sub ${index + 1}`, shows, `+ ${item}`),
+  );
+  row("", "root", found, report.cart);
 }
-await Promise.all([endProgram(browser, "SIGTERM"), endProgram(cart, "SIGTERM")]);
+await endProgram(cart, "SIGTERM");
 pages.close();
 
 const [first, second] = reports as [AgentsReport, AgentsReport];
 const shown = reports.flatMap(({ helpers }) => helpers.map(({ shows }) => shows));
 assert.deepEqual(shown, ["The bakery", "The dairy", "The orchard", "The apiary"]);
-assert.deepEqual([first.root, second.root], ["The market", "The market"]);
-assert.deepEqual(pages.loads, { market: 1, bakery: 1, dairy: 1, orchard: 1, apiary: 1 });
+const market = ["The market", "The market"];
+assert.deepEqual([first.root, second.root], [market, market]);
+assert.deepEqual(pages.loads, { market: 2, bakery: 1, dairy: 1, orchard: 1, apiary: 1 });
 for (const item of ["bread", "milk", "apples", "honey"])
   assert.match(second.cart, new RegExp(item));
-// The root agent's own, and one for each of its sub-agents; the cart is one for all.
-assert.deepEqual(first.sessions, { browser: { made: 3, kept: 0 }, cart: { made: 1, kept: 0 } });
-assert.deepEqual(second.sessions, { browser: { made: 2, kept: 1 }, cart: { made: 0, kept: 1 } });
+// The root agent's own, found again in the second run, and one for each of its sub-agents.
+const browser = { made: 3, kept: 1 };
+assert.deepEqual(first.sessions, { browser, cart: { made: 1, kept: 0 } });
+assert.deepEqual(second.sessions, { browser, cart: { made: 0, kept: 1 } });
 say(`
-Isolated: each sub-agent had a browser session of its own, which ended with it (2 a step).
+Isolated: each sub-agent had a browser of its own, which ended with it (2 a step).
 Shared:   the cart is one session for the root agent and all four sub-agents, in both processes.
-Kept:     the root agent's browser: process 2 found the market open, which was loaded once.
+Named:    the root agent's browser. The second run of each process found the market open.
+          A stdio server lives in its process: process 2 loaded the market once more.
 `);
 
 async function runStep(step: number): Promise<AgentsReport> {
-  const [cartUrl, browserUrl] = [cartPort, browserPort].map(
-    (port) => `http://127.0.0.1:${port}/mcp`,
-  );
   const args = [
-    String(step),
-    cartUrl!,
-    browserUrl!,
-    pages.url,
-    join(folder, "sessions.sqlite"),
-    "chat",
+    ...[String(step), `http://127.0.0.1:${cartPort}/mcp`, chromium!],
+    ...[folder, pages.url, join(folder, "session.json")],
   ];
   const child = startProgram(new URL("step.ts", import.meta.url), args, {
     stdio: ["ignore", "pipe", "inherit"],

@@ -1,34 +1,38 @@
 /**
- * One step of the agents demo: a root agent works in the sessions that the store keeps, and has two
- * sub-agents work at once, each with a browser of its own.
+ * One step of the agents demo, a process with two runs: in the first the root agent opens a page in its
+ * browser. In the second it looks at it, and has two sub-agents work at once, each with a browser of its
+ * own. The root agent's browser is a stdio server under a name, which the pool keeps between the runs.
  *
- *     node step.ts <step> <URL of cart> <URL of browser> <URL of pages> <store> <chat>
+ *     node step.ts <step> <URL of cart> <path of Chromium> <folder> <URL of pages> <session file>
  */
 import {
-  createDurableSessions,
+  createConnectionProvider,
   currentConnections,
   defineMcpClientConnection,
   withConnections,
 } from "@durable-mcp/ai-sdk";
+import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";
 import { tool } from "ai";
+import { fileURLToPath } from "node:url";
 import { z } from "zod";
-import { errands, helperTurn, rootTurn } from "./agents-turns.ts";
-import { openStore } from "../programs/open-store.ts";
+import { errands, helperTurn, openTurn, rootTurn } from "./agents-turns.ts";
+import { loadSession, saveSession } from "../steps/agent-session.ts";
 import { takeTurn } from "../steps/take-turn.ts";
+import type { Turn } from "../steps/turn.ts";
 
 /** What a step tells its parent, as one line of JSON. */
 export interface AgentsReport {
   pid: number;
-  /** The title of the page in the root agent's browser. */
-  root: string;
+  /** The title of the page in the root agent's browser, at the end of each run. */
+  root: [opened: string, found: string];
   helpers: { item: string; shows: string }[];
   /** What the cart holds at the end, as the root agent sees it. */
   cart: string;
-  /** Sessions by connection: made in this step, and gone on with. */
+  /** Browsers, and sessions of the cart: made in this step, and gone on with. */
   sessions: Record<string, { made: number; kept: number }>;
 }
 
-const [step, cartUrl = "", browserUrl = "", pagesUrl = "", place = "", chatId = ""] =
+const [step, cartUrl = "", chromium = "", folder = "", pagesUrl = "", sessionFile = ""] =
   process.argv.slice(2);
 const plan = errands[Number(step) - 1];
 if (!plan) throw new RangeError(`There is no step ${step}.`);
@@ -37,13 +41,17 @@ const sessionsOf: AgentsReport["sessions"] = {
   browser: { made: 0, kept: 0 },
   cart: { made: 0, kept: 0 },
 };
-const { store, close } = await openStore(place);
-const sessions = createDurableSessions({
+const playwright = new URL("cli.js", import.meta.resolve("@playwright/mcp/package.json"));
+const provider = createConnectionProvider({
   connections: {
-    browser: defineMcpClientConnection({
-      url: browserUrl,
+    browser: defineMcpStdioConnection({
+      command: process.execPath,
+      args: [
+        fileURLToPath(playwright),
+        ...["--headless", "--no-sandbox", "--isolated", "--executable-path", chromium],
+        ...["--output-dir", folder],
+      ],
       description: "A browser.",
-      session: "stateful",
     }),
     cart: defineMcpClientConnection({
       url: cartUrl,
@@ -51,14 +59,16 @@ const sessions = createDurableSessions({
       session: "stateful",
     }),
   },
-  store,
-  onEvent({ type, connection }) {
+  pool: {},
+  onEvent(event) {
+    const { type, connection, name } = event;
     if (type === "close-failed") {
       console.error(`The ${connection} of a helper was not ended.`);
       process.exitCode = 1;
     }
+    const isFound = type === "client" && event.action === "hit" && name !== undefined;
     if (type === "started") sessionsOf[connection]!.made += 1;
-    if (type === "resumed") sessionsOf[connection]!.kept += 1;
+    if (type === "resumed" || isFound) sessionsOf[connection]!.kept += 1;
   },
 });
 
@@ -76,18 +86,28 @@ const sendHelper = tool({
     }),
 });
 
-const principal = { type: "user", issuer: "https://shop.example", id: "42" } as const;
-const report = await sessions.run(chatId, { principal }, async ({ tools }) => {
-  const { text } = await takeTurn(rootTurn(pagesUrl, plan), {
-    messages: [],
-    tools: { ...tools, send_helper: sendHelper },
-  });
-  return { root: text, cart: textOf(await currentConnections().call("cart", "list_items")) };
-});
-await close();
+/** A run of the chat, in which the root agent takes one turn with the browser that is its own by name. */
+async function run(turn: Turn): Promise<{ text: string; cart: string }> {
+  const session = loadSession(sessionFile);
+  const principal = { type: "user", issuer: "https://shop.example", id: "42" } as const;
+  const registry = provider.create({ state: session.state, principal, sessionId: "chat" });
+  const takeTurnAsRoot = () =>
+    withConnections({ browser: { named: "root" } }, async (own) => {
+      const tools = { ...(await own.tools()), send_helper: sendHelper };
+      const { text } = await takeTurn(turn, { messages: [], tools });
+      return { text, cart: textOf(await own.call("cart", "list_items")) };
+    });
+  const onClose = () => saveSession(sessionFile, provider.commit(registry, session));
+  return await registry.run(takeTurnAsRoot, { onClose });
+}
+
+const { text: opened } = await run(openTurn(pagesUrl));
+const { text: found, cart } = await run(rootTurn(plan));
+await provider.shutdown();
 
 helpers.sort((a, b) => a.item.localeCompare(b.item));
-const line: AgentsReport = { pid: process.pid, ...report, helpers, sessions: sessionsOf };
+const root: AgentsReport["root"] = [opened, found];
+const line: AgentsReport = { pid: process.pid, root, helpers, cart, sessions: sessionsOf };
 console.log(JSON.stringify(line));
 
 function textOf(result: unknown): string {
