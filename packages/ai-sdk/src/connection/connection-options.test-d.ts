@@ -84,3 +84,19 @@ describe("approval, onProgress and preliminaryResults", () => {
     defineMcpClientConnection({ ...server, approval: () => "ask" });
   });
 });
+
+describe("what lasts", () => {
+  test("is said for each transport, and may be left undefined", () => {
+    const program = { command: "a", description: "A server." };
+    const lasting = { maxAgeMs: undefined, except: undefined };
+    const stateful = { mode: "stateful", ...lasting } as const;
+    defineMcpClientConnection({ ...server, reuse: undefined, session: stateful });
+    defineMcpStdioConnection({ ...program, reuse: false, session: lasting });
+    const session = { maxAgeMs: 60_000, except: ["screenshot"] };
+    defineMcpStdioConnection({ ...program, session });
+    // @ts-expect-error a time is a number of milliseconds
+    defineMcpStdioConnection({ ...program, session: { maxAgeMs: "1h" } });
+    // @ts-expect-error a flag is no text
+    defineMcpClientConnection({ ...server, reuse: "no" });
+  });
+});

@@ -131,19 +131,19 @@ export interface NamedSession {
 /**
  * The named sessions of the agent session, for the registry's principal. Each has MCP sessions of
  * its own, on one connection or several. It lasts as long as the agent session, and a later step
- * finds it by its name. With durable sessions every method may reject with `STORE_FAILED`.
+ * finds it by its name. The process of a stdio server lasts for the step, or as long as a pool keeps it. With durable sessions every method may reject with `STORE_FAILED`.
  */
 export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
   /**
    * Makes a named session now, with its MCP sessions. (`withConnections` makes one on first use.)
    * Two processes that make the same name at once go on in the same session.
    *
-   * @param options.connections the connections of the session. @default all stateful ones
+   * @param options.connections the connections of the session. @default all but the stateless ones
    * @param options.idleTimeoutMs the session ends after this time without use, in milliseconds, when
-   *   the agent session is used next. With durable sessions at least three times `touchIntervalMs`.
+   *   the agent session is used next; a process in a pool at once. With durable sessions at least three times `touchIntervalMs`.
    *   @default never
-   * @throws {McpSessionError} `CONNECTION_INVALID` when the name is taken, or a connection is not
-   *   stateful; `CONNECTION_UNAVAILABLE` when a server cannot be reached, and nothing is kept then
+   * @throws {McpSessionError} `CONNECTION_INVALID` when the name is taken, or a connection is
+   *   stateless; `CONNECTION_UNAVAILABLE` when a server cannot be reached, and nothing is kept then
    */
   create(
     name: string,

@@ -34,3 +34,9 @@ test("a run of one gives what its callback returns, and has the tools of the pro
   });
   expectTypeOf(running).resolves.toEqualTypeOf<number>();
 });
+
+test("a part of one is a stored session, or a process", () => {
+  type Part = NamedSession["connections"][number];
+  expectTypeOf<"process">().toExtend<Part["kind"]>();
+  expectTypeOf<Part["startedAt"]>().toEqualTypeOf<number | undefined>();
+});

@@ -8,7 +8,8 @@ import { runToEndOfStream } from "../streams/read-to-end.ts";
  * - `"inherit"`: the same client and session as around it; never closed by the nested run.
  * - `"isolate"`: a session of its own, ended on the server with the nested run.
  * - `{ named }`: a session of its own that lasts with the agent session and is found again by its
- *   name, in this step and in later ones. For stateful connections.
+ *   name, in this step and in later ones. For stateful connections, and for stdio servers, whose process
+ *   lasts for the step, or as long as a pool keeps it.
  * - `{ shared }`: the session of that id, which all agent sessions of the principal find. For stateful
  *   connections of durable sessions.
  */
