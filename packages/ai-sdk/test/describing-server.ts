@@ -1,4 +1,7 @@
-/** A stdio server without an SDK, so that it starts fast. Its tool tells how the server was started, and by whom. */
+/**
+ * A stdio server without an SDK, so that it starts fast. Its tool tells how the server was started, and by whom.
+ * With the argument "exit" it ends after its first call.
+ */
 import { createInterface } from "node:readline";
 
 let clientInfo: unknown;
@@ -11,17 +14,26 @@ const results: Record<string, (params: any) => object> = {
     return { protocolVersion, capabilities: { tools: {} }, serverInfo };
   },
   "tools/list": () => ({ tools: [{ name: "describe", inputSchema: { type: "object" } }] }),
-  "tools/call": () => {
+  "tools/call": (params) => {
+    const progressToken = params["_meta"]?.progressToken;
+    if (progressToken !== undefined) {
+      const method = "notifications/progress";
+      send({ method, params: { progressToken, progress: 1 } });
+    }
     const { DESCRIBED } = process.env;
     const text = JSON.stringify({
       clientInfo,
       args: process.argv.slice(2),
       env: { DESCRIBED },
       cwd: process.cwd(),
+      input: params.arguments,
     });
     return { content: [{ type: "text", text }] };
   },
 };
+
+const send = (message: object, sent?: () => void) =>
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`, sent);
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line);
@@ -30,5 +42,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   const outcome = answer
     ? { result: answer(params) }
     : { error: { code: -32601, message: "Method not found" } };
-  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...outcome })}\n`);
+  send({ id, ...outcome }, () => {
+    if (method === "tools/call" && process.argv.includes("exit")) process.exit();
+  });
 });

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { collectMetrics, type Measured } from "../../test/collect-metrics.ts";
 import { sendJson, sendText } from "../../test/http-server.ts";
 import { type NotebookServer, on, startNotebookServer } from "../../test/notebook-server.ts";
+import { describingProgram } from "../../test/describing-program.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import {
   createDurableSessions,
@@ -12,6 +13,7 @@ import {
   type McpClientConnectionOptions,
   withConnections,
 } from "../index.ts";
+import { defineMcpStdioConnection } from "../stdio/index.ts";
 import { openTelemetry } from "./index.ts";
 
 const { take, values } = collectMetrics();
@@ -129,6 +131,37 @@ test("runs are counted by whether they found a client, with the clients that are
   await provider.shutdown();
   // The exporter takes differences.
   expect(by(of, (await values())["durable_mcp.client.open"])).toEqual({ notes: -1 });
+});
+
+test("a client that a pool opens is counted until it is closed, whatever ended it", async () => {
+  const server = await startNotebookServer();
+  const lost = Promise.withResolvers<void>();
+  const { provider } = startApplication<any>(
+    {
+      notes: defineMcpClientConnection({ url: server.url, description: "A notebook." }),
+      program: defineMcpStdioConnection({
+        ...describingProgram("exit"),
+        description: "A program.",
+      }),
+    },
+    {
+      telemetry: openTelemetry(),
+      pool: {},
+      onEvent: ({ type }) => void (type === "lost" && lost.resolve()),
+    },
+  );
+  const sessions = createDurableSessions({ provider, store: createMemoryStore() });
+  await sessions.run("chat", { principal }, async ({ registry }) => {
+    await registry.call("program", "describe");
+    await lost.promise;
+  });
+  // A fetch for another client is no client.
+  const registry = provider.create({ principal, sessionId: "other" });
+  registry.fetch("notes");
+  await registry.dispose();
+  await provider.shutdown();
+  const open = Object.entries(by(of, (await values())["durable_mcp.client.open"]));
+  expect(open.filter(([, count]) => count !== 0)).toEqual([]);
 });
 
 test("waits for the store, and until a server is ready, have a duration", async () => {

@@ -37,6 +37,8 @@ export interface PooledConnection {
   idleSince: number;
   /** Whether a request failed so that the next run must connect anew. */
   isSuspect: boolean;
+  /** Whether an event told of its client, so that another one has to tell of its end. */
+  isTold: boolean;
   /** How long the pool keeps it. */
   readonly time: StepTime;
   /** How long it is kept without use, in milliseconds. @default the pool's `keepAliveMs` */
@@ -92,7 +94,7 @@ export function createConnectionPool(
   const close = async (pooled: PooledConnection, reason: ClientClosedReason): Promise<void> => {
     const closing = (async () => {
       await closePooled(pooled);
-      emit({ type: "client", ...pooled.slot, action: "closed", reason });
+      if (pooled.isTold) emit({ type: "client", ...pooled.slot, action: "closed", reason });
     })();
     closings.add(closing);
     await closing;

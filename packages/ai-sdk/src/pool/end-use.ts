@@ -1,4 +1,4 @@
-import { closePooled, isNamedProcess } from "./connection-pool.ts";
+import { isNamedProcess } from "./connection-pool.ts";
 import type { PooledUse } from "./pooled-use.ts";
 
 /** Gives the connection back to the pool, or closes it if no later run can use it. */
@@ -14,8 +14,8 @@ export async function endUse(use: PooledUse): Promise<void> {
   }
   if (phase === "untouched") return pool.give(key, entry, { isUnused: true });
   if (entry.connection.openings.size === 0 && !isHandedOut) {
-    // It has no client, but it may have started a session or a process.
-    return await closePooled(entry);
+    // It has no client, or lost it, but it may have started a session or a process.
+    return await pool.close(entry, "unhealthy");
   }
   const isBusy = use.calls + use.connecting > 0 || isHandedOut || !entry.time.isActive();
   if (isBusy) return await pool.close(entry, "busy");

@@ -164,6 +164,7 @@ export async function openKept<T>(
     throwIfOver(use);
     if (use.phase === "made") {
       tell(use, "opened");
+      use.entry.isTold = true;
       use.phase = "opened";
     }
     return client;

@@ -118,6 +118,7 @@ function createPooled(
     kept: undefined,
     idleSince: now,
     isSuspect: false,
+    isTold: false,
     time,
     keepAliveMs,
   };
