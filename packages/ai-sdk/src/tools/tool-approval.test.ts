@@ -146,6 +146,28 @@ describe.each(["7", "6"] as const)("with AI SDK %s", (release) => {
   });
 });
 
+test.each<[string, unknown]>([
+  ["a misspelt status", "user_approval"],
+  ["a misspelt type", { type: "deny" }],
+  ["null", null],
+  ["an empty text", ""],
+])("%s is an error, and the call does not run", async (what, status) => {
+  const server = await startNotebookServer();
+  const sessions = openSessions(server, () => status as ToolApprovalStatus);
+  const calling = sessions.run(what, use, ({ tools }) => {
+    const { needsApproval, execute } = tools[addMilk.tool]!;
+    const call = { toolCallId: "call-1", messages: [], context: {} };
+    return Promise.allSettled([
+      (needsApproval as any)(addMilk.input, call),
+      Promise.resolve(execute!(addMilk.input, call)),
+    ]);
+  });
+  const error = { code: "CONNECTION_INVALID", data: { field: "approval", connection: "notes" } };
+  const rejected = { status: "rejected", reason: error };
+  expect(await calling).toMatchObject([rejected, rejected]);
+  expect(server.log).not.toContain("POST tools/call");
+});
+
 test("toolApproval of AI SDK 7 comes before the definition's", async () => {
   const server = await startNotebookServer();
   const sessions = openSessions(server, true);

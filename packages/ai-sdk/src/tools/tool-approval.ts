@@ -1,4 +1,5 @@
 import type { CallToolResult } from "@ai-sdk/mcp";
+import { McpSessionError } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
 import type { Tool } from "ai";
 import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-call-options.ts";
@@ -38,7 +39,7 @@ export function createToolApproval(
       toolInput: isRecord(input) ? input : undefined,
       toolAnnotations: isRecord(tool.annotations) ? tool.annotations : undefined,
     };
-    return reached(await approval(call));
+    return reached(await approval(call), name);
   };
   const fixed: Pick<Tool, "needsApproval"> = {
     needsApproval: async (input: unknown, use: ApprovalUse) =>
@@ -81,8 +82,17 @@ export async function refuseUnapproved(
 
 type Ask = (input: unknown, use: ApprovalUse) => Promise<boolean>;
 
-function reached(status: ToolApprovalStatus): Reached {
-  if (typeof status === "string") return { type: status };
-  if (typeof status === "object") return status;
-  return { type: status === true ? "user-approval" : "not-applicable" };
+const statuses: readonly unknown[] = ["not-applicable", "approved", "denied", "user-approval"];
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` for what is no status, so that a slip lets nothing run */
+function reached(status: ToolApprovalStatus, connection: string): Reached {
+  if (status === undefined || status === false) return { type: "not-applicable" };
+  if (status === true) return { type: "user-approval" };
+  const own = isRecord(status) ? status : { type: status };
+  if (statuses.includes(own.type)) return own;
+  throw new McpSessionError(
+    "CONNECTION_INVALID",
+    `Connection ${connection}: approval must return a boolean, ${statuses.map((each) => JSON.stringify(each)).join(", ")}, an object with one of them as type, or undefined. The call was not made.`,
+    { data: { field: "approval", connection } },
+  );
 }
