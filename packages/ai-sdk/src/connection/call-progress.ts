@@ -28,6 +28,15 @@ export interface ProgressTracker {
     observe: ObserveProgress,
     call: (marked: Readonly<Record<string, unknown>>) => PromiseLike<T>,
   ): Promise<T>;
+  /** The caller's own arguments of a call that is followed, and who follows it. */
+  release(
+    input: unknown,
+  ):
+    | {
+        readonly input: Readonly<Record<string, unknown>>;
+        readonly observe: ObserveProgress | undefined;
+      }
+    | undefined;
   /** Whether a JSON text may be a message for `send`. */
   mayBeMarked(json: string): boolean;
   /** The message as it goes to the server; the same object for one that is not followed. */
@@ -48,6 +57,11 @@ export function createProgressTracker(scrub: (text: string) => string): Progress
   let count = 0;
   const isOwn = (token: unknown): token is string =>
     typeof token === "string" && prefix !== "" && token.startsWith(prefix);
+  const unmark = (marked: unknown) => {
+    if (!isRecord(marked)) return undefined;
+    const { [markKey]: progressToken, ...input } = marked;
+    return isOwn(progressToken) ? { progressToken, input } : undefined;
+  };
 
   return {
     async follow(input, observe, call) {
@@ -61,13 +75,17 @@ export function createProgressTracker(scrub: (text: string) => string): Progress
         followed.delete(token);
       }
     },
+    release(input) {
+      const marked = unmark(input);
+      return marked && { input: marked.input, observe: followed.get(marked.progressToken) };
+    },
     mayBeMarked: (json) => prefix !== "" && json.includes(`"${markKey}":"${prefix}`),
     send(message) {
       const { params } = message as { params?: unknown };
-      const marked = isRecord(params) ? params["arguments"] : undefined;
-      if (!isRecord(params) || !isRecord(marked)) return message;
-      const { [markKey]: progressToken, ...input } = marked;
-      if (!isOwn(progressToken)) return message;
+      if (!isRecord(params)) return message;
+      const marked = unmark(params["arguments"]);
+      if (marked === undefined) return message;
+      const { progressToken, input } = marked;
       const meta = { ...(params["_meta"] as object | undefined), progressToken };
       return { ...message, params: { ...params, arguments: input, _meta: meta } };
     },
@@ -93,6 +111,22 @@ const trackerKey = Symbol("durable-mcp.progress");
 export function track(client: MCPClient, tracker: ProgressTracker): void {
   // A property, because it is seen through the proxies around a client.
   Object.defineProperty(client, trackerKey, { value: tracker });
+}
+
+/** Hands a call of a client, which may be followed, on to another client. */
+export async function handOn<T>(
+  from: MCPClient,
+  to: MCPClient,
+  input: unknown,
+  call: (input: any) => PromiseLike<T>,
+): Promise<T> {
+  const marked = trackerOf(from)?.release(input);
+  if (marked?.observe === undefined) return await call(marked?.input ?? input);
+  return await (trackerOf(to)?.follow(marked.input, marked.observe, call) ?? call(marked.input));
+}
+
+function trackerOf(client: MCPClient): ProgressTracker | undefined {
+  return (client as { [trackerKey]?: ProgressTracker })[trackerKey];
 }
 
 /** Makes one attempt of a call on a client. */
@@ -135,7 +169,7 @@ export async function reportProgress<T>(
   };
   try {
     return await run((client, input, call) => {
-      const { [trackerKey]: tracker } = client as { [trackerKey]?: ProgressTracker };
+      const tracker = trackerOf(client);
       if (tracker === undefined || !isRecord(input)) return call(input);
       return tracker.follow(input, observe, call);
     });

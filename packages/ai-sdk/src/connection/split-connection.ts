@@ -1,5 +1,6 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { ToolSet } from "ai";
+import { handOn } from "./call-progress.ts";
 import { forwardConnection } from "./forward-connection.ts";
 import type { LiveConnection } from "./live-connection.ts";
 import { createLossNotices } from "./loss-notice.ts";
@@ -54,17 +55,23 @@ function splitClient(
   const splitTools = (tools: ToolSet, [definitions, options]: Definitions): ToolSet => {
     const entries = Object.entries(tools).map(([name, tool]) => {
       if (!names.includes(name)) return [name, tool] as const;
-      const execute: NonNullable<typeof tool.execute> = async (...input) => {
-        const other = (await aside.client()).toolsFromDefinitions(definitions, options) as ToolSet;
-        return (await other[name]!.execute!(...input)) as unknown;
+      const execute: NonNullable<typeof tool.execute> = async (input, use) => {
+        const other = await aside.client();
+        const others = other.toolsFromDefinitions(definitions, options) as ToolSet;
+        const call = async (args: unknown) => (await others[name]!.execute!(args, use)) as unknown;
+        return await handOn(client, other, input, call);
       };
       return [name, { ...tool, execute }] as const;
     });
     return Object.fromEntries(entries) as ToolSet;
   };
   const own: Pick<MCPClient, "callTool" | "toolsFromDefinitions" | "tools"> = {
-    callTool: async (options) =>
-      await (names.includes(options.name) ? await aside.client() : client).callTool(options),
+    async callTool(options) {
+      if (!names.includes(options.name)) return await client.callTool(options);
+      const other = await aside.client();
+      const call = (args: object) => other.callTool({ ...options, arguments: { ...args } });
+      return await handOn(client, other, options.arguments ?? {}, call);
+    },
     toolsFromDefinitions: ((...given: Definitions) =>
       splitTools(client.toolsFromDefinitions(...given) as ToolSet, given)) as never,
     tools: (async (options: Definitions[1]) => {

@@ -5,6 +5,7 @@ import { generateText, isStepCount, streamText } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
+import { describingProgram } from "../../test/describing-program.ts";
 import { startModernServer } from "../../test/modern-server.ts";
 import { startSseServer } from "../../test/sse-server.ts";
 import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
@@ -13,6 +14,7 @@ import type { McpClientConnectionOptions } from "../connection/connection-option
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ToolProgress } from "../connection/call-progress.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
+import { defineMcpStdioConnection } from "../stdio/index.ts";
 
 /** A tool that reports these, and a typed one. */
 function registerReports(mcp: McpServer, reports: readonly object[]) {
@@ -257,4 +259,22 @@ test("a client that stays in a pool reports to each run that uses it", async () 
     expect([turn, seen]).toEqual([turn, reports]);
   }
   await sessions.shutdown();
+});
+
+test("tools in session.except of a stdio server report, too, and get their own arguments", async () => {
+  const own = defineMcpStdioConnection({
+    ...describingProgram(),
+    description: "A program.",
+    session: { except: ["describe"] },
+  });
+  const { provider, events } = startApplication<any>({ own });
+  const registry = provider.create({});
+  const seen: ToolProgress[] = [];
+  const options = onProgressOf(seen);
+  const { content } = (await registry.call("own", "describe", { a: 1 }, options)) as any;
+  expect(JSON.parse(content[0].text)).toMatchObject({ input: { a: 1 } });
+  expect(content[0].text).not.toContain("progressToken");
+  expect(seen).toEqual([{ progress: 1 }]);
+  expect(events.filter(({ type }) => type === "notification")).toEqual([]);
+  await registry.dispose();
 });
