@@ -11,7 +11,6 @@ import type { ConnectionAuth, ConnectionHeaders } from "./credential-options.ts"
 import type { ToolCallOptions } from "./tool-call-options.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix, ToolOptions } from "./tool-options.ts";
 
-export type { Awaitable, ConnectionContext } from "./connection-context.ts";
 export type { ConnectionAuth, ConnectionHeaders, ConnectionToken } from "./credential-options.ts";
 
 /** `clientInfo` of the specification. */

@@ -33,7 +33,7 @@ type TakeFetch = () => typeof globalThis.fetch;
 /** One connection over HTTP, until its context's signal aborts. Sends nothing yet. */
 export function createHttpConnection(options: HttpConnectionOptions): LiveConnection {
   const parts = createHttpParts(options);
-  const { definition, context, slot, exceptSlot, connectionFetch, trace, url } = parts;
+  const { definition, context, sessionId, slot, exceptSlot, connectionFetch, trace, url } = parts;
   const name = context.connection;
   const slots = [slot, exceptSlot].filter((each) => each !== undefined);
 
@@ -71,10 +71,9 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const connection: LiveConnection = {
     name,
     definition,
-    sessionId: options.sessionId,
     origin: parts.origin,
     session: isStateful(definition) ? "stateful" : "stateless",
-    ...{ principal: context.principal, abortSignal: context.abortSignal },
+    ...{ principal: context.principal, abortSignal: context.abortSignal, sessionId },
     trace,
     inConnectTime: parts.inConnectTime,
     emit: parts.emit,
