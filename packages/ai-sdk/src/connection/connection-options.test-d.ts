@@ -93,7 +93,7 @@ describe("what lasts", () => {
     defineMcpClientConnection({ ...server, reuse: undefined, session: stateful });
     defineMcpStdioConnection({ ...program, reuse: false, session: lasting });
     const session = { maxAgeMs: 60_000, except: ["screenshot"] };
-    defineMcpStdioConnection({ ...program, session });
+    expectTypeOf(defineMcpStdioConnection({ ...program, session }).type).toBeString();
     // @ts-expect-error a time is a number of milliseconds
     defineMcpStdioConnection({ ...program, session: { maxAgeMs: "1h" } });
     // @ts-expect-error a flag is no text

@@ -8,7 +8,7 @@ const maxAgeMs = 60_000;
 
 test("a process that is too old is replaced before its next use, never during a call", async () => {
   const reasons: string[] = [];
-  const { run, pass, takeEvents, processes } = startNamed({
+  const { run, pass, events, takeEvents, processes } = startNamed({
     session: { maxAgeMs, onStart: ({ reason }) => void reasons.push(reason) },
   });
   await run(async (registry) => {
@@ -16,6 +16,7 @@ test("a process that is too old is replaced before its next use, never during a 
     const before = await callForText(tools, "pid");
     const abort = new AbortController();
     const waiting = registry.call("fixture", "wait", {}, { abortSignal: abort.signal });
+    await vi.waitFor(() => expect(events.map(({ type }) => type)).toContain("notification"));
     pass(maxAgeMs);
     expect(await callForText(tools, "pid")).toBe(before);
     abort.abort();
@@ -101,4 +102,13 @@ test("each name has a process for the tools in session.except, which has no name
   await run(({ named: names }) =>
     names.run("login", async (own) => expect(await call(own, "list_notes")).toBe("main")),
   );
+});
+
+test("their calls are followed by the second process", async () => {
+  const { run } = startNamed({ session: { except: ["meta"] }, onProgress: () => undefined });
+  await run(async (registry) => {
+    const token = expect.stringContaining('"progressToken"');
+    expect(await call(registry, "meta")).toEqual(token);
+    expect(await callForText(await registry.tools(), "meta")).toEqual(token);
+  });
 });
