@@ -1,3 +1,4 @@
+export { joinOrRun } from "./runs/join-or-run.ts";
 export type { ConnectionEvent } from "./events/connection-event.ts";
 export type {
   ConnectionOperation,
@@ -33,6 +34,8 @@ export type {
   SessionStatus,
   SharedSelection,
   CarriedSession,
+  ConnectionInfo,
+  ConnectionStatus,
   StoredSession,
 } from "./slots/session-reports.ts";
 export type {

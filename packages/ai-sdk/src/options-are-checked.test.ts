@@ -284,6 +284,18 @@ const table: Record<string, Checked> = {
     wrong: { abortSignal: {} },
     times: ["timeoutMs"],
   },
+  "registry.status": {
+    give: (options) => registry.status(options),
+    valid: { timeoutMs: 1 },
+    wrong: { connection: 5 },
+    times: ["timeoutMs"],
+  },
+  "registry.restart": {
+    give: (options) => registry.restart("notes", options),
+    valid: { timeoutMs: 1 },
+    wrong: {},
+    times: ["timeoutMs"],
+  },
   "named.create": {
     give: (options) => registry.named.create("research", options),
     valid: {},

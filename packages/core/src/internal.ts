@@ -29,6 +29,7 @@ export { guarded } from "./base/observe.ts";
 export { randomToken } from "./base/random-token.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export { isOutdated } from "./session/session-snapshot.ts";
+export { forgetTools, giveUpSession } from "./tools/manage-slot.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type ConnectionFailure, connectionFailure } from "./wire/connection-failure.ts";
 export { describeFailure } from "./session/session-errors.ts";

@@ -37,6 +37,12 @@ export function forwardConnection(
     noteClosed: (reason) => current().noteClosed(reason),
     settle: async () => await current().settle(),
     endLooseSessions: async () => await current().endLooseSessions(),
+    manage: {
+      inspect: () => current().manage.inspect(),
+      check: async (timeoutMs) => await current().manage.check(timeoutMs),
+      restart: async (timeoutMs) => await current().manage.restart(timeoutMs),
+      forgetTools: () => current().manage.forgetTools(),
+    },
     restoreError: (error, request) => current().restoreError(error, request),
   };
   return Object.defineProperties(forwarded, Object.getOwnPropertyDescriptors(own));
@@ -59,6 +65,9 @@ export function createReplaceableConnection(first: LiveConnection, why: string) 
 
   const connection = forwardConnection(inUse, {
     // Members that work while there is no connection behind it.
+    get manage() {
+      return last.manage;
+    },
     get openings() {
       return current?.openings ?? new Set();
     },

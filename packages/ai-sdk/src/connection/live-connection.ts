@@ -4,15 +4,23 @@ import { within } from "@durable-mcp/core/internal";
 import type { RestoreError } from "../errors/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
+import type { ConnectionManagement } from "./connection-management.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { LossNotices } from "./loss-notice.ts";
+
+/** The name of a named session, or the id of a shared one. */
+export interface KeptAs {
+  readonly name?: string | undefined;
+  readonly shared?: string | undefined;
+}
 
 /** The use for which a connection is opened. */
 export interface ConnectionStep {
   readonly context: ConnectionContext;
   /** The name of a named session, or the id of a shared one. */
   readonly sessionName: string | undefined;
+  readonly keptAs: KeptAs;
   /** The id of the agent session, if it has one. */
   readonly sessionId?: string | undefined;
   /** Whether the step goes on. Only then aborted calls are cancelled, and a process's end is a loss. */
@@ -134,6 +142,10 @@ export interface LiveConnection {
   noteRun(): void;
   /** Notes that the connection was closed. An event tells of it, if there was a client. */
   noteClosed(reason: ClientClosedReason): void;
+  /** How its session is found again. */
+  readonly keptAs: KeptAs;
+  /** For reports on the connection, and its restart. */
+  readonly manage: ConnectionManagement;
   /** All connected and connecting clients, also of other packages; closed with the connection. */
   readonly openings: Set<Promise<Pick<MCPClient, "close">>>;
   /** Waits until no handshake of the connection's session is under way. */
@@ -178,41 +190,3 @@ export async function closeConnection(
   const isDone = await within(timeoutMs, closeAll());
   if (!isDone) emit({ type: "close-failed", connection: name, reason: "timeout" });
 }
-
-/**
- * The one client that all users of a connection share.
- *
- * @param connect calls `gone` when its client is gone and need not be closed
- */
-export function createSharedClient(connect: (gone: () => void) => Promise<MCPClient>) {
-  const openings: LiveConnection["openings"] = new Set();
-  let current: Promise<MCPClient> | undefined;
-
-  const open = () => {
-    const gone = () => {
-      openings.delete(opening);
-      if (current === opening) current = undefined;
-    };
-    const opening = connect(gone).catch((error: unknown) => {
-      gone();
-      throw error;
-    });
-    openings.add(opening);
-    return opening;
-  };
-
-  return {
-    /** Connects on first use. A failure is not kept. */
-    get: () => (current ??= open()),
-    /** Whether the next use need not connect. */
-    isBegun: () => current !== undefined,
-    /**
-     * Makes the next use connect another client. The current one stays open until the connection is
-     * closed.
-     */
-    replace: () => void (current = undefined),
-    openings,
-  };
-}
-
-export type SharedClient = ReturnType<typeof createSharedClient>;

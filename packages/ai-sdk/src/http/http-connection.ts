@@ -1,12 +1,8 @@
 import { auth, type MCPClient } from "@ai-sdk/mcp";
 import { endSession, McpSessionError, type SessionEvent } from "@durable-mcp/core";
 import { isStateful, sessionOptions } from "../connection/define-connection.ts";
-import {
-  createSharedClient,
-  type LiveConnection,
-  type SharedClient,
-  toldElsewhere,
-} from "../connection/live-connection.ts";
+import { type LiveConnection, toldElsewhere } from "../connection/live-connection.ts";
+import { createSharedClient, type SharedClient } from "../connection/shared-client.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
 import { restoreSessionError } from "../errors/connection-error.ts";
@@ -18,6 +14,7 @@ import { watchClientVersion } from "./client-version.ts";
 import { withFollowedCalls } from "./followed-calls.ts";
 import { withBounds } from "./bounded-answers.ts";
 import { ping } from "./end-mcp-session.ts";
+import { manageHttp } from "./manage-http.ts";
 import { isOldServerStatus, openClient } from "./open-client.ts";
 import { withRefusals } from "./refused-requests.ts";
 import {
@@ -37,12 +34,14 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const name = context.connection;
   const slots = [slot, exceptSlot].filter((each) => each !== undefined);
 
-  const client = createSharedClient(() =>
-    trace({ operation: "connect" }, async (note) => {
-      const connected = await connectClient(parts, takeFetch);
-      note({ protocolVersion: connected.initializeResult.protocolVersion });
-      return connected;
-    }),
+  const client = createSharedClient(
+    () =>
+      trace({ operation: "connect" }, async (note) => {
+        const connected = await connectClient(parts, takeFetch);
+        note({ protocolVersion: connected.initializeResult.protocolVersion });
+        return connected;
+      }),
+    parts.now,
   );
   const capabilities = watchCapabilities(parts);
   const onEvent = (event: SessionEvent) => {
@@ -88,7 +87,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
         throw error;
       }
     },
-    withKept: (open) => open(connection),
+    withKept: (open) => client.noting(open(connection)),
     // The session fetch recovers.
     withRecovery: (_, attempt) => attempt(),
     probe: (signal) => probeServer(parts, client, takeFetch, signal),
@@ -96,7 +95,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     restoreError: parts.restoreError,
     tell,
     renew: connectionFetch.renew,
-    ...toldElsewhere,
+    ...{ ...toldElsewhere, keptAs: parts.keptAs },
+    manage: manageHttp(parts, client, (signal) => probeServer(parts, client, takeFetch, signal)),
     openings: client.openings,
     async settle() {
       await Promise.all(slots.map((each) => each.settle()));

@@ -141,6 +141,13 @@ export function createHttpParts(options: HttpConnectionOptions) {
   };
   const unavailable = (error: unknown) =>
     connectionUnavailable(restoreError(error), connection, origin, endpoint);
+  const watched = options.hungServers.watch(connectionFetch.fetch, {
+    url: new URL(url),
+    connectMs: connectTimeoutMs(definition),
+    context,
+  });
+  /** When the last request was sent. */
+  const use: { lastAt?: number } = {};
   return {
     ...options,
     onSession: dated(
@@ -154,11 +161,11 @@ export function createHttpParts(options: HttpConnectionOptions) {
     connectionFetch,
     progress: createProgressTracker(connectionFetch.scrub),
     /** For requests to the server. @see HungServers */
-    serverFetch: options.hungServers.watch(connectionFetch.fetch, {
-      url: new URL(url),
-      connectMs: connectTimeoutMs(definition),
-      context,
-    }),
+    serverFetch: ((...request) => {
+      use.lastAt = now();
+      return watched(...request);
+    }) satisfies typeof globalThis.fetch as typeof globalThis.fetch,
+    use,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */

@@ -3,7 +3,12 @@ import type { CallOptions } from "../tools/call-tool.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ListedSession } from "../slots/named-slots.ts";
-import type { EndedSession } from "../slots/session-reports.ts";
+import type {
+  ConnectionInfo,
+  ConnectionStatus,
+  EndedSession,
+  SessionStatus,
+} from "../slots/session-reports.ts";
 import type { ReadyOptions } from "./wait-until-ready.ts";
 
 export interface RunOptions {
@@ -104,6 +109,41 @@ export interface ConnectionRegistry<
    *   is aborted
    */
   ready(connection: keyof CONNECTIONS & string, options?: ReadyOptions): Promise<void>;
+  /**
+   * Describes the connections: whether they are connected, since when, their last use, and their sessions.
+   * Sends nothing, and connects nothing. For the named sessions see `named`.
+   */
+  info(): Promise<ConnectionInfo[]>;
+  /**
+   * Asks the servers, each for at most `timeoutMs`. It connects nothing, makes no session and replaces none:
+   * a session is pinged, and a server without one is asked for its tools if it is connected.
+   *
+   * @param options.connection the one connection. @default all
+   * @param options.timeoutMs in milliseconds. @default 5000
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name; never because of a server
+   */
+  status(options?: {
+    readonly connection?: (keyof CONNECTIONS & string) | undefined;
+    readonly timeoutMs?: number | undefined;
+  }): Promise<ConnectionStatus[]>;
+  /**
+   * Ends the MCP session, or the stdio server, so that the next use starts another, whether or not the
+   * server could be reached, and the model is told. A stateless connection connects anew. Calls under way
+   * may fail. The tools and clients of this run go on in the new session.
+   *
+   * @param options.timeoutMs in milliseconds. @default 5000
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name; never because of a server
+   */
+  restart(
+    connection: keyof CONNECTIONS & string,
+    options?: { readonly timeoutMs?: number | undefined },
+  ): Promise<EndedSession>;
+  /**
+   * Forgets the kept tool list, so that the next `tools()` asks the server.
+   *
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name
+   */
+  clearTools(connection: keyof CONNECTIONS & string): Promise<void>;
   /** The named sessions of the agent session: made, found, listed, used, restarted and ended by name. */
   readonly named: NamedSessions<CONNECTIONS>;
   /**
@@ -170,6 +210,17 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
     use: (registry: ConnectionRegistry<CONNECTIONS>) => T | PromiseLike<T>,
     options?: { readonly abortSignal?: AbortSignal | undefined },
   ): Promise<T>;
+  /**
+   * Pings the MCP sessions on their servers, each for at most `timeoutMs`. Makes no session. It counts as a
+   * use of the named session.
+   *
+   * @param options.timeoutMs in milliseconds. @default 5000
+   * @throws {McpSessionError} `CONNECTION_INVALID` for an unknown name
+   */
+  status(
+    name: string,
+    options?: { readonly timeoutMs?: number | undefined },
+  ): Promise<SessionStatus[]>;
   /**
    * Ends the MCP sessions on their servers. The next use starts new ones, also when a server could
    * not be reached, and the model is told. Calls under way fail.

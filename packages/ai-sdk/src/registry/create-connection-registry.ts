@@ -11,6 +11,7 @@ import { connectionTools } from "../tools/connection-tools.ts";
 import { mergeTools } from "../tools/same-names.ts";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 import { askRequired, isRequired } from "./ask-required.ts";
+import { createRegistryManagement } from "./manage-registry.ts";
 import { runSchema, toolsSchema } from "./option-schemas.ts";
 import { registerRegistryInternals, type RegistryInternals } from "./registry-internals.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
@@ -94,6 +95,7 @@ export function createConnectionRegistry(
         runs.reportNotCommitted,
       );
     },
+    ...createRegistryManagement(connections, lifetime, lookUp),
     named,
     dispose,
     [Symbol.asyncDispose]: dispose,

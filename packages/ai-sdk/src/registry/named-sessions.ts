@@ -2,7 +2,7 @@ import { invalid } from "@durable-mcp/core/internal";
 import { type Principal } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
 import { checkSessionName } from "../base/session-name.ts";
-import { namedCreateSchema, namedRunSchema } from "./option-schemas.ts";
+import { namedCreateSchema, namedRunSchema, restartSchema } from "./option-schemas.ts";
 import type { NamedSession, NamedSessions } from "./connection-registry.ts";
 import {
   clientConnections,
@@ -16,7 +16,7 @@ import type { NamedConnections } from "./named-connections.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
 import { runNested, type RunScope } from "./run-scope.ts";
 import type { NamedSlot } from "../slots/step-slot.ts";
-import type { EndedSession } from "../slots/session-reports.ts";
+import type { EndedSession, SessionStatus } from "../slots/session-reports.ts";
 
 interface NamedSessionsOptions {
   declared: Readonly<Connections>;
@@ -83,6 +83,11 @@ export function createNamedSessions(options: NamedSessionsOptions): NamedSession
       return await runNested({ nest }, { modes, abortSignal }, use);
     },
 
+    async status(name, statusOptions = {}) {
+      const { timeoutMs = 5_000 } = checkOptions(restartSchema, statusOptions);
+      return await parts.check(await parts.existing(name), timeoutMs);
+    },
+
     async restart(name) {
       return await parts.end(await parts.existing(name), "restart");
     },
@@ -127,6 +132,16 @@ function createParts({ declared, principal, slots, live }: NamedSessionsOptions)
       const own = await of(name);
       if (own.length > 0) return own;
       throw invalid("name", `There is no named session ${quote(name)}. Make it with named.create.`);
+    },
+    async check(own: readonly NamedSlot[], timeoutMs: number): Promise<SessionStatus[]> {
+      const checks = own.map(async ({ connection, name }): Promise<SessionStatus> => {
+        const definition = definitionOf(connection);
+        const slot = { connection, name };
+        if (definition === undefined) return { ...slot, alive: false, reason: "no-session" };
+        const { manage } = await live.open(slot, { principal, definition });
+        return { ...slot, ...(await manage.check(timeoutMs)) };
+      });
+      return await Promise.all(checks);
     },
     async end(own: readonly NamedSlot[], mode: "restart" | "end"): Promise<EndedSession[]> {
       const ends = own.map(async ({ name, connection }): Promise<EndedSession> => {

@@ -6,6 +6,7 @@ import {
   onUnavailable,
   optionalOptions,
   someFunction,
+  text,
   timeout,
 } from "../base/check-options.ts";
 
@@ -14,6 +15,8 @@ import {
 export const toolsSchema = optionalOptions({ connections: names, onUnavailable });
 export const runSchema = optionalOptions({ onClose: someFunction });
 export const readySchema = optionalOptions({ timeoutMs: timeout, abortSignal });
+export const statusSchema = optionalOptions({ connection: text, timeoutMs: timeout });
+export const restartSchema = optionalOptions({ timeoutMs: timeout });
 export const namedCreateSchema = optionalOptions({ connections: names, idleTimeoutMs: timeout });
 export const namedRunSchema = optionalOptions({ abortSignal });
 export const nestSchema = optionalOptions({ principal: anything, abortSignal });

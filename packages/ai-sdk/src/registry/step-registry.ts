@@ -3,7 +3,7 @@ import type { Track } from "../base/open-work.ts";
 import { withClientEvents } from "../connection/client-events.ts";
 import { endpointOf } from "../connection/define-connection.ts";
 import { forwardConnection } from "../connection/forward-connection.ts";
-import type { LiveConnection } from "../connection/live-connection.ts";
+import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, hasSession } from "../connection/mcp-connection.ts";
 import { splitConnection } from "../connection/split-connection.ts";
 import { openConnection } from "../connection/stdio-connection-options.ts";
@@ -132,6 +132,11 @@ type ConnectionParts = RegistryFactory & Pick<StepRegistryOptions, "pool" | "ses
 /** A use of a connection whose contents end with the registry. */
 type OwnUse = ConnectionUse & Pick<StepRegistryOptions, "successor">;
 
+/** How a session is found again; a session without a name by its connection alone. */
+function keptAsOf({ name, shared }: ConnectionUse["slot"]): KeptAs {
+  return { ...(name !== undefined && { name }), ...(shared !== undefined && { shared }) };
+}
+
 /** Makes a connection. Starts nothing yet. */
 function open(
   { emit, telemetry, now, hungServers, sessionId }: ConnectionParts,
@@ -143,6 +148,7 @@ function open(
   const common = {
     context: { principal, connection, abortSignal: step.signal },
     sessionName: use.slot.name ?? use.slot.shared,
+    keptAs: keptAsOf(use.slot),
     sessionId,
     isActive: step.isActive,
     now,

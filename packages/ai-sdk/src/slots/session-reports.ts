@@ -1,4 +1,5 @@
 import type { Principal, SessionEnd } from "@durable-mcp/core";
+import type { ConnectionState, ServerCheck } from "../connection/connection-management.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { SlotName } from "./step-slot.ts";
 
@@ -49,6 +50,18 @@ export interface CarriedSession extends Omit<StoredSession, "sessionId" | "lastU
   readonly lastUsedAt?: number | undefined;
 }
 
+/** A connection of a run. Times are milliseconds since 1970-01-01 UTC. */
+export interface ConnectionInfo extends SlotName, ConnectionState {
+  /** As in `registry.connections`. */
+  readonly session: "stateful" | "stateless" | "process";
+}
+
+/**
+ * A connection of a run, and whether its server answers. A server without a session, and a process, can
+ * only be asked when it is connected (`not-connected`).
+ */
+export interface ConnectionStatus extends ConnectionInfo, ServerCheck {}
+
 /** Whether a server still answers on a stored session. */
 export interface SessionStatus extends SlotName {
   /** Whether the server answered on the session just now. */
@@ -56,9 +69,10 @@ export interface SessionStatus extends SlotName {
   /**
    * Why it is not alive. `no-session`: no session is stored. `lost`: the server no longer knows the
    * session. `refused`: the server refused for another reason. `timeout`: it did not answer in time.
-   * `unreachable`: it could not be reached.
+   * `unreachable`: it could not be reached. `not-connected`: inside a run, there is neither a session nor
+   * a live client to ask with.
    */
-  readonly reason?: "no-session" | "lost" | "refused" | "timeout" | "unreachable" | undefined;
+  readonly reason?: ServerCheck["reason"];
   /** The HTTP status, when the server refused. */
   readonly status?: number | undefined;
 }

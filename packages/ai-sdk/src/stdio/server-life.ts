@@ -19,7 +19,8 @@ type Phase =
  *
  * @param isAfterEnd whether the first server comes in the place of one that was ended
  */
-export function createServerLife(isAfterEnd = false) {
+export function createServerLife(isAfterEnd = false, now: () => number = Date.now) {
+  let lastUsedAt: number | undefined;
   let phase: Phase = isAfterEnd ? "ended" : "fresh";
   let negotiated: string | undefined;
   let hasLossNotice = false;
@@ -43,7 +44,10 @@ export function createServerLife(isAfterEnd = false) {
       negotiated = JSON.stringify([protocolVersion, capabilities]);
       return before !== undefined && before !== negotiated;
     },
+    /** The time of the last answer, in milliseconds since 1970-01-01 UTC. */
+    lastUsedAt: () => lastUsedAt,
     answered() {
+      lastUsedAt = now();
       if (phase === "replaced") phase = "running";
       if (phase === "lost-again") phase = "lost";
     },

@@ -5,11 +5,13 @@ import { createLossNotices } from "../connection/loss-notice.ts";
 import { toolMayRunTwice } from "../connection/may-run-twice.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
-import { createSharedClient, toldElsewhere } from "../connection/live-connection.ts";
+import { toldElsewhere } from "../connection/live-connection.ts";
+import { createSharedClient } from "../connection/shared-client.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
 import { tellIfUnavailable } from "../errors/unavailable-event.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
+import { manageStdio } from "./manage-stdio.ts";
 import { createCurrentServer } from "./current-server.ts";
 import {
   closeServers,
@@ -35,13 +37,15 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
   const parts = createStdioParts(step);
   const { life, servers, closing } = parts;
   const restoreError = (error: unknown) => restoreStdioError(parts, error);
-  const client = createSharedClient((gone) =>
-    trace({ operation: life.isInPlace() ? "recover" : "connect" }, async (note) => {
-      const opened = await server.open(() => openNext(parts));
-      void watch(parts, opened.server, gone);
-      note({ protocolVersion: opened.client.initializeResult.protocolVersion });
-      return opened.client;
-    }),
+  const client = createSharedClient(
+    (gone) =>
+      trace({ operation: life.isInPlace() ? "recover" : "connect" }, async (note) => {
+        const opened = await server.open(() => openNext(parts));
+        void watch(parts, opened.server, gone);
+        note({ protocolVersion: opened.client.initializeResult.protocolVersion });
+        return opened.client;
+      }),
+    step.now,
   );
 
   const server = createCurrentServer(parts, () => client.replace());
@@ -92,7 +96,8 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     restoreError,
     tell: (error) => tellIfUnavailable(step.emit, name, error),
     renew: () => undefined,
-    ...toldElsewhere,
+    ...{ ...toldElsewhere, keptAs: step.keptAs },
+    manage: manageStdio(parts, server.process, (signal) => connection.probe(signal)),
     openings: client.openings,
     async settle() {
       // There is nothing to save: whoever is still waiting waits for nothing.

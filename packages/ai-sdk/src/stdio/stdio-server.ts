@@ -68,7 +68,7 @@ export function createStdioParts(step: StdioStep) {
     closing,
     connectMs: options.timeouts?.connectMs ?? 30_000,
     errors: createStdioErrors(context.connection, options),
-    life: createServerLife(step.isAfterEnd),
+    life: createServerLife(step.isAfterEnd, step.now),
     progress: createProgressTracker((text) => text),
     /** The servers that may still have a process. */
     servers: new Set<StdioServer>(),

@@ -67,6 +67,29 @@ describe("the process of a stdio server", () => {
     expect(actions()).toEqual(["closed"]);
   });
 
+  test("tells of itself, and is restarted: the model hears that its state is gone", async () => {
+    await using fixture = openFixture();
+    const { registry } = fixture;
+    expect(await registry.status()).toMatchObject([
+      { connection: "fixture", session: "process", connected: false, reason: "not-connected" },
+    ]);
+    const tools = await registry.tools();
+    await callTool(tools, "add_note", { text: "kept" });
+    const pid = await callForText(tools, "pid");
+    expect(await registry.info()).toMatchObject([
+      { connected: true, connectedSince: expect.any(Number), lastUsedAt: expect.any(Number) },
+    ]);
+    expect(await registry.status()).toMatchObject([{ alive: true }]);
+    expect(await registry.restart("fixture")).toEqual({ connection: "fixture", ended: true });
+    expect(await registry.info()).toMatchObject([{ connected: false }]);
+    const result = await callTool(tools, "list_notes");
+    expect(result).toMatchObject({ _meta: { "durable-mcp/sessionReplaced": true } });
+    expect(await callForText(tools, "pid")).not.toBe(pid);
+    await killServer(fixture, await callForText(tools, "pid"));
+    expect(await registry.status()).toMatchObject([{ alive: false, reason: "lost" }]);
+    expect(await registry.info()).toMatchObject([{ connected: false, kind: "lost" }]);
+  });
+
   test("starts on first use, once for 100 parallel calls", async () => {
     await using fixture = openFixture();
     expect(processesWith(fixture.marker)).toEqual([]);
