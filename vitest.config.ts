@@ -77,6 +77,7 @@ const withProcesses = (options: TestOptions = {}, inE2e: TestOptions = options) 
   project("e2e", { ...realServers, globalSetup: [compileOnce, bundlePrograms], ...inE2e }),
   project("examples", { ...realServers, ...options }),
   project("examples/workflow", { ...ofTheEngine, ...options }),
+  project("examples/eve", { ...realServers, ...options }),
 ];
 
 const projects = [

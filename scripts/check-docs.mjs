@@ -4,6 +4,7 @@
 //
 // - Every `ts` block is typechecked against the sources. A block is a complete module; what a reader knows from
 //   the text around it stands in an HTML comment before the block, `<!-- given` … `-->`, and is compiled with it.
+//   Of a `diff` block, the code after the change is the module.
 // - Every `json` block parses, and every snapshot and every `session.state` in one loads.
 // - Links and anchors lead somewhere, also those to files of this repository on GitHub.
 // - No placeholder (two at signs, a word, two at signs) and no mark of a merge conflict is left.
@@ -69,7 +70,11 @@ function checkTypes() {
   const folder = mkdtempSync(join(tmpdir(), "check-docs-"));
   try {
     linkDependencies(folder);
-    const files = blocksIn("ts").map(({ file, line, code, given }, index) => {
+    const blocks = [
+      ...blocksIn("ts"),
+      ...blocksIn("diff").map((block) => Object.assign(block, { code: afterChange(block.code) })),
+    ];
+    const files = blocks.map(({ file, line, code, given }, index) => {
       const name = `block-${index}.ts`;
       const parts = given ? [given, { line, code }] : [{ line, code }];
       const text = parts.reduce(
@@ -109,12 +114,23 @@ function checkTypes() {
   }
 }
 
+/** What a diff leaves, at the lines where it stands. */
+function afterChange(code) {
+  return code
+    .split("\n")
+    .map((line) => (line.startsWith("-") ? "" : line.slice(1)))
+    .join("\n");
+}
+
 /** What a reader can install: our packages, and everything that one of the workspace's packages depends on. */
 function linkDependencies(folder) {
   for (const name of ["core", "ai-sdk", "langchain", "stores", "workflow"])
     link(`packages/${name}`, `node_modules/@durable-mcp/${name}`);
   // Of two releases of a package the one of packages/ai-sdk, which is first by name.
-  const patternsOfPackages = ["packages/*/node_modules/@*/*", "packages/*/node_modules/[!.@]*"];
+  const patternsOfPackages = [
+    ...["packages/*/node_modules/@*/*", "packages/*/node_modules/[!.@]*"],
+    "packages/examples/eve/node_modules/eve",
+  ];
   for (const path of globSync(patternsOfPackages, { cwd: root }).toSorted()) {
     link(path, path.slice(path.indexOf("node_modules")));
   }

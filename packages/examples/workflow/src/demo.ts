@@ -19,7 +19,7 @@ import { createTemporaryFolder } from "../../src/programs/temporary-folder.ts";
 import { findFreePort, waitForPort } from "../../src/programs/wait-for-port.ts";
 import type { Turn } from "./app/order-model.ts";
 import { buildApp } from "./build-app.ts";
-import { startCountingProxy } from "./counting-proxy.ts";
+import { startCountingProxy } from "../../src/servers/counting-proxy.ts";
 import { createHost } from "./host-process.ts";
 
 const { json, postgres, ...only } = parseArgs({
