@@ -29,9 +29,7 @@ export interface ProgressTracker {
     call: (marked: Readonly<Record<string, unknown>>) => PromiseLike<T>,
   ): Promise<T>;
   /** The caller's own arguments of a call that is followed, and who follows it. */
-  release(
-    input: unknown,
-  ):
+  release(input: unknown):
     | {
         readonly input: Readonly<Record<string, unknown>>;
         readonly observe: ObserveProgress | undefined;

@@ -3,6 +3,7 @@ import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
+import { hiddenValues } from "../connection/hidden-values.ts";
 import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
 import { ask, createCredentials } from "./credentials.ts";
 import { handshakeMethod } from "./handshake-method.ts";
@@ -103,8 +104,8 @@ export function createConnectionFetch(
     headers: () => credentials.headers(),
     /** The error without what this connection has sent. @see scrubError */
     scrubError: (error: unknown) => scrubError(error, [...secrets]),
-    /** The text without it. */
-    scrub: (text: string) => scrubSecrets(text, [...secrets]),
+    /** The text without it, and without what calls under way send in secret. */
+    scrub: (text: string) => scrubSecrets(text, [...secrets, ...hiddenValues(options)]),
     /** Resolves headers and token anew, for another step. */
     renew: () => void (credentials = createOwn()),
     get initializeStatus() {

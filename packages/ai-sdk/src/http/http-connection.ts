@@ -1,5 +1,6 @@
 import { auth, type MCPClient } from "@ai-sdk/mcp";
 import { endSession, McpSessionError, type SessionEvent } from "@durable-mcp/core";
+import { scrubJson } from "@durable-mcp/core/internal";
 import { isStateful, sessionOptions } from "../connection/define-connection.ts";
 import { type LiveConnection, toldElsewhere } from "../connection/live-connection.ts";
 import { createSharedClient, type SharedClient } from "../connection/shared-client.ts";
@@ -49,7 +50,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     const isOther = (event.type === "recovered" || event.type === "started") && event.changed;
     if (isOther) client.replace();
     if (takesProgress(parts, event)) return;
-    parts.emit({ ...event, connection: name });
+    parts.emit({ ...withoutSecrets(parts, event), connection: name });
     capabilities.note(event);
   };
   /** Each client needs its own, because clients number their requests alike and cancel by number. */
@@ -121,6 +122,15 @@ function createPlainFetch(parts: HttpParts): typeof fetch {
 /** Whether an event was the progress of a call that somebody follows. */
 function takesProgress({ progress }: HttpParts, event: SessionEvent): boolean {
   return event.type === "notification" && progress.receive(event.method, event.params);
+}
+
+/** The event without what the server repeats of the connection's secrets. */
+function withoutSecrets({ connectionFetch }: HttpParts, event: SessionEvent): SessionEvent {
+  if (event.type !== "notification") return event;
+  return {
+    ...event,
+    params: scrubJson(event.params, connectionFetch.scrub) as typeof event.params,
+  };
 }
 
 /** @throws {McpSessionError} the reason why there is no client */

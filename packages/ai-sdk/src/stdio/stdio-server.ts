@@ -4,6 +4,7 @@ import { isRecord, scrubJson, withTimeLimit } from "@durable-mcp/core/internal";
 import { answerElicitations, clientDescription } from "../connection/client-capabilities.ts";
 import { oncePer } from "../base/once.ts";
 import { createProgressTracker, track } from "../connection/call-progress.ts";
+import { hiddenValues } from "../connection/hidden-values.ts";
 import type { ConnectionStep } from "../connection/live-connection.ts";
 import type { McpStdioConnectionOptions } from "../connection/stdio-connection-options.ts";
 import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
@@ -85,7 +86,7 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
   context.abortSignal.throwIfAborted();
   const args = options.args ?? [];
   const secrets = secretValues(env, args);
-  const scrub = (text: string) => scrubSecrets(text, secrets);
+  const scrub = (text: string) => scrubSecrets(text, [...secrets, ...hiddenValues(options)]);
   const process = startSupervisedProcess({
     command: options.command,
     args,

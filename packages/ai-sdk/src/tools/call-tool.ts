@@ -14,6 +14,7 @@ import {
   reportProgress,
   type ToolProgress,
 } from "../connection/call-progress.ts";
+import { hiding } from "../connection/hidden-values.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimeoutMs } from "../connection/define-connection.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
@@ -132,7 +133,9 @@ export async function boundedCall<T>(
         throw callTimedOut(restored, { connection: name, origin, callMs: callMs! });
       }
     };
-    return await (callMs === undefined ? bounded(callers) : timeLimited(callMs, callers, bounded));
+    return await hiding(definition.options, secrets, async () =>
+      callMs === undefined ? bounded(callers) : timeLimited(callMs, callers, bounded),
+    );
   });
 }
 

@@ -39,6 +39,17 @@ async function startShop() {
       };
       mcp.registerTool("add_item", { inputSchema }, say);
       mcp.registerTool("find", { inputSchema: { workspaceId: z.string().optional() } }, say);
+      mcp.server.registerCapabilities({ logging: {} });
+      mcp.registerTool("tell", { inputSchema }, async ({ token }, extra: any) => {
+        const { progressToken } = extra["_meta"];
+        const { authorization } = extra.requestInfo.headers;
+        const message = `${token} of ${authorization}`;
+        const params = { level: "info", data: { message } };
+        await extra.sendNotification({ method: "notifications/message", params });
+        const progress = { progressToken, progress: 1, message };
+        await extra.sendNotification({ method: "notifications/progress", params: progress });
+        return say({ told: true });
+      });
       mcp.registerTool("refuse", { inputSchema }, ({ token }) => {
         throw new Error(`The token ${token} has expired.`);
       });
@@ -166,6 +177,26 @@ describe("provided arguments", () => {
     expect(told.length).toBeGreaterThan(1);
     const seen = [steps, model.doGenerateCalls, events, told];
     expect(JSON.stringify(seen)).not.toContain(secret);
+  });
+
+  test("are scrubbed, like the headers, from what the server tells during the call", async () => {
+    const server = await startShop();
+    const seen: unknown[] = [];
+    const definition = shop(server, {
+      auth: () => "token-of-alice",
+      onProgress: (progress) => void seen.push(progress),
+    });
+    const { events, step } = startApplication({ shop: definition });
+    await step({}, async (registry) => {
+      await Promise.all([1, 2].map(() => registry.call("shop", "tell")));
+    });
+    const message = "[redacted] of Bearer [redacted]";
+    const told = events.filter(({ type }) => type === "notification");
+    expect(told).toMatchObject([
+      { params: { data: { message } } },
+      { params: { data: { message } } },
+    ]);
+    expect(seen).toEqual([1, 2].map(() => ({ progress: 1, message })));
   });
 
   test("are scrubbed from errors of the server that quote them", async () => {
