@@ -35,7 +35,7 @@ export interface ServerCheck {
 }
 
 /** The outcome of a restart. */
-export interface RestartEnd {
+interface RestartEnd {
   readonly ended: boolean;
   readonly status?: number;
   readonly reason?: "refused" | "timeout" | "unreachable" | "undeclared" | undefined;

@@ -181,7 +181,7 @@ function fits(
 }
 
 /** Closes a connection that the pool does not keep. Never rejects. */
-export async function closePooled({ connection, time }: PooledConnection): Promise<void> {
+async function closePooled({ connection, time }: PooledConnection): Promise<void> {
   time.end("closing");
   await closeConnection(connection);
   time.end("closed");
