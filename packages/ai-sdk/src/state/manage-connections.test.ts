@@ -1,9 +1,11 @@
+import { generateText, isStepCount } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { startAgent } from "../../test/agent-session.ts";
 import { sendText } from "../../test/http-server.ts";
-import { on } from "../../test/notebook-server.ts";
+import { on, startNotebookServer } from "../../test/notebook-server.ts";
 import { slotsOf, startSaved } from "../../test/saved-session.ts";
-import { alice, bob, callForText } from "../../test/step.ts";
+import { scriptedModel, toolResults } from "../../test/scripted-model.ts";
+import { alice, bob, callForText, startApplication } from "../../test/step.ts";
 import { createConnectionProvider, defineMcpClientConnection } from "../index.ts";
 
 const principal = alice;
@@ -164,4 +166,25 @@ test("named sessions are described, asked and restarted under their names", asyn
     expect(await callForText(await own.tools(), "notes__list_notes")).not.toContain("milk");
   });
   await application.shutdown();
+});
+
+test("of a server without sessions a restart forgets that, and tells of no loss", async () => {
+  const server = await startNotebookServer({ isSessionless: true });
+  const notes = defineMcpClientConnection({
+    ...{ url: server.url, description: "A notebook.", session: "stateful" },
+  });
+  const { provider, step } = startApplication({ notes });
+  const session = await step({}, (registry) => registry.tools());
+  expect(await provider.info(session, { principal: alice })).toMatchObject([
+    { kind: "sessionless" },
+  ]);
+  const restarted = await provider.restart(session, { principal: alice });
+  expect(restarted.results).toEqual([{ connection: "notes", ended: true }]);
+  expect(await provider.info(restarted.session, { principal: alice })).toEqual([]);
+  await step(restarted.session, async (registry) => {
+    const tools = await registry.tools();
+    const model = scriptedModel([{ tool: "notes__list_notes" }], "done");
+    await generateText({ model, tools, prompt: "Go.", stopWhen: isStepCount(2) });
+    expect(toolResults(model)).toEqual([""]);
+  });
 });

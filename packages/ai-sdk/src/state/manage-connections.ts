@@ -54,15 +54,20 @@ export async function restartCarried<SESSION extends { state?: unknown }>(
   const outcomes = await inParallel(entries, async (entry) => {
     const { slot, definition, snapshot, isElsewhere, isNewer } = entry;
     if (isNewer) return { result: { ...slot, ended: false, reason: "newer" as const } };
+    if (snapshot?.kind === "sessionless" || snapshot?.kind === "stateless") {
+      // There was no session, and so none is lost. The server is asked anew; a name stays, as in a store.
+      const change = slot.name === undefined ? { change: [entry.key, undefined] as const } : {};
+      return { ...change, result: { ...slot, ended: true } };
+    }
     const lost = changedEntry(entry, lostSnapshot(snapshot ?? { url: entry.url }));
-    if (snapshot?.kind !== "session") return { lost, result: { ...slot, ended: true } };
+    if (snapshot?.kind !== "session") return { change: lost, result: { ...slot, ended: true } };
     if (isElsewhere)
-      return { lost, result: { ...slot, ended: false, reason: "undeclared" as const } };
+      return { change: lost, result: { ...slot, ended: false, reason: "undeclared" as const } };
     const { connection } = slot;
     const use = { definition, connection, principal, snapshot, timeoutMs, now: provider.now };
-    return { lost, result: { ...slot, ...(await endMcpSession(use)) } };
+    return { change: lost, result: { ...slot, ...(await endMcpSession(use)) } };
   });
-  const changes = outcomes.flatMap(({ lost }) => (lost === undefined ? [] : [lost]));
+  const changes = outcomes.flatMap(({ change }) => (change === undefined ? [] : [change]));
   return {
     session: replaceEntries(session, changes),
     results: outcomes.map(({ result }) => result),
