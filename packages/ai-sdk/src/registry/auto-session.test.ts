@@ -3,6 +3,7 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { generateText, isStepCount, streamText, type ToolSet } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { describingProgram } from "../../test/describing-program.ts";
 import {
   answer,
   type NotebookServerOptions,
@@ -23,6 +24,7 @@ import {
   type McpConnection,
   withConnections,
 } from "../index.ts";
+import { defineMcpStdioConnection } from "../stdio/index.ts";
 
 /** A busy machine takes its time. */
 const patient = { timeout: 10_000 };
@@ -385,6 +387,23 @@ describe("after the implicit session ended by idling", () => {
     const tools = await currentConnections().tools();
     expect(await resultsOf(tools, "list_notes")).toEqual([expect.stringMatching(/^Begin again\./)]);
     expect(reasons).toEqual(["started", "recovered"]);
+  });
+
+  test("the model is told of a stdio server under a name, too", async () => {
+    const { events } = await startScript({ idleTimeoutMs: 30 }, undefined, () =>
+      defineMcpStdioConnection({ ...describingProgram(), description: "A program." }),
+    );
+    const inLogin = async () =>
+      await withConnections({ notes: { named: "login" } }, async () => {
+        const model = scriptedModel([{ tool: "notes__describe" }], "Done.");
+        const tools = await currentConnections().tools();
+        await generateText({ model, tools, prompt: "Go.", stopWhen: isStepCount(2) });
+        return toolResults(model);
+      });
+    expect(await inLogin()).toEqual([expect.not.stringContaining("had lost")]);
+    const told = { type: "ended", connection: "notes", name: "login", reason: "idle" };
+    await vi.waitFor(() => expect(events).toContainEqual(told), patient);
+    expect(await inLogin()).toEqual([expect.stringMatching(/had lost[^]*clientInfo/)]);
   });
 
   test("nobody is told of a session that there was not, or that the script ended itself", async () => {

@@ -96,7 +96,9 @@ export function createStepRegistry(
 
   const namedConnections = createNamedConnections({
     slots: named,
-    connect: (slot, use, stepSlot) => connect(parts, { slot, ...use, step }, stepSlot),
+    connect: (slot, use, stepSlot) =>
+      // A session lasts under its name. A process ends with the registry.
+      connect(parts, { slot, ...use, step, successor: stepSlot ? undefined : successor }, stepSlot),
     pooledProcesses: (of) => pool?.processes(of) ?? [],
     now: factory.now,
     lifetime,
@@ -152,9 +154,9 @@ function open(
     sessionId,
     isActive: step.isActive,
     now,
-    isAfterEnd: successor?.isAfterEnd(connection),
+    isAfterEnd: successor?.isAfterEnd(use.slot),
     emit(event: ConnectionEvent) {
-      if (event.type === "started" || event.type === "recovered") successor?.started(connection);
+      if (event.type === "started" || event.type === "recovered") successor?.started(use.slot);
       emit({ ...event, ...use.slot });
     },
     telemetry,
@@ -198,7 +200,7 @@ function isolate(parts: ConnectionParts, use: OwnUse): LiveConnection {
   if (!hasSession(definition)) return openAndTell(parts, use, undefined);
   // Every session has a principal, even if nobody finds it again.
   principalParts(principal);
-  const isAfterEnd = successor?.isAfterEnd(connection);
+  const isAfterEnd = successor?.isAfterEnd(use.slot);
   const slot = createSessionSlot(
     isAfterEnd ? lostSnapshot({ url: endpointOf(definition) }) : undefined,
   );

@@ -1,12 +1,13 @@
 import type { ConnectionEvent } from "../events/connection-event.ts";
+import { type SlotName, slotName } from "../slots/step-slot.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 
 /** A registry among those that take each other's place: what it has to do with the ones before and after. */
 export interface Successor {
-  /** Whether the contents of a connection ended with a registry before, and nobody was told. */
-  readonly isAfterEnd: (connection: string) => boolean;
-  /** Called when a connection has something that ends with this registry. */
-  readonly started: (connection: string) => void;
+  /** Whether the contents of a connection, or of a name of it, ended with a registry before. */
+  readonly isAfterEnd: (slot: SlotName) => boolean;
+  /** Called when a connection, or a name of it, has something that ends with this registry. */
+  readonly started: (slot: SlotName) => void;
 }
 
 /** Why a registry is closed. Of an end that the application asked for nobody needs to be told. */
@@ -29,18 +30,18 @@ export function createSuccession(
 ) {
   const ended = new Set<string>();
   return async () => {
-    const own = new Set<string>();
+    const own = new Map<string, SlotName>();
     const { registry, close } = await open({
-      isAfterEnd: (connection) => ended.has(connection),
-      started: (connection) => void own.add(connection),
+      isAfterEnd: (slot) => ended.has(slotName(slot)),
+      started: (slot) => void own.set(slotName(slot), slot),
     });
     return {
       registry,
       async close(reason: CloseReason): Promise<void> {
         if (reason === "asked") ended.clear();
-        for (const connection of reason === "asked" ? [] : own) {
-          ended.add(connection);
-          if (reason === "idle") emit({ type: "ended", connection, reason });
+        for (const [key, slot] of reason === "asked" ? [] : own) {
+          ended.add(key);
+          if (reason === "idle") emit({ type: "ended", ...slot, reason });
         }
         await close();
       },
