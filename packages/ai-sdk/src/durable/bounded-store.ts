@@ -12,7 +12,7 @@ import type { ConnectionTelemetry, StoreOperation } from "../events/connection-t
 export function createBoundedStore(
   store: SessionStore,
   timeoutMs: number,
-  telemetry?: ConnectionTelemetry | undefined,
+  telemetry?: ConnectionTelemetry,
 ): SessionStore {
   const measured = createMeasure(telemetry);
   const write = <T>(operation: Operation, run: () => Promise<T>) =>

@@ -31,7 +31,7 @@ type TakeFetch = () => typeof globalThis.fetch;
 /** One connection over HTTP, until its context's signal aborts. Sends nothing yet. */
 export function createHttpConnection(options: HttpConnectionOptions): LiveConnection {
   const parts = createHttpParts(options);
-  const { definition, context, sessionId, slot, exceptSlot, connectionFetch, trace, url } = parts;
+  const { definition, context, slot, exceptSlot, connectionFetch, trace } = parts;
   const name = context.connection;
   const slots = [slot, exceptSlot].filter((each) => each !== undefined);
 
@@ -53,17 +53,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     parts.emit({ ...withoutSecrets(parts, event), connection: name });
     capabilities.note(event);
   };
-  /** Each client needs its own, because clients number their requests alike and cancel by number. */
-  const createFetch = () =>
-    slot === undefined ? createPlainFetch(parts) : createStatefulFetch(parts, slot, onEvent);
-  // It is made at once, because it reports a saved snapshot of another URL even if it is not used.
-  let unused: typeof globalThis.fetch | undefined = createFetch();
-  const takeFetch: TakeFetch = () => {
-    const fetch = unused ?? createFetch();
-    unused = undefined;
-    return fetch;
-  };
-
+  const takeFetch = createFetchSource(parts, onEvent);
+  const probe = (signal: AbortSignal) => probeServer(parts, client, takeFetch, signal);
   const tell = (error: unknown) => {
     // The end of the step says nothing about the server.
     if (!context.abortSignal.aborted) tellIfUnavailable(parts.emit, name, error);
@@ -73,7 +64,9 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     definition,
     origin: parts.origin,
     session: isStateful(definition) ? "stateful" : "stateless",
-    ...{ principal: context.principal, abortSignal: context.abortSignal, sessionId },
+    principal: context.principal,
+    abortSignal: context.abortSignal,
+    sessionId: parts.sessionId,
     trace,
     inConnectTime: parts.inConnectTime,
     emit: parts.emit,
@@ -91,26 +84,46 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     withKept: (open) => client.noting(open(connection)),
     // The session fetch recovers.
     withRecovery: (_, attempt) => attempt(),
-    probe: (signal) => probeServer(parts, client, takeFetch, signal),
+    probe,
     ask: (signal) => askOnSession(parts, takeFetch, signal),
     restoreError: parts.restoreError,
     tell,
     renew: connectionFetch.renew,
-    ...{ ...toldElsewhere, keptAs: parts.keptAs },
-    manage: manageHttp(parts, client, (signal) => probeServer(parts, client, takeFetch, signal)),
+    ...toldElsewhere,
+    keptAs: parts.keptAs,
+    manage: manageHttp(parts, client, probe),
     openings: client.openings,
     async settle() {
       await Promise.all(slots.map((each) => each.settle()));
     },
     async endLooseSessions() {
-      const loose = [slot?.unfinished, exceptSlot?.unfinished, exceptSlot?.snapshot];
-      const endings = loose.map(async (snapshot) => {
-        if (snapshot) await endSession({ url, snapshot, fetch: connectionFetch.fetch });
-      });
-      await Promise.all([...endings, capabilities.ended()]);
+      await Promise.all([endLoose(parts), capabilities.ended()]);
     },
   };
   return connection;
+}
+
+/** Makes the fetch of each client: clients number their requests alike, and cancel by number. */
+function createFetchSource(parts: HttpParts, onEvent: (event: SessionEvent) => void): TakeFetch {
+  const { slot } = parts;
+  const create = () =>
+    slot === undefined ? createPlainFetch(parts) : createStatefulFetch(parts, slot, onEvent);
+  // One is made at once, because it reports a saved snapshot of another URL even if it is not used.
+  let unused: typeof globalThis.fetch | undefined = create();
+  return () => {
+    const fetch = unused ?? create();
+    unused = undefined;
+    return fetch;
+  };
+}
+
+async function endLoose({ url, slot, exceptSlot, connectionFetch: { fetch } }: HttpParts) {
+  const loose = [slot?.unfinished, exceptSlot?.unfinished, exceptSlot?.snapshot];
+  await Promise.all(
+    loose.map(async (snapshot) => {
+      if (snapshot) await endSession({ url, snapshot, fetch });
+    }),
+  );
 }
 
 /** The fetch of a connection without a session. */

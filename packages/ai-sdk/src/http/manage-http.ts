@@ -42,7 +42,7 @@ export function manageHttp(
       const { lastUsedAt: _, ...kept } = snapshot ? describeKept({ snapshot }, 0) : {};
       return {
         ...client.inspect(),
-        ...(kept as object),
+        ...kept,
         ...(parts.use.lastAt !== undefined && { lastUsedAt: parts.use.lastAt }),
       };
     },

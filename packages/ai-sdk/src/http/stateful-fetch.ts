@@ -164,7 +164,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     serverFetch: ((...request) => {
       use.lastAt = now();
       return watched(...request);
-    }) satisfies typeof globalThis.fetch as typeof globalThis.fetch,
+    }) satisfies typeof globalThis.fetch,
     use,
     /** The slot of the session for the tools in `session.except`. */
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),

@@ -28,10 +28,8 @@ interface NamedSessionsOptions {
 }
 
 export function createNamedSessions(options: NamedSessionsOptions): NamedSessions<any> {
-  const { declared, live, nest } = options;
+  const { declared, live, nest, principal } = options;
   const parts = createParts(options);
-  const { principal } = options;
-
   const named: NamedSessions = {
     async create(name, creation = {}) {
       checkSessionName(name, "name");

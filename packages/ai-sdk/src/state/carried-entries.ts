@@ -61,6 +61,18 @@ export function selectEntries(
   );
 }
 
+type ParseEntry = (value: unknown) => Pick<CarriedEntry, "snapshot" | "named">;
+
+const parseUnnamed: ParseEntry = (value) => ({
+  snapshot: parseOrNothing(value),
+  named: undefined,
+});
+
+const parseNamed: ParseEntry = (value) => {
+  const entry = parseNamedEntry(value);
+  return { snapshot: entry?.snapshot, named: entry };
+};
+
 /** The entries that a state may have for these connections: their own sessions, and the named ones. */
 function entriesIn(
   state: unknown,
@@ -71,7 +83,7 @@ function entriesIn(
     key: string,
     slot: SlotName,
     definition: McpClientConnection,
-    parse: (value: unknown) => Pick<CarriedEntry, "snapshot" | "named">,
+    parse: ParseEntry,
   ): CarriedEntry => {
     const value = stateEntry(state, key);
     const { snapshot, named } = parse(value);
@@ -83,18 +95,13 @@ function entriesIn(
   };
   const unnamed = Object.entries(declared).map(([connection, definition]) => {
     const key = sessionKey({ connection, principal });
-    const parse = (value: unknown) => ({ snapshot: parseOrNothing(value), named: undefined });
-    return entryOf(key, { connection }, definition, parse);
+    return entryOf(key, { connection }, definition, parseUnnamed);
   });
   const named = stateKeys(state).flatMap((key): CarriedEntry[] => {
     const slot = parseNamedKey(key, principal);
     const definition = slot && findDeclared(declared, slot.connection);
     if (!definition) return [];
-    const parse = (value: unknown) => {
-      const entry = parseNamedEntry(value);
-      return { snapshot: entry?.snapshot, named: entry };
-    };
-    return [entryOf(key, slot, definition, parse)];
+    return [entryOf(key, slot, definition, parseNamed)];
   });
   return [...unnamed, ...named];
 }
