@@ -8,7 +8,7 @@ import {
 import type { ConnectionManagement, ServerCheck } from "../connection/connection-management.ts";
 import { endpointOf } from "../connection/define-connection.ts";
 import type { SharedClient } from "../connection/shared-client.ts";
-import { describeKept } from "../slots/kept-session.ts";
+import { describeSnapshot } from "../slots/kept-session.ts";
 import { endMcpSession, pingSession } from "./end-mcp-session.ts";
 import type { HttpParts } from "./stateful-fetch.ts";
 
@@ -39,10 +39,9 @@ export function manageHttp(
   return {
     inspect() {
       const { snapshot } = slot ?? {};
-      const { lastUsedAt: _, ...kept } = snapshot ? describeKept({ snapshot }, 0) : {};
       return {
         ...client.inspect(),
-        ...kept,
+        ...(snapshot && describeSnapshot(snapshot)),
         ...(parts.use.lastAt !== undefined && { lastUsedAt: parts.use.lastAt }),
       };
     },

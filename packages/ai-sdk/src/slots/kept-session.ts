@@ -50,15 +50,24 @@ export function describeKept(
 ): Omit<StoredSession, keyof SlotName | "sessionId"> {
   if (kept === undefined) return { kind: "invalid", lastUsedAt };
   const { snapshot, startedAt, idleTimeoutMs } = kept;
-  const use = { lastUsedAt, ...(idleTimeoutMs !== undefined && { idleTimeoutMs }) };
-  if (snapshot.kind !== "session") return { kind: snapshot.kind, ...use };
+  const hasStart = snapshot.kind === "session" && startedAt !== undefined;
+  return {
+    ...describeSnapshot(snapshot),
+    lastUsedAt,
+    ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
+    ...(hasStart && { startedAt }),
+  };
+}
+
+/** Describes a slot's snapshot without its session's id. */
+export function describeSnapshot(snapshot: SessionSnapshot) {
+  const { kind } = snapshot;
+  if (kind !== "session") return { kind };
   const { protocolVersion, serverInfo } = snapshot.initializeResult;
   const { toolList } = snapshot;
   const isKnown = toolList && !isOutdated(toolList);
   return {
-    kind: "session",
-    ...use,
-    ...(startedAt !== undefined && { startedAt }),
+    kind,
     protocolVersion,
     server: { name: serverInfo.name, version: serverInfo.version },
     ...(isKnown && { tools: { count: toolList.tools.length, listedAt: toolList.listedAt } }),
