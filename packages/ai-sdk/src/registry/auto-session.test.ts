@@ -349,6 +349,15 @@ async function resultsOf(tools: ToolSet, ...names: string[]): Promise<string[]> 
 
 const note = /^Note: .* is gone; .*\n/;
 
+/** What the model gets of a call under the name `login`. */
+const inLogin = async () =>
+  await withConnections({ notes: { named: "login" } }, async () => {
+    const model = scriptedModel([{ tool: "notes__describe" }], "Done.");
+    const tools = await currentConnections().tools();
+    await generateText({ model, tools, prompt: "Go.", stopWhen: isStepCount(2) });
+    return toolResults(model);
+  });
+
 describe("after the implicit session ended by idling", () => {
   test("the next tool result says so to the model, and only that one", async () => {
     const { server, events, types } = await startScript({ idleTimeoutMs: 30 });
@@ -393,13 +402,6 @@ describe("after the implicit session ended by idling", () => {
     const { events } = await startScript({ idleTimeoutMs: 30 }, undefined, () =>
       defineMcpStdioConnection({ ...describingProgram(), description: "A program." }),
     );
-    const inLogin = async () =>
-      await withConnections({ notes: { named: "login" } }, async () => {
-        const model = scriptedModel([{ tool: "notes__describe" }], "Done.");
-        const tools = await currentConnections().tools();
-        await generateText({ model, tools, prompt: "Go.", stopWhen: isStepCount(2) });
-        return toolResults(model);
-      });
     expect(await inLogin()).toEqual([expect.not.stringContaining("had lost")]);
     const told = { type: "ended", connection: "notes", name: "login", reason: "idle" };
     await vi.waitFor(() => expect(events).toContainEqual(told), patient);
