@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clientNames } from "../clients/index.ts";
 import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
-import { pairs } from "../matrix/pairs.ts";
+import { pairs, share } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
 import type { StepRun } from "../steps/step-protocol.ts";
 import { assertNoSessionId, sessionIdOf } from "../steps/session-id-canary.ts";
@@ -27,7 +27,7 @@ describe("the session id", () => {
 
   const refusals = pairs([400, 403, 500], clientNames);
 
-  describe.each(clientNames)("with %s", (client) => {
+  describe.each(share(clientNames, 2))("with %s", (client) => {
     let first: StepRun;
     beforeAll(async () => {
       first = await runStep({ client, url: proxy.url, list: true });

@@ -1,10 +1,14 @@
 import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type ConnectionEvent, createConnectionProvider } from "@durable-mcp/ai-sdk";
 import {
   defineMcpStdioConnection,
   type McpStdioConnectionOptions,
 } from "@durable-mcp/ai-sdk/stdio";
 import type { ToolSet } from "ai";
+import { expect, vi } from "vitest";
 import { programArguments } from "../processes/programs.ts";
 
 /** The processes that `start_processes` leaves running, and the server's own. */
@@ -104,4 +108,25 @@ export async function callForModel(tools: ToolSet, tool: string): Promise<string
   const { toModelOutput } = tools[`fixture__${tool}`]!;
   const seen: any = await toModelOutput!({ toolCallId: "call-1", input: {}, output });
   return seen.value.map((part: { text: string }) => part.text);
+}
+
+type Fixture = ReturnType<typeof openFixture>;
+
+/** Kills the server and waits until the registry knows. */
+export async function killServer({ events }: Fixture, pid: string): Promise<void> {
+  const before = events.length;
+  process.kill(Number(pid), "SIGKILL");
+  await vi.waitFor(() => expect(events.slice(before).map(({ type }) => type)).toContain("lost"), {
+    timeout: 10_000,
+  });
+}
+
+/** Runs `use` with a folder that is removed afterwards. */
+export async function inFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "durable-mcp-stdio-"));
+  try {
+    await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

@@ -4,13 +4,12 @@ import { expectToConform, requestsOf, resumedStream, sseRetry } from "./expect-t
 import { runAllScenarios, runScenario, runSuite, type ScenarioResult } from "./run-scenario.ts";
 import { parseScenarioList, type Scenario, scenarios } from "./scenarios.ts";
 
-// The clients run in this process, the second one in the matrix alone; `conformance.matrix.test.ts` has more modes, in processes. `npm run conformance` runs
-// every scenario in every mode, with two more clients.
-const both = [
+// The clients run in this process; `conformance.matrix.test.ts` has more modes, in processes. `npm run
+// conformance` runs every scenario in every mode, with two more clients.
+const runs = [
   { client: "provider", mode: "fresh" },
   { client: "ai-sdk-2", mode: "resumed" },
 ] as const;
-const runs = process.env["TEST_MATRIX"] ? both : both.slice(0, 1);
 const newest = scenarios.filter(
   (scenario) => scenario.revision === "2025-11-25" && scenario !== sseRetry,
 );
