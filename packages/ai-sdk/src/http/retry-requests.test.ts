@@ -67,6 +67,19 @@ describe.each(["initialize", "tools/list"])("%s is sent once more", (method) => 
   });
 });
 
+test("a listing is sent once more again, after the server was back", async () => {
+  const { application, fail, sent, server } = await start({ maxRetries: 1, session: "stateless" });
+  await application.step({}, async (registry) => {
+    fail("tools/list", 2, busy(503));
+    expect(await registry.tools()).toEqual({});
+    expect(await registry.tools()).not.toEqual({});
+    server.requests.length = 0;
+    fail("tools/list", 1, busy(503));
+    expect(await registry.tools()).not.toEqual({});
+  });
+  expect(sent("tools/list")).toBe(2);
+});
+
 describe("nothing is sent once more", () => {
   // By the fetch, that is: the client itself sends `initialize` again when its probe failed.
   test.each<[string, Interceptor]>([

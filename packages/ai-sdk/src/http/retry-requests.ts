@@ -28,15 +28,20 @@ interface RetryOptions {
  * for an answer.
  */
 export function withRetries(fetch: Fetch, { maxRetries, connectMs, callMs }: RetryOptions): Fetch {
-  /** The methods that were sent again, and failed again: clients try `initialize` twice themselves. */
+  /** The methods that were sent again, and failed again, and did not succeed since: clients try `initialize` twice themselves. */
   const spent = new Set<string>();
   return async (input, init = {}) => {
     const method = handshakeMethod(init.body);
     const isHandshake = method === "initialize" || method === "tools/list";
     const retries = isHandshake ? (maxRetries ?? 1) : (maxRetries ?? 0);
-    const isOver = method !== undefined && spent.has(method);
     // Streams are sent once, and what has no body is no message.
-    if (retries === 0 || isOver || typeof init.body !== "string") return await fetch(input, init);
+    if (retries === 0 || typeof init.body !== "string") return await fetch(input, init);
+    if (method !== undefined && spent.has(method)) {
+      const response = await fetch(input, init);
+      // The server is back.
+      if (response.ok) spent.delete(method);
+      return response;
+    }
     const { signal } = init;
     const endsAt = performance.now() + (isHandshake ? connectMs : callMs);
     const attempt = async () => {
