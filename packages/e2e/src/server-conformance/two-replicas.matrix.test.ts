@@ -4,7 +4,7 @@ import { startRoundRobin } from "../wire/round-robin.ts";
 import { runServerSuite } from "./run-suite.ts";
 import { startConformanceServer } from "./start-server.ts";
 
-/** The round robin sends its own Host; `server-conformance.test.ts` has what a foreign one gets. */
+/** The round robin sends its own Host; `server-conformance.matrix.test.ts` has what a foreign one gets. */
 function own(names: readonly string[]): string[] {
   return names.filter((name) => name !== "dns-rebinding-protection");
 }

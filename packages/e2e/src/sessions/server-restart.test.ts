@@ -4,7 +4,7 @@ import { share, withClients } from "../matrix/pairs.ts";
 import { serversWithoutBrowser } from "../stateful/stateful-servers.ts";
 import { expectOneNewSession, type RestartedServer, restartUnder } from "./restarted-server.ts";
 
-describe.each(share(withClients(serversWithoutBrowser), 3))(
+describe.each(share(withClients(serversWithoutBrowser), 2))(
   "after a restart of $name",
   (stateful) => {
     let server: TestServer;

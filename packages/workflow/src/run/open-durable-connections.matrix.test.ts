@@ -64,3 +64,53 @@ test("a run that sleeps goes on in the session", async () => {
   expect(textOf(results[1]![0])).toBe("milk");
   expect(server.sessionIds).toHaveLength(1);
 });
+
+test("the sessions are ended when the run says so", async () => {
+  const server = await startNotes();
+  const { state } = await app.scripted({ turns: [[add("milk")]], endsSessions: true });
+  expect(server.liveSessions()).toBe(0);
+  expect(state).toBeUndefined();
+});
+
+test("a session that its server does not end is reported, and the run goes on", async () => {
+  const server = await startNotes();
+  server.intercept((request, response) => {
+    return request.method === "DELETE" ? void response.writeHead(503).end() : "next";
+  });
+  const { state } = await app.scripted({ endsSessions: true });
+  expect(server.events()).toContain("close-failed");
+  expect(state).toBeUndefined();
+});
+
+test("a stateless connection has no session, and makes its handshake in each step", async () => {
+  const server = await startNotes("stateless");
+  const { results, state } = await app.scripted({ turns: [[add("milk")], [list]] });
+  expect(results.flat().map(textOf)).toEqual(["1 notes", ""]);
+  expect(state).toBeUndefined();
+  expect(server.sessionIds).toHaveLength(3);
+});
+
+test("a result that is not a text reaches the model as what it is", async () => {
+  const server = await startNotes();
+  server.intercept((request, response) => {
+    if (request.message?.method !== "tools/call") return "next";
+    const content = [
+      { type: "text", text: "a picture" },
+      { type: "image", data: "aGk=", mimeType: "image/png" },
+      { type: "audio", data: "aGk=", mimeType: "audio/wav" },
+    ];
+    response.writeHead(200, { "content-type": "application/json" });
+    return void response.end(
+      JSON.stringify({ jsonrpc: "2.0", id: request.message.id, result: { content } }),
+    );
+  });
+  const { results } = await app.scripted({ turns: [[list]] });
+  expect(results[0]![0]).toEqual({
+    type: "content",
+    value: [
+      { type: "text", text: "a picture" },
+      { type: "image-data", data: "aGk=", mediaType: "image/png" },
+      { type: "text", text: '{"type":"audio","data":"aGk=","mimeType":"audio/wav"}' },
+    ],
+  });
+});
