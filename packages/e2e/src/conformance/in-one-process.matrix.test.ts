@@ -4,17 +4,13 @@ import { expectToConform, requestsOf, resumedStream, sseRetry } from "./expect-t
 import { runAllScenarios, runScenario, runSuite, type ScenarioResult } from "./run-scenario.ts";
 import { parseScenarioList, type Scenario, scenarios } from "./scenarios.ts";
 
-// The clients run in this process; `conformance.matrix.test.ts` has more modes, in processes. `npm run
-// conformance` runs every scenario in every mode, with two more clients.
-const runs = [
-  { client: "provider", mode: "fresh" },
-  { client: "ai-sdk-2", mode: "resumed" },
-] as const;
+// The client runs in this process; `conformance.matrix.test.ts` has the provider and more modes, in processes.
+// `npm run conformance` runs every scenario in every mode, with two more clients.
+const client = "ai-sdk-2";
+const mode = "resumed";
 const newest = scenarios.filter(
   (scenario) => scenario.revision === "2025-11-25" && scenario !== sseRetry,
 );
-const older = scenarios.filter(({ revision }) => revision === "2025-03-26");
-
 function byName(a: Scenario, b: Scenario): number {
   return a.name.localeCompare(b.name);
 }
@@ -24,10 +20,9 @@ test("every client scenario that the suite has for revisions with sessions is ru
   const listed = parseScenarioList(printed);
   expect(listed.length).toBeGreaterThan(20);
   expect(scenarios.toSorted(byName)).toEqual(listed.toSorted(byName));
-  expect([...newest, ...older, sseRetry].toSorted(byName)).toEqual(scenarios.toSorted(byName));
 });
 
-describe.each(runs)("$client, $mode", ({ client, mode }) => {
+describe(`${client}, ${mode}`, () => {
   let host: ClientHost;
   let results: Map<string, ScenarioResult>;
   beforeAll(async () => {
@@ -44,18 +39,5 @@ describe.each(runs)("$client, $mode", ({ client, mode }) => {
     const result = await runScenario({ scenario: sseRetry, client, mode, host });
     expectToConform(sseRetry, client, result);
     expect(requestsOf(result)).toEqual(resumedStream);
-  });
-});
-
-describe("provider, fresh, on an older revision", () => {
-  let results: Map<string, ScenarioResult>;
-  beforeAll(async () => {
-    const [client, mode] = ["provider", "fresh"] as const;
-    await using host = await startClientHost(client, mode);
-    results = await runAllScenarios({ revision: "2025-03-26", client, mode, host });
-  });
-
-  test.each(older)("$name ($revision)", (scenario) => {
-    expectToConform(scenario, "provider", results.get(scenario.name));
   });
 });

@@ -26,7 +26,8 @@ const runAgent = registerAgentWorkflow({
         session: { mode: "stateful", safeTools },
       }),
     },
-    onEvent: ({ type }) => print({ event: type }),
+    // What becomes of the sessions; each step opens a client.
+    onEvent: ({ type }) => type === "client" || print({ event: type }),
   }),
   keys: { current: process.env["SEALING_KEY"] ?? "" },
   issuer,
