@@ -26,6 +26,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseSessionSnapshot, sessionKey } from "../packages/core/src/index.ts";
+import { checkReference } from "./check-reference.mjs";
 import { readMarkdown } from "./read-markdown.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -52,7 +53,7 @@ const counts = {
   links: checkLinks(),
   placeholders: checkPlaceholders(),
   "error codes": checkErrorPages(),
-  "documented names": checkReference(),
+  "documented names": checkReference(read, problem),
 };
 for (const text of problems) console.error(text);
 console.log(
@@ -226,77 +227,4 @@ function checkErrorPages() {
 
 function slugOfCode(code) {
   return code.toLowerCase().replaceAll("_", "-");
-}
-
-/** The types of the events that a source file declares. */
-function typesIn(file) {
-  return [...read(`packages/${file}`).matchAll(/readonly type: "([\w-]+)"/g)].map(
-    ([, type]) => type,
-  );
-}
-
-/** Exports and the fields of exported interfaces, in the reference of their package; events in theirs. */
-function checkReference() {
-  let count = 0;
-  const expectNames = (page, names, ...furtherPages) => {
-    const text = [page, ...furtherPages].map(read).join("\n");
-    for (const name of names) {
-      count += 1;
-      if (!new RegExp(`(\`|#+ )${name}\\b`).test(text))
-        problem(page, 1, `${name} is not documented.`);
-    }
-  };
-  const documented = {
-    core: ["core/src/index.ts"],
-    "ai-sdk": ["ai-sdk/src/index.ts", "ai-sdk/src/opentelemetry/index.ts"],
-    langchain: ["langchain/src/index.ts", "langchain/src/middleware.ts"],
-    workflow: ["workflow/src/index.ts", "workflow/src/steps/index.ts"],
-    server: ["server/src/index.ts", "server/src/node.ts"],
-    stores: [
-      ...["core/src/stores/store-driver.ts", "core/src/testing/index.ts"],
-      ...["stores/src/sqlite.ts", "stores/src/postgres.ts", "stores/src/redis.ts"],
-    ],
-  };
-  for (const [name, entries] of Object.entries(documented)) {
-    for (const entry of entries) {
-      const source = read(`packages/${entry}`);
-      const lists = [...source.matchAll(/export (?:type )?\{([^}]*)\}/g)]
-        .flatMap(([, names]) => names.split(","))
-        .map((text) => text.replace(/\btype\b/, "").trim())
-        .filter((text) => text !== "");
-      const inPlace = [...source.matchAll(/^export (?:async )?[a-z]+ (\w+)/gm)]
-        .map(([, word]) => word)
-        .filter((word) => word !== "type");
-      const exported = [...lists, ...inPlace];
-      const folder = `packages/${dirname(entry)}`;
-      const sources = globSync("**/*.ts", { cwd: join(root, folder) }).map((file) =>
-        read(`${folder}/${file}`),
-      );
-      const fields = exported.flatMap((type) => fieldsOf(type, sources.join("\n")));
-      const further = name === "ai-sdk" ? ["docs/reference/durable-sessions.md"] : [];
-      expectNames(`docs/reference/${name}.md`, [...exported, ...fields], ...further);
-    }
-  }
-  const events = [
-    "core/src/session/session-event.ts",
-    "ai-sdk/src/events/connection-event.ts",
-  ].flatMap(typesIn);
-  expectNames("docs/reference/events.md", new Set(events));
-  expectNames("docs/reference/server.md", new Set(typesIn("server/src/base/server-event.ts")));
-  return count;
-}
-
-/**
- * Names of an interface's or a class's public fields, which stand alone at an indentation of two, and of what it
- * extends.
- */
-function fieldsOf(type, source) {
-  const start = source.search(new RegExp(`^export (interface|class) ${type}\\b`, "m"));
-  if (start === -1) return [];
-  const body = source.slice(start, source.indexOf("\n}", start));
-  const bases = /^[^{]*?[ >]extends ([\w<>, ]+) \{$/m.exec(body)?.[1].match(/\b[A-Z]\w+/g) ?? [];
-  const fields = [...body.matchAll(/^ {2}(?:static )?(?:readonly )?([a-zA-Z]\w*)\??[:(<]/gm)]
-    .map(([, name]) => name)
-    .filter((name) => name !== "constructor");
-  return [...bases.flatMap((base) => fieldsOf(base, source)), ...fields];
 }

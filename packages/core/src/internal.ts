@@ -35,5 +35,5 @@ export { type ConnectionFailure, connectionFailure } from "./wire/connection-fai
 export { describeFailure } from "./session/session-errors.ts";
 export { isNewerFormat, newerFormat } from "./session/newer-format.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
-export { MAX_MESSAGE_BYTES, readRefusal, readText } from "./wire/read-answer.ts";
+export { isEventStream, MAX_MESSAGE_BYTES, readRefusal, readText } from "./wire/read-answer.ts";
 export { endpointName, isRedirect } from "./wire/server-endpoint.ts";

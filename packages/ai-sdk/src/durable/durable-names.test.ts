@@ -1,6 +1,6 @@
-import { encryptStore } from "@durable-mcp/core/sealing";
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
+import { bothStores, describedNotebook } from "../../test/both-stores.ts";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
@@ -13,7 +13,6 @@ vi.setConfig({ testTimeout: 20_000 });
 const use = { principal: alice };
 const chat = { sessionId: "chat", connection: "notes" };
 const hour = 3_600_000;
-const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
 
 /** A chat of alice's with a session without a name, and two with one. */
 async function startNamed(
@@ -55,14 +54,7 @@ async function startNamed(
 const namesOf = (sessions: readonly { name?: string | undefined }[]) =>
   sessions.map(({ name }) => name ?? "-").toSorted();
 
-describe.each([
-  ["a store", (store: SessionStore) => store],
-  [
-    "an encrypted store",
-    (store: SessionStore) =>
-      encryptStore(store, { keys: { current: randomKey() }, fingerprintKey: randomKey() }),
-  ],
-])("named sessions in %s", (_, wrap) => {
+describe.each(bothStores)("named sessions in %s", (_, wrap) => {
   test("are told of by info and list, by name too, and without ids", async () => {
     const { sessions, ids, add } = await startNamed({}, wrap);
     await add("c", hour);
@@ -71,12 +63,7 @@ describe.each([
       {
         ...chat,
         name: "c",
-        kind: "session",
-        lastUsedAt: expect.any(Number),
-        startedAt: expect.any(Number),
-        protocolVersion: "2025-11-25",
-        server: { name: "notebook", version: "1.0.0" },
-        tools: { count: 4, listedAt: expect.any(Number) },
+        ...describedNotebook,
         idleTimeoutMs: hour,
       },
     ]);

@@ -1,5 +1,6 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
+import { describedNotebook } from "../../test/both-stores.ts";
 import { startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { on, startNotebookServer } from "../../test/notebook-server.ts";
@@ -30,12 +31,7 @@ describe("info and list", () => {
     expect(others).toEqual([]);
     expect(entry).toEqual({
       ...chat,
-      kind: "session",
-      lastUsedAt: expect.any(Number),
-      startedAt: expect.any(Number),
-      protocolVersion: "2025-11-25",
-      server: { name: "notebook", version: "1.0.0" },
-      tools: { count: 4, listedAt: expect.any(Number) },
+      ...describedNotebook,
     });
     const page = await sessions.list(use);
     expect(page.sessions.map(({ sessionId = "-" }) => sessionId).toSorted()).toEqual([

@@ -1,8 +1,8 @@
 /** One session under a chosen id, which all agent sessions of a principal use. */
-import { encryptStore } from "@durable-mcp/core/sealing";
-import { createMemoryStore, type JsonValue, type SessionStore } from "@durable-mcp/core";
+import { createMemoryStore, type JsonValue } from "@durable-mcp/core";
 import { generateText, stepCountIs } from "ai";
 import { describe, expect, test } from "vitest";
+import { bothStores, describedNotebook } from "../../test/both-stores.ts";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
@@ -19,7 +19,6 @@ import { defineMcpStdioConnection } from "../stdio/index.ts";
 const use = { principal: alice };
 const hour = 3_600_000;
 const inventory = { connection: "notes", shared: "inventory" };
-const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
 const list = (tools: any) => callForText(tools, "notes__list_notes");
 const add = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
 const isTold = async (tools: any) => {
@@ -406,14 +405,7 @@ describe("on the implicit registry of a script", () => {
   });
 });
 
-describe.each([
-  ["a store", (store: SessionStore) => store],
-  [
-    "an encrypted store",
-    (store: SessionStore) =>
-      encryptStore(store, { keys: { current: randomKey() }, fingerprintKey: randomKey() }),
-  ],
-])("shared sessions in %s", (_, wrap) => {
+describe.each(bothStores)("shared sessions in %s", (_, wrap) => {
   async function start() {
     const server = await startNotebookServer();
     const process = startProcess(server, wrap(createMemoryStore()), {
@@ -428,12 +420,7 @@ describe.each([
     const { server, sessions } = await start();
     const described = {
       ...inventory,
-      kind: "session",
-      lastUsedAt: expect.any(Number),
-      startedAt: expect.any(Number),
-      protocolVersion: "2025-11-25",
-      server: { name: "notebook", version: "1.0.0" },
-      tools: { count: 4, listedAt: expect.any(Number) },
+      ...describedNotebook,
     };
     expect(await sessions.shared.info("inventory", use)).toStrictEqual([described]);
     expect((await sessions.shared.list(use)).sessions).toStrictEqual([described]);

@@ -1,5 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { createEventSplitter, MAX_MESSAGE_BYTES } from "@durable-mcp/core/internal";
+import { createEventSplitter, isEventStream, MAX_MESSAGE_BYTES } from "@durable-mcp/core/internal";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -13,8 +13,7 @@ export function withBounds(fetch: Fetch, maxBytes = MAX_MESSAGE_BYTES): Fetch {
     const response = await fetch(input, init);
     if (!response.ok || response.body === null) return response;
     const { status, statusText, headers } = response;
-    const isEvents = headers.get("content-type")?.includes("event-stream") === true;
-    const splitter = isEvents ? createEventSplitter() : undefined;
+    const splitter = isEventStream(response) ? createEventSplitter() : undefined;
     let bytes = 0;
     const bounded = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {

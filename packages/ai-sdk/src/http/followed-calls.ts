@@ -1,4 +1,9 @@
-import { createEventSplitter, eventText, isRecord } from "@durable-mcp/core/internal";
+import {
+  createEventSplitter,
+  eventText,
+  isEventStream,
+  isRecord,
+} from "@durable-mcp/core/internal";
 import type { ProgressTracker } from "../connection/call-progress.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -30,9 +35,8 @@ export function withFollowedCalls(
 const maxLength = 16_384;
 
 function watchEvents(response: Response, tracker: ProgressTracker): Response {
+  if (!isEventStream(response)) return response;
   const { status, statusText, headers, body } = response;
-  const isEvents = headers.get("content-type")?.includes("event-stream") === true;
-  if (!response.ok || body === null || !isEvents) return response;
   const splitter = createEventSplitter();
   const watched = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {

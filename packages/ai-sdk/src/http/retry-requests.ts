@@ -4,7 +4,7 @@ import { handshakeMethod } from "./handshake-method.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-/** The pause before the second attempt, in milliseconds. Chance makes it up to twice as long; then it doubles. */
+/** The pause before the second attempt, in milliseconds, up to twice as long by chance; then it doubles. */
 const pauseMs = 100;
 /** A server that asks for a longer pause, in milliseconds, is not asked again: a step is too short. */
 const maxPauseMs = 60_000;
@@ -28,7 +28,10 @@ interface RetryOptions {
  * for an answer.
  */
 export function withRetries(fetch: Fetch, { maxRetries, connectMs, callMs }: RetryOptions): Fetch {
-  /** The methods that were sent again, and failed again, and did not succeed since: clients try `initialize` twice themselves. */
+  /**
+   * The methods that were sent again, and failed again, and did not succeed since: clients try `initialize`
+   * twice themselves.
+   */
   const spent = new Set<string>();
   return async (input, init = {}) => {
     const method = handshakeMethod(init.body);

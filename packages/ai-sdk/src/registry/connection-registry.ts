@@ -40,8 +40,10 @@ export interface ConnectionRegistry<
   /**
    * The tools of all connections as an AI SDK `ToolSet`, named `<connection>__<tool>` or by the connection's
    * `toolNames`. Of tools of several connections with one name none is taken: `"omit"` reports it in the
-   * event `tools-collide`, `"throw"` throws `CONNECTION_INVALID`. With a kept tool list nothing is sent, so `"throw"` does not find a server that died since. The server of a
-   * `required` connection is asked, once a step.
+   * event `tools-collide`, `"throw"` throws `CONNECTION_INVALID`.
+   *
+   * With a kept tool list nothing is sent, so `"throw"` does not find a server that died since. The server
+   * of a `required` connection is asked, once a step.
    *
    * @param options.connections only the tools of these. @default all
    * @param options.onUnavailable `"omit"` leaves out the tools of a connection that is down and
@@ -171,7 +173,8 @@ export interface NamedSession {
 /**
  * The named sessions of the agent session, for the registry's principal. Each has MCP sessions of
  * its own, on one connection or several. It lasts as long as the agent session, and a later step
- * finds it by its name. The process of a stdio server lasts for the step, or as long as a pool keeps it. With durable sessions every method may reject with `STORE_FAILED`.
+ * finds it by its name. The process of a stdio server lasts for the step, or as long as a pool keeps it.
+ * With durable sessions every method may reject with `STORE_FAILED`.
  */
 export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
   /**
@@ -180,7 +183,8 @@ export interface NamedSessions<CONNECTIONS extends Connections = Connections> {
    *
    * @param options.connections the connections of the session. @default all but the stateless ones
    * @param options.idleTimeoutMs the session ends after this time without use, in milliseconds, when
-   *   the agent session is used next; a process in a pool at once. With durable sessions at least three times `touchIntervalMs`.
+   *   the agent session is used next; a process in a pool at once. With durable sessions at least three
+   *   times `touchIntervalMs`.
    *   @default never
    * @throws {McpSessionError} `CONNECTION_INVALID` when the name is taken, or a connection is
    *   stateless; `CONNECTION_UNAVAILABLE` when a server cannot be reached, and nothing is kept then

@@ -4,8 +4,8 @@ import type { Connections, McpConnection } from "../connection/mcp-connection.ts
 
 /**
  * The tools of connections with `schemas`, by name and type: `<connection>__<tool>`, or with the
- * connection's own prefix (`toolNames`). Each is optional, because its connection may be down. The tools of other connections are there at run time
- * only. If no connection has schemas, it is a `ToolSet`.
+ * connection's own prefix (`toolNames`). Each is optional, because its connection may be down. The tools
+ * of other connections are there at run time only. If no connection has schemas, it is a `ToolSet`.
  */
 export type ConnectionToolSet<CONNECTIONS extends Connections> = Listed<
   string extends keyof CONNECTIONS ? ToolSet : NamedTools<KnownTools<CONNECTIONS>>

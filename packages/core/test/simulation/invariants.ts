@@ -1,3 +1,4 @@
+import { checkSessionId } from "./check-session-id.ts";
 import {
   type CallRecord,
   type Counts,
@@ -33,36 +34,6 @@ export function createInvariantChecks() {
     violations.push({ invariant, message });
   };
   const model = (slot: string) => slots.get(slot)!;
-
-  const checkSessionId = (request: WireRequest) => {
-    const { url, method, body, sessionId } = request;
-    if (url.includes(idMarker) || body.includes(idMarker)) {
-      violate("own-session", `${method} ${url} carried a session id outside its header`);
-    }
-    if (sessionId === undefined) return;
-    const session = issued.get(sessionId);
-    if (session?.url !== url) {
-      violate(
-        "own-session",
-        `${request.slot} sent the id of ${session?.url ?? "no server"} to ${url}`,
-      );
-    } else if (session.owner !== request.owner) {
-      violate(
-        "own-session",
-        `${request.slot} sent the id of ${session.owner} for ${request.owner}`,
-      );
-    } else if (request.message?.method === "initialize") {
-      violate("own-session", `${request.slot} sent initialize with an id`);
-    }
-    // The process may end a session without having read the answer to its `initialize`.
-    const isUnread = request.method === "DELETE" && request.version === undefined;
-    if (session && session.version !== request.version && !isUnread) {
-      violate(
-        "own-version",
-        `${request.slot} sent ${request.version} on a session of ${session.version}`,
-      );
-    }
-  };
 
   const checkCancellation = ({ slot, sessionId, message }: WireRequest) => {
     const cancelled = wireIds.get(wireId(sessionId, message.params?.requestId));
@@ -147,7 +118,7 @@ export function createInvariantChecks() {
     },
 
     sent(request: WireRequest) {
-      checkSessionId(request);
+      checkSessionId(request, issued, violate);
       const { slot, message, sessionId } = request;
       if (request.method === "DELETE") return;
       checkUse(request);
