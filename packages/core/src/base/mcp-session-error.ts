@@ -7,6 +7,8 @@ const marker = Symbol.for("durable-mcp.McpSessionError");
  * - `CONNECTION_UNAVAILABLE`: the server of a connection could not be reached or refused the handshake.
  * - `ERA_UNSUPPORTED`: the server has no sessions (2026-07-28 and later); this client needs them.
  * - `FETCH_REQUIRED`: a request to another origin needs a base `fetch` that the application vouches for.
+ * - `INPUT_INVALID`: the answers do not fit what the server asked; nothing was sent, and the call still waits.
+ * - `NOT_WAITING`: no call with this id waits for this principal, or it is being answered, or it is over.
  * - `OUTCOME_UNKNOWN`: the request may have been carried out, and its answer was lost or came too late.
  * - `PRINCIPAL_REQUIRED`: a stateful connection was used without a principal.
  * - `REDIRECT_REFUSED`: the server answered with a redirect, which could carry the session id elsewhere.
@@ -21,6 +23,8 @@ export type McpSessionErrorCode =
   | "CONNECTION_UNAVAILABLE"
   | "ERA_UNSUPPORTED"
   | "FETCH_REQUIRED"
+  | "INPUT_INVALID"
+  | "NOT_WAITING"
   | "OUTCOME_UNKNOWN"
   | "PRINCIPAL_REQUIRED"
   | "REDIRECT_REFUSED"
@@ -67,6 +71,8 @@ export interface McpSessionErrorData {
   readonly field?: string | undefined;
   /** The connection's name, if the error passed through a provider. */
   readonly connection?: string | undefined;
+  /** The state of the waiting call, if there is one. */
+  readonly state?: string | undefined;
 }
 
 /** The class of all errors of this project. Match on `code`. */

@@ -1,0 +1,11 @@
+export type {
+  ElicitationRequest,
+  FormField,
+  FormQuestion,
+  FormSchema,
+  InputRequest,
+  InputRequests,
+  InputResponse,
+  InputResponses,
+  UrlQuestion,
+} from "./input-request.ts";

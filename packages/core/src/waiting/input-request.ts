@@ -1,0 +1,109 @@
+/** A question about a secret, a payment or a login: a person answers it at a URL, not through the application. */
+export interface UrlQuestion {
+  readonly mode: "url";
+  /** The reason why the server asks. */
+  readonly message: string;
+  /** The whole URL. Show it with its host, and never fetch it. */
+  readonly url: string;
+}
+
+/** A question that a person answers in a form. */
+export interface FormQuestion {
+  /** @default "form" */
+  readonly mode?: "form";
+  /** The reason why the server asks. */
+  readonly message: string;
+  /** The fields of the form. */
+  readonly requestedSchema: FormSchema;
+}
+
+/** The flat JSON Schema of a form: an object whose properties are fields. */
+export interface FormSchema {
+  readonly $schema?: string;
+  readonly type: "object";
+  readonly properties: Readonly<Record<string, FormField>>;
+  readonly required?: readonly string[];
+}
+
+interface Field<TYPE, VALUE> {
+  readonly type: TYPE;
+  readonly title?: string;
+  readonly description?: string;
+  /** The value with which a form should start. */
+  readonly default?: VALUE;
+}
+
+interface TextField extends Field<"string", string> {
+  /** In characters. */
+  readonly minLength?: number;
+  /** In characters. */
+  readonly maxLength?: number;
+  readonly format?: "email" | "uri" | "date" | "date-time";
+}
+
+interface NumberField extends Field<"number" | "integer", number> {
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+interface Choice {
+  readonly const: string;
+  readonly title: string;
+}
+
+interface OneOfField extends Field<"string", string> {
+  readonly enum?: readonly string[];
+  /** The titles of the values of `enum`, in an older form of the specification. */
+  readonly enumNames?: readonly string[];
+  readonly oneOf?: readonly Choice[];
+}
+
+interface SomeOfField extends Field<"array", readonly string[]> {
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly items: {
+    readonly type?: "string";
+    readonly enum?: readonly string[];
+    readonly anyOf?: readonly Choice[];
+  };
+}
+
+/** A field of a form: text, a number, yes or no, one of several values, or some of them. */
+export type FormField =
+  | (TextField & OneOfField)
+  | NumberField
+  | Field<"boolean", boolean>
+  | SomeOfField;
+
+/** A question for a person. A request without `mode` is a form. */
+export interface ElicitationRequest {
+  readonly method: "elicitation/create";
+  readonly params: FormQuestion | UrlQuestion;
+}
+
+/**
+ * A question of a server, as it was asked. A server that goes by the capabilities of a pausing connection only
+ * asks with `elicitation/create`.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+ */
+export type InputRequest =
+  | ElicitationRequest
+  | {
+      readonly method: "sampling/createMessage" | "roots/list";
+      readonly params?: Readonly<Record<string, unknown>>;
+    };
+
+/** The questions of one round under the server's keys. Read own keys only: they are the server's. */
+export type InputRequests = Readonly<Record<string, InputRequest>>;
+
+/**
+ * What a person said. `accept` has `content` for a form and none for a URL, where it means consent and not that the
+ * work at the URL is done.
+ */
+export type InputResponse =
+  | { readonly action: "accept"; readonly content?: object }
+  | { readonly action: "decline" | "cancel" };
+
+/** An answer for each question, under the key of the question. */
+export type InputResponses = Readonly<Record<string, InputResponse>>;
