@@ -1,0 +1,101 @@
+import { isRecord } from "@durable-mcp/core/internal";
+import { ownField } from "../base/own-field.ts";
+import { waitingIdOf } from "./placeholder.ts";
+import { waitingCallOf } from "./waiting-call.ts";
+
+/** A place in the messages where a call's result is missing, because the call waits. */
+export interface Placeholder {
+  /** The id of the waiting call. Messages come from browsers: it may be anybody's, or nobody's. */
+  readonly id: string;
+  readonly toolCallId: string;
+  /** The tool's name for the model. */
+  readonly toolName: string;
+  /** The arguments as the model gave them; `undefined` where the call is not among the messages. */
+  readonly input: unknown;
+}
+
+/**
+ * Finds the placeholders in all messages, model messages or UI messages, in their order. What has another shape
+ * is skipped: messages come from browsers.
+ */
+export function findPlaceholders(messages: readonly unknown[]): Placeholder[] {
+  const found: Placeholder[] = [];
+  replacePlaceholders(messages, (placeholder, part) => {
+    found.push(placeholder);
+    return part;
+  });
+  return found;
+}
+
+type Part = Readonly<Record<string, unknown>>;
+
+/**
+ * Replaces the parts of messages that are placeholders, in copies. A message of which no part is replaced stays the
+ * same object.
+ *
+ * @param replace gives the part for the place, or the same
+ */
+export function replacePlaceholders<MESSAGE>(
+  messages: readonly MESSAGE[],
+  replace: (placeholder: Placeholder, part: Part, form: "model" | "ui") => Part,
+): MESSAGE[] {
+  const inputs = new Map<unknown, unknown>();
+  return messages.map((message) => {
+    const inMessage = (key: "content" | "parts", form: "model" | "ui") => {
+      const parts = ownField(message, key);
+      if (!Array.isArray(parts)) return message;
+      let isReplaced = false;
+      const replaced = parts.map((part: unknown) => {
+        const placeholder = form === "model" ? inToolMessage(part, inputs) : inUIMessage(part);
+        if (placeholder === undefined || !isRecord(part)) return part;
+        const replacement = replace(placeholder, part, form);
+        isReplaced ||= replacement !== part;
+        return replacement;
+      });
+      return isReplaced ? { ...message, [key]: replaced } : message;
+    };
+    const role = ownField(message, "role");
+    if (role === "tool") return inMessage("content", "model");
+    if (role !== "assistant") return message;
+    keepInputs(ownField(message, "content"), inputs);
+    return inMessage("parts", "ui");
+  });
+}
+
+/** Keeps the arguments of the calls in an assistant's model message. An id that comes again has the later ones. */
+function keepInputs(content: unknown, inputs: Map<unknown, unknown>): void {
+  if (!Array.isArray(content)) return;
+  for (const part of content as readonly unknown[]) {
+    if (ownField(part, "type") !== "tool-call") continue;
+    inputs.set(ownField(part, "toolCallId"), ownField(part, "input"));
+  }
+}
+
+function inToolMessage(part: unknown, inputs: ReadonlyMap<unknown, unknown>) {
+  if (ownField(part, "type") !== "tool-result") return undefined;
+  const toolCallId = ownField(part, "toolCallId");
+  const id = waitingIdOf(ownField(part, "output"));
+  return asPlaceholder(id, toolCallId, ownField(part, "toolName"), inputs.get(toolCallId));
+}
+
+const staticTool = "tool-";
+
+function inUIMessage(part: unknown) {
+  const type = ownField(part, "type");
+  if (typeof type !== "string" || ownField(part, "state") !== "output-available") return undefined;
+  const isStatic = type.startsWith(staticTool);
+  if (!isStatic && type !== "dynamic-tool") return undefined;
+  const toolName = isStatic ? type.slice(staticTool.length) : ownField(part, "toolName");
+  const id = waitingCallOf(ownField(part, "output"))?.id;
+  return asPlaceholder(id, ownField(part, "toolCallId"), toolName, ownField(part, "input"));
+}
+
+function asPlaceholder(
+  id: string | undefined,
+  toolCallId: unknown,
+  toolName: unknown,
+  input: unknown,
+): Placeholder | undefined {
+  const isWhole = typeof toolCallId === "string" && typeof toolName === "string";
+  return id !== undefined && isWhole ? { id, toolCallId, toolName, input } : undefined;
+}

@@ -1,0 +1,85 @@
+import type { FlexibleSchema, ToolResultPart } from "ai";
+import { ownField } from "../base/own-field.ts";
+import { type WaitingCall, waitingCallOf, type WaitingResult } from "./waiting-call.ts";
+
+/** A tool's result as the model gets it. */
+export type ModelOutput = ToolResultPart["output"];
+
+/** Holds the marker of a placeholder among a part's provider options. */
+const providerKey = "durable-mcp";
+
+/**
+ * A waiting tool's result as the model gets it: words, and a marker in the provider options. Those stay with the
+ * part where `_meta` does not: in model messages, and in their JSON.
+ */
+export function waitingModelOutput(result: WaitingResult): ModelOutput & { type: "content" } {
+  const call = waitingCallOf(result)!;
+  const providerOptions = { [providerKey]: { waiting: call.id } };
+  return {
+    type: "content",
+    value: [{ type: "text", text: placeholderText(call), providerOptions }],
+  };
+}
+
+/** Tells the model in words that the call waits. Nothing of the server's question is in them. */
+export function placeholderText({ tool }: Pick<WaitingCall, "tool">): string {
+  return (
+    `The call of ${tool} waits for a person's answer to a question of the server. ` +
+    "It is not done and has not failed. Do not call it again: " +
+    "its result takes the place of this text when the person has answered."
+  );
+}
+
+/** The id of the waiting call whose placeholder a tool's result for the model is. */
+export function waitingIdOf(output: unknown): string | undefined {
+  const type = ownField(output, "type");
+  const value = ownField(output, "value");
+  // AI SDK makes JSON of an output when it is not given the tool, and with it `toModelOutput`.
+  if (type === "json") return waitingCallOf(value)?.id;
+  if (type !== "content" || !Array.isArray(value)) return undefined;
+  for (const part of value as readonly unknown[]) {
+    const id = ownField(ownField(ownField(part, "providerOptions"), providerKey), "waiting");
+    if (typeof id === "string" && id !== "") return id;
+  }
+  return undefined;
+}
+
+/**
+ * A tool's output schema that accepts the placeholder as well. `validateUIMessages` would refuse stored messages
+ * in which a call waits.
+ */
+export function acceptWaiting(schema: FlexibleSchema): FlexibleSchema {
+  if ("~standard" in schema) {
+    const own = schema["~standard"] as Standard;
+    return {
+      "~standard": {
+        version: 1,
+        vendor: providerKey,
+        validate: (value: unknown) =>
+          waitingCallOf(value) === undefined ? own.validate(value) : { value },
+        get jsonSchema() {
+          return own.jsonSchema;
+        },
+      },
+    } as FlexibleSchema;
+  }
+  if (typeof schema === "function") return () => acceptInSchema(schema());
+  return acceptInSchema(schema);
+}
+
+/** A schema of Standard Schema, as zod and others have it. */
+interface Standard {
+  readonly validate: (value: unknown) => unknown;
+  readonly jsonSchema?: unknown;
+}
+
+type AiSdkSchema = Extract<FlexibleSchema, { readonly jsonSchema: unknown }>;
+
+/** The same for a schema of AI SDK. Its JSON Schema may only be made when it is read. */
+function acceptInSchema(schema: AiSdkSchema): AiSdkSchema {
+  const { validate } = schema;
+  if (validate === undefined) return schema;
+  const either: typeof validate = (value) =>
+    waitingCallOf(value) === undefined ? validate(value) : { success: true, value };
+  return Object.create(schema, { validate: { value: either, enumerable: true } }) as AiSdkSchema;
+}

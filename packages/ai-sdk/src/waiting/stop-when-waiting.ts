@@ -1,0 +1,83 @@
+import type { PrepareStepFunction, PrepareStepResult } from "ai";
+import * as z from "zod/mini";
+import { checkOptions, isFunction, optionalOptions, someFunction } from "../base/check-options.ts";
+import { ownField } from "../base/own-field.ts";
+import { findPlaceholders } from "./find-placeholders.ts";
+import { isSilent, silentModel } from "./silent-model.ts";
+import { waitingCallOf } from "./waiting-call.ts";
+
+type StepOptions = Parameters<PrepareStepFunction<any>>[0];
+/** Contexts are of AI SDK 7 alone. */
+interface AnyContext {
+  readonly runtimeContext: any;
+  readonly toolsContext: any;
+}
+type AnyStep = Omit<StepOptions["steps"][number], keyof AnyContext> & AnyContext;
+interface AnySteps {
+  readonly steps: AnyStep[];
+}
+
+/** A stop condition of AI SDK 6 or 7, for any tools. */
+type AnyStopCondition = (options: AnySteps) => PromiseLike<boolean> | boolean;
+
+/** A `prepareStep` of AI SDK 6 or 7, for any tools. */
+type AnyPrepareStep = (
+  options: Omit<StepOptions, keyof (AnySteps & AnyContext)> & AnySteps & AnyContext,
+) => PrepareStepResult<any> | PromiseLike<PrepareStepResult<any>>;
+
+export interface StopWhenWaitingOptions {
+  /** The application's own conditions. @default AI SDK's: one step, and for an agent 20 */
+  readonly stopWhen?: AnyStopCondition | readonly AnyStopCondition[] | undefined;
+  /** The application's own `prepareStep`. It is not asked about a step in which the model says nothing. */
+  readonly prepareStep?: AnyPrepareStep | undefined;
+}
+
+/** Settings of `generateText`, `streamText` and `ToolLoopAgent` of AI SDK 6 and 7. */
+export interface StoppedWhenWaiting {
+  /** Not there if the application gave none, so that AI SDK's default stays. */
+  stopWhen?: ((options: any) => PromiseLike<boolean> | boolean)[];
+  prepareStep: (options: any) => Promise<any>;
+}
+
+const isConditions = (value: unknown) => [value].flat().every(isFunction);
+const schema = optionalOptions({
+  stopWhen: z.custom(isConditions, "must be a stop condition, or a list of stop conditions"),
+  prepareStep: someFunction,
+});
+
+/**
+ * Ends the loop of an agent when a call waits for a person. In the step after it a model that says nothing takes the
+ * place of the agent's: no tokens are used, `finishReason` is `"other"`, `rawFinishReason` is `"waiting"`, and there
+ * is no structured output. Nothing else changes.
+ *
+ * @example
+ * await generateText({ model, tools, messages, ...stopWhenWaiting({ stopWhen: stepCountIs(10) }) });
+ *
+ * @param options the application's own `stopWhen` and `prepareStep`, which go in here instead of beside it
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
+ */
+export function stopWhenWaiting(options: StopWhenWaitingOptions = {}): StoppedWhenWaiting {
+  const { stopWhen, prepareStep } = checkOptions(schema, options);
+  return {
+    ...(stopWhen && { stopWhen: [afterSilence, ...[stopWhen].flat()] as AnyStopCondition[] }),
+    prepareStep: async (step: Parameters<AnyPrepareStep>[0]) => {
+      if (!isWaiting(step)) return await prepareStep?.(step);
+      // A model that says nothing cannot obey a tool choice.
+      return { model: silentModel, toolChoice: "auto" };
+    },
+  };
+}
+
+/** Calls of a provider's own tools and messages from outside can keep a loop going after a silent step. */
+function afterSilence({ steps }: AnySteps): boolean {
+  return steps.slice(-1).some(isSilent);
+}
+
+/** Whether a call waits on whose result the next step would go on. */
+function isWaiting({ messages, steps }: Parameters<AnyPrepareStep>[0]): boolean {
+  const answered = messages.findLastIndex((message) => ownField(message, "role") === "assistant");
+  if (findPlaceholders(messages.slice(answered + 1)).length > 0) return true;
+  // The application may have taken the last results out of the messages.
+  const results = steps.at(-1)?.toolResults ?? [];
+  return results.some(({ output }) => waitingCallOf(output) !== undefined);
+}

@@ -1,0 +1,197 @@
+import type { ChatState, UIMessage, UIMessageChunk } from "ai";
+import { describe, expect, test } from "vitest";
+import { majors, modelOfBoth, shopTools } from "../../test/waiting-tool.ts";
+import type { Turn } from "../../test/scripted-model.ts";
+import { fillIn, type FilledIn } from "./fill-in.ts";
+import { findPlaceholders } from "./find-placeholders.ts";
+import { resumedChunks } from "./resumed-chunks.ts";
+import { stopWhenWaiting } from "./stop-when-waiting.ts";
+
+type Ai = (typeof majors)[number]["ai"];
+
+const order = [{ tool: "shop__order", input: { item: "tea" } }];
+const ordered: FilledIn = {
+  modelOutput: { type: "json", value: { ordered: 1 } },
+  ui: { state: "output-available", output: { ordered: 1 } },
+};
+const failed: FilledIn = {
+  modelOutput: { type: "error-text", value: "The shop is closed." },
+  ui: { state: "output-error", errorText: "The shop is closed." },
+};
+const afterTenSteps = ({ steps }: { steps: readonly unknown[] }) => steps.length === 10;
+
+/** A chat in a browser, which sends by itself, and its server, which knows some results. */
+function startChat(ai: Ai, turns: Turn[], { stops = true, own = {}, tool = {} } = {}) {
+  const results = new Map<string, FilledIn>();
+  const requests: UIMessage[][] = [];
+  const { tools, calls } = shopTools(tool);
+  const model = modelOfBoth(...turns);
+  const settings = stops ? stopWhenWaiting({ stopWhen: afterTenSteps }) : {};
+
+  /** Answers a request as an application would: results first, and then the agent. */
+  const answer = async (originalMessages: UIMessage[]) => {
+    const filled = fillIn(originalMessages, ({ id }) => results.get(id));
+    const messages = await ai.convertToModelMessages(filled, { tools });
+    return ai.createUIMessageStream({
+      originalMessages,
+      execute: ({ writer }) => {
+        for (const chunk of resumedChunks(originalMessages, filled)) writer.write(chunk);
+        const agent = ai.streamText({ model, tools, messages, ...own, ...settings });
+        writer.merge(agent.toUIMessageStream({ originalMessages }));
+      },
+    });
+  };
+
+  const state: ChatState<UIMessage> = {
+    status: "ready",
+    error: undefined,
+    messages: [],
+    pushMessage: (message) => (state.messages = [...state.messages, message]),
+    popMessage: () => (state.messages = state.messages.slice(0, -1)),
+    replaceMessage: (index, message) => (state.messages = state.messages.with(index, message)),
+    snapshot: (value) => structuredClone(value),
+  };
+  const sendMessages = async ({ messages }: { messages: UIMessage[] }) => {
+    if (requests.length === 5) throw new Error("The chat does not stop sending.");
+    const sent = JSON.parse(JSON.stringify(messages)) as UIMessage[];
+    requests.push(sent);
+    return (await answer(sent)) as ReadableStream<UIMessageChunk>;
+  };
+  class Chat extends ai.AbstractChat<UIMessage> {}
+  const chat = new Chat({
+    state,
+    transport: { sendMessages, reconnectToStream: async () => null },
+    sendAutomaticallyWhen: (options) =>
+      ai.lastAssistantMessageIsCompleteWithToolCalls(options) ||
+      ai.lastAssistantMessageIsCompleteWithApprovalResponses(options),
+  });
+  const send = async (text?: string) => {
+    await chat.sendMessage(text === undefined ? undefined : { text });
+    if (chat.error) throw chat.error;
+  };
+  const orderParts = () =>
+    chat.messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "tool-shop__order"));
+  return { chat, send, requests, results, model, calls, orderParts };
+}
+
+describe.each(majors)("a chat with AI SDK $major", ({ ai, major }) => {
+  test("sends nothing by itself while a call waits", async () => {
+    const { chat, send, requests, model } = startChat(ai, [order, "Never said."]);
+    await send("Order tea.");
+    expect(requests).toHaveLength(1);
+    expect(model.doStreamCalls).toHaveLength(1);
+    expect(findPlaceholders(chat.messages)).toMatchObject([{ id: "wait-1" }]);
+    expect(chat.lastMessage!.parts.at(-1)).toEqual({ type: "step-start" });
+  });
+
+  test("would send by itself if the loop only stopped", async () => {
+    const only = { stopWhen: ({ steps }: { steps: unknown[] }) => steps.length === 1 };
+    const { send } = startChat(ai, [order, order, order, order, order], {
+      stops: false,
+      own: only,
+    });
+    await expect(send("Order tea.")).rejects.toThrow("The chat does not stop sending.");
+  });
+
+  test.each([
+    ["a result", ordered],
+    ["a failure", failed],
+  ])("gets %s into its copy, and then the agent's words", async (_name, result) => {
+    const { chat, send, requests, results, model, orderParts } = startChat(ai, [order, "Thanks."]);
+    await send("Order tea.");
+    results.set("wait-1", result);
+    await send();
+    expect(requests).toHaveLength(2);
+    expect(chat.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+    expect(orderParts()).toMatchObject([result.ui]);
+    expect(findPlaceholders(chat.messages)).toEqual([]);
+    expect(chat.lastMessage!.parts.at(-1)).toMatchObject({ type: "text", text: "Thanks." });
+    const [, , results2] = model.doStreamCalls[1]!.prompt;
+    expect(results2).toMatchObject({ role: "tool", content: [{ output: result.modelOutput }] });
+  });
+
+  test("gets nothing of a call that still waits, and the agent says nothing", async () => {
+    const { chat, send, results, model, orderParts } = startChat(ai, [
+      [...order, { tool: "shop__order", input: { item: "milk" } }],
+      "Never said.",
+    ]);
+    await send("Order tea and milk.");
+    results.set("wait-2", ordered);
+    await send();
+    expect(orderParts()[1]).toMatchObject(ordered.ui);
+    expect(findPlaceholders(chat.messages)).toMatchObject([{ id: "wait-1" }]);
+    expect(model.doStreamCalls).toHaveLength(1);
+  });
+
+  test("keeps an older place, whose result is filled in for the agent alone", async () => {
+    const turns = [order, "Milk is 2 euros.", "You are welcome."];
+    const { chat, send, results, model, requests } = startChat(ai, turns);
+    await send("Order tea.");
+    results.set("wait-1", ordered);
+    await send("And what is milk?");
+    await send("Thank you.");
+    expect(requests).toHaveLength(3);
+    expect(findPlaceholders(chat.messages)).toMatchObject([{ id: "wait-1" }]);
+    expect(JSON.stringify(model.doStreamCalls.at(-1)!.prompt)).toContain('{"ordered":1}');
+    expect(chat.lastMessage!.parts.at(-1)).toMatchObject({ text: "You are welcome." });
+  });
+
+  test("asks for the application's own approval first, and then waits", async () => {
+    const tool = major === 6 ? { needsApproval: true } : {};
+    const own = major === 6 ? {} : { toolApproval: { shop__order: "user-approval" as const } };
+    const options = { tool, own };
+    const { chat, send, requests, results, model, calls, orderParts } = startChat(
+      ...([ai, [order, "Thanks."] as Turn[], options] as const),
+    );
+    await send("Order tea.");
+    expect(calls).toHaveLength(0);
+    const { approval } = orderParts()[0] as { approval: { id: string } };
+    await chat.addToolApprovalResponse({ id: approval.id, approved: true });
+    await expect.poll(() => [chat.status, requests.length]).toEqual(["ready", 2]);
+    expect(findPlaceholders(chat.messages)).toMatchObject([{ id: "wait-1" }]);
+    expect(model.doStreamCalls).toHaveLength(1);
+
+    results.set("wait-1", ordered);
+    await send();
+    expect(calls).toHaveLength(1);
+    expect(requests).toHaveLength(3);
+    expect(orderParts()).toMatchObject([{ ...ordered.ui, approval: { approved: true } }]);
+    expect(chat.lastMessage!.parts.at(-1)).toMatchObject({ text: "Thanks." });
+  });
+});
+
+const part = (own: object) => ({
+  type: "dynamic-tool" as const,
+  toolName: "shop__order",
+  toolCallId: "call-1",
+  state: "output-available" as const,
+  input: {},
+  output: undefined,
+  ...own,
+});
+const message = (...parts: UIMessage["parts"]): UIMessage[] => [
+  { id: "1", role: "assistant", parts },
+];
+
+describe("the chunks for the browser's copy", () => {
+  test("say that a tool is dynamic", () => {
+    const after = message(part({ output: { ordered: 1 } }));
+    const call = { toolCallId: "call-1", dynamic: true };
+    expect(resumedChunks(message(part({})), after)).toEqual([
+      { type: "tool-output-available", ...call, output: { ordered: 1 } },
+    ]);
+  });
+
+  test("leave out a call whose id the message has twice, for they would reach the wrong one", () => {
+    const [first, second] = [part({ output: "done" }), part({})];
+    const after = message(first, part({ output: { ordered: 1 } }));
+    expect(resumedChunks(message(first, second), after)).toEqual([]);
+  });
+
+  test("are none without messages, and none for a last message of the user", () => {
+    const user: UIMessage = { id: "2", role: "user", parts: [{ type: "text", text: "And?" }] };
+    const after = message(part({ output: { ordered: 1 } }));
+    expect(resumedChunks([], [])).toEqual([]);
+    expect(resumedChunks([...message(part({})), user], [...after, user])).toEqual([]);
+  });
+});
