@@ -1,3 +1,4 @@
+export { checkInputResponses } from "./check-input-responses.ts";
 export type {
   ElicitationRequest,
   FormField,
