@@ -1,3 +1,8 @@
+export {
+  type StoppedWhenWaiting,
+  stopWhenWaiting,
+  type StopWhenWaitingOptions,
+} from "./waiting/stop-when-waiting.ts";
 export { joinOrRun } from "./runs/join-or-run.ts";
 export type { ConnectionEvent } from "./events/connection-event.ts";
 export type {

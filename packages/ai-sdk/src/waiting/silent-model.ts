@@ -28,11 +28,11 @@ export const silentModel: LanguageModelV3 = {
   // It reads no file, so none is downloaded for it.
   supportedUrls: { "*/*": [/^/] },
   async doGenerate({ abortSignal }) {
+    // As any other model. For streams AI SDK looks itself.
     abortSignal?.throwIfAborted();
     return { content: [], finishReason, usage, warnings: [] };
   },
-  async doStream({ abortSignal }) {
-    abortSignal?.throwIfAborted();
+  async doStream() {
     return {
       stream: new ReadableStream({
         start(controller) {

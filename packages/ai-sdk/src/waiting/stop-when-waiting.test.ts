@@ -1,10 +1,28 @@
 import { describe, expect, test } from "vitest";
 import type { ModelMessage, ToolSet } from "ai";
 import { majors, modelOfBoth, shopTools, waitingResult } from "../../test/waiting-tool.ts";
+import { waitingModelOutput } from "./placeholder.ts";
 import { stopWhenWaiting } from "./stop-when-waiting.ts";
 
 const order = [{ tool: "shop__order", input: { item: "tea" } }];
 const prompt: ModelMessage[] = [{ role: "user", content: "Order tea." }];
+const toolMessages: ModelMessage[] = [
+  {
+    role: "assistant",
+    content: [
+      { type: "tool-call", toolCallId: "call-1", toolName: "shop__order", input: { item: "tea" } },
+    ],
+  },
+  {
+    role: "tool",
+    content: [
+      {
+        ...{ type: "tool-result", toolCallId: "call-1", toolName: "shop__order" },
+        output: waitingModelOutput(waitingResult("wait-1")),
+      },
+    ],
+  },
+];
 const afterSteps =
   (count: number) =>
   ({ steps }: { steps: readonly unknown[] }) =>
@@ -174,6 +192,16 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
     expect(callsOf(model)).toBe(0);
   });
 
+  test("a run that was aborted before is no silent end", async () => {
+    const { tools } = shopTools();
+    const settings = stopWhenWaiting({ stopWhen: afterSteps(10) });
+    const running = run(ai, {
+      ...{ model: modelOfBoth("Never said."), tools, messages: [...prompt, ...toolMessages] },
+      ...{ abortSignal: AbortSignal.abort(new Error("The user left.")), ...settings },
+    });
+    await expect(running).rejects.toThrow(/The user left|aborted/);
+  });
+
   test("a call that waited before the last answer of the model does not end the loop", async () => {
     const { tools } = shopTools();
     const settings = stopWhenWaiting({ stopWhen: afterSteps(10) });
@@ -189,7 +217,7 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
     expect((await run(ai, { model, tools, messages, ...settings })).text).toBe("30 euros.");
   });
 
-  test("a call waits even if prepareStep takes its place out of the messages", async () => {
+  test("a call waits whatever messages prepareStep gave the model before", async () => {
     const { tools } = shopTools();
     const model = modelOfBoth(order, "Never said.");
     const settings = stopWhenWaiting({

@@ -4,25 +4,20 @@ import { checkOptions, isFunction, optionalOptions, someFunction } from "../base
 import { ownField } from "../base/own-field.ts";
 import { findPlaceholders } from "./find-placeholders.ts";
 import { isSilent, silentModel } from "./silent-model.ts";
-import { waitingCallOf } from "./waiting-call.ts";
 
-type StepOptions = Parameters<PrepareStepFunction<any>>[0];
-/** Contexts are of AI SDK 7 alone. */
-interface AnyContext {
+/** What depends on an application's tools and, with AI SDK 7, on its contexts. */
+interface OfAnyTools {
+  readonly steps: any[];
   readonly runtimeContext: any;
   readonly toolsContext: any;
 }
-type AnyStep = Omit<StepOptions["steps"][number], keyof AnyContext> & AnyContext;
-interface AnySteps {
-  readonly steps: AnyStep[];
-}
 
 /** A stop condition of AI SDK 6 or 7, for any tools. */
-type AnyStopCondition = (options: AnySteps) => PromiseLike<boolean> | boolean;
+type AnyStopCondition = (options: Pick<OfAnyTools, "steps">) => PromiseLike<boolean> | boolean;
 
 /** A `prepareStep` of AI SDK 6 or 7, for any tools. */
 type AnyPrepareStep = (
-  options: Omit<StepOptions, keyof (AnySteps & AnyContext)> & AnySteps & AnyContext,
+  options: Omit<Parameters<PrepareStepFunction<any>>[0], keyof OfAnyTools> & OfAnyTools,
 ) => PrepareStepResult<any> | PromiseLike<PrepareStepResult<any>>;
 
 export interface StopWhenWaitingOptions {
@@ -61,7 +56,7 @@ export function stopWhenWaiting(options: StopWhenWaitingOptions = {}): StoppedWh
   return {
     ...(stopWhen && { stopWhen: [afterSilence, ...[stopWhen].flat()] as AnyStopCondition[] }),
     prepareStep: async (step: Parameters<AnyPrepareStep>[0]) => {
-      if (!isWaiting(step)) return await prepareStep?.(step);
+      if (!isWaiting(step.messages)) return await prepareStep?.(step);
       // A model that says nothing cannot obey a tool choice.
       return { model: silentModel, toolChoice: "auto" };
     },
@@ -69,15 +64,12 @@ export function stopWhenWaiting(options: StopWhenWaitingOptions = {}): StoppedWh
 }
 
 /** Calls of a provider's own tools and messages from outside can keep a loop going after a silent step. */
-function afterSilence({ steps }: AnySteps): boolean {
+function afterSilence({ steps }: Pick<OfAnyTools, "steps">): boolean {
   return steps.slice(-1).some(isSilent);
 }
 
 /** Whether a call waits on whose result the next step would go on. */
-function isWaiting({ messages, steps }: Parameters<AnyPrepareStep>[0]): boolean {
-  const answered = messages.findLastIndex((message) => ownField(message, "role") === "assistant");
-  if (findPlaceholders(messages.slice(answered + 1)).length > 0) return true;
-  // The application may have taken the last results out of the messages.
-  const results = steps.at(-1)?.toolResults ?? [];
-  return results.some(({ output }) => waitingCallOf(output) !== undefined);
+function isWaiting(messages: readonly unknown[]): boolean {
+  const said = messages.findLastIndex((message) => ownField(message, "role") === "assistant");
+  return findPlaceholders(messages.slice(said + 1)).length > 0;
 }

@@ -84,6 +84,16 @@ describe.each(majors)("a chat with AI SDK $major", ({ ai, major }) => {
     expect(chat.lastMessage!.parts.at(-1)).toEqual({ type: "step-start" });
   });
 
+  test("sends once more if the application's own condition ended the loop at that step", async () => {
+    const own = stopWhenWaiting({ stopWhen: ({ steps }) => steps.length === 1 });
+    const turns = [order, "Never said."];
+    const { chat, send, requests, model } = startChat(ai, turns, { stops: false, own });
+    await send("Order tea.");
+    expect(requests).toHaveLength(2);
+    expect(model.doStreamCalls).toHaveLength(1);
+    expect(findPlaceholders(chat.messages)).toMatchObject([{ id: "wait-1" }]);
+  });
+
   test("would send by itself if the loop only stopped", async () => {
     const only = { stopWhen: ({ steps }: { steps: unknown[] }) => steps.length === 1 };
     const { send } = startChat(ai, [order, order, order, order, order], {
