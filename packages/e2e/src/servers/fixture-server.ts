@@ -8,6 +8,8 @@ import { startServerProcess, type TestServer } from "./server-process.ts";
 export interface FixtureServer extends TestServer {
   /** How often a tool started with this text in its arguments. */
   runs: (text: string) => number;
+  /** All that it has put on record: a line of JSON each. */
+  journal: () => string[];
 }
 
 /** Starts one of the servers in `src/fixtures`, which Node runs from source. */
@@ -37,6 +39,11 @@ export async function startNotebookProgram(server: {
     env: () => ({ NOTEBOOK_JOURNAL: journal }),
     onStop: () => rmSync(folder, { recursive: true, force: true }),
   });
-  const lines = () => (existsSync(journal) ? readFileSync(journal, "utf8").split("\n") : []);
-  return { ...started, runs: (text) => lines().filter((line) => line.includes(text)).length };
+  const lines = () =>
+    existsSync(journal) ? readFileSync(journal, "utf8").split("\n").slice(0, -1) : [];
+  return {
+    ...started,
+    journal: lines,
+    runs: (text) => lines().filter((line) => line.includes(text)).length,
+  };
 }
