@@ -59,6 +59,11 @@ export type {
   RunOptions,
   SessionTools,
 } from "./registry/connection-registry.ts";
+export type {
+  AnswerOptions,
+  ResumedMessages,
+  WaitingRegistry,
+} from "./registry/waiting-registry.ts";
 export type { CallOptions } from "./tools/call-tool.ts";
 export type { ReadyOptions } from "./registry/wait-until-ready.ts";
 export {
@@ -76,6 +81,7 @@ export type {
   McpClientConnectionOptions,
   StatefulSessionOptions,
 } from "./connection/connection-options.ts";
+export type { PausingInput } from "./connection/input-options.ts";
 export type {
   ToolApprovalCall,
   ToolApprovalStatus,

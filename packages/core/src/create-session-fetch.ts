@@ -87,8 +87,8 @@ function createPipeline(
   const forExcepted =
     except && createPipeline(withoutSaving(options, except.slot), context.questions);
   const isExcepted = (message: JsonRpcMessage) => {
-    if (except === undefined || forExcepted === undefined) return false;
-    return isRequest(message) ? except.matches(message) : owns(forExcepted.context, message);
+    if (forExcepted === undefined) return false;
+    return isRequest(message) ? except!.matches(message) : owns(forExcepted.context, message);
   };
 
   const handlers: Readonly<Record<Route, Handler>> = {
@@ -106,7 +106,9 @@ function createPipeline(
       return forExcepted!.answer(request, message);
     },
     probe: async (request, message) =>
-      (await answerProbe(context, message, request)) ??
+      // Only calls without a session can wait. A session of an earlier step goes on.
+      ((!options.waiting || liveSession(state)) &&
+        (await answerProbe(context, message, request))) ||
       (await pass(context, request, undefined, message)),
     initialize: (request, message) => answerInitialize(context, message, request),
     initialized: (request) => answerInitialized(context, request),
@@ -123,8 +125,8 @@ function createPipeline(
     const method = message && methodOf(message);
     hasProbed ||= method === "server/discover";
     // For a client that does not probe, `initialize` goes out again: it succeeds, or its error explains.
-    const neverProbed = method === "initialize" && !hasProbed;
-    const isStateless = !neverProbed && isKnownStateless(context, statelessMaxAgeMs);
+    const mayKnow = hasProbed || method !== "initialize";
+    const isStateless = mayKnow && isKnownStateless(context, statelessMaxAgeMs);
     const route = routeMessage(request, message, isStateless, isExcepted);
     // Handlers that read a request's fields only get requests.
     return await handlers[route](request, message as JsonRpcRequest);
@@ -147,10 +149,11 @@ function createContext(
   questions: SessionContext["questions"] = { open: new Map() },
 ): SessionContext {
   const { initializeMs = 30_000, startMs = 60_000, answerMs = 300_000 } = options.timeouts ?? {};
+  const base: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
   return {
     ...options,
     url: parseEndpointUrl(options.url),
-    fetch: (input, init) => (options.fetch ?? globalThis.fetch)(input, init),
+    fetch: options.waiting?.wrap(base) ?? base,
     redirect: options.redirect ?? "refuse",
     state: slotState(options.slot),
     ids: createRequestIds(),
@@ -199,6 +202,9 @@ function owns(context: SessionContext, message: JsonRpcMessage): boolean {
   );
 }
 
+/** Options of a fetch whose session is not kept. */
+const unsaved = { onSession: undefined, except: undefined, listen: false };
+
 /** Options for the excepted requests: their session is not saved, and only its trouble is reported. */
 function withoutSaving(
   { onEvent, ...options }: SessionFetchOptions,
@@ -213,14 +219,12 @@ function withoutSaving(
     "notification",
   ]);
   const emit = onEvent && ((event: SessionEvent) => reported.has(event.type) && onEvent(event));
-  const none = { onSession: undefined, except: undefined };
-  return { ...options, ...none, slot, listen: false, onEvent: emit };
+  return { ...options, ...unsaved, slot, onEvent: emit };
 }
 
 /** Options for the client of `onStart`: its fetch makes no session, and reports nothing twice. */
 function forStartHook(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
-  const none = { onStart: undefined, onSession: undefined, onEvent: undefined, except: undefined };
-  return { ...options, ...none, slot, recover: false, listen: false };
+  return { ...options, ...unsaved, slot, onStart: undefined, onEvent: undefined, recover: false };
 }
 
 /** Binds the slot to this URL. A snapshot for another URL is not used. */
@@ -233,5 +237,5 @@ function bindToUrl(context: SessionContext): void {
     );
   }
   bindUrl(state, url);
-  if (state.snapshot !== undefined && state.snapshot.url !== url.href) discard(context, "url");
+  if (state.snapshot && state.snapshot.url !== url.href) discard(context, "url");
 }

@@ -8,6 +8,7 @@ import type {
 import type { RefusedAnswer, ResendPolicy, SessionLoss, ToolListOptions } from "@durable-mcp/core";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 import type { ConnectionAuth, ConnectionHeaders } from "./credential-options.ts";
+import type { InputOptions } from "./input-options.ts";
 import type { ToolCallOptions } from "./tool-call-options.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix, ToolOptions } from "./tool-options.ts";
 
@@ -157,7 +158,8 @@ export interface StatefulSessionOptions extends SessionReplacementOptions {
 export interface McpClientConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
   PREFIX extends ToolNamePrefix = ToolNamePrefix,
-> extends ConnectionOptions<SCHEMAS, PREFIX> {
+>
+  extends ConnectionOptions<SCHEMAS, PREFIX>, InputOptions {
   /** The server's Streamable HTTP endpoint. */
   readonly url: string | URL;
   /**

@@ -15,6 +15,7 @@ import {
   timeout,
   wholeNumber,
 } from "../base/check-options.ts";
+import { inputSchema } from "./input-options.ts";
 import { isSessionName, sessionNameRule } from "../base/session-name.ts";
 import {
   checkDefinition,
@@ -129,6 +130,7 @@ const clientConnectionSchema = z
     ),
     ...connectionFields,
     session: z.optional(sessionSchema),
+    input: z.optional(inputSchema),
     auth: z.optional(
       z.union(
         [someFunction, z.strictObject({ getToken: someFunction })],
@@ -179,6 +181,16 @@ const clientConnectionSchema = z
           "needs a fetch of yours beside authProvider, because @ai-sdk/mcp then sends the requests of a stateless connection itself",
       },
     ),
+    z.refine(({ input, session = "stateless" }) => !input || session === "stateless", {
+      path: ["input"],
+      message:
+        '"pause" is for servers without sessions: on a session the server asks on an open stream, which ends with the step. Leave session out, or answer within the step with onElicitation',
+    }),
+    z.refine(({ input, onElicitation }) => !input || !onElicitation, {
+      path: ["input"],
+      message:
+        "cannot be combined with onElicitation: either the call waits for an answer, or the function gives it within the step",
+    }),
     z.refine(({ url }) => !hasCredentials(parseUrl(url)), {
       path: ["url"],
       message: "must not contain credentials; use auth or headers",

@@ -25,6 +25,10 @@ export function forwardConnection(
       mark: (...result) => current().lossNotices!.mark(...result),
       tell: async (...result) => await current().lossNotices!.tell(...result),
     },
+    pausing: first.pausing && {
+      noting: async (...call) => await current().pausing!.noting(...call),
+      answer: async (...answer) => await current().pausing!.answer(...answer),
+    },
     inConnectTime: (signal, work) => current().inConnectTime(signal, work),
     createFetch: (use) => current().createFetch(use),
     client: async () => await current().client(),

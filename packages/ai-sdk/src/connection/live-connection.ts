@@ -8,6 +8,7 @@ import type { ConnectionManagement } from "./connection-management.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { LossNotices } from "./loss-notice.ts";
+import type { PausingCalls } from "./pausing-calls.ts";
 
 /** The name of a named session, or the id of a shared one. */
 export interface KeptAs {
@@ -69,6 +70,7 @@ export interface LiveConnection {
       | "approval"
       | "onProgress"
       | "preliminaryResults"
+      | "input"
     >;
   };
   /** Where the server is, for messages. */
@@ -93,6 +95,8 @@ export interface LiveConnection {
   readonly emit: (event: ConnectionEvent) => void;
   /** The notices of lost sessions for tool results; `undefined` without sessions. */
   readonly lossNotices: LossNotices | undefined;
+  /** Set if the connection's calls wait for a person (`input: "pause"`). */
+  readonly pausing?: PausingCalls | undefined;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
   createFetch(use?: {
     /** Whether requests carry the trace context; only for clients of this project. */

@@ -1,4 +1,5 @@
 import { within } from "@durable-mcp/core/internal";
+import { createSessionsAnswers } from "./answer-sessions.ts";
 import { checkOptions } from "../base/check-options.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { DurableSessions, DurableSessionsOptions } from "./durable-sessions.ts";
@@ -35,6 +36,7 @@ export function createDurableSessions<CONNECTIONS extends Connections>(
       const lease = await openSession(context, sessionId, checkOptions(useSchema, use));
       return await runOnLease(lease, use.abortSignal, step);
     },
+    ...createSessionsAnswers(context),
     ...(autoSession ? startStoredAutoSession(context, autoSession, management) : management),
     async shutdown(shutdown = {}) {
       const { timeoutMs = 10_000 } = checkOptions(shutdownSchema, shutdown);

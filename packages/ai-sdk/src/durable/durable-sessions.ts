@@ -8,6 +8,7 @@ import type {
 } from "../provider/connection-provider.ts";
 import type { StoredAutoSessionOptions } from "../registry/auto-session.ts";
 import type { SessionTools } from "../registry/connection-registry.ts";
+import type { WaitingSessions } from "./waiting-sessions.ts";
 import type { SessionLease } from "./session-lease.ts";
 import type {
   EndedSession,
@@ -91,10 +92,12 @@ export interface SessionUse extends UnavailableOptions {
 }
 
 /**
- * The sessions of an agent, kept in a store. Every method takes the principal and sees only its sessions.
- * If the store fails, a method rejects with `STORE_FAILED`.
+ * The sessions of an agent, kept in a store. Every method takes the principal and sees only its sessions. It
+ * rejects with `STORE_FAILED` if the store fails.
  */
-export interface DurableSessions<CONNECTIONS extends Connections = Connections> {
+export interface DurableSessions<
+  CONNECTIONS extends Connections = Connections,
+> extends WaitingSessions {
   /**
    * Loads the agent session's MCP sessions of one principal and connects their tools. A new session is
    * saved before any call. If several processes make one at once, all use the one that was saved first.
@@ -130,12 +133,9 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
     sessionId: string,
     selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
   ): Promise<SessionStatus[]>;
-  /**
-   * Ends MCP sessions, so that the next use starts new ones, whether or not their servers could be
-   * reached.
-   */
+  /** Ends MCP sessions, whether or not their servers could be reached. The next use starts new ones. */
   restart(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
-  /** Forgets the kept tool lists, so that the next step lists the tools anew. */
+  /** Forgets the kept tool lists. The next step lists the tools anew. */
   clearTools(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<void>;
   /**
    * Ends MCP sessions on their servers, then removes them from the store. A session that could not be
@@ -172,7 +172,7 @@ export interface DurableSessions<CONNECTIONS extends Connections = Connections> 
  * sessions on several connections. The methods do what those of `DurableSessions` do.
  */
 export interface SharedSessions<CONNECTIONS extends Connections = Connections> {
-  /** Describes the stored sessions of an id; none for an unknown id. */
+  /** Describes the stored sessions of an id. */
   info(id: string, selection: SharedSelection<CONNECTIONS>): Promise<StoredSession[]>;
   /** Pings them on their servers. @param selection.timeoutMs in milliseconds. @default 5000 */
   status(
@@ -185,7 +185,7 @@ export interface SharedSessions<CONNECTIONS extends Connections = Connections> {
   clearTools(id: string, selection: SharedSelection<CONNECTIONS>): Promise<void>;
   /** Ends them on their servers, then removes them from the store. */
   end(id: string, selection: SharedSelection<CONNECTIONS>): Promise<EndedSession[]>;
-  /** All shared sessions of the principal, in an order of the store's own. */
+  /** All shared sessions of the principal. */
   list(
     query: Omit<SessionListQuery, "name"> & { readonly principal: Principal },
   ): Promise<SessionPage<StoredSession>>;
@@ -221,12 +221,11 @@ export interface DurableSessionsAdmin {
   /**
    * Removes sessions without use for `idleForMs`, and for at least `clockSkewMs` and three times
    * `touchIntervalMs`: 18 minutes, unless you set them. At most one sweeper works on a session, and none
-   * on a session in use. If `authorize` returns a principal, the session is ended on its server
-   * first; if that fails, the record stays for one later sweep. Otherwise only the record goes, and
-   * the server ends its session when its own time is up.
+   * on one in use. If `authorize` returns a principal, the session is ended on its server first; if that
+   * fails, the record stays for one later sweep. Otherwise only the record goes.
    *
    * @param options.name only named sessions of that name
-   * @param options.shared whether only shared sessions, or only others. @default all
+   * @param options.shared only shared sessions, or only others. @default all
    * @param options.idleForMs at least three times `touchIntervalMs`
    * @param options.limit how many at most, 1 to 1000. @default 100
    * @returns one entry for each session that the sweep worked on, and whether there may be more

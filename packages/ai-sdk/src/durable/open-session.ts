@@ -23,7 +23,8 @@ export async function openSession(
   const { registry, close } = await openRegistry(context, sessionId, { principal, abortSignal });
   try {
     const tools = await registry.tools({ onUnavailable });
-    return createSessionLease<any>({ sessionId, registry, tools }, abortSignal, close);
+    const { waiting } = registry;
+    return createSessionLease<any>({ sessionId, registry, tools, waiting }, abortSignal, close);
   } catch (error) {
     await close();
     throw error;
@@ -75,6 +76,7 @@ async function loadRegistry(
         named: createNamedInStore(context, opened),
         isLeased: true,
         pool,
+        waiting: { store: sessions.store, agent, sessionId },
         successor,
         save: (timeoutMs) => opened.close(timeoutMs),
       });
@@ -111,7 +113,7 @@ export async function runOnLease<T>(
   abortSignal: AbortSignal | undefined,
   step: (session: SessionTools<any>) => T | PromiseLike<T>,
 ): Promise<T> {
-  const { tools, registry } = lease;
+  const { tools, registry, waiting } = lease;
   // Later, because the calls under way are cancelled first, and a closed client cannot do that.
   const closeEarly = () => queueMicrotask(() => void registry.dispose());
   const run = async (inRun: () => Promise<void>) => {
@@ -123,5 +125,5 @@ export async function runOnLease<T>(
       await lease.dispose();
     }
   };
-  return await runToEndOfStream(run, () => step({ tools, registry }), abortSignal);
+  return await runToEndOfStream(run, () => step({ tools, registry, waiting }), abortSignal);
 }

@@ -12,7 +12,7 @@ import {
   timeout,
   wholeNumber,
 } from "../base/check-options.ts";
-import { autoSessionFields } from "../registry/option-schemas.ts";
+import { answerFields, autoSessionFields } from "../registry/option-schemas.ts";
 import { ownProviderFields, selectionFields } from "../provider/option-schemas.ts";
 
 // The options of durable sessions, and of their functions.
@@ -38,6 +38,8 @@ export const durableSessionsSchema = z.strictObject({
 });
 
 export const useSchema = optionalOptions({ principal: anything, abortSignal, onUnavailable });
+export const waitingUseSchema = optionalOptions({ principal: anything });
+export const answerUseSchema = optionalOptions({ principal: anything, ...answerFields });
 const pageFields = { name: text, cursor: text, limit: wholeNumber(1, 1_000) };
 export const listSchema = optionalOptions({ principal: anything, ...pageFields });
 const { name: _name, ...sharedFields } = selectionFields;

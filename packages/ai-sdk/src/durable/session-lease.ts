@@ -1,6 +1,7 @@
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
+import type { WaitingRegistry } from "../registry/waiting-registry.ts";
 import { readToEnd, type Streamed } from "../streams/read-to-end.ts";
 
 /**
@@ -21,6 +22,8 @@ export interface SessionLease<
   readonly tools: ConnectionToolSet<CONNECTIONS>;
   /** The live clients of the step. The lease disposes of it, so do not do it yourself. */
   readonly registry: ConnectionRegistry<CONNECTIONS>;
+  /** The calls that wait for a person: `registry.waiting`. */
+  readonly waiting: WaitingRegistry;
   /**
    * Makes a stream hold the lease too, until the stream has finished, failed or been aborted. It is
    * read to its end in the background, so a client that goes away, or a stream without a reader,
@@ -44,7 +47,7 @@ export interface SessionLease<
 
 /** @param close closes the clients and writes the changes; does not reject */
 export function createSessionLease<CONNECTIONS extends Connections>(
-  parts: Pick<SessionLease<CONNECTIONS>, "sessionId" | "registry" | "tools">,
+  parts: Pick<SessionLease<CONNECTIONS>, "sessionId" | "registry" | "tools" | "waiting">,
   abortSignal: AbortSignal | undefined,
   close: () => Promise<void>,
 ): SessionLease<CONNECTIONS> {

@@ -1,3 +1,4 @@
+import type { WaitingEvent } from "@durable-mcp/core/waiting";
 import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-mcp/core";
 
 /**
@@ -30,6 +31,8 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed after the run
  *   itself had failed, or had given back a stream.
  * - `ended`: the implicit session of `autoSession` was idle, so what the server kept for it was ended.
+ * - `waiting-call`: the state of a call that waits for a person has changed. `round` counts the server's
+ *   questions.
  * - `line-dropped`: a stdio server printed a line on stdout that is no message, is too long (64 MiB) or
  *   too complex (1,000 levels, two million values), or asks too much at once. The event comes once for each
  *   reason and process.
@@ -101,6 +104,7 @@ export type ConnectionEvent = {
       readonly status?: number;
     }
   | { readonly type: "ended"; readonly reason: "idle" }
+  | WaitingEvent
   | {
       readonly type: "line-dropped";
       readonly reason: "not-a-message" | "too-long" | "too-complex" | "too-many";

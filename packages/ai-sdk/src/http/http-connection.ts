@@ -13,20 +13,12 @@ import { watchCapabilities } from "./watch-capabilities.ts";
 import { track } from "../connection/call-progress.ts";
 import { watchClientVersion } from "./client-version.ts";
 import { withFollowedCalls } from "./followed-calls.ts";
-import { withBounds } from "./bounded-answers.ts";
 import { ping } from "./end-mcp-session.ts";
+import { createFetchSource, createPausing, type TakeFetch } from "./client-fetches.ts";
 import { manageHttp } from "./manage-http.ts";
 import { isOldServerStatus, openClient } from "./open-client.ts";
 import { withRefusals } from "./refused-requests.ts";
-import {
-  createHttpParts,
-  createStatefulFetch,
-  type HttpConnectionOptions,
-  type HttpParts,
-  withDefinedRetries,
-} from "./stateful-fetch.ts";
-
-type TakeFetch = () => typeof globalThis.fetch;
+import { createHttpParts, type HttpConnectionOptions, type HttpParts } from "./stateful-fetch.ts";
 
 /** One connection over HTTP, until its context's signal aborts. Sends nothing yet. */
 export function createHttpConnection(options: HttpConnectionOptions): LiveConnection {
@@ -38,7 +30,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const client = createSharedClient(
     () =>
       trace({ operation: "connect" }, async (note) => {
-        const connected = await connectClient(parts, takeFetch);
+        const connected = await connectClient(parts, takeFetch, pausing !== undefined);
         note({ protocolVersion: connected.initializeResult.protocolVersion });
         return connected;
       }),
@@ -53,7 +45,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     parts.emit({ ...withoutSecrets(parts, event), connection: name });
     capabilities.note(event);
   };
-  const takeFetch = createFetchSource(parts, onEvent);
+  const pausing = createPausing(parts);
+  const takeFetch = createFetchSource(parts, onEvent, pausing);
   const probe = (signal: AbortSignal) => probeServer(parts, client, takeFetch, signal);
   const tell = (error: unknown) => {
     // The end of the step says nothing about the server.
@@ -71,6 +64,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     inConnectTime: parts.inConnectTime,
     emit: parts.emit,
     lossNotices: slot && createLossNotices(slots, sessionOptions(definition).lossNotice),
+    pausing,
     createFetch: ({ isTraced = false } = {}) =>
       isTraced ? withTraceContext(takeFetch(), parts.telemetry) : takeFetch(),
     async client() {
@@ -103,20 +97,6 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   return connection;
 }
 
-/** Makes the fetch of each client: clients number their requests alike, and cancel by number. */
-function createFetchSource(parts: HttpParts, onEvent: (event: SessionEvent) => void): TakeFetch {
-  const { slot } = parts;
-  const create = () =>
-    slot === undefined ? createPlainFetch(parts) : createStatefulFetch(parts, slot, onEvent);
-  // One is made at once, because it reports a saved snapshot of another URL even if it is not used.
-  let unused: typeof globalThis.fetch | undefined = create();
-  return () => {
-    const fetch = unused ?? create();
-    unused = undefined;
-    return fetch;
-  };
-}
-
 async function endLoose({ url, slot, exceptSlot, connectionFetch: { fetch } }: HttpParts) {
   const loose = [slot?.unfinished, exceptSlot?.unfinished, exceptSlot?.snapshot];
   await Promise.all(
@@ -124,12 +104,6 @@ async function endLoose({ url, slot, exceptSlot, connectionFetch: { fetch } }: H
       if (snapshot) await endSession({ url, snapshot, fetch });
     }),
   );
-}
-
-/** The fetch of a connection without a session. */
-function createPlainFetch(parts: HttpParts): typeof fetch {
-  const isAsked = parts.definition.options.maxRetries !== undefined;
-  return withBounds(isAsked ? withDefinedRetries(parts) : parts.serverFetch);
 }
 
 /** Whether an event was the progress of a call that somebody follows. */
@@ -147,12 +121,17 @@ function withoutSecrets({ connectionFetch }: HttpParts, event: SessionEvent): Se
 }
 
 /** @throws {McpSessionError} the reason why there is no client */
-async function connectClient(parts: HttpParts, takeFetch: TakeFetch): Promise<MCPClient> {
+async function connectClient(
+  parts: HttpParts,
+  takeFetch: TakeFetch,
+  isPausing: boolean,
+): Promise<MCPClient> {
   const { definition, context, slot, connectionFetch, telemetry, progress, emit } = parts;
   const { connection } = context;
   const { headers, fetch, authProvider } = definition.options;
   // Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself.
-  const isLeftToClient = slot === undefined && authProvider !== undefined && fetch === undefined;
+  const isOurs = slot !== undefined || isPausing;
+  const isLeftToClient = !isOurs && authProvider !== undefined && fetch === undefined;
   // Of the calls on a session the session fetch tells.
   const isPassed = () => slot === undefined || slot.snapshot?.kind === "stateless";
   const ownFetch = () => {

@@ -20,6 +20,7 @@ import {
   startTimeoutMs,
 } from "../connection/define-connection.ts";
 import { mayRunTwice } from "../connection/may-run-twice.ts";
+import type { WaitingSource } from "../connection/waiting-source.ts";
 import { createPausableLimits } from "../connection/pausable-limits.ts";
 import { type RestoreError, withSessionErrors } from "../errors/client-errors.ts";
 import {
@@ -118,6 +119,8 @@ export interface HttpConnectionOptions extends ConnectionStep {
   /** The save point of the slot. */
   readonly onSession?: OnSession | undefined;
   readonly hungServers: HungServers;
+  /** Where calls wait, if the connection pauses. */
+  readonly waiting?: WaitingSource | undefined;
 }
 
 export type HttpParts = ReturnType<typeof createHttpParts>;

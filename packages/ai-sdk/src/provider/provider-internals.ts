@@ -46,6 +46,7 @@ export function createInternals<CONNECTIONS extends Connections>(
     /** @throws {McpSessionError} `CONNECTION_INVALID` */
     declaredFor,
     createRegistry,
+    hungServers,
     closeTimeoutMs,
     /**
      * A registry without an agent session: nothing of it is kept.

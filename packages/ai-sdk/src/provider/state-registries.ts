@@ -80,7 +80,10 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
         }
       };
       const result = await registry.run(
-        async () => await step({ tools: await registry.tools({ onUnavailable }), registry }),
+        async () => {
+          const tools = await registry.tools({ onUnavailable });
+          return await step({ tools, registry, waiting: registry.waiting });
+        },
         { onClose: save },
       );
       const saved = isStreamed(result) ? saving.promise : await saving.promise;

@@ -9,6 +9,7 @@ import type {
   EndedSession,
   SessionStatus,
 } from "../slots/session-reports.ts";
+import type { WaitingRegistry } from "./waiting-registry.ts";
 import type { ReadyOptions } from "./wait-until-ready.ts";
 
 export interface RunOptions {
@@ -20,9 +21,10 @@ export interface RunOptions {
   readonly onClose?: (() => void | Promise<void>) | undefined;
 }
 
-/** What a step is given: the tools of all connections, and the registry that they come from. */
+/** What a step is given: the tools of all connections, the registry that they come from, its waiting calls. */
 export interface SessionTools<CONNECTIONS extends Connections> {
   readonly tools: ConnectionToolSet<CONNECTIONS>;
+  readonly waiting: WaitingRegistry;
   readonly registry: ConnectionRegistry<CONNECTIONS>;
 }
 
@@ -112,8 +114,8 @@ export interface ConnectionRegistry<
    */
   ready(connection: keyof CONNECTIONS & string, options?: ReadyOptions): Promise<void>;
   /**
-   * Describes the connections: whether they are connected, since when, their last use, and their sessions.
-   * Sends nothing, and connects nothing. For the named sessions see `named`.
+   * Describes the connections: whether they are connected, since when, their last use, their sessions.
+   * Sends nothing. For the named sessions see `named`.
    */
   info(): Promise<ConnectionInfo[]>;
   /**
@@ -148,6 +150,8 @@ export interface ConnectionRegistry<
   clearTools(connection: keyof CONNECTIONS & string): Promise<void>;
   /** The named sessions of the agent session: made, found, listed, used, restarted and ended by name. */
   readonly named: NamedSessions<CONNECTIONS>;
+  /** The agent session's calls that wait for a person (`input: "pause"`), for the registry's principal. */
+  readonly waiting: WaitingRegistry;
   /**
    * Waits for handshakes in flight, for a bounded time, and closes the clients, the last one opened
    * first. The servers' sessions, and what runs in them, go on; stdio servers end. Never rejects: a

@@ -1,7 +1,8 @@
-import type { McpSessionError } from "@durable-mcp/core";
+import type { McpSessionError, Principal } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
+import type { WaitingSource } from "../connection/waiting-source.ts";
 import { notDeclared } from "../connection/mcp-connection.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
 import { emitUnavailable } from "../errors/unavailable-event.ts";
@@ -15,6 +16,7 @@ import { createRegistryManagement } from "./manage-registry.ts";
 import { runSchema, toolsSchema } from "./option-schemas.ts";
 import { registerRegistryInternals, type RegistryInternals } from "./registry-internals.ts";
 import type { RegistryLifetime } from "./registry-lifetime.ts";
+import { createRegistryWaiting } from "./registry-waiting.ts";
 import { enterScope, type RunScope } from "./run-scope.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
 
@@ -25,6 +27,10 @@ export interface RegistryParts {
   readonly lifetime: RegistryLifetime;
   /** Whether its owner disposes of the registry, instead of a run of it. */
   readonly isLeased: boolean;
+  readonly principal: Principal | undefined;
+  readonly now: () => number;
+  /** Where calls wait for a person; `undefined` if none can. */
+  readonly waiting?: WaitingSource | undefined;
 }
 
 export function createConnectionRegistry(
@@ -97,6 +103,7 @@ export function createConnectionRegistry(
     },
     ...createRegistryManagement(connections, lifetime, lookUp),
     named,
+    waiting: createRegistryWaiting(parts, find),
     dispose,
     [Symbol.asyncDispose]: dispose,
   };

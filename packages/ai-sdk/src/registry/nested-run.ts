@@ -32,7 +32,6 @@ export interface StepParts {
 /** A step, or a run inside it. */
 export interface Run extends RegistryParts {
   readonly declared: Connections;
-  readonly principal: Principal | undefined;
   readonly step: StepTime;
 }
 
@@ -92,7 +91,8 @@ async function createNestedRun(
     around: outer,
   });
   owned.forEach(lifetime.own);
-  return { declared, principal, step, connections, lifetime, isLeased: true };
+  const { waiting, now } = around;
+  return { declared, principal, step, connections, lifetime, isLeased: true, waiting, now };
 }
 
 /** Opens a session that lasts under a name, or a shared one. */

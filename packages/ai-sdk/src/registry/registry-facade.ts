@@ -70,6 +70,12 @@ export function createRegistryFacade({
         mergeTools(listed, { onUnavailable, emit }),
       );
     },
+    waiting: {
+      list: () => lend(({ waiting }) => waiting.list()),
+      answer: (...answer) => lend(({ waiting }) => waiting.answer(...answer)),
+      withdraw: (id) => lend(({ waiting }) => waiting.withdraw(id)),
+      resume: (...resume) => lend(({ waiting }) => waiting.resume(...resume)),
+    },
     instructions: () => lend((registry) => registry.instructions()),
     call: (...call) => lend((registry) => registry.call(...call)),
     info: () => lend((registry) => registry.info()),

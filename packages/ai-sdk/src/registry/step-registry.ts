@@ -5,6 +5,7 @@ import { endpointOf } from "../connection/define-connection.ts";
 import { forwardConnection } from "../connection/forward-connection.ts";
 import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, hasSession } from "../connection/mcp-connection.ts";
+import { refusePausing, type WaitingSource } from "../connection/waiting-source.ts";
 import { splitConnection } from "../connection/split-connection.ts";
 import { openConnection } from "../connection/stdio-connection-options.ts";
 import { createStepTime } from "../connection/step-time.ts";
@@ -56,6 +57,8 @@ export interface StepRegistryOptions {
   readonly isLeased?: boolean | undefined;
   /** Keeps the clients for the next run of the agent session. It must have made the slots. */
   readonly pool?: SessionPool | undefined;
+  /** Where calls wait for a person. @default nowhere: connections that pause are refused */
+  readonly waiting?: WaitingSource | undefined;
   /** What the registry has to do with others in whose place it comes. @default nothing */
   readonly successor?: Successor | undefined;
   /** Saves the slots at the end, while the clients close. Never rejects. @default nothing */
@@ -68,7 +71,9 @@ export function createStepRegistry(
 ): ConnectionRegistry {
   const { declaredFor, track, closeTimeoutMs } = factory;
   const { declared, principal, slotFor, named, isLeased = false, pool, successor, save } = options;
+  const { sessionId, waiting } = options;
   if (!named.keepsShared) refuseShared(declared);
+  if (waiting === undefined) refusePausing(declared);
   const step = createStepTime(options.abortSignal);
   const lifetime = createRegistryLifetime({
     step,
@@ -82,7 +87,7 @@ export function createStepRegistry(
       trackInside(async () => named.endStep());
     },
   });
-  const parts = { ...factory, pool, sessionId: options.sessionId };
+  const parts = { ...factory, pool, sessionId, waiting };
 
   const connections = Object.entries(declared).map(([connection, definition]) => {
     const use = { slot: ownSlot(connection, definition), definition, principal, step };
@@ -115,7 +120,7 @@ export function createStepRegistry(
       namedSlots: named,
       namedConnections,
     },
-    { declared, principal, step, connections, lifetime, isLeased },
+    { declared, principal, step, connections, lifetime, isLeased, waiting, now: factory.now },
   );
   return registry;
 }
@@ -129,7 +134,8 @@ function refuseShared(declared: Connections): void {
 }
 
 /** The parts for the connections of a step, and of the runs inside it. */
-type ConnectionParts = RegistryFactory & Pick<StepRegistryOptions, "pool" | "sessionId">;
+type ConnectionParts = RegistryFactory &
+  Pick<StepRegistryOptions, "pool" | "sessionId" | "waiting">;
 
 /** A use of a connection whose contents end with the registry. */
 type OwnUse = ConnectionUse & Pick<StepRegistryOptions, "successor">;
@@ -141,7 +147,7 @@ function keptAsOf({ name, shared }: ConnectionUse["slot"]): KeptAs {
 
 /** Makes a connection. Starts nothing yet. */
 function open(
-  { emit, telemetry, now, hungServers, sessionId }: ConnectionParts,
+  { emit, telemetry, now, hungServers, sessionId, waiting }: ConnectionParts,
   use: OwnUse,
   slot: StepSlot | undefined,
 ): LiveConnection {
@@ -163,7 +169,7 @@ function open(
   };
   return definition.type === "mcp-stdio"
     ? definition[openConnection](common)
-    : createHttpConnection({ ...common, ...slot, definition, hungServers });
+    : createHttpConnection({ ...common, ...slot, definition, hungServers, waiting });
 }
 
 /** A connection for one run, and the runs inside it. */

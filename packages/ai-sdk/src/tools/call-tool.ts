@@ -1,6 +1,6 @@
 import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { abortable, timeLimited } from "@durable-mcp/core/internal";
+import { abortable, timeLimited, waitingCallOf, waitingResult } from "@durable-mcp/core/internal";
 import {
   abortSignal,
   checkOptions,
@@ -42,7 +42,12 @@ export async function callTool(
   ) => {
     const client = await abortable(connection.client(), signal);
     const use = { name: tool, ...(signal && { options: { signal } }) };
-    return await onClient(client, own, (args) => client.callTool({ ...use, arguments: args }));
+    const callWith = (args: Readonly<Record<string, unknown>>) =>
+      client.callTool({ ...use, arguments: args });
+    const result = await onClient(client, own, (args) =>
+      connection.pausing ? connection.pausing.noting({ input }, args, callWith) : callWith(args),
+    );
+    return withoutError(result);
   };
   const observers = [progressObserver(connection, tool), options.onProgress];
   const call = { tool: { name: tool }, input };
@@ -139,6 +144,15 @@ export async function boundedCall<T>(
   });
 }
 
+/**
+ * A result in which the call waits for a person, without the mark of an error. Clients get it with that mark, so
+ * that they do not check it as the tool's output.
+ */
+export function withoutError<T>(result: T): T {
+  const call = waitingCallOf(result);
+  return call === undefined ? result : (waitingResult(call) as T);
+}
+
 /** Whether a tool's result says that the tool failed. */
 function isToolError(result: unknown): boolean {
   // A tool with an output schema may have an `isError` of its own.
@@ -159,7 +173,7 @@ export function clientForUse({ trace, tell }: LiveConnection, client: MCPClient)
   const traced: Pick<MCPClient, "callTool" | "listTools"> = {
     callTool: (options) =>
       trace({ operation: "call", tool: options.name }, async (note) => {
-        const result = await client.callTool(options);
+        const result = withoutError(await client.callTool(options));
         note({ isToolError: isToolError(result) });
         return result;
       }),

@@ -1,19 +1,23 @@
 import type { MCPClient } from "@ai-sdk/mcp";
-import { abortable, listPages, uniqueTools } from "@durable-mcp/core/internal";
+import type { WaitingResult } from "@durable-mcp/core/waiting";
+import { abortable, listPages, uniqueTools, waitingCallOf } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
-import { boundedCall, progressObserver } from "./call-tool.ts";
+import { boundedCall, progressObserver, withoutError } from "./call-tool.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { withPreliminaryResults } from "./preliminary-results.ts";
 import { modelSchema } from "./provided-arguments.ts";
+import { plainModelOutput } from "../waiting/plain-output.ts";
+import { acceptWaiting, waitingModelOutput } from "../waiting/placeholder.ts";
+import { type ReplayCall, withReplay } from "./replay-call.ts";
 import { createToolApproval } from "./tool-approval.ts";
 import { toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
-  const { name, definition, abortSignal, lossNotices } = connection;
+  const { name, definition, abortSignal } = connection;
   const list = async () => {
     const current = await connection.client();
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
@@ -52,12 +56,15 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
         (await denial(input, use)) ?? (await call(input, use, observe));
       return isPreliminary ? withPreliminaryResults(run) : run();
     };
-    const toModelOutput: Tool["toModelOutput"] =
-      lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
+    const toModelOutput = modelOutput(connection, tool as Tool);
     // Made of the whole schema, because the client reads in it which arguments go into headers.
     const inputSchema = await modelSchema(connection, serverName, tool.inputSchema);
     const own = { inputSchema, execute, ...fixed, ...(toModelOutput && { toModelOutput }) };
-    return [ownName, { ...tool, ...own } as Tool] as const;
+    const pausing = connection.pausing && {
+      ...(tool.outputSchema && { outputSchema: acceptWaiting(tool.outputSchema) }),
+    };
+    const replay = createReplay(connection, called.name, boundNow);
+    return [ownName, withReplay({ ...tool, ...own, ...pausing } as Tool, replay)] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }
@@ -82,11 +89,48 @@ function createCall(
         const { client, tools } = await boundNow(signal);
         const { execute } = tools[tool.name] as { execute: Execute };
         const bounded = { ...use, ...(signal && { abortSignal: signal }) };
-        return await onClient(client, own, (args) => execute(args, bounded));
+        const callWith = (args: unknown) => execute(args, bounded);
+        const answered = await onClient(client, own, (args) =>
+          connection.pausing
+            ? connection.pausing.noting({ toolCallId, input }, args, callWith)
+            : callWith(args),
+        );
+        return withoutError(answered);
       };
       return boundedCall(connection, { tool, input, toolCallId }, attempt, { abortSignal });
     });
     return lossNotices?.mark(result, toolCallId ?? "") ?? result;
+  };
+}
+
+/** What the model is told of a result, if it is not what the client's tool says. */
+function modelOutput({ lossNotices, pausing }: LiveConnection, tool: Tool): Tool["toModelOutput"] {
+  if (pausing !== undefined) {
+    return (result) =>
+      waitingCallOf(result.output)
+        ? waitingModelOutput(result.output as WaitingResult)
+        : (tool.toModelOutput?.(result) ?? plainModelOutput(result.output));
+  }
+  return lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
+}
+
+/** Makes of a kept answer what the client's own tool makes of it. */
+function createReplay(
+  { pausing, restoreError }: LiveConnection,
+  tool: string,
+  boundNow: BoundTools,
+): ReplayCall | undefined {
+  if (pausing === undefined) return undefined;
+  return async (answer, { input, toolCallId }) => {
+    try {
+      const { tools } = await boundNow(undefined);
+      const { execute } = tools[tool] as { execute: Execute };
+      return await pausing.noting({ answer, toolCallId }, input, (marked) =>
+        execute(marked, { toolCallId }),
+      );
+    } catch (error) {
+      throw restoreError(error, { method: "tools/call" });
+    }
   };
 }
 

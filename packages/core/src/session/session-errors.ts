@@ -11,7 +11,7 @@ import { liveSession, lostSession } from "./session-life.ts";
 import type { SlotState } from "./slot-state.ts";
 
 /** The request that failed, with the status of its answer or the error behind it. */
-interface Failed {
+export interface Failed {
   readonly method: string;
   readonly url: URL;
   readonly status?: number | undefined;
@@ -19,7 +19,7 @@ interface Failed {
 }
 
 /** @param why the failure, whether the request was carried out, and the next step to take */
-function failed(
+export function failed(
   code: McpSessionErrorCode,
   { method, url, status, cause }: Failed,
   why: string,

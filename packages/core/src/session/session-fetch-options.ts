@@ -105,12 +105,23 @@ export interface SessionFetchOptions {
    * before any other request goes on. The returned snapshot wins. If it throws, the handshake fails.
    */
   onSession?: OnSession | undefined;
+  /**
+   * Lets calls wait for a person: from `createWaitingCalls`. A server that speaks both a revision with sessions
+   * and one without then keeps no session, because only calls without a session can wait. @default none do
+   */
+  waiting?: WaitingFeature | undefined;
   /** Runs around each recovery of a lost session, to measure it. */
   aroundRecovery?: AroundRecovery | undefined;
   /** Gets the events of the session, and the server's notifications. */
   onEvent?: ((event: SessionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   now?: (() => number) | undefined;
+}
+
+/** Wraps the fetch beneath a session fetch. */
+export interface WaitingFeature {
+  /** @internal */
+  readonly wrap: (fetch: typeof globalThis.fetch) => typeof globalThis.fetch;
 }
 
 /**
@@ -191,6 +202,7 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   statelessMaxAgeMs: wholeFrom(0),
   onStart: checkFunction,
   onSession: checkFunction,
+  waiting: checkedLater,
   aroundRecovery: checkFunction,
   onEvent: checkFunction,
   now: checkFunction,

@@ -10,3 +10,19 @@ export type {
   InputResponses,
   UrlQuestion,
 } from "./input-request.ts";
+export {
+  type AskingMethod,
+  type WaitingCall,
+  waitingCallOf,
+  type WaitingResult,
+  type WaitingState,
+} from "./waiting-call.ts";
+export {
+  type AnsweredCall,
+  answerWaitingCall,
+  type AnswerWaitingCallOptions,
+  createWaitingCalls,
+  type WaitingCalls,
+  type WaitingCallsOptions,
+} from "./waiting-calls.ts";
+export type { ClaimLeg, WaitingEvent, WaitingLimits } from "./waiting-context.ts";

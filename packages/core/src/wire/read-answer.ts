@@ -44,6 +44,15 @@ function asAnswer(text: string, id: string): JsonRpcResponse | undefined {
   return message.id === id || isUnnamedError ? message : undefined;
 }
 
+/** The response to a request that the fetch itself sent, from an answer that is not 2xx and names the request. */
+export async function readRefusedAnswer(
+  response: Response,
+  id: string,
+): Promise<JsonRpcResponse | undefined> {
+  const answer = asAnswer(await readRefusal(response), id);
+  return answer?.id === id ? answer : undefined;
+}
+
 /** The largest message that is held, in bytes (64 MiB). No well-meaning server sends a larger one. */
 export const MAX_MESSAGE_BYTES = 67_108_864;
 

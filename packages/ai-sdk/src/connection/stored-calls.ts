@@ -1,0 +1,72 @@
+import { type Principal, principalParts } from "@durable-mcp/core";
+import type { WaitingCall, WaitingEvent, WaitingLimits } from "@durable-mcp/core/waiting";
+import type { StoredCall } from "@durable-mcp/core/waiting/internal";
+import { once } from "../base/once.ts";
+import type { WaitingSource } from "./waiting-source.ts";
+
+/** The code of waiting calls. It is loaded on first use, because few connections pause. */
+export const loadWaiting = once(() => import("@durable-mcp/core/waiting/internal"));
+
+export interface StoredCallsOptions {
+  readonly source: WaitingSource;
+  readonly principal: Principal | undefined;
+  /** How the calls of a connection wait; `undefined` if it is not declared any more, or does not pause. */
+  readonly limitsOf: (connection: string) => WaitingLimits | undefined;
+  readonly emit: (connection: string, event: WaitingEvent) => void;
+  readonly now: () => number;
+}
+
+/** The waiting calls of an agent session and principal, of all connections. */
+export type StoredCalls = ReturnType<typeof createStoredCalls>;
+
+export function createStoredCalls(options: StoredCallsOptions) {
+  const { source, principal, limitsOf, emit, now } = options;
+  const { store, agent, sessionId, claimLeg } = source;
+  const load = once(async () => {
+    principalParts(principal);
+    const waiting = await loadWaiting();
+    const calls = waiting.createWaitingStore(store, { agent, sessionId, principal: principal! });
+    const contextOf = (connection: string) =>
+      waiting.createWaitingContext(calls, {
+        ...limitsOf(connection),
+        ...{ now, claimLeg },
+        onEvent: (event) => emit(connection, event),
+      });
+    return { ...waiting, calls, contextOf };
+  });
+
+  return {
+    /** The calls that wait or are being answered, those that were asked first are first. */
+    async list(): Promise<WaitingCall[]> {
+      const { calls, contextOf, withoutDeadClaim, describeWaiting } = await load();
+      const stored = await calls.list();
+      const current = await Promise.all(
+        stored.map((each) => withoutDeadClaim(contextOf(each.call.connection), each)),
+      );
+      return current.filter(isOpen).map(({ call }) => describeWaiting(call));
+    },
+    /** A call in any state; `undefined` for an unknown id, and for another principal's. */
+    async read(id: string): Promise<StoredCall | undefined> {
+      const { calls, contextOf, withoutDeadClaim } = await load();
+      const stored = await calls.read(id);
+      return stored && (await withoutDeadClaim(contextOf(stored.call.connection), stored));
+    },
+    /** @throws {McpSessionError} `NOT_WAITING` */
+    async withdraw(id: string): Promise<WaitingCall> {
+      const { calls, contextOf, withdrawCall, describeWaiting, notWaiting } = await load();
+      const stored = await calls.read(id);
+      if (stored === undefined) throw notWaiting(undefined);
+      return describeWaiting(await withdrawCall(contextOf(stored.call.connection), id));
+    },
+    /** Notes that a conversation has the result. */
+    async noteDelivered(stored: StoredCall): Promise<void> {
+      const { calls, delivers } = await load();
+      // Another step that delivers it at the same time notes the same.
+      if (!stored.call.isDelivered) await calls.replace(stored, delivers(stored.call));
+    },
+  };
+}
+
+function isOpen({ call: { state } }: StoredCall): boolean {
+  return state === "waiting" || state === "answering";
+}

@@ -1,0 +1,31 @@
+import type { SessionStore } from "@durable-mcp/core";
+import { invalid } from "@durable-mcp/core/internal";
+import type { ClaimLeg } from "@durable-mcp/core/waiting";
+import { pausingInput } from "./input-options.ts";
+import type { Connections, McpConnection } from "./mcp-connection.ts";
+
+/** Where the waiting calls of an agent session are kept. */
+export interface WaitingSource {
+  readonly store: SessionStore;
+  /** `null` for sessions that agents share. */
+  readonly agent: string | null;
+  readonly sessionId: string;
+  /** For a store that does not compare and set across processes. */
+  readonly claimLeg?: ClaimLeg | undefined;
+}
+
+export function isPausing(definition: McpConnection): boolean {
+  return definition.type === "mcp-client" && pausingInput(definition.options) !== undefined;
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` for a connection whose calls could wait nowhere */
+export function refusePausing(declared: Readonly<Connections>): void {
+  for (const [connection, definition] of Object.entries(declared)) {
+    if (!isPausing(definition)) continue;
+    const field = `connections.${connection}.input`;
+    throw invalid(
+      field,
+      `${field} "pause" needs a place that any process finds, and that lets one process claim an answer: a store (createDurableSessions), or, with state that you carry, a claim function of the provider. Without a claim two processes could send the same answer, and servers carry out both.`,
+    );
+  }
+}

@@ -1,0 +1,32 @@
+import type { Principal } from "@durable-mcp/core";
+import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import type { AnswerOptions } from "../registry/waiting-registry.ts";
+
+/** The uses of waiting calls outside of a step. */
+export interface WaitingSessions {
+  /**
+   * The calls of the agent session that wait for a person (`input: "pause"`), or are being answered, in the order
+   * in which their servers asked.
+   */
+  waiting(sessionId: string, use: { readonly principal: Principal }): Promise<WaitingCall[]>;
+  /**
+   * Answers the questions of a waiting call, in any process: one request, sent at most once. It opens no session.
+   *
+   * @param responses an answer for each question, under the server's keys
+   * @param use.round the round that the answers are for. @default any
+   * @returns the call: `waiting` if the server asks more, `settled`, `expired` or `outcome-unknown`
+   * @throws {McpSessionError} as `answer` of `WaitingRegistry`
+   */
+  answer(
+    sessionId: string,
+    id: string,
+    responses: InputResponses,
+    use: AnswerOptions & { readonly principal: Principal },
+  ): Promise<WaitingCall>;
+  /** Takes a waiting call back. @throws {McpSessionError} `NOT_WAITING`, `STORE_FAILED` */
+  withdraw(
+    sessionId: string,
+    id: string,
+    use: { readonly principal: Principal },
+  ): Promise<WaitingCall>;
+}

@@ -1,0 +1,48 @@
+import type { SessionEvent } from "@durable-mcp/core";
+import { callTimeoutMs } from "../connection/define-connection.ts";
+import { pausingInput } from "../connection/input-options.ts";
+import { withTraceContext } from "../events/connection-telemetry.ts";
+import { withBounds } from "./bounded-answers.ts";
+import { createPausingCalls } from "./pausing-calls.ts";
+import { createStatefulFetch, type HttpParts, withDefinedRetries } from "./stateful-fetch.ts";
+
+export type TakeFetch = () => typeof globalThis.fetch;
+
+/** Makes the fetch of each client: clients number their requests alike, and cancel by number. */
+export function createFetchSource(
+  parts: HttpParts,
+  onEvent: (event: SessionEvent) => void,
+  pausing: ReturnType<typeof createPausing>,
+): TakeFetch {
+  const { slot } = parts;
+  const create = () => {
+    if (slot !== undefined) return createStatefulFetch(parts, slot, onEvent);
+    return pausing?.wrap(createPlainFetch(parts)) ?? createPlainFetch(parts);
+  };
+  // One is made at once, because it reports a saved snapshot of another URL even if it is not used.
+  let unused: typeof globalThis.fetch | undefined = create();
+  return () => {
+    const fetch = unused ?? create();
+    unused = undefined;
+    return fetch;
+  };
+}
+
+/** The fetch of a connection without a session. */
+function createPlainFetch(parts: HttpParts): typeof fetch {
+  const isAsked = parts.definition.options.maxRetries !== undefined;
+  return withBounds(isAsked ? withDefinedRetries(parts) : parts.serverFetch);
+}
+
+/** The waiting calls of a connection, if its calls wait. */
+export function createPausing(parts: HttpParts) {
+  const { definition, context, waiting, telemetry, url, emit, now } = parts;
+  const limits = pausingInput(definition.options);
+  if (limits === undefined || waiting === undefined) return undefined;
+  return createPausingCalls({
+    ...{ source: waiting, limits, emit, now, url: new URL(url) },
+    ...{ connection: context.connection, principal: context.principal! },
+    callMs: callTimeoutMs(definition),
+    fetch: withTraceContext(createPlainFetch(parts), telemetry),
+  });
+}

@@ -1,0 +1,70 @@
+import type { Principal } from "@durable-mcp/core";
+import type { JsonRpcRequest } from "@durable-mcp/core";
+import { timeLimited } from "@durable-mcp/core/internal";
+import type { WaitingLimits } from "@durable-mcp/core/waiting";
+import { once } from "../base/once.ts";
+import { createCallNotes } from "../connection/call-notes.ts";
+import type { PausingCalls } from "../connection/pausing-calls.ts";
+import { loadWaiting } from "../connection/stored-calls.ts";
+import type { WaitingSource } from "../connection/waiting-source.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+interface PausingParts {
+  readonly source: WaitingSource;
+  readonly principal: Principal;
+  readonly limits: WaitingLimits;
+  readonly connection: string;
+  readonly url: URL;
+  /** The time limit for the server's answer, in milliseconds; `undefined` without a limit. */
+  readonly callMs: number | undefined;
+  /** Sends the answers, with the connection's headers and token. */
+  readonly fetch: Fetch;
+  readonly emit: (event: ConnectionEvent) => void;
+  readonly now: () => number;
+}
+
+export function createPausingCalls(parts: PausingParts) {
+  const { source, principal, limits, connection, url, callMs, fetch, emit, now } = parts;
+  const { store, agent, sessionId, claimLeg } = source;
+  const notes = createCallNotes();
+  const load = once(async () => {
+    const waiting = await loadWaiting();
+    const calls = waiting.createWaitingStore(store, { agent, sessionId, principal });
+    const context = waiting.createWaitingContext(calls, {
+      ...limits,
+      ...{ now, claimLeg },
+      onEvent: (event) => emit({ ...event, connection }),
+    });
+    return { ...waiting, context };
+  });
+
+  const pausing: PausingCalls = {
+    noting: (...call) => notes.noting(...call),
+    async answer(id, responses, use) {
+      const { answerCall, context } = await load();
+      const send = async (signal: AbortSignal | undefined) =>
+        await answerCall(context, id, responses, { ...use, url, fetch, signal });
+      return await (callMs === undefined
+        ? send(use.signal)
+        : timeLimited(callMs, use.signal, send));
+    },
+  };
+  return {
+    ...pausing,
+    /** The fetch of one client. */
+    wrap(clientFetch: Fetch): Fetch {
+      const wrapped = once(async () => {
+        const { createWaitingFetch, context } = await load();
+        const options = {
+          url,
+          connection,
+          takeNotes: (message: JsonRpcRequest) => notes.take(message),
+        };
+        return createWaitingFetch(context, clientFetch, options);
+      });
+      return async (...request) => await (await wrapped())(...request);
+    },
+  };
+}

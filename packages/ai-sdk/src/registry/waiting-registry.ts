@@ -1,0 +1,51 @@
+import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import type { ToolSet } from "ai";
+
+/** The calls of an agent session that wait for a person, for one principal. */
+export interface WaitingRegistry {
+  /** Those that wait or are being answered, in the order in which their servers asked. Sends nothing. */
+  list(): Promise<WaitingCall[]>;
+  /**
+   * Answers the questions of a call: claims it, and sends one request, at most once.
+   *
+   * @param responses an answer for each question, under the server's keys
+   * @param options.round the round that the answers are for, so that they never answer a later question.
+   *   @default any
+   * @param options.abortSignal ends the waiting for the server; the outcome is unknown then
+   * @returns the call: `waiting` if the server asks more, `settled`, `expired` or `outcome-unknown`
+   * @throws {McpSessionError} `INPUT_INVALID`, naming the field, and `NOT_WAITING`: nothing was sent.
+   *   `CONNECTION_UNAVAILABLE`, or the code that says why: the server did not take the answers, and the
+   *   questions still wait. `STORE_FAILED`
+   */
+  answer(id: string, responses: InputResponses, options?: AnswerOptions): Promise<WaitingCall>;
+  /**
+   * Takes a call back. Its server is not told, because it keeps nothing of the call.
+   *
+   * @throws {McpSessionError} `NOT_WAITING` for a call that is being answered, or is over
+   */
+  withdraw(id: string): Promise<WaitingCall>;
+  /**
+   * Puts the results of calls that are over in the places of their placeholders, in model messages or UI
+   * messages. Sends nothing but, on first use of a connection, its handshake.
+   *
+   * @param options.tools the tools of the step. They make of the server's answer what `execute` would have made
+   */
+  resume<MESSAGE>(
+    messages: readonly MESSAGE[],
+    options: { readonly tools: ToolSet },
+  ): Promise<ResumedMessages<MESSAGE>>;
+}
+
+export interface AnswerOptions {
+  readonly round?: number | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+export interface ResumedMessages<MESSAGE> {
+  /** Copies of those that changed, and the others as they were. */
+  readonly messages: MESSAGE[];
+  /** The calls whose placeholders are still there. Do not call the model before they are answered. */
+  readonly stillWaiting: readonly WaitingCall[];
+  /** The calls that have a result, or the reason why there is none, in the messages now. */
+  readonly resumed: readonly WaitingCall[];
+}

@@ -1,0 +1,46 @@
+import { randomToken } from "../base/random-token.ts";
+import { isRecord } from "../base/json-values.ts";
+
+/** What a call is told apart by, beside its agent session and principal. */
+export interface CallIdentity {
+  readonly connection: string;
+  readonly method: string;
+  /** The name of the tool or prompt, or the resource's URI. */
+  readonly tool: string;
+  /** As the caller gave it. */
+  readonly input: unknown;
+  /** The model's id of the call; `undefined` for a call that is made once. */
+  readonly toolCallId?: string | undefined;
+}
+
+/** The digest of what is called, and with what. The order of members does not matter. */
+export async function callDigest({ method, tool, input }: CallIdentity): Promise<string> {
+  return await digest([method, tool, ordered(input)]);
+}
+
+/**
+ * The id of a call's record. The same call, made again by a step that is run again, has the same id.
+ *
+ * @param turn models reuse their ids: counts the calls that are alike, from 0
+ */
+export async function callId(call: CallIdentity, turn: number): Promise<string> {
+  if (call.toolCallId === undefined) return randomToken();
+  const parts = [call.connection, call.toolCallId, await callDigest(call)];
+  const id = (await digest(parts)).slice(0, 32);
+  return turn === 0 ? id : `${id}.${turn}`;
+}
+
+async function digest(value: unknown): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** A JSON value with the members of its objects in order, because databases change it. */
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (!isRecord(value)) return value;
+  const sorted: Record<string, unknown> = Object.create(null);
+  for (const name of Object.keys(value).toSorted()) sorted[name] = ordered(value[name]);
+  return sorted;
+}

@@ -1,0 +1,13 @@
+/**
+ * The parts of waiting calls that the other packages of this project share. Not for applications: they may change
+ * with every release, and all packages are released together.
+ */
+export { answerCall, notWaiting, withoutDeadClaim } from "./answer-call.ts";
+export { callDigest } from "./call-id.ts";
+export { withdrawCall } from "./waiting-calls.ts";
+export { createWaitingContext } from "./waiting-context.ts";
+export { goneCall, notPausing, waitingFailure } from "./waiting-failure.ts";
+export { type CallNotes, createWaitingFetch } from "./waiting-fetch.ts";
+export { delivers } from "./waiting-life.ts";
+export { describeWaiting, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
+export { createWaitingStore, type StoredCall } from "./waiting-store.ts";

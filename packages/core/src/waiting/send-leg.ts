@@ -1,0 +1,110 @@
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { isRecord } from "../base/json-values.ts";
+import { randomToken } from "../base/random-token.ts";
+import { abortable } from "../base/bounded-wait.ts";
+import { connectionBroke, failed, type Failed, outcomeUnknown } from "../session/session-errors.ts";
+import type { JsonRpcResponse } from "../wire/json-rpc.ts";
+import { letGo, readAnswer, readRefusedAnswer } from "../wire/read-answer.ts";
+import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
+import type { InputResponses } from "./input-request.ts";
+import { questionOf } from "./question.ts";
+import type { Question } from "./waiting-life.ts";
+import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
+
+/** What became of a leg. */
+export type LegOutcome =
+  | { readonly type: "asks"; readonly question: Question }
+  | { readonly type: "settles"; readonly answer: WaitingAnswer }
+  /** The server no longer takes the `requestState`. Nothing was carried out. */
+  | { readonly type: "expired" }
+  /** It was certainly not carried out. */
+  | { readonly type: "not-sent"; readonly error: unknown }
+  /** Nobody knows whether it was carried out. */
+  | { readonly type: "unknown"; readonly error: unknown };
+
+export interface LegOptions {
+  /** Adds the connection's headers and token. */
+  readonly fetch: typeof globalThis.fetch;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Sends one leg of a call, once: the same request again, with the answers and the server's `requestState`.
+ * Never rejects.
+ *
+ * @param responses the answers to the questions; `undefined` for a first leg, which starts the call over
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+ */
+export async function sendLeg(
+  { url: endpoint, request: { method, params, headers }, requestState }: WaitingRecord,
+  responses: InputResponses | undefined,
+  { fetch, signal }: LegOptions,
+): Promise<LegOutcome> {
+  const url = new URL(endpoint);
+  // The answer must name it, so that no other request's is taken for it.
+  const id = randomToken();
+  const leg = responses && {
+    ...(Object.keys(responses).length > 0 && { inputResponses: responses }),
+    ...(requestState !== undefined && { requestState }),
+  };
+  const body = JSON.stringify({ jsonrpc: "2.0", id, method, params: { ...params, ...leg } });
+  if (signal?.aborted) return { type: "not-sent", error: signal.reason };
+  let response: Response | undefined;
+  try {
+    const sending = sendToEndpoint(
+      { url, fetch, redirect: "refuse" },
+      { method: "POST", headers: legHeaders(headers), body, signal },
+    );
+    response = await (signal ? answerOrReason(sending, signal) : sending);
+    const { ok, status } = response;
+    const isOfGate = gateStatuses.has(status);
+    const read = ok ? readAnswer(response, id) : readRefusedAnswer(response, id);
+    const answer = await abortable(read, signal);
+    if (answer !== undefined && !isOfGate) return outcomeOf(answer);
+    const refused = { method, url, status };
+    return ok || mayHaveRun(status)
+      ? { type: "unknown", error: outcomeUnknown(refused, undefined) }
+      : { type: "not-sent", error: legRefused(refused) };
+  } catch (cause) {
+    letGo(response);
+    const request = { method, url, cause };
+    const isHalfRead = response?.ok ?? false;
+    const error = isHalfRead ? outcomeUnknown(request, undefined) : connectionBroke(request);
+    // An error of the application's fetch tells nothing.
+    const isKnown = McpSessionError.isInstance(error) && error.code !== "OUTCOME_UNKNOWN";
+    return { type: isKnown ? "not-sent" : "unknown", error };
+  }
+}
+
+function legHeaders(recorded: Readonly<Record<string, string>>): Headers {
+  const headers = new Headers(recorded);
+  headers.set("content-type", "application/json");
+  headers.set("accept", "application/json, text/event-stream");
+  return headers;
+}
+
+/** With these statuses something refuses that stands before the server's methods. */
+const gateStatuses: ReadonlySet<number> = new Set([401, 403, 429, 503]);
+
+function legRefused(request: Failed): McpSessionError {
+  const why =
+    "the server refused to take the answers, and nothing was carried out. The questions still wait; answer again.";
+  const reason = request.status === 401 ? "authorization-required" : "refused";
+  return failed("CONNECTION_UNAVAILABLE", request, why, reason);
+}
+
+/** What a server, or what stands before it, answers after it may have begun the work. */
+function mayHaveRun(status: number): boolean {
+  return status === 408 || (status >= 500 && status !== 503);
+}
+
+function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome {
+  if (error !== undefined) {
+    const reason = isRecord(error.data) ? error.data["reason"] : undefined;
+    if (reason === "invalid_request_state") return { type: "expired" };
+    return { type: "settles", answer: { error } };
+  }
+  const question = questionOf(result);
+  if (question !== undefined) return { type: "asks", question };
+  return { type: "settles", answer: { result: result ?? {} } };
+}

@@ -1,0 +1,90 @@
+import { isRecord } from "../base/json-values.ts";
+import type { InputRequest } from "./input-request.ts";
+
+/**
+ * The state of a waiting call.
+ *
+ * - `waiting`: the questions of its round have no answer yet.
+ * - `answering`: a process has claimed it, and sends the answers.
+ * - `settled`: the server has answered, with a result or with an error.
+ * - `expired`: the questions are too old, for the server or for the application.
+ * - `outcome-unknown`: answers were perhaps sent, and nobody knows what became of the call.
+ * - `withdrawn`: the application has taken the call back.
+ */
+export type WaitingState =
+  | "waiting"
+  | "answering"
+  | "settled"
+  | "expired"
+  | "outcome-unknown"
+  | "withdrawn";
+
+/** The requests that a server may answer with questions (`input_required`). */
+export type AskingMethod = "tools/call" | "resources/read" | "prompts/get";
+
+/** A call that a server has answered with questions. It holds no secret. Times are milliseconds since 1970-01-01 UTC. */
+export interface WaitingCall {
+  /** Names the call within its agent session and principal. */
+  readonly id: string;
+  readonly kind: "input";
+  readonly state: WaitingState;
+  readonly connection: string;
+  /** The origin of the server's URL. */
+  readonly server: string;
+  readonly method: AskingMethod;
+  /** The server's name of the tool or prompt, or the resource's URI. */
+  readonly tool: string;
+  /** The model's id of the call. */
+  readonly toolCallId?: string | undefined;
+  /** Counts the server's questions, from 1. */
+  readonly round: number;
+  /** The server's questions by its keys, as it sent them: in an object without a prototype. */
+  readonly requests: Readonly<Record<string, InputRequest>>;
+  /** When the questions of this round came. */
+  readonly askedAt: number;
+  /** When the questions expire. The server may forget them earlier. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** The member of a result's `_meta` that says that the call waits. */
+const waitingKey = "durable-mcp/waiting";
+
+/** The result of a call as long as it waits: a `CallToolResult` for code, and for the model a text. */
+export interface WaitingResult {
+  readonly content: readonly [{ readonly type: "text"; readonly text: string }];
+  readonly _meta: { readonly [waitingKey]: WaitingCall };
+}
+
+/** The waiting call that a tool's result stands for; `undefined` for any other value. */
+export function waitingCallOf(value: unknown): WaitingCall | undefined {
+  const meta = isRecord(value) ? value["_meta"] : undefined;
+  const call = isRecord(meta) && Object.hasOwn(meta, waitingKey) ? meta[waitingKey] : undefined;
+  return isRecord(call) && typeof call["id"] === "string"
+    ? (call as unknown as WaitingCall)
+    : undefined;
+}
+
+/** The result that stands for a waiting call. */
+export function waitingResult(call: WaitingCall): WaitingResult {
+  return {
+    content: [{ type: "text", text: waitingText(call) }],
+    _meta: { [waitingKey]: call },
+  };
+}
+
+/** What a client gets in the place of the server's questions. With `isError` it checks no output schema. */
+export function placeholderResult(call: WaitingCall): Record<string, unknown> {
+  const { content, _meta } = waitingResult(call);
+  const common = { resultType: "complete", _meta };
+  if (call.method === "tools/call") return { ...common, content, isError: true };
+  if (call.method === "prompts/get") {
+    return { ...common, messages: [{ role: "user", content: content[0] }] };
+  }
+  const contents = [{ uri: call.tool, mimeType: "text/plain", text: content[0].text }];
+  return { ...common, ttlMs: 0, cacheScope: "private", contents };
+}
+
+/** For the model. */
+function waitingText({ connection }: WaitingCall): string {
+  return `This call is not done yet: connection ${connection} asks a person something, and waits for the answer. It has not failed. Do not make the call again; its result will take the place of this text.`;
+}

@@ -1,0 +1,200 @@
+import {
+  checkedClock,
+  checkedLater,
+  checkFunction,
+  checkMethods,
+  checkOptions,
+  checkText,
+  type OptionChecks,
+  wholeFrom,
+} from "../base/check-option.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { type Principal, principalParts } from "../session/principal.ts";
+import type { WaitingFeature } from "../session/session-fetch-options.ts";
+import type { SessionStore } from "../stores/session-store.ts";
+import { parseEndpointUrl } from "../wire/server-endpoint.ts";
+import { answerCall, notWaiting, readCall, withoutDeadClaim } from "./answer-call.ts";
+import type { InputResponses } from "./input-request.ts";
+import type { WaitingCall } from "./waiting-call.ts";
+import {
+  createWaitingContext,
+  tellWaiting,
+  type WaitingContext,
+  type WaitingEvent,
+  waitingLimitChecks,
+  type WaitingLimits,
+} from "./waiting-context.ts";
+import { createWaitingFetch } from "./waiting-fetch.ts";
+import { over } from "./waiting-life.ts";
+import { describeWaiting, type WaitingError, type WaitingRecord } from "./waiting-record.ts";
+import { createWaitingStore } from "./waiting-store.ts";
+
+export interface WaitingCallsOptions extends WaitingLimits {
+  /** Keeps the calls, with compare-and-set. */
+  readonly store: SessionStore;
+  /** The agent session that the calls belong to, such as a chat. */
+  readonly sessionId: string;
+  /** On whose behalf the calls are made. Nobody else sees, answers or withdraws them. */
+  readonly principal: Principal;
+  /** Your name of the server. */
+  readonly connection: string;
+  /** The server's URL. Answers only go there. */
+  readonly url: string | URL;
+  /** The agent that owns the agent session. @default "default" */
+  readonly agent?: string | undefined;
+  readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  readonly now?: (() => number) | undefined;
+}
+
+const checks: OptionChecks<WaitingCallsOptions> = {
+  store: (value, field) =>
+    checkMethods(value, field, ["get", "put", "touch", "delete", "list"], "a store"),
+  sessionId: checkText,
+  principal: checkedLater,
+  connection: checkText,
+  url: checkedLater,
+  agent: checkText,
+  onEvent: checkFunction,
+  now: checkFunction,
+  ...waitingLimitChecks,
+};
+
+/** The waiting calls of one agent session, principal and server. `createSessionFetch` takes them as `waiting`. */
+export interface WaitingCalls extends WaitingFeature {
+  /** Those that wait or are being answered, in the order in which the server asked. */
+  list(): Promise<WaitingCall[]>;
+  /** One call, whatever its state, with the server's result or error if it is settled; `undefined` for an unknown id. */
+  find(id: string): Promise<AnsweredCall | undefined>;
+  /**
+   * Takes a call back. The server is not told: it keeps nothing of the call.
+   *
+   * @throws {McpSessionError} `NOT_WAITING` for a call that is being answered or is over
+   */
+  withdraw(id: string): Promise<WaitingCall>;
+}
+
+/** A call after an answer. */
+export interface AnsweredCall {
+  readonly call: WaitingCall;
+  /** Set if the call is settled, and the server has not answered with an error. */
+  readonly result?: Readonly<Record<string, unknown>> | undefined;
+  /** The server's JSON-RPC error, of a settled call. */
+  readonly error?: WaitingError | undefined;
+}
+
+const contexts = new WeakMap<WaitingCalls, WaitingContext & { readonly url: URL }>();
+
+/**
+ * Lets the calls of a client wait for a person. When a server of revision 2026-07-28 answers a call with questions,
+ * they are kept in the store, and the client gets a result that `waitingCallOf` recognizes. Any process answers
+ * later, with `answerWaitingCall`.
+ *
+ * @example
+ * const waiting = createWaitingCalls({ store, sessionId: chatId, principal, connection: "shop", url });
+ * const client = await createMCPClient({
+ *   transport: { type: "http", url, fetch: createSessionFetch({ url, slot, waiting }) },
+ * });
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option; `PRINCIPAL_REQUIRED`
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+ */
+export function createWaitingCalls(options: WaitingCallsOptions): WaitingCalls {
+  checkOptions(options, checks);
+  const { store, sessionId, principal, connection, agent = "default", now, onEvent } = options;
+  const { maxRounds, maxAgeMs, onExpired, safeTools, onWaiting } = options;
+  checks.store(store, "store");
+  checkText(sessionId, "sessionId");
+  checkText(connection, "connection");
+  principalParts(principal);
+  const url = parseEndpointUrl(options.url);
+  const context = createWaitingContext(createWaitingStore(store, { agent, sessionId, principal }), {
+    ...{ maxRounds, maxAgeMs, onExpired, safeTools, onWaiting },
+    ...{ onEvent, now: checkedClock(now) },
+  });
+  const isOwn = (call: WaitingRecord) => call.connection === connection && call.url === url.href;
+  const waiting: WaitingCalls = {
+    async list() {
+      const open = await listOpen(context);
+      return open.filter(isOwn).map(describeWaiting);
+    },
+    async find(id) {
+      const stored = await context.calls.read(id);
+      if (stored === undefined || !isOwn(stored.call)) return undefined;
+      return answered((await withoutDeadClaim(context, stored)).call);
+    },
+    withdraw: async (id) => describeWaiting(await withdrawCall(context, id)),
+    wrap: (fetch) => createWaitingFetch(context, fetch, { url, connection }),
+  };
+  contexts.set(waiting, { ...context, url });
+  return waiting;
+}
+
+export interface AnswerWaitingCallOptions {
+  /** Sends the answers: adds the token, for example. Nothing else is sent with it. @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** The round that the answers are for, so that a late answer never answers another question. @default any */
+  readonly round?: number | undefined;
+  /** Ends the waiting for the server's answer. The outcome is unknown then. */
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+const answerChecks: OptionChecks<AnswerWaitingCallOptions> = {
+  fetch: checkFunction,
+  round: wholeFrom(1),
+  abortSignal: checkedLater,
+};
+
+/**
+ * Answers the questions of a waiting call, in any process: one request. Of several answers at once one is sent.
+ *
+ * @param responses an answer for each question, under the server's keys
+ * @returns the call: `waiting` if the server asks more, `settled` with the result, `expired`, `outcome-unknown`
+ * @throws {McpSessionError} `INPUT_INVALID` for answers of another shape, `NOT_WAITING`; `CONNECTION_UNAVAILABLE`
+ *   if the server did not take the answers, and the questions still wait
+ */
+export async function answerWaitingCall(
+  waiting: WaitingCalls,
+  id: string,
+  responses: InputResponses,
+  options: AnswerWaitingCallOptions = {},
+): Promise<AnsweredCall> {
+  checkOptions(options, answerChecks);
+  const { fetch = globalThis.fetch, round, abortSignal: signal } = options;
+  const context = contexts.get(waiting);
+  if (context === undefined) throw notOurs();
+  if ((await waiting.find(id)) === undefined) throw notWaiting(undefined);
+  const leg = { url: context.url, fetch, round, signal };
+  return answered(await answerCall(context, id, responses, leg));
+}
+
+function answered(call: WaitingRecord): AnsweredCall {
+  return { call: describeWaiting(call), ...call.answer };
+}
+
+/** The calls that wait or are being answered. */
+export async function listOpen(context: WaitingContext): Promise<WaitingRecord[]> {
+  const stored = await context.calls.list();
+  const current = await Promise.all(
+    stored.map(async (each) => (await withoutDeadClaim(context, each)).call),
+  );
+  return current.filter(({ state }) => state === "waiting" || state === "answering");
+}
+
+/** @throws {McpSessionError} `NOT_WAITING` */
+export async function withdrawCall(context: WaitingContext, id: string): Promise<WaitingRecord> {
+  const stored = await readCall(context, id);
+  if (stored.call.state !== "waiting") throw notWaiting(stored.call.state);
+  const next = over(stored.call, "withdrawn");
+  if ((await context.calls.replace(stored, next)) === undefined) throw notWaiting("answering");
+  await tellWaiting(context, next);
+  return next;
+}
+
+function notOurs(): McpSessionError {
+  return new McpSessionError(
+    "CONNECTION_INVALID",
+    "waiting must come from createWaitingCalls of this copy of @durable-mcp/core.",
+    { data: { field: "waiting" } },
+  );
+}

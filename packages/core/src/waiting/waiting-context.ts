@@ -1,0 +1,114 @@
+import {
+  checkFunction,
+  checkMs,
+  checkText,
+  checkWhole,
+  type OptionChecks,
+  oneOf,
+} from "../base/check-option.ts";
+import { guarded } from "../base/observe.ts";
+import { describeWaiting, type WaitingRecord } from "./waiting-record.ts";
+import type { WaitingCall, WaitingState } from "./waiting-call.ts";
+import type { WaitingStore } from "./waiting-store.ts";
+
+/** How calls wait. */
+export interface WaitingLimits {
+  /** How often a server may ask for one call. @default 10 */
+  readonly maxRounds?: number | undefined;
+  /** How old questions may get, in milliseconds, before they expire here. @default 604800000 (7 days) */
+  readonly maxAgeMs?: number | undefined;
+  /**
+   * What happens to questions that have expired, here or for the server (`invalid_request_state`). `"fail"`: the
+   * call ends as `expired`. `"ask-again"`: the next answer makes the call start over, and the server asks anew.
+   * An old answer is never used again. @default "fail"
+   */
+  readonly onExpired?: "fail" | "ask-again" | undefined;
+  /**
+   * Tools, by the server's names, that may run twice: after an answer whose outcome is unknown, the questions
+   * wait again. @default none
+   */
+  readonly safeTools?: readonly string[] | undefined;
+  /**
+   * Gets each call whose server asks something, for a mail or a push message. The call waits for it. Its errors
+   * are dropped, with a warning on the console.
+   */
+  readonly onWaiting?: ((call: WaitingCall) => void | Promise<void>) | undefined;
+}
+
+/** Tells of a waiting call, without its id. */
+export interface WaitingEvent {
+  readonly type: "waiting-call";
+  readonly tool: string;
+  readonly round: number;
+  readonly state: WaitingState;
+}
+
+export const waitingLimitChecks: OptionChecks<WaitingLimits> = {
+  maxRounds: (value, field) => checkWhole(value, field, 1, 1_000),
+  maxAgeMs: (value, field) => checkWhole(value, field, 1),
+  onExpired: oneOf("fail", "ask-again"),
+  safeTools(value, field) {
+    if (!Array.isArray(value)) checkText(undefined, field);
+    for (const [index, tool] of (value as unknown[]).entries())
+      checkText(tool, `${field}[${index}]`);
+  },
+  onWaiting: checkFunction,
+};
+
+/** Allows a leg: it must return `true` once for each `key`, whoever asks. */
+export type ClaimLeg = (leg: { readonly key: string }) => boolean | Promise<boolean>;
+
+/** What the parts of waiting calls share. */
+export interface WaitingContext {
+  readonly calls: WaitingStore;
+  readonly limits: WaitingLimits;
+  /** For a store that does not compare and set across processes. */
+  readonly claimLeg?: ClaimLeg | undefined;
+  /** How long a claim lasts without a sign of life of its process, in milliseconds. */
+  readonly claimMs: number;
+  readonly emit: (event: WaitingEvent) => void;
+  readonly now: () => number;
+}
+
+export const defaultClaimMs = 60_000;
+export const checkClaimMs = checkMs;
+
+/** The parts of a context that have a default. */
+export function createWaitingContext(
+  calls: WaitingStore,
+  {
+    onEvent,
+    now,
+    claimLeg,
+    claimMs = defaultClaimMs,
+    ...limits
+  }: WaitingLimits & {
+    readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
+    readonly now: () => number;
+    readonly claimLeg?: ClaimLeg | undefined;
+    readonly claimMs?: number | undefined;
+  },
+): WaitingContext {
+  return { calls, limits, claimLeg, claimMs, emit: guarded(onEvent), now };
+}
+
+export const maxAgeOf = ({ maxAgeMs = 604_800_000 }: WaitingLimits) => maxAgeMs;
+export const maxRoundsOf = ({ maxRounds = 10 }: WaitingLimits) => maxRounds;
+
+/** Tells of the state that a call has now; of questions, to `onWaiting` too. */
+export async function tellWaiting(
+  { emit, limits: { onWaiting } }: WaitingContext,
+  record: WaitingRecord,
+): Promise<void> {
+  const call = describeWaiting(record);
+  const { tool, round, state } = call;
+  emit({ type: "waiting-call", tool, round, state });
+  if (state !== "waiting" || onWaiting === undefined) return;
+  try {
+    await onWaiting(call);
+  } catch {
+    console.warn(
+      "onWaiting failed. The call waits all the same; show it with the list of waiting calls.",
+    );
+  }
+}

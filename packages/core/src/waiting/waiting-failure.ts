@@ -1,0 +1,65 @@
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { failed } from "../session/session-errors.ts";
+import type { WaitingRecord } from "./waiting-record.ts";
+
+/** Why a call that is over has no result. */
+export function waitingFailure({
+  state,
+  url,
+  request: { method },
+}: WaitingRecord): McpSessionError {
+  const request = { method, url: new URL(url) };
+  switch (state) {
+    case "outcome-unknown":
+      return failed(
+        "OUTCOME_UNKNOWN",
+        request,
+        "the step that sent a person's answer was interrupted. Whether the call was carried out is unknown; check before you make it again.",
+      );
+    case "expired":
+      return over(
+        request,
+        state,
+        "nobody answered the server's question in time. The call was not carried out",
+      );
+    case "withdrawn":
+      return over(
+        request,
+        state,
+        "the application has taken the call back. It was not carried out",
+      );
+    default:
+      return over(request, state, "the call waits for a person");
+  }
+}
+
+function over(request: Parameters<typeof failed>[1], state: string, why: string): McpSessionError {
+  const { message, data } = failed("NOT_WAITING", request, `${why}.`);
+  return new McpSessionError("NOT_WAITING", message, { data: { ...data, state } });
+}
+
+/** A placeholder's call that is not there. */
+export function goneCall(): McpSessionError {
+  return new McpSessionError(
+    "NOT_WAITING",
+    "The call that waited for a person is not kept any more, or it is another call than this one. Whether it was carried out is unknown; check before you make it again.",
+  );
+}
+
+/** A call whose connection is declared without `input: "pause"` now. */
+export function notPausing({ connection, state }: WaitingRecord): McpSessionError {
+  return new McpSessionError(
+    "CONNECTION_INVALID",
+    `connections.${connection}.input must be "pause" for calls that wait to be answered. Nothing was sent.`,
+    { data: { field: `connections.${connection}.input`, connection, state } },
+  );
+}
+
+/** A call whose server has another URL now. */
+export function askedElsewhere({ connection, state, url }: WaitingRecord): McpSessionError {
+  return new McpSessionError(
+    "CONNECTION_INVALID",
+    `connections.${connection}.url is not the URL whose server asked, at ${new URL(url).origin}. Answers only go there. Nothing was sent.`,
+    { data: { field: `connections.${connection}.url`, connection, state } },
+  );
+}

@@ -1,0 +1,189 @@
+import { isRecord } from "../base/json-values.ts";
+import { isRequest, type JsonRpcRequest, parseMessage, resultAnswer } from "../wire/json-rpc.ts";
+import { isSameEndpoint, requestUrl } from "../wire/server-endpoint.ts";
+import { answerWithPlaceholder } from "./answer-with-placeholder.ts";
+import { callDigest, callId } from "./call-id.ts";
+import { goOn, withoutDeadClaim } from "./answer-call.ts";
+import { waitingFailure } from "./waiting-failure.ts";
+import { type AskingMethod, placeholderResult } from "./waiting-call.ts";
+import { maxAgeOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
+import { asks, type Question } from "./waiting-life.ts";
+import { describeWaiting, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
+
+type Fetch = typeof globalThis.fetch;
+
+/** What the caller of a client knows of a call, and the client does not. */
+export interface CallNotes {
+  readonly toolCallId?: string | undefined;
+  /** The input as the model gave it. @default the arguments of the request */
+  readonly input?: unknown;
+  /** The answer of a call that is settled: it is given to the client, and nothing is sent. */
+  readonly answer?: WaitingAnswer | undefined;
+  /** Gets the error of a call whose client only gets its words. */
+  readonly onFailure?: ((error: unknown) => void) | undefined;
+}
+
+export interface WaitingFetchOptions {
+  readonly url: URL;
+  readonly connection: string;
+  /** Takes the caller's notes out of a request. @default there are none */
+  readonly takeNotes?:
+    | ((message: JsonRpcRequest) => {
+        readonly message: JsonRpcRequest;
+        readonly notes: CallNotes;
+      })
+    | undefined;
+}
+
+const versionKey = "io.modelcontextprotocol/protocolVersion";
+const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+const askingMethods: ReadonlySet<string> = new Set<AskingMethod>([
+  "tools/call",
+  "resources/read",
+  "prompts/get",
+]);
+
+/**
+ * The fetch of one client on a connection that pauses. It declares in each request that a person can be asked.
+ * When the server asks, it keeps the questions, and the client gets a result that says that the call waits.
+ * Requests of revisions with sessions pass unchanged.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+ */
+export function createWaitingFetch(
+  context: WaitingContext,
+  fetch: Fetch,
+  { url, connection, takeNotes = (message) => ({ message, notes: {} }) }: WaitingFetchOptions,
+): Fetch {
+  return async (input, init) => {
+    const parsed = isSameEndpoint(requestUrl(input), url) ? readRequest(init?.body) : undefined;
+    if (parsed === undefined) return await fetch(input, init);
+
+    const { message: own, notes } = takeNotes(parsed);
+    const message = declaring(own);
+    const send = async () => await fetch(input, { ...init, body: JSON.stringify(message) });
+    const { params = {} } = message;
+    const isAnswered =
+      Object.hasOwn(params, "inputResponses") || Object.hasOwn(params, "requestState");
+    // A client that answers by itself has the state, and is responsible for it.
+    if (!askingMethods.has(message.method) || isAnswered) return await send();
+    if (notes.answer !== undefined) return settledAnswer(message, notes.answer);
+
+    const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : {}));
+    const call = await beginCall({ connection, url, message, headers, notes });
+    const { id, known } = await findCall(context, call);
+    if (known !== undefined) return answerOf(message, known);
+    const leg = { fetch, signal: init?.signal ?? undefined };
+    return await answerWithPlaceholder(await send(), message.id, async (question) => {
+      try {
+        const asked = await keepQuestion(context, { ...call.first, id }, question);
+        const current = await goOn(context, asked, leg);
+        return current.answer ?? { result: placeholderOf(current) };
+      } catch (error) {
+        notes.onFailure?.(error);
+        throw error;
+      }
+    });
+  };
+}
+
+/** The request in a body, if it is of a revision without sessions. */
+function readRequest(body: unknown): JsonRpcRequest | undefined {
+  if (typeof body !== "string" || !body.includes(`"${versionKey}"`)) return undefined;
+  const message = parseMessage(body);
+  return message !== undefined && isRequest(message) ? message : undefined;
+}
+
+/** The request with the capability to be asked, in forms and at URLs. */
+function declaring(message: JsonRpcRequest): JsonRpcRequest {
+  const { params = {} } = message;
+  const meta = params["_meta"];
+  if (!isRecord(meta)) return message;
+  const capabilities = isRecord(meta[capabilitiesKey]) ? meta[capabilitiesKey] : {};
+  const elicitation = { form: {}, url: {} };
+  const own = { ...meta, [capabilitiesKey]: { ...capabilities, elicitation } };
+  return { ...message, params: { ...params, _meta: own } };
+}
+
+interface Begun {
+  readonly first: WaitingRecord;
+  readonly identity: Parameters<typeof callId>[0];
+}
+
+/** The members of `_meta` that are for one request. */
+const ofOneRequest = new Set(["progressToken", "traceparent", "tracestate", "baggage"]);
+/** The headers that describe the request to what stands before the server. */
+const describing = /^(?:mcp-protocol-version|mcp-method|mcp-name|mcp-param-.*)$/;
+
+async function beginCall({
+  connection,
+  url,
+  message,
+  headers,
+  notes,
+}: {
+  readonly connection: string;
+  readonly url: URL;
+  readonly message: JsonRpcRequest;
+  readonly headers: Headers;
+  readonly notes: CallNotes;
+}): Promise<Begun> {
+  const { method, params = {} } = message;
+  const meta = Object.entries(params["_meta"] as object).filter(([key]) => !ofOneRequest.has(key));
+  const tool = String(params[method === "resources/read" ? "uri" : "name"]);
+  const { toolCallId, input = params["arguments"] ?? {} } = notes;
+  const identity = { connection, method, tool, input, toolCallId };
+  const first: WaitingRecord = {
+    ...{ version: 1, kind: "input", id: "", state: "waiting", connection, url: url.href },
+    ...(toolCallId !== undefined && { toolCallId }),
+    digest: await callDigest(identity),
+    request: {
+      method: method as AskingMethod,
+      params: { ...params, _meta: Object.fromEntries(meta) },
+      headers: Object.fromEntries([...headers].filter(([name]) => describing.test(name))),
+    },
+    ...{ round: 0, requests: {}, askedAt: 0, expiresAt: 0 },
+  };
+  return { first, identity };
+}
+
+/** The id of a call, and its record if an earlier run of the step was asked for it and nobody has its result. */
+async function findCall(context: WaitingContext, { identity }: Begun) {
+  for (let turn = 0; ; turn += 1) {
+    const id = await callId(identity, turn);
+    const stored = identity.toolCallId === undefined ? undefined : await context.calls.read(id);
+    if (stored === undefined) return { id };
+    // Models give their ids again.
+    if (stored.call.isDelivered) continue;
+    return { id, known: (await withoutDeadClaim(context, stored)).call };
+  }
+}
+
+/** The record is there before the client learns of the question. */
+async function keepQuestion(
+  context: WaitingContext,
+  first: WaitingRecord,
+  question: Question,
+): Promise<WaitingRecord> {
+  const { limits, calls, now } = context;
+  const asked = asks(first, question, { now: now(), maxAgeMs: maxAgeOf(limits) });
+  const { call } = await calls.create(asked);
+  if (call === asked) await tellWaiting(context, call);
+  return call;
+}
+
+function placeholderOf(call: WaitingRecord): Record<string, unknown> {
+  if (call.state === "waiting" || call.state === "answering") {
+    return placeholderResult(describeWaiting(call));
+  }
+  throw waitingFailure(call);
+}
+
+/** What a client gets for a call that was made before: its result, its failure, or the placeholder. */
+function answerOf({ id }: JsonRpcRequest, call: WaitingRecord): Response {
+  return call.answer ? settledAnswer({ id }, call.answer) : resultAnswer(id, placeholderOf(call));
+}
+
+function settledAnswer({ id }: Pick<JsonRpcRequest, "id">, answer: WaitingAnswer): Response {
+  return Response.json({ jsonrpc: "2.0", id, ...answer });
+}

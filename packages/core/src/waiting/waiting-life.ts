@@ -1,0 +1,63 @@
+import type { InputRequest } from "./input-request.ts";
+import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
+
+/*
+ * The life of a waiting call: every change of its state.
+ *
+ *     waiting → answering → waiting (the next round) | settled | expired | outcome-unknown
+ *     waiting → expired | withdrawn
+ */
+
+/** A server's questions, as an `input_required` result has them. */
+export interface Question {
+  readonly requests: Readonly<Record<string, InputRequest>>;
+  readonly requestState?: string | undefined;
+}
+
+/** The server asks, for the first time or again. The questions before it, and their state, are over. */
+export function asks(
+  before: WaitingRecord,
+  { requests, requestState }: Question,
+  { now, maxAgeMs }: { readonly now: number; readonly maxAgeMs: number },
+): WaitingRecord {
+  const { claim: _claim, requestState: _state, ...call } = before;
+  return {
+    ...call,
+    state: "waiting",
+    round: call.round + 1,
+    requests,
+    ...(requestState !== undefined && { requestState }),
+    askedAt: now,
+    expiresAt: now + maxAgeMs,
+  };
+}
+
+/** A process claims the call, and sends a leg. */
+export function claims(call: WaitingRecord, token: string, now: number): WaitingRecord {
+  return { ...call, state: "answering", claim: { token, at: now } };
+}
+
+/** The leg was certainly not carried out, so the questions still wait. */
+export function unclaims(claimed: WaitingRecord): WaitingRecord {
+  const { claim: _, ...call } = claimed;
+  return { ...call, state: "waiting" };
+}
+
+/** The server has answered. What was only for the way there is forgotten. */
+export function settles(call: WaitingRecord, answer: WaitingAnswer): WaitingRecord {
+  return { ...over(call, "settled"), answer };
+}
+
+/** Nobody can or shall answer any more, or nobody knows whether the last leg was carried out. */
+export function over(
+  before: WaitingRecord,
+  state: "settled" | "expired" | "outcome-unknown" | "withdrawn",
+): WaitingRecord {
+  const { requestState: _, ...call } = before;
+  return { ...call, state };
+}
+
+/** The result is in a conversation. */
+export function delivers(call: WaitingRecord): WaitingRecord {
+  return { ...call, isDelivered: true };
+}

@@ -1,0 +1,144 @@
+import * as z from "zod/mini";
+import { isPrintable } from "../base/json-values.ts";
+import { type Principal, principalParts } from "../session/principal.ts";
+import type { InputRequest } from "./input-request.ts";
+import type { AskingMethod, WaitingCall, WaitingState } from "./waiting-call.ts";
+
+/** A JSON-RPC error of the server. */
+export interface WaitingError {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+/** What became of a settled call: the server's result, or its error. */
+export type WaitingAnswer =
+  | { readonly result: Readonly<Record<string, unknown>>; readonly error?: undefined }
+  | { readonly error: WaitingError; readonly result?: undefined };
+
+/** The request of a call, as each of its legs repeats it. */
+export interface WaitingRequest {
+  readonly method: AskingMethod;
+  /** Without the fields of one leg: answers, `requestState`, progress token and trace context. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** The headers that describe the request: `MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A waiting call in a store. `requestState` is as secret as a session id. */
+export interface WaitingRecord {
+  readonly version: 1;
+  readonly kind: "input";
+  readonly id: string;
+  readonly state: WaitingState;
+  readonly connection: string;
+  readonly url: string;
+  readonly toolCallId?: string | undefined;
+  /** Of the method, the tool, and the input as the caller gave it. */
+  readonly digest: string;
+  readonly request: WaitingRequest;
+  readonly round: number;
+  readonly requests: Readonly<Record<string, InputRequest>>;
+  readonly requestState?: string | undefined;
+  readonly askedAt: number;
+  readonly expiresAt: number;
+  /** The process that sends answers, or was the last to do so. */
+  readonly claim?: { readonly token: string; readonly at: number } | undefined;
+  readonly answer?: WaitingAnswer | undefined;
+  /** Whether a conversation has got the result. */
+  readonly isDelivered?: true | undefined;
+}
+
+const record = z.record(z.string(), z.unknown());
+const asked = z.looseObject({ method: z.string() });
+const recordSchema = z.strictObject({
+  version: z.literal(1),
+  kind: z.literal("input"),
+  id: z.string(),
+  state: z.enum(["waiting", "answering", "settled", "expired", "outcome-unknown", "withdrawn"]),
+  connection: z.string(),
+  url: z.url(),
+  toolCallId: z.optional(z.string()),
+  digest: z.string(),
+  request: z.strictObject({
+    method: z.enum(["tools/call", "resources/read", "prompts/get"]),
+    params: record,
+    headers: z.record(z.string(), z.string()),
+  }),
+  round: z.int(),
+  requests: z.record(z.string(), asked),
+  requestState: z.optional(z.string()),
+  askedAt: z.number(),
+  expiresAt: z.number(),
+  claim: z.optional(z.strictObject({ token: z.string(), at: z.number() })),
+  answer: z.optional(
+    z.union([
+      z.strictObject({ result: record }),
+      z.strictObject({
+        error: z.looseObject({ code: z.number(), message: z.string() }),
+      }),
+    ]),
+  ),
+  isDelivered: z.optional(z.literal(true)),
+});
+
+/** Parses a record from outside; `undefined` if it does not parse. */
+export function parseWaitingRecord(value: unknown): WaitingRecord | undefined {
+  if (!isPrintable(value)) return undefined;
+  const { data } = recordSchema.safeParse(value);
+  return data as WaitingRecord | undefined;
+}
+
+/** What an application sees of a record. */
+export function describeWaiting(stored: WaitingRecord): WaitingCall {
+  const { id, kind, state, connection, url, toolCallId, request, round, askedAt, expiresAt } =
+    stored;
+  const { method, params } = request;
+  return {
+    ...{ id, kind, state, connection, server: new URL(url).origin, method },
+    tool: String(params[method === "resources/read" ? "uri" : "name"]),
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...{ round, requests: withoutPrototype(stored.requests), askedAt, expiresAt },
+  };
+}
+
+/** Keys from servers: `__proto__` is a key as any other. */
+export function withoutPrototype<T>(map: Readonly<Record<string, T>>): Record<string, T> {
+  const own: Record<string, T> = Object.create(null);
+  for (const [key, value] of Object.entries(map)) own[key] = value;
+  return own;
+}
+
+/** The agent session and the principal that own waiting calls. */
+export interface WaitingOwner {
+  /** `null` for those that agents share. */
+  readonly agent: string | null;
+  readonly sessionId: string;
+  readonly principal: Principal;
+}
+
+const slotStart = "waiting/";
+
+/** No connection has such a name, so no session has such a key. */
+export function waitingKey({ agent, sessionId, principal }: WaitingOwner, id: string): string {
+  return JSON.stringify([agent, sessionId, slotStart + id, ...principalParts(principal)]);
+}
+
+/** The start of the keys of an agent session's waiting calls, and of no others. */
+export function waitingPrefix(agent: string | null, sessionId: string): string {
+  return `${JSON.stringify([agent, sessionId]).slice(0, -1)},"${slotStart}`;
+}
+
+/** The agent session in the key of a waiting call; `undefined` for any other key. */
+export function parseWaitingKey(
+  key: string,
+): { readonly agent: string | null; readonly sessionId: string; readonly id: string } | undefined {
+  try {
+    const [agent, sessionId, slot] = JSON.parse(key) as unknown[];
+    const isOurs = typeof slot === "string" && slot.startsWith(slotStart);
+    if (!isOurs || typeof sessionId !== "string") return undefined;
+    return { agent: agent as string | null, sessionId, id: slot.slice(slotStart.length) };
+  } catch {
+    return undefined;
+  }
+}

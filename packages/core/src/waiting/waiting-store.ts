@@ -1,0 +1,91 @@
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { principalParts } from "../session/principal.ts";
+import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
+import { isNewerFormat, newerFormat } from "../session/newer-format.ts";
+import {
+  parseWaitingRecord,
+  waitingKey,
+  type WaitingOwner,
+  waitingPrefix,
+  type WaitingRecord,
+} from "./waiting-record.ts";
+
+/** A record and its revision. */
+export interface StoredCall {
+  readonly call: WaitingRecord;
+  readonly revision: string;
+}
+
+/** The waiting calls of one agent session and principal in a store. */
+export type WaitingStore = ReturnType<typeof createWaitingStore>;
+
+/** The most that is listed at a time. */
+const pageSize = 1_000;
+
+export function createWaitingStore(store: SessionStore, of: WaitingOwner) {
+  const owner = JSON.stringify(principalParts(of.principal));
+  const prefix = waitingPrefix(of.agent, of.sessionId);
+  const put = async (call: WaitingRecord, ifRevision: string | null) => {
+    // A record is JSON by construction.
+    const value = call as unknown as JsonValue;
+    return await store.put(waitingKey(of, call.id), value, ifRevision, { owner });
+  };
+
+  return {
+    async read(id: string): Promise<StoredCall | undefined> {
+      return accept(await store.get(waitingKey(of, id)), id);
+    },
+    /** @returns the stored record, or another process's in its place */
+    async create(call: WaitingRecord): Promise<StoredCall> {
+      const result = await put(call, null);
+      if (result.ok) return { call, revision: result.revision };
+      const current = accept(result.current, call.id);
+      if (current !== undefined) return current;
+      throw unreadable();
+    },
+    /** @returns `undefined` if another process changed the record */
+    async replace({ revision }: StoredCall, next: WaitingRecord): Promise<StoredCall | undefined> {
+      const result = await put(next, revision);
+      return result.ok ? { call: next, revision: result.revision } : undefined;
+    },
+    async touch(id: string, at: number): Promise<void> {
+      await store.touch(waitingKey(of, id), at);
+    },
+    /** When a record was last put or touched. */
+    async lastUse({ call, revision }: StoredCall): Promise<number | undefined> {
+      const query = { prefix: waitingKey(of, call.id), owner, limit: pageSize };
+      const { records } = await store.list(query);
+      // A store may list a fingerprint instead of the principal.
+      return records.find((record) => record.revision === revision)?.lastUsedAt;
+    },
+    /** All of them, in the order in which they were asked. Unreadable ones are left out. */
+    async list(): Promise<StoredCall[]> {
+      const found: StoredCall[] = [];
+      let cursor: string | undefined;
+      do {
+        const page = await store.list({ prefix, owner, cursor, limit: pageSize });
+        for (const { value, revision } of page.records) {
+          const call = parseWaitingRecord(value);
+          if (call !== undefined) found.push({ call, revision });
+        }
+        ({ cursor } = page);
+      } while (cursor !== undefined);
+      return found.toSorted((a, b) => a.call.askedAt - b.call.askedAt);
+    },
+  };
+}
+
+function unreadable() {
+  return new McpSessionError(
+    "STORE_FAILED",
+    "The store has a value in the place of a waiting call that cannot be read, so the server's questions could not be kept. The call was not carried out.",
+  );
+}
+
+/** @throws {McpSessionError} `STATE_INVALID` for a record of a later release */
+function accept(stored: StoredValue | undefined, id: string): StoredCall | undefined {
+  if (stored === undefined) return undefined;
+  if (isNewerFormat(stored.value)) throw newerFormat("The record of a waiting call");
+  const call = parseWaitingRecord(stored.value);
+  return call?.id === id ? { call, revision: stored.revision } : undefined;
+}
