@@ -131,7 +131,7 @@ async function sendClaimed(
 async function claim(context: WaitingContext, stored: StoredCall): Promise<StoredCall> {
   const { calls, claimLeg, now } = context;
   const { call } = stored;
-  const isAllowed = (await claimLeg?.({ key: legKey(call) })) ?? true;
+  const isAllowed = (await claimLeg?.({ key: call.leg })) ?? true;
   if (!isAllowed) throw notWaiting("answering");
   const token = randomToken();
   let claimed: StoredCall | undefined;
@@ -146,11 +146,6 @@ async function claim(context: WaitingContext, stored: StoredCall): Promise<Store
   }
   if (claimed === undefined) throw notWaiting("answering");
   return claimed;
-}
-
-/** Names one leg among all legs of all calls. */
-function legKey({ id, round, askedAt }: WaitingRecord): string {
-  return `${id}/${round}/${askedAt}`;
 }
 
 /** Gives signs of life as long as a leg is under way. */

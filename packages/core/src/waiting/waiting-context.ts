@@ -55,7 +55,10 @@ export const waitingLimitChecks: OptionChecks<WaitingLimits> = {
   onWaiting: checkFunction,
 };
 
-/** Allows a leg: it must return `true` once for each `key`, whoever asks. */
+/**
+ * Allows a leg. It must return `true` once for each `key`, whichever process asks: such as an insert into a table in
+ * which the key is unique.
+ */
 export type ClaimLeg = (leg: { readonly key: string }) => boolean | Promise<boolean>;
 
 /** What the parts of waiting calls share. */

@@ -142,7 +142,7 @@ async function beginCall({
       params: { ...params, _meta: Object.fromEntries(meta) },
       headers: Object.fromEntries([...headers].filter(([name]) => describing.test(name))),
     },
-    ...{ round: 0, requests: {}, askedAt: 0, expiresAt: 0 },
+    ...{ round: 0, leg: "", requests: {}, askedAt: 0, expiresAt: 0 },
   };
   return { first, identity };
 }

@@ -1,3 +1,4 @@
+import { randomToken } from "../base/random-token.ts";
 import type { InputRequest } from "./input-request.ts";
 import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 
@@ -25,6 +26,7 @@ export function asks(
     ...call,
     state: "waiting",
     round: call.round + 1,
+    leg: randomToken(),
     requests,
     ...(requestState !== undefined && { requestState }),
     askedAt: now,
@@ -37,10 +39,10 @@ export function claims(call: WaitingRecord, token: string, now: number): Waiting
   return { ...call, state: "answering", claim: { token, at: now } };
 }
 
-/** The leg was certainly not carried out, so the questions still wait. */
+/** The leg was certainly not carried out, so the questions still wait, for another leg. */
 export function unclaims(claimed: WaitingRecord): WaitingRecord {
   const { claim: _, ...call } = claimed;
-  return { ...call, state: "waiting" };
+  return { ...call, state: "waiting", leg: randomToken() };
 }
 
 /** The server has answered. What was only for the way there is forgotten. */

@@ -38,6 +38,8 @@ export interface WaitingRecord {
   readonly digest: string;
   readonly request: WaitingRequest;
   readonly round: number;
+  /** Names the next leg among all legs of all calls. */
+  readonly leg: string;
   readonly requests: Readonly<Record<string, InputRequest>>;
   readonly requestState?: string | undefined;
   readonly askedAt: number;
@@ -66,6 +68,7 @@ const recordSchema = z.strictObject({
     headers: z.record(z.string(), z.string()),
   }),
   round: z.int(),
+  leg: z.string(),
   requests: z.record(z.string(), asked),
   requestState: z.optional(z.string()),
   askedAt: z.number(),

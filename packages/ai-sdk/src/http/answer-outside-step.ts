@@ -1,0 +1,63 @@
+import type { Principal } from "@durable-mcp/core";
+import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import { pausingInput } from "../connection/input-options.ts";
+import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
+import { createStoredCalls, loadWaiting } from "../connection/stored-calls.ts";
+import type { WaitingSource } from "../connection/waiting-source.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
+import { createHttpConnection } from "./http-connection.ts";
+import type { HungServers } from "./hung-servers.ts";
+
+interface OutsideStep {
+  readonly source: WaitingSource;
+  readonly principal: Principal;
+  readonly declared: Readonly<Connections>;
+  readonly emit: (event: ConnectionEvent) => void;
+  readonly telemetry: ConnectionTelemetry | undefined;
+  readonly hungServers: HungServers;
+  readonly now: () => number;
+}
+
+interface Use {
+  readonly round?: number | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** The waiting calls of an agent session, for uses outside of a step. They open no session and list no tools. */
+export function waitingOutsideStep({ source, principal, ...parts }: OutsideStep) {
+  const { emit, now } = parts;
+  const declared = clientConnections(parts.declared);
+  const stored = createStoredCalls({
+    ...{ source, principal, now },
+    limitsOf: (name) => pausingInput(findDeclared(declared, name)?.options ?? {}),
+    emit: (connection, event) => emit({ ...event, connection }),
+  });
+  /** A connection that is only used for its waiting calls. Connects nothing. */
+  const connect = (connection: string, abortSignal = new AbortController().signal) => {
+    const definition = findDeclared(declared, connection);
+    if (definition === undefined) return undefined;
+    return createHttpConnection({
+      ...parts,
+      ...{ definition, sessionId: source.sessionId, waiting: source },
+      ...{ context: { principal, connection, abortSignal }, sessionName: undefined, keptAs: {} },
+      isActive: () => true,
+    });
+  };
+  return {
+    list: async () => await stored.list(),
+    withdraw: async (id: string) => await stored.withdraw(id),
+    async answer(
+      id: string,
+      responses: InputResponses,
+      { round, abortSignal }: Use,
+    ): Promise<WaitingCall> {
+      const { describeWaiting, notPausing, notWaiting } = await loadWaiting();
+      const found = await stored.read(id);
+      if (found === undefined) throw notWaiting(undefined);
+      const { pausing } = connect(found.call.connection, abortSignal) ?? {};
+      if (pausing === undefined) throw notPausing(found.call);
+      return describeWaiting(await pausing.answer(id, responses, { round, signal: abortSignal }));
+    },
+  };
+}
