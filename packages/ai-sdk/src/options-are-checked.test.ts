@@ -12,6 +12,7 @@ import {
   currentConnections,
   defineMcpClientConnection,
   fromMcpServers,
+  stopWhenWaiting,
   withConnections,
 } from "./index.ts";
 import { openTelemetry } from "./opentelemetry/index.ts";
@@ -311,6 +312,11 @@ const table: Record<string, Checked> = {
     give: currentConnections,
     valid: { ephemeral: true, provider, ...use },
     wrong: { ephemeral: "yes", provider: {} },
+  },
+  stopWhenWaiting: {
+    give: stopWhenWaiting,
+    valid: {},
+    wrong: { stopWhen: 10, prepareStep: {} },
   },
   withConnections: {
     give: (options) => withConnections({}, () => undefined, options),

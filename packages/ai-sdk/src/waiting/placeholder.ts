@@ -1,6 +1,7 @@
+import { waitingResult } from "@durable-mcp/core/internal";
 import type { FlexibleSchema, ToolResultPart } from "ai";
 import { ownField } from "../base/own-field.ts";
-import { type WaitingCall, waitingCallOf, type WaitingResult } from "./waiting-call.ts";
+import { waitingCallOf, type WaitingResult } from "./waiting-call.ts";
 
 /** A tool's result as the model gets it. */
 export type ModelOutput = ToolResultPart["output"];
@@ -10,24 +11,14 @@ const providerKey = "durable-mcp";
 
 /**
  * A waiting tool's result as the model gets it: words, and a marker in the provider options. Those stay with the
- * part where `_meta` does not: in model messages, and in their JSON.
+ * part where `_meta` does not: in model messages, and in their JSON. The words are made anew, because a result may come
+ * from a browser.
  */
 export function waitingModelOutput(result: WaitingResult): ModelOutput & { type: "content" } {
   const call = waitingCallOf(result)!;
+  const [text] = waitingResult(call).content;
   const providerOptions = { [providerKey]: { waiting: call.id } };
-  return {
-    type: "content",
-    value: [{ type: "text", text: placeholderText(call), providerOptions }],
-  };
-}
-
-/** Tells the model in words that the call waits. Nothing of the server's question is in them. */
-export function placeholderText({ tool }: Pick<WaitingCall, "tool">): string {
-  return (
-    `The call of ${tool} waits for a person's answer to a question of the server. ` +
-    "It is not done and has not failed. Do not call it again: " +
-    "its result takes the place of this text when the person has answered."
-  );
+  return { type: "content", value: [{ ...text, providerOptions }] };
 }
 
 /** The id of the waiting call whose placeholder a tool's result for the model is. */

@@ -1,10 +1,18 @@
 import { OpenTelemetry } from "@ai-sdk/otel";
 import { SpanStatusCode, trace } from "@opentelemetry/api";
-import { type ModelMessage, type ToolSet } from "ai";
+import {
+  experimental_createSteering,
+  type ModelMessage,
+  readUIMessageStream,
+  streamText,
+  type ToolSet,
+  type UIMessage,
+} from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { collectSpans } from "../../test/collect-spans.ts";
-import { majors, modelOfBoth, shopTools } from "../../test/waiting-tool.ts";
+import { majors, modelOfBoth, shopTools, waitingResult } from "../../test/waiting-tool.ts";
+import { tellSilentStep } from "./tell-silent-step.ts";
 import { stopWhenWaiting } from "./stop-when-waiting.ts";
 
 const { spans, reset } = collectSpans();
@@ -96,4 +104,23 @@ describe.each(majors)("AI SDK $major", ({ ai, major }) => {
     });
     expect(supported).toEqual([true, true]);
   });
+});
+
+test("what a user says while a call begins to wait is not lost with AI SDK 7", async () => {
+  const steering = experimental_createSteering();
+  const { tools } = shopTools({
+    execute: () => {
+      void steering.steer("And milk.");
+      return waitingResult("wait-1");
+    },
+  });
+  const { model, prompt } = settings();
+  const run = { model, prompt, tools, experimental_steering: steering, ...stopped };
+  const stream = streamText(run).toUIMessageStream().pipeThrough(tellSilentStep([]));
+  const parts: UIMessage["parts"] = [];
+  for await (const message of readUIMessageStream({ stream })) {
+    parts.splice(0, parts.length, ...message.parts);
+  }
+  expect(model.doStreamCalls).toHaveLength(1);
+  expect(parts.slice(-2).map(({ type }) => type)).toEqual(["steering-message", "step-start"]);
 });

@@ -246,19 +246,15 @@ describe.each(combinations)("AI SDK $major, $api", ({ ai, run, major }) => {
   });
 });
 
-test.each([
-  [{ stopwhen: () => true }, "stopwhen", "stopWhen"],
-  [{ stopWhen: 10 }, "stopWhen", "must be a stop condition"],
-  [{ stopWhen: [() => true, 10] }, "stopWhen", "must be a stop condition"],
-  [{ prepareStep: {} }, "prepareStep", "must be a function"],
-])("refuses %j", (options, field, text) => {
-  expect(() => stopWhenWaiting(options as never)).toThrow(
+test("refuses a list in which not all are stop conditions", () => {
+  const stopWhen = [() => true, 10] as never;
+  expect(() => stopWhenWaiting({ stopWhen })).toThrow(
     expect.objectContaining({
       code: "CONNECTION_INVALID",
-      data: expect.objectContaining({ field }),
+      data: { field: "stopWhen" },
+      message: "stopWhen must be a stop condition, or a list of stop conditions.",
     }),
   );
-  expect(() => stopWhenWaiting(options as never)).toThrow(text);
 });
 
 test("without a stop condition there is none, so that AI SDK's default stays", () => {

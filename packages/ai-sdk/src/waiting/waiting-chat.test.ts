@@ -5,6 +5,8 @@ import type { Turn } from "../../test/scripted-model.ts";
 import { fillIn, type FilledIn } from "./fill-in.ts";
 import { findPlaceholders } from "./find-placeholders.ts";
 import { resumedChunks } from "./resumed-chunks.ts";
+import { tellSilentStep } from "./tell-silent-step.ts";
+import { waitingCallOf } from "./waiting-call.ts";
 import { stopWhenWaiting } from "./stop-when-waiting.ts";
 
 type Ai = (typeof majors)[number]["ai"];
@@ -20,8 +22,14 @@ const failed: FilledIn = {
 };
 const afterTenSteps = ({ steps }: { steps: readonly unknown[] }) => steps.length === 10;
 
+const never = (_chat: { messages: UIMessage[] }) => false;
+
 /** A chat in a browser, which sends by itself, and its server, which knows some results. */
-function startChat(ai: Ai, turns: Turn[], { stops = true, own = {}, tool = {} } = {}) {
+function startChat(
+  ai: Ai,
+  turns: Turn[],
+  { stops = true, tells = true, own = {}, tool = {}, waits = never } = {},
+) {
   const results = new Map<string, FilledIn>();
   const requests: UIMessage[][] = [];
   const { tools, calls } = shopTools(tool);
@@ -37,7 +45,8 @@ function startChat(ai: Ai, turns: Turn[], { stops = true, own = {}, tool = {} } 
       execute: ({ writer }) => {
         for (const chunk of resumedChunks(originalMessages, filled)) writer.write(chunk);
         const agent = ai.streamText({ model, tools, messages, ...own, ...settings });
-        writer.merge(agent.toUIMessageStream({ originalMessages }));
+        const stream = agent.toUIMessageStream({ originalMessages });
+        writer.merge(tells ? stream.pipeThrough(tellSilentStep(filled)) : stream);
       },
     });
   };
@@ -48,7 +57,9 @@ function startChat(ai: Ai, turns: Turn[], { stops = true, own = {}, tool = {} } 
     messages: [],
     pushMessage: (message) => (state.messages = [...state.messages, message]),
     popMessage: () => (state.messages = state.messages.slice(0, -1)),
-    replaceMessage: (index, message) => (state.messages = state.messages.with(index, message)),
+    // React's state keeps a copy: what the stream does to the message later is not in it.
+    replaceMessage: (index, message) =>
+      (state.messages = state.messages.with(index, structuredClone(message))),
     snapshot: (value) => structuredClone(value),
   };
   const sendMessages = async ({ messages }: { messages: UIMessage[] }) => {
@@ -62,8 +73,9 @@ function startChat(ai: Ai, turns: Turn[], { stops = true, own = {}, tool = {} } 
     state,
     transport: { sendMessages, reconnectToStream: async () => null },
     sendAutomaticallyWhen: (options) =>
-      ai.lastAssistantMessageIsCompleteWithToolCalls(options) ||
-      ai.lastAssistantMessageIsCompleteWithApprovalResponses(options),
+      !waits(options) &&
+      (ai.lastAssistantMessageIsCompleteWithToolCalls(options) ||
+        ai.lastAssistantMessageIsCompleteWithApprovalResponses(options)),
   });
   const send = async (text?: string) => {
     await chat.sendMessage(text === undefined ? undefined : { text });
@@ -73,6 +85,10 @@ function startChat(ai: Ai, turns: Turn[], { stops = true, own = {}, tool = {} } 
     chat.messages.flatMap(({ parts }) => parts.filter(({ type }) => type === "tool-shop__order"));
   return { chat, send, requests, results, model, calls, orderParts };
 }
+
+const thatWaits = ({ messages }: { messages: UIMessage[] }) =>
+  messages.at(-1)!.parts.some((part) => "output" in part && waitingCallOf(part.output));
+const only = stopWhenWaiting({ stopWhen: ({ steps }) => steps.length === 1 });
 
 describe.each(majors)("a chat with AI SDK $major", ({ ai, major }) => {
   test("sends nothing by itself while a call waits", async () => {
@@ -85,22 +101,23 @@ describe.each(majors)("a chat with AI SDK $major", ({ ai, major }) => {
   });
 
   test("sends once more if the application's own condition ended the loop at that step", async () => {
-    const own = stopWhenWaiting({ stopWhen: ({ steps }) => steps.length === 1 });
-    const turns = [order, "Never said."];
-    const { chat, send, requests, model } = startChat(ai, turns, { stops: false, own });
+    const how = { stops: false, own: only };
+    const { chat, send, requests, model } = startChat(ai, [order, "Never said."], how);
     await send("Order tea.");
     expect(requests).toHaveLength(2);
     expect(model.doStreamCalls).toHaveLength(1);
     expect(findPlaceholders(chat.messages)).toMatchObject([{ id: "wait-1" }]);
   });
 
-  test("would send by itself if the loop only stopped", async () => {
-    const only = { stopWhen: ({ steps }: { steps: unknown[] }) => steps.length === 1 };
-    const { send } = startChat(ai, [order, order, order, order, order], {
-      stops: false,
-      own: only,
-    });
-    await expect(send("Order tea.")).rejects.toThrow("The chat does not stop sending.");
+  test.each([
+    ["without a silent step", { own: only, stops: false, tells: false }],
+    ["with a silent step that it was not told of", { tells: false }],
+  ])("would send by itself %s, unless it looks for calls that wait", async (_name, how) => {
+    const sends = startChat(ai, [order, "Never said."], how);
+    await expect(sends.send("Order tea.")).rejects.toThrow("The chat does not stop sending.");
+    const looks = startChat(ai, [order, "Never said."], { ...how, waits: thatWaits });
+    await looks.send("Order tea.");
+    expect(looks.requests).toHaveLength(1);
   });
 
   test.each([
