@@ -10,7 +10,7 @@ export interface UrlQuestion {
 /** A question that a person answers in a form. */
 export interface FormQuestion {
   /** @default "form" */
-  readonly mode?: "form";
+  readonly mode?: "form" | undefined;
   /** The reason why the server asks. */
   readonly message: string;
   /** The fields of the form. */
@@ -19,31 +19,31 @@ export interface FormQuestion {
 
 /** The flat JSON Schema of a form: an object whose properties are fields. */
 export interface FormSchema {
-  readonly $schema?: string;
+  readonly $schema?: string | undefined;
   readonly type: "object";
   readonly properties: Readonly<Record<string, FormField>>;
-  readonly required?: readonly string[];
+  readonly required?: readonly string[] | undefined;
 }
 
 interface Field<TYPE, VALUE> {
   readonly type: TYPE;
-  readonly title?: string;
-  readonly description?: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
   /** The value with which a form should start. */
-  readonly default?: VALUE;
+  readonly default?: VALUE | undefined;
 }
 
 interface TextField extends Field<"string", string> {
   /** In characters. */
-  readonly minLength?: number;
+  readonly minLength?: number | undefined;
   /** In characters. */
-  readonly maxLength?: number;
-  readonly format?: "email" | "uri" | "date" | "date-time";
+  readonly maxLength?: number | undefined;
+  readonly format?: "email" | "uri" | "date" | "date-time" | undefined;
 }
 
 interface NumberField extends Field<"number" | "integer", number> {
-  readonly minimum?: number;
-  readonly maximum?: number;
+  readonly minimum?: number | undefined;
+  readonly maximum?: number | undefined;
 }
 
 interface Choice {
@@ -52,19 +52,19 @@ interface Choice {
 }
 
 interface OneOfField extends Field<"string", string> {
-  readonly enum?: readonly string[];
+  readonly enum?: readonly string[] | undefined;
   /** The titles of the values of `enum`, in an older form of the specification. */
-  readonly enumNames?: readonly string[];
-  readonly oneOf?: readonly Choice[];
+  readonly enumNames?: readonly string[] | undefined;
+  readonly oneOf?: readonly Choice[] | undefined;
 }
 
 interface SomeOfField extends Field<"array", readonly string[]> {
-  readonly minItems?: number;
-  readonly maxItems?: number;
+  readonly minItems?: number | undefined;
+  readonly maxItems?: number | undefined;
   readonly items: {
-    readonly type?: "string";
-    readonly enum?: readonly string[];
-    readonly anyOf?: readonly Choice[];
+    readonly type?: "string" | undefined;
+    readonly enum?: readonly string[] | undefined;
+    readonly anyOf?: readonly Choice[] | undefined;
   };
 }
 
@@ -91,7 +91,7 @@ export type InputRequest =
   | ElicitationRequest
   | {
       readonly method: "sampling/createMessage" | "roots/list";
-      readonly params?: Readonly<Record<string, unknown>>;
+      readonly params?: Readonly<Record<string, unknown>> | undefined;
     };
 
 /** The questions of one round under the server's keys. Read own keys only: they are the server's. */
@@ -102,7 +102,7 @@ export type InputRequests = Readonly<Record<string, InputRequest>>;
  * work at the URL is done.
  */
 export type InputResponse =
-  | { readonly action: "accept"; readonly content?: object }
+  | { readonly action: "accept"; readonly content?: object | undefined }
   | { readonly action: "decline" | "cancel" };
 
 /** An answer for each question, under the key of the question. */

@@ -1,3 +1,4 @@
+import { checkInputResponses, type InputResponse } from "@durable-mcp/core/waiting";
 import {
   type CallToolResult,
   Client,
@@ -68,17 +69,36 @@ function urlOf({ inputRequests }: InputRequiredResult, key: string): string {
 }
 
 const bothTypes = "application/json, text/event-stream";
-const accept = (content?: object) => ({ action: "accept", ...(content && { content }) });
+const accept = (content?: object): InputResponse => ({
+  action: "accept",
+  ...(content && { content }),
+});
 const text = ({ content }: CallToolResult) =>
   content[0]?.type === "text" ? content[0].text : undefined;
 
 test("answers a question in another process, by its state", async () => {
   const { inputRequests, requestState } = await asks({ name: "ask_all_fields" });
   expect(Object.keys(inputRequests ?? {})).toEqual(["person"]);
-  const person = { name: "Ada", email: "ada@shop.example", age: 36, toppings: ["olives"] };
+  const person = {
+    ...{ name: "Ada", email: "ada@shop.example", website: "https://ada.example", age: 36 },
+    ...{ day: "2026-07-28", moment: "2026-07-28T09:30:00Z", tip: 1.5, news: false },
+    ...{ size: "large", colour: "#0f0", wrapping: "paper", toppings: ["olives"], extras: ["bow"] },
+  };
   const inputResponses = { person: accept(person) };
+  checkInputResponses(inputRequests ?? {}, inputResponses);
   const result = await answers({ name: "ask_all_fields", inputResponses, requestState });
   expect(JSON.parse(text(result) ?? "")).toEqual(person);
+});
+
+test("asks again after an answer that is refused before it is sent", async () => {
+  const call = { name: "place_order", arguments: { item: "milk" } };
+  const { requestState, inputRequests = {} } = await asks(call);
+  for (const content of [{}, { ok: "yes" }, { yes: true }]) {
+    const inputResponses = { confirm: accept(content) };
+    expect(() => checkInputResponses(inputRequests, inputResponses)).toThrow(/^confirm\.content\./);
+    const again = await asks({ ...call, inputResponses, requestState });
+    expect(again.inputRequests).toEqual(inputRequests);
+  }
 });
 
 test("orders after two rounds, with a restart between them", async () => {
