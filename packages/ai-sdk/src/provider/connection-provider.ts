@@ -1,4 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
+import type { ClaimLeg } from "@durable-mcp/core/waiting";
+import type { CarriedWaiting } from "./carried-waiting.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
@@ -14,6 +16,13 @@ import type {
 import type { Streamed } from "../streams/read-to-end.ts";
 
 export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
+  /**
+   * For connections with `input: "pause"` on state that you carry. It is called before each answer is sent, and must
+   * return `true` once for each `key`, whichever process asks: an insert into a table in which the key is unique.
+   * A state cannot do that: two processes that have loaded it would send the same answer. @default none: such
+   * connections need durable sessions
+   */
+  claim?: ClaimLeg | undefined;
   /**
    * The declared servers by name, or a function of the principal that returns them. Names match
    * `^[a-z][A-Za-z0-9]*([_-][A-Za-z0-9]+)*$`; two that differ by case only are refused.
@@ -93,7 +102,9 @@ export interface StateRunResult<T, SESSION> {
 }
 
 /** Builds a step's registry from state, and writes the changes back into it. */
-export interface ConnectionProvider<CONNECTIONS extends Connections = Connections> {
+export interface ConnectionProvider<
+  CONNECTIONS extends Connections = Connections,
+> extends CarriedWaiting {
   /**
    * Runs a step on state that the application carries. It seeds the sessions, connects their tools, and
    * closes the clients, after success and after failure. A run lasts as long as the stream that `step`

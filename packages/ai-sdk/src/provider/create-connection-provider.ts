@@ -9,6 +9,7 @@ import {
   describeCarried,
   restartCarried,
 } from "../state/manage-connections.ts";
+import { createCarriedWaiting } from "./create-carried-waiting.ts";
 import type { ConnectionProvider, ConnectionProviderOptions } from "./connection-provider.ts";
 import {
   providerSchema,
@@ -38,6 +39,7 @@ export function createConnectionProvider<CONNECTIONS extends Connections>(
 
   const provider: ConnectionProvider<CONNECTIONS> = {
     ...createStateRegistries(internals),
+    ...createCarriedWaiting(internals),
     end: async (session, selection) =>
       await endConnections(internals, session, checkOptions(selectionInTimeSchema, selection)),
     info: async (session, selection) =>

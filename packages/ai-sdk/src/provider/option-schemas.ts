@@ -11,7 +11,7 @@ import {
   timeout,
 } from "../base/check-options.ts";
 import { poolSchema } from "../pool/connection-pool.ts";
-import { autoSessionSchema } from "../registry/option-schemas.ts";
+import { answerFields, autoSessionSchema } from "../registry/option-schemas.ts";
 
 // The options of a provider, and of its functions.
 
@@ -30,6 +30,7 @@ export const ownProviderFields = {
 export const providerSchema = optionalOptions({
   ...ownProviderFields,
   autoSession: autoSessionSchema,
+  claim: someFunction,
 });
 
 const stepFields = { principal: anything, sessionId: text, abortSignal };
@@ -37,6 +38,12 @@ export const createSchema = optionalOptions({ ...stepFields, state: anything });
 export const runOnStateSchema = z.strictObject({
   ...optionalOptions({ ...stepFields, onUnavailable, onSession: someFunction }).shape,
   session: someObject,
+});
+
+export const carriedUseSchema = optionalOptions({ principal: anything });
+export const carriedAnswerSchema = optionalOptions({
+  ...{ principal: anything, onSession: someFunction },
+  ...answerFields,
 });
 
 /** Which sessions of a principal. */

@@ -46,6 +46,8 @@ export function createInternals<CONNECTIONS extends Connections>(
     /** @throws {McpSessionError} `CONNECTION_INVALID` */
     declaredFor,
     createRegistry,
+    /** Allows the legs of waiting calls in a state. */
+    claim: options.claim,
     hungServers,
     closeTimeoutMs,
     /**

@@ -7,20 +7,35 @@ import {
 import { checkOptions } from "../base/check-options.ts";
 import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
 import { clientConnections, type Connections } from "../connection/mcp-connection.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { SessionPool } from "../pool/session-pool.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
 import { commitSlots, seedSlot, type SeededSlot, throwIfNewer } from "../state/session-state.ts";
+import {
+  createWaitingInState,
+  type WaitingInState,
+  waitingSource,
+} from "../state/waiting-in-state.ts";
 import { isStreamed } from "../streams/read-to-end.ts";
 import type { ConnectionProvider, StateRunResult } from "./connection-provider.ts";
 import { createSchema, runOnStateSchema } from "./option-schemas.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
+
+/** What a registry may change in a state. */
+interface Saved {
+  readonly slots: Map<string, SeededSlot>;
+  readonly named: NamedInState;
+  readonly waiting: WaitingInState;
+}
 
 /** Registries on an agent session's state, and their changes to it. */
 export function createStateRegistries<CONNECTIONS extends Connections>(
   internals: ProviderInternals<CONNECTIONS>,
 ): Pick<ConnectionProvider<CONNECTIONS>, "create" | "commit" | "run"> {
   const { declaredFor, createRegistry, poolFor, createNamespace, work, emit, now } = internals;
+  const { claim } = internals;
   const namespace = createNamespace();
-  const savedBy = new WeakMap<object, { slots: Map<string, SeededSlot>; named: NamedInState }>();
+  const savedBy = new WeakMap<object, Saved>();
 
   const registries: ReturnType<typeof createStateRegistries<CONNECTIONS>> = {
     create(options) {
@@ -28,30 +43,21 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
       const declared = declaredFor(principal);
       if (principal !== undefined) refuseNewer(state, declared, principal);
       const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
-      const slots = new Map<string, SeededSlot>();
+      const seeding = createSeeding({ state, declared, principal, pool, emit, now });
       const named = createNamedInState(state, pool, emit, now, work.track);
+      const waiting = createWaitingInState(state, now);
       const registry = createRegistry({
+        // Without a claim two processes could send one answer.
+        waiting: claim && waitingSource(waiting, claim),
         declared,
         principal,
         sessionId,
         abortSignal,
-        slotFor(connection) {
-          const user = principal as Principal;
-          const key = sessionKey({ connection, principal: user });
-          const definition = declared[connection] as McpClientConnection;
-          const createSlot = (snapshot: SessionSnapshot | undefined) =>
-            pool
-              ? pool.createSlot({ connection }, user, definition, snapshot)
-              : createSessionSlot(snapshot);
-          const seeded = seedSlot(state, key, createSlot, definition, now());
-          if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
-          slots.set(key, seeded);
-          return seeded;
-        },
+        slotFor: (connection) => seeding.slotFor(connection),
         named,
         pool,
       });
-      savedBy.set(registry, { slots, named });
+      savedBy.set(registry, { slots: seeding.slots, named, waiting });
       return registry;
     },
 
@@ -60,7 +66,10 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
       if (saved === undefined) {
         throw new TypeError("commit: the registry was not made by this provider's create()");
       }
-      return commitSlots(session, saved.slots, saved.named.changes());
+      return commitSlots(session, saved.slots, [
+        ...saved.named.changes(),
+        ...saved.waiting.changes(),
+      ]);
     },
 
     async run(options, step) {
@@ -91,6 +100,36 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
     },
   };
   return registries;
+}
+
+interface Seeding {
+  readonly state: unknown;
+  readonly declared: Connections;
+  readonly principal: Principal | undefined;
+  readonly pool: SessionPool | undefined;
+  readonly emit: (event: ConnectionEvent) => void;
+  readonly now: () => number;
+}
+
+/** Seeds the slots of a state, each when its connection is made. In a pool a slot may be that of a live client. */
+function createSeeding({ state, declared, principal, pool, emit, now }: Seeding) {
+  const slots = new Map<string, SeededSlot>();
+  return {
+    slots,
+    slotFor(connection: string): SeededSlot {
+      const user = principal as Principal;
+      const key = sessionKey({ connection, principal: user });
+      const definition = declared[connection] as McpClientConnection;
+      const createSlot = (snapshot: SessionSnapshot | undefined) =>
+        pool
+          ? pool.createSlot({ connection }, user, definition, snapshot)
+          : createSessionSlot(snapshot);
+      const seeded = seedSlot(state, key, createSlot, definition, now());
+      if (seeded.isDiscarded) emit({ type: "discarded", connection, reason: "invalid" });
+      slots.set(key, seeded);
+      return seeded;
+    },
+  };
 }
 
 /** @throws {McpSessionError} `STATE_INVALID` for an entry of a connection that a later release wrote */

@@ -5,7 +5,7 @@ import { endpointOf } from "../connection/define-connection.ts";
 import { forwardConnection } from "../connection/forward-connection.ts";
 import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
 import { clientConnections, type Connections, hasSession } from "../connection/mcp-connection.ts";
-import { refusePausing, type WaitingSource } from "../connection/waiting-source.ts";
+import { isPausing, refusePausing, type WaitingSource } from "../connection/waiting-source.ts";
 import { splitConnection } from "../connection/split-connection.ts";
 import { openConnection } from "../connection/stdio-connection-options.ts";
 import { createStepTime } from "../connection/step-time.ts";
@@ -179,8 +179,12 @@ function openAndTell(...[parts, use, slot]: Parameters<typeof open>): LiveConnec
 
 /** On the agent session's own session, or without one; from the pool, if there is one. */
 function connect(parts: ConnectionParts, use: OwnUse, slot: StepSlot | undefined): LiveConnection {
-  const { pool } = parts;
-  if (pool === undefined || !mayBeKept(use.definition)) return openAndTell(parts, use, slot);
+  const { pool, waiting } = parts;
+  // What waits in a carried state belongs to this step's copy of it.
+  const isOfStep = waiting?.claimLeg !== undefined && isPausing(use.definition);
+  if (pool === undefined || isOfStep || !mayBeKept(use.definition)) {
+    return openAndTell(parts, use, slot);
+  }
   const pooled = pool.connect(use, slot, (kept, onSession) =>
     // What the pool keeps does not end with the registry.
     open(parts, { ...use, step: kept, successor: undefined }, slot && { ...slot, onSession }),

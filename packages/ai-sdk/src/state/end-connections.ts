@@ -1,8 +1,10 @@
+import { type Principal, principalParts } from "@durable-mcp/core";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
 import { type CarriedEntry, selectEntries, type StateUse } from "./carried-entries.ts";
-import { replaceEntries } from "./session-state.ts";
+import { replaceEntries, stateKeys } from "./session-state.ts";
+import { isWaitingKey } from "./waiting-in-state.ts";
 
 /**
  * Ends, all at once, the sessions in a state: `end` of a provider. Entries without a session at the
@@ -14,7 +16,7 @@ export async function endConnections<SESSION extends { state?: unknown }>(
   selection: SessionSelection & { readonly timeoutMs?: number | undefined },
 ): Promise<{ session: SESSION; results: EndedSession[] }> {
   const { emit, now } = provider;
-  const { principal, timeoutMs } = selection;
+  const { principal, connection: only, name, timeoutMs } = selection;
   const endOne = async (entry: CarriedEntry) => {
     const { slot, definition, snapshot, isInvalid, isElsewhere, isNewer } = entry;
     if (isNewer) return { ...slot, ended: false, reason: "newer" as const };
@@ -30,11 +32,19 @@ export async function endConnections<SESSION extends { state?: unknown }>(
     entries.map(async (entry) => ({ key: entry.key, result: await endOne(entry) })),
   );
   const over = outcomes.filter(({ result }) => result?.ended ?? true);
+  const waiting =
+    only === undefined && name === undefined ? waitingKeys(session.state, principal) : [];
   return {
     session: replaceEntries(
       session,
-      over.map(({ key }) => [key, undefined]),
+      [...over.map(({ key }) => key), ...waiting].map((key) => [key, undefined]),
     ),
     results: outcomes.flatMap(({ result }) => result ?? []),
   };
+}
+
+/** The keys of a principal's waiting calls. */
+function waitingKeys(state: unknown, principal: Principal): string[] {
+  const owner = JSON.stringify(principalParts(principal));
+  return stateKeys(state).filter((key) => isWaitingKey(key, owner));
 }

@@ -1,0 +1,54 @@
+import type { Principal } from "@durable-mcp/core";
+import type { WaitingCall } from "@durable-mcp/core/waiting";
+import { checkOptions } from "../base/check-options.ts";
+import { waitingOutsideStep } from "../http/answer-outside-step.ts";
+import { replaceEntries } from "../state/session-state.ts";
+import { createWaitingInState, waitingSource } from "../state/waiting-in-state.ts";
+import type { CarriedWaiting } from "./carried-waiting.ts";
+import { carriedAnswerSchema, carriedUseSchema } from "./option-schemas.ts";
+import type { ProviderInternals } from "./provider-internals.ts";
+
+export function createCarriedWaiting(internals: ProviderInternals<any>): CarriedWaiting {
+  const { claim, declaredFor, emit, telemetry, hungServers, now, work } = internals;
+  const open = (session: { readonly state?: unknown }, principal: Principal) => {
+    work.throwIfShutDown();
+    const declared = declaredFor(principal);
+    const kept = createWaitingInState(session.state, now);
+    const source = waitingSource(kept, claim);
+    const calls = waitingOutsideStep({
+      ...{ source, principal, declared, emit, telemetry, hungServers, now },
+    });
+    return {
+      calls,
+      changed: <SESSION extends { state?: unknown }>(of: SESSION) =>
+        replaceEntries(of, kept.changes()),
+    };
+  };
+  return {
+    async waiting(session, use) {
+      const { principal } = checkOptions(carriedUseSchema, use);
+      return await open(session, principal).calls.list();
+    },
+    async answer(session, id, responses, use) {
+      const { principal, onSession, ...options } = checkOptions(carriedAnswerSchema, use);
+      const { calls, changed } = open(session, principal);
+      let call: WaitingCall;
+      try {
+        call = await calls.answer(id, responses, options);
+      } catch (error) {
+        const after = changed(session);
+        if (after !== session) await onSession?.(after);
+        throw error;
+      }
+      const after = changed(session);
+      if (after !== session) await onSession?.(after);
+      return { session: after, call };
+    },
+    async withdraw(session, id, use) {
+      const { principal } = checkOptions(carriedUseSchema, use);
+      const { calls, changed } = open(session, principal);
+      const call = await calls.withdraw(id);
+      return { session: changed(session), call };
+    },
+  };
+}
