@@ -28,11 +28,11 @@ const never = (_chat: { messages: UIMessage[] }) => false;
 function startChat(
   ai: Ai,
   turns: Turn[],
-  { stops = true, tells = true, own = {}, tool = {}, waits = never } = {},
+  { stops = true, tells = true, own = {}, tool = {}, price = {}, waits = never } = {},
 ) {
   const results = new Map<string, FilledIn>();
   const requests: UIMessage[][] = [];
-  const { tools, calls } = shopTools(tool);
+  const { tools, calls } = shopTools(tool, price);
   const model = modelOfBoth(...turns);
   const settings = stops ? stopWhenWaiting({ stopWhen: afterTenSteps }) : {};
 
@@ -166,10 +166,8 @@ describe.each(majors)("a chat with AI SDK $major", ({ ai, major }) => {
   test("asks for the application's own approval first, and then waits", async () => {
     const tool = major === 6 ? { needsApproval: true } : {};
     const own = major === 6 ? {} : { toolApproval: { shop__order: "user-approval" as const } };
-    const options = { tool, own };
-    const { chat, send, requests, results, model, calls, orderParts } = startChat(
-      ...([ai, [order, "Thanks."] as Turn[], options] as const),
-    );
+    const started = startChat(ai, [order, "Thanks."], { tool, own });
+    const { chat, send, requests, results, model, calls, orderParts } = started;
     await send("Order tea.");
     expect(calls).toHaveLength(0);
     const { approval } = orderParts()[0] as { approval: { id: string } };
@@ -185,40 +183,25 @@ describe.each(majors)("a chat with AI SDK $major", ({ ai, major }) => {
     expect(orderParts()).toMatchObject([{ ...ordered.ui, approval: { approved: true } }]);
     expect(chat.lastMessage!.parts.at(-1)).toMatchObject({ text: "Thanks." });
   });
-});
 
-const part = (own: object) => ({
-  type: "dynamic-tool" as const,
-  toolName: "shop__order",
-  toolCallId: "call-1",
-  state: "output-available" as const,
-  input: {},
-  output: undefined,
-  ...own,
-});
-const message = (...parts: UIMessage["parts"]): UIMessage[] => [
-  { id: "1", role: "assistant", parts },
-];
+  test("waits for one call while the application approves another", async () => {
+    const price = major === 6 ? { needsApproval: true } : {};
+    const own = major === 6 ? {} : { toolApproval: { shop__price: "user-approval" as const } };
+    const turns: Turn[] = [[...order, { tool: "shop__price", input: { item: "tea" } }], "Thanks."];
+    const { chat, send, requests, results, model } = startChat(ai, turns, { price, own });
+    await send("Order tea.");
+    expect(requests).toHaveLength(1);
+    const asked = chat.lastMessage!.parts.find((each) => "approval" in each);
+    const { approval } = asked as { approval: { id: string } };
+    await chat.addToolApprovalResponse({ id: approval.id, approved: true });
+    await expect.poll(() => [chat.status, requests.length]).toEqual(["ready", 2]);
+    expect(JSON.stringify(chat.lastMessage)).toContain('{"euros":30}');
+    expect(findPlaceholders(chat.messages)).toMatchObject([{ id: "wait-1" }]);
+    expect(model.doStreamCalls).toHaveLength(1);
 
-describe("the chunks for the browser's copy", () => {
-  test("say that a tool is dynamic", () => {
-    const after = message(part({ output: { ordered: 1 } }));
-    const call = { toolCallId: "call-1", dynamic: true };
-    expect(resumedChunks(message(part({})), after)).toEqual([
-      { type: "tool-output-available", ...call, output: { ordered: 1 } },
-    ]);
-  });
-
-  test("leave out a call whose id the message has twice, for they would reach the wrong one", () => {
-    const [first, second] = [part({ output: "done" }), part({})];
-    const after = message(first, part({ output: { ordered: 1 } }));
-    expect(resumedChunks(message(first, second), after)).toEqual([]);
-  });
-
-  test("are none without messages, and none for a last message of the user", () => {
-    const user: UIMessage = { id: "2", role: "user", parts: [{ type: "text", text: "And?" }] };
-    const after = message(part({ output: { ordered: 1 } }));
-    expect(resumedChunks([], [])).toEqual([]);
-    expect(resumedChunks([...message(part({})), user], [...after, user])).toEqual([]);
+    results.set("wait-1", ordered);
+    await send();
+    expect(requests).toHaveLength(3);
+    expect(chat.lastMessage!.parts.at(-1)).toMatchObject({ text: "Thanks." });
   });
 });
