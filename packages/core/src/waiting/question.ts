@@ -1,18 +1,22 @@
 import { isRecord } from "../base/json-values.ts";
-import type { InputRequest } from "./input-request.ts";
 import type { Question } from "./waiting-life.ts";
-import { withoutPrototype } from "./waiting-record.ts";
+import { areRequests, withoutPrototype } from "./waiting-record.ts";
 
 /** How a result begins that may have questions, in its JSON. */
 export const questionMark = '"input_required"';
 
-/** The questions in a server's result; `undefined` if it has none. */
+/**
+ * The questions in a server's result; `undefined` if it has none. A result that neither asks nor has a state would
+ * only have the call sent again, and one that is malformed cannot be answered: both are for the client to refuse.
+ */
 export function questionOf(result: unknown): Question | undefined {
   if (!isRecord(result) || result["resultType"] !== "input_required") return undefined;
-  const { inputRequests, requestState } = result;
-  const requests = isRecord(inputRequests) ? withoutPrototype(inputRequests) : {};
-  return {
-    requests: requests as Record<string, InputRequest>,
-    ...(typeof requestState === "string" && { requestState }),
-  };
+  // Some languages print what is not there as null.
+  const inputRequests = result["inputRequests"] ?? {};
+  const requestState = result["requestState"] ?? undefined;
+  if (!areRequests(inputRequests)) return undefined;
+  const requests = withoutPrototype(inputRequests);
+  if (typeof requestState === "string") return { requests, requestState };
+  const asks = requestState === undefined && Object.keys(requests).length > 0;
+  return asks ? { requests } : undefined;
 }

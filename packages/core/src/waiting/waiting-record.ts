@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { isPrintable } from "../base/json-values.ts";
+import { isPrintable, isRecord } from "../base/json-values.ts";
 import { type Principal, principalParts } from "../session/principal.ts";
 import type { InputRequest } from "./input-request.ts";
 import type { AskingMethod, WaitingCall, WaitingState } from "./waiting-call.ts";
@@ -51,8 +51,17 @@ export interface WaitingRecord {
   readonly isDelivered?: true | undefined;
 }
 
+type Requests = Readonly<Record<string, InputRequest>>;
+
+/** A schema would leave out a question whose key is `__proto__`. */
+export function areRequests(value: unknown): value is Requests {
+  return (
+    isRecord(value) &&
+    Object.values(value).every((one) => isRecord(one) && typeof one["method"] === "string")
+  );
+}
+
 const record = z.record(z.string(), z.unknown());
-const asked = z.looseObject({ method: z.string() });
 const recordSchema = z.strictObject({
   version: z.literal(1),
   kind: z.literal("input"),
@@ -69,7 +78,7 @@ const recordSchema = z.strictObject({
   }),
   round: z.int(),
   leg: z.string(),
-  requests: z.record(z.string(), asked),
+  requests: z.custom<Requests>(areRequests),
   requestState: z.optional(z.string()),
   askedAt: z.number(),
   expiresAt: z.number(),
@@ -89,7 +98,7 @@ const recordSchema = z.strictObject({
 export function parseWaitingRecord(value: unknown): WaitingRecord | undefined {
   if (!isPrintable(value)) return undefined;
   const { data } = recordSchema.safeParse(value);
-  return data as WaitingRecord | undefined;
+  return data;
 }
 
 /** What an application sees of a record. */
