@@ -108,6 +108,11 @@ describe("of strangers", () => {
     ]);
   });
 
+  test.each(["", "x".repeat(257)])("an id that no waiting call has is skipped", (id) => {
+    const ui = { role: "assistant", parts: [uiPart(id)] };
+    expect(findPlaceholders([toolResult("call-1", waits(id)), ui])).toEqual([]);
+  });
+
   test("no shape throws", () => {
     const anyPart = fc.oneof(
       fc.anything(),

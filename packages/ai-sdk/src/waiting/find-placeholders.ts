@@ -79,6 +79,8 @@ function inToolMessage(part: unknown, inputs: ReadonlyMap<unknown, unknown>) {
 }
 
 const staticTool = "tool-";
+/** More than the ids of waiting calls have. A longer one would be a key that not every store takes. */
+const maxIdLength = 256;
 
 function inUIMessage(part: unknown) {
   const type = ownField(part, "type");
@@ -96,6 +98,7 @@ function asPlaceholder(
   toolName: unknown,
   input: unknown,
 ): Placeholder | undefined {
+  if (id === undefined || id === "" || id.length > maxIdLength) return undefined;
   const isWhole = typeof toolCallId === "string" && typeof toolName === "string";
-  return id !== undefined && isWhole ? { id, toolCallId, toolName, input } : undefined;
+  return isWhole ? { id, toolCallId, toolName, input } : undefined;
 }
