@@ -173,7 +173,7 @@ function answered(call: WaitingRecord): AnsweredCall {
 }
 
 /** The calls that wait or are being answered. */
-export async function listOpen(context: WaitingContext): Promise<WaitingRecord[]> {
+async function listOpen(context: WaitingContext): Promise<WaitingRecord[]> {
   const stored = await context.calls.list();
   const current = await Promise.all(
     stored.map(async (each) => (await withoutDeadClaim(context, each)).call),

@@ -1,6 +1,5 @@
 import {
   checkFunction,
-  checkMs,
   checkText,
   checkWhole,
   type OptionChecks,
@@ -73,8 +72,7 @@ export interface WaitingContext {
   readonly now: () => number;
 }
 
-export const defaultClaimMs = 60_000;
-export const checkClaimMs = checkMs;
+const defaultClaimMs = 60_000;
 
 /** The parts of a context that have a default. */
 export function createWaitingContext(

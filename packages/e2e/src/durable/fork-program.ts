@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { compileCache, keepCompiled } from "../processes/compile-cache.ts";
 import { programArguments } from "../processes/programs.ts";
 
-/** A program of this folder in a process of its own, which talks in JSON. */
+/** A program in a process of its own, which talks in JSON. */
 export interface ForkedProgram<TO, FROM> {
   send: (message: TO) => void;
   /** The next message; rejects when the process ends before. */
@@ -11,7 +11,8 @@ export interface ForkedProgram<TO, FROM> {
   kill: () => Promise<string>;
 }
 
-export function forkProgram<TO, FROM>(file: string): ForkedProgram<TO, FROM> {
+/** @param file a program of this folder, or any by its URL */
+export function forkProgram<TO, FROM>(file: string | URL): ForkedProgram<TO, FROM> {
   const args = programArguments(new URL(file, import.meta.url));
   const child = fork(args.pop()!, {
     execArgv: [...args, ...keepCompiled],

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { answerKillPoints } from "./answer-kill-points.ts";
+import { answerKillTable, killAnswers } from "./kill-answers.ts";
+import { raceAnswers } from "./race-answers.ts";
+
+// `npm run kill:waiting -- --times 1000`, on each store, for more.
+
+test("a process that is killed at any point sends no leg twice and loses no answer", async () => {
+  const rows = await killAnswers({ store: "sqlite", times: answerKillPoints.length });
+  console.log(answerKillTable(rows));
+  expect(rows.flatMap(({ faults }) => faults)).toEqual([]);
+  for (const { kills } of rows) expect(kills).toBe(1);
+});
+
+test("of two answers at once one is sent", async () => {
+  const { legs, refused, faults } = await raceAnswers({ store: "sqlite", rounds: 10 });
+  expect(faults).toEqual([]);
+  expect({ legs, refused }).toEqual({ legs: 10, refused: 10 });
+});
