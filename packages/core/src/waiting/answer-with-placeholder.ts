@@ -1,7 +1,9 @@
+import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type EventBytes, createEventSplitter, eventText } from "../wire/event-splitter.ts";
 import { type JsonRpcId, parseMessage } from "../wire/json-rpc.ts";
 import { isEventStream, MAX_MESSAGE_BYTES, readText } from "../wire/read-answer.ts";
+import { completeResult } from "./complete-result.ts";
 import { questionMark, questionOf } from "./question.ts";
 import type { Question } from "./waiting-life.ts";
 import type { WaitingAnswer } from "./waiting-record.ts";
@@ -10,8 +12,8 @@ import type { WaitingAnswer } from "./waiting-record.ts";
 type TakeQuestion = (question: Question) => Promise<WaitingAnswer>;
 
 /**
- * The server's answer to one request, with what `take` gives in the place of questions. All else passes as it
- * comes.
+ * The server's answer to one request, with what `take` gives in the place of questions. A result that does not
+ * say that it is complete says so then. All else passes as it comes.
  */
 export async function answerWithPlaceholder(
   response: Response,
@@ -51,12 +53,20 @@ export async function answerWithPlaceholder(
   return new Response(response.body.pipeThrough(events), { status, statusText, headers });
 }
 
+/** In the JSON of every result, but for those of some servers. */
+const typeMark = '"resultType"';
+
 async function replaced(text: string, id: JsonRpcId, take: TakeQuestion): Promise<string> {
-  if (!text.includes(questionMark)) return text;
+  if (!text.includes(questionMark) && text.includes(typeMark)) return text;
   const message = parseMessage(text);
   if (message === undefined || "method" in message || message.id !== id) return text;
-  const question = questionOf(message.result);
-  if (question === undefined) return text;
+  const { result } = message;
+  const question = questionOf(result);
+  if (question === undefined) {
+    const complete =
+      isRecord(result) && result["resultType"] === undefined && completeResult(result);
+    return complete ? JSON.stringify({ jsonrpc: "2.0", id, result: complete }) : text;
+  }
   try {
     return JSON.stringify({ jsonrpc: "2.0", id, ...(await take(question)) });
   } catch (error) {

@@ -6,6 +6,7 @@ import { connectionBroke, failed, type Failed, outcomeUnknown } from "../session
 import type { JsonRpcResponse } from "../wire/json-rpc.ts";
 import { letGo, readAnswer, readRefusedAnswer } from "../wire/read-answer.ts";
 import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
+import { completeResult } from "./complete-result.ts";
 import type { InputResponses } from "./input-request.ts";
 import { questionOf } from "./question.ts";
 import type { Question } from "./waiting-life.ts";
@@ -60,7 +61,8 @@ export async function sendLeg(
     const isOfGate = gateStatuses.has(status);
     const read = ok ? readAnswer(response, id) : readRefusedAnswer(response, id);
     const answer = await abortable(read, signal);
-    if (answer !== undefined && !isOfGate) return outcomeOf(answer);
+    const outcome = answer && !isOfGate ? outcomeOf(answer) : undefined;
+    if (outcome !== undefined) return outcome;
     const refused = { method, url, status };
     return ok || mayHaveRun(status)
       ? { type: "unknown", error: outcomeUnknown(refused, undefined) }
@@ -98,7 +100,8 @@ function mayHaveRun(status: number): boolean {
   return status === 408 || (status >= 500 && status !== 503);
 }
 
-function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome {
+/** `undefined` for a result that is neither complete nor a question. */
+function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome | undefined {
   if (error !== undefined) {
     const reason = isRecord(error.data) ? error.data["reason"] : undefined;
     if (reason === "invalid_request_state") return { type: "expired" };
@@ -106,5 +109,6 @@ function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome {
   }
   const question = questionOf(result);
   if (question !== undefined) return { type: "asks", question };
-  return { type: "settles", answer: { result: result ?? {} } };
+  const complete = completeResult(result);
+  return complete && { type: "settles", answer: { result: complete } };
 }
