@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { ClientName } from "./clients/index.ts";
+import type { AnyClientName } from "./any-client.ts";
 import { findExpected } from "./expected-failures.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 import { type Scenario, scenarios } from "./scenarios.ts";
@@ -20,7 +20,7 @@ export const resumedStream = [
 /** All checks of a scenario pass, or fail as is known. */
 export function expectToConform(
   scenario: Scenario,
-  client: ClientName,
+  client: AnyClientName,
   result: ScenarioResult | undefined,
 ): void {
   expect(result, "the scenario did not run").toBeDefined();

@@ -1,8 +1,8 @@
-import { clientNames, type ClientName } from "./clients/index.ts";
+import { type AnyClientName, anyClientNames } from "./any-client.ts";
 import type { ExpectedFailure } from "./expected-failures.ts";
 import { modes } from "./program/modes.ts";
 import type { ScenarioResult, ScenarioRun } from "./run-scenario.ts";
-import { scenarios } from "./scenarios.ts";
+import { everyScenario } from "./scenarios.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** A scenario that was run. */
@@ -12,18 +12,22 @@ export interface Outcome {
   readonly verdict: Verdict;
 }
 
-const titles: Record<ClientName, string> = {
+const titles: Record<AnyClientName, string> = {
   provider: "`@durable-mcp/ai-sdk`",
   "ai-sdk-2": "`@ai-sdk/mcp` 2",
   "sdk-1": "`@modelcontextprotocol/sdk` 1",
   "client-2": "`@modelcontextprotocol/client` 2",
   "ai-sdk-2-bare": "`@ai-sdk/mcp` 2 without the session fetch",
+  "provider-pausing": '`@durable-mcp/ai-sdk` with `input: "pause"`',
+  "ai-sdk-2-waiting": "`@ai-sdk/mcp` 2 with waiting calls",
+  "client-2-waiting": "`@modelcontextprotocol/client` 2 with waiting calls",
+  "ai-sdk-2-alone": "`@ai-sdk/mcp` 2 alone",
+  "client-2-alone": "`@modelcontextprotocol/client` 2 alone",
 };
 
 /** The outcomes as a Markdown table for each client: how many of the suite's checks passed. */
 export function renderReport(outcomes: readonly Outcome[]): string {
-  const clients: ClientName[] = [...clientNames, "ai-sdk-2-bare"];
-  return clients
+  return anyClientNames
     .flatMap((client) => {
       const own = outcomes.filter(({ run }) => run.client === client);
       return own.length === 0 ? [] : [`**${titles[client]}**\n\n${renderTable(own)}\n`];
@@ -33,12 +37,12 @@ export function renderReport(outcomes: readonly Outcome[]): string {
 
 function renderTable(outcomes: readonly Outcome[]): string {
   const columns = modes.filter((mode) => outcomes.some(({ run }) => run.mode === mode));
-  const rows = scenarios.flatMap(({ name }) => {
+  const rows = everyScenario.flatMap((scenario) => {
     const cells = columns.map((mode) => {
-      const outcome = outcomes.find(({ run }) => run.scenario.name === name && run.mode === mode);
+      const outcome = outcomes.find(({ run }) => run.scenario === scenario && run.mode === mode);
       return outcome === undefined ? "" : renderCell(outcome);
     });
-    return cells.some((cell) => cell !== "") ? [[name, ...cells]] : [];
+    return cells.some((cell) => cell !== "") ? [[scenario.name, ...cells]] : [];
   });
   const head = [
     ["scenario", ...columns],

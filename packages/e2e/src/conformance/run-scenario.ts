@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { compileCache } from "../processes/compile-cache.ts";
 import { packageBin } from "../processes/package-bin.ts";
-import type { ClientName } from "./clients/index.ts";
+import { type AnyClientName, isLegClient } from "./any-client.ts";
 import { type ClientHost, shellCommand } from "./client-host.ts";
 import type { Mode } from "./program/modes.ts";
 import { mayFail, type Scenario } from "./scenarios.ts";
@@ -15,7 +15,8 @@ export interface ScenarioResult {
   readonly passed: number;
   /**
    * What did not: the ids of the suite's checks that failed or gave a warning, each once;
-   * `client-exit` and `client-timeout` for how the client ended; `no-checks` when none was made.
+   * `client-exit` and `client-timeout` for how the client ended, or `leg-<n>` for each leg that failed;
+   * `no-checks` when none was made.
    */
   readonly failed: readonly string[];
   /** What the suite saw, in its words. */
@@ -33,7 +34,7 @@ interface Check {
 
 export interface ScenarioRun {
   scenario: Scenario;
-  client: ClientName;
+  client: AnyClientName;
   mode: Mode;
   /** How long the client may take, in milliseconds. @default 60000 */
   timeoutMs?: number;
@@ -42,6 +43,7 @@ export interface ScenarioRun {
 }
 
 const program = new URL("./program/client-program.ts", import.meta.url);
+const legsProgram = new URL("./program/legs-program.ts", import.meta.url);
 const retryCheck = "client-sse-retry-timing";
 
 /**
@@ -128,14 +130,18 @@ async function runOnce({
       ...["--scenario", scenario.name, "--spec-version", scenario.revision, "--command", command],
       ...["--timeout", String(timeoutMs), "--output-dir", directory],
     ]);
-    const ended = [];
-    if (printed.includes("CLIENT TIMED OUT")) ended.push("client-timeout");
-    else if (printed.includes("CLIENT EXITED WITH ERROR")) ended.push("client-exit");
-    const result = resultOf(await readChecks(directory), ended, printed);
+    const result = resultOf(await readChecks(directory), failuresOfClient(printed), printed);
     return code !== 0 && result.failed.length === 0
       ? { ...result, failed: ["suite-exit"] }
       : result;
   });
+}
+
+function failuresOfClient(printed: string): string[] {
+  if (printed.includes("CLIENT TIMED OUT")) return ["client-timeout"];
+  if (!printed.includes("CLIENT EXITED WITH ERROR")) return [];
+  const legs = [...printed.matchAll(/^leg (\d+) failed/gm)].map(([, leg]) => `leg-${leg}`);
+  return legs.length > 0 ? legs : ["client-exit"];
 }
 
 /** Outside of the repository, and gone at the end: the suite's logs hold ids and tokens. */
@@ -155,8 +161,10 @@ function resultOf(checks: Check[], ended: readonly string[], printed: string): S
   return { passed, failed: [...failed], checks, printed };
 }
 
-function clientCommand(client: ClientName, mode: Mode): string {
-  return shellCommand(program, client, mode);
+function clientCommand(client: AnyClientName, mode: Mode): string {
+  return isLegClient(client)
+    ? shellCommand(legsProgram, client)
+    : shellCommand(program, client, mode);
 }
 
 /** The suite writes `<directory>/<scenario>-<time>/checks.json`, the scenario's slash included. */

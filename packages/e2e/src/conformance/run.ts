@@ -12,10 +12,11 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type ClientName, clientNames } from "./clients/index.ts";
 import { expectedFailures, findExpected } from "./expected-failures.ts";
+import { legClientNames } from "./legs/index.ts";
 import { type Mode, modes } from "./program/modes.ts";
 import { type Outcome, renderExpected, renderReport, summarize } from "./report.ts";
 import { runScenario, type ScenarioRun } from "./run-scenario.ts";
-import { scenarios } from "./scenarios.ts";
+import { scenarios, statelessScenarios } from "./scenarios.ts";
 import { judge } from "./verdict.ts";
 
 const { values } = parseArgs({
@@ -62,13 +63,18 @@ async function work(): Promise<void> {
   }
 }
 
-/** What the options name; by default everything, and beside it the AI SDK client without the session fetch. */
+/** What the options name; by default everything, and beside it the clients without us. */
 function chooseRuns(): ScenarioRun[] {
   const all: { client: ClientName; mode: Mode }[] = [
     ...clientNames.flatMap((client) => modes.map((mode) => ({ client, mode }))),
     { client: "ai-sdk-2-bare", mode: "fresh" },
   ];
-  const chosen = scenarios.flatMap((scenario) => all.map((one) => ({ scenario, ...one })));
+  const chosen: ScenarioRun[] = [
+    ...scenarios.flatMap((scenario) => all.map((one) => ({ scenario, ...one }))),
+    ...statelessScenarios.flatMap((scenario) =>
+      legClientNames.map((client) => ({ scenario, client, mode: "process" as const })),
+    ),
+  ];
   const named = chosen.filter(
     ({ scenario, client, mode }) =>
       isNamed(values.scenario, scenario.name) &&

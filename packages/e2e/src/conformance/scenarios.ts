@@ -37,6 +37,23 @@ export const scenarios: Scenario[] = Object.entries(scenarioNames).flatMap(([rev
   names.map((name) => ({ name, revision })),
 );
 
+/**
+ * The suite's client scenarios for the revision without sessions: the one in which the server asks
+ * the user something, and those about what each request carries.
+ */
+export const statelessScenarios: Scenario[] = [
+  "sep-2322-client-request-state",
+  "tools_call",
+  "request-metadata",
+  "http-standard-headers",
+  "http-custom-headers",
+  "http-invalid-tool-headers",
+  "json-schema-ref-no-deref",
+  "json-schema-2020-12-preservation",
+].map((name) => ({ name, revision: "2026-07-28" }));
+
+export const everyScenario: readonly Scenario[] = [...scenarios, ...statelessScenarios];
+
 /** The suite lets the client fail here, once it has given up. */
 export const mayFail: ReadonlySet<string> = new Set(["auth/scope-retry-limit"]);
 
@@ -44,9 +61,9 @@ export const mayFail: ReadonlySet<string> = new Set(["auth/scope-retry-limit"]);
 const revisions = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
 /** Reads what `conformance list --client` prints: the scenarios that there are for these revisions. */
-export function parseScenarioList(printed: string): Scenario[] {
+export function parseScenarioList(printed: string, of = revisions): Scenario[] {
   return [...printed.matchAll(/^ {2}- (\S+) \[(.*)\]$/gm)].flatMap(([, name = "", tags = ""]) => {
-    const revision = revisions.find((candidate) => tags.split(",").includes(candidate));
+    const revision = of.find((candidate) => tags.split(",").includes(candidate));
     return revision === undefined ? [] : [{ name, revision }];
   });
 }

@@ -8,7 +8,7 @@ const sources = "https://github.com/durable-mcp/durable-mcp/blob/main/packages/"
 
 const intro = `# Requirements
 
-This page lists the Model Context Protocol's requirements for clients on sessions, the version header, streams and fallback, in the revisions with sessions (2025-03-26, 2025-06-18, 2025-11-25). Each has the tests that cover it. Requirements for servers are listed if a client can notice them.
+This page lists the Model Context Protocol's requirements for clients on sessions, the version header, streams and fallback, in the revisions with sessions (2025-03-26, 2025-06-18, 2025-11-25), and those of 2026-07-28, questions to a person among them. Each has the tests that cover it. Requirements for servers are listed if a client can notice them.
 
 \`npm run requirements\` writes this page from the manifest in \`packages/e2e/src/requirements/\`. A test fails if a requirement is not covered, if a named test is gone, if a test's title cites an unknown id, or if this page is not up to date. The statements are ours; the links lead to the specification's words.
 `;

@@ -2,6 +2,11 @@ import { inStatelessSpec, type Requirement } from "./requirement.ts";
 
 const clientsOwn =
   "The client's own affair: traffic of a revision without sessions passes through.";
+const clientsOwnButRetries =
+  "Retries of a call that waited are ours; all other traffic of a revision without sessions passes through.";
+
+const duties = "e2e/src/waiting/client-duties.matrix.test.ts";
+const suite = "e2e/src/conformance/questions.matrix.test.ts";
 
 /** 2026-07-28, the first revision without sessions. */
 export const statelessRequirements: readonly Requirement[] = [
@@ -23,7 +28,11 @@ export const statelessRequirements: readonly Requirement[] = [
     level: "MUST",
     spec: inStatelessSpec("basic/transports/streamable-http#sending-messages"),
     statement: "POST only, with both content types accepted and the metadata in headers.",
-    note: clientsOwn,
+    tests: {
+      [duties]: ["a retry has the version, the method, the name and the mirrored arguments"],
+      [suite]: ["provider-pausing, %s"],
+    },
+    note: clientsOwnButRetries,
   },
   {
     id: "M3",
@@ -43,8 +52,9 @@ export const statelessRequirements: readonly Requirement[] = [
       "core/src/handshake/client-handshake.stateless.test.ts": [
         "gets everything as it is in later steps",
       ],
+      [duties]: ["a retry has the version"],
     },
-    note: clientsOwn,
+    note: clientsOwnButRetries,
   },
   {
     id: "M5",
@@ -90,7 +100,10 @@ export const statelessRequirements: readonly Requirement[] = [
     level: "change",
     spec: inStatelessSpec("changelog#major-changes"),
     statement: "No stream is resumed; a request is sent anew under a new id.",
-    note: clientsOwn,
+    tests: {
+      "e2e/src/waiting/unusual-answers.test.ts": ["a retry whose answer breaks off"],
+    },
+    note: "A retry of a call that waited may have been carried out, so it is not sent anew: its outcome is unknown. All else is the client's own affair.",
   },
   {
     id: "M10",
@@ -143,7 +156,13 @@ export const statelessRequirements: readonly Requirement[] = [
     level: "MUST",
     spec: inStatelessSpec("basic/patterns/mrtr#client-requirements-basic-workflow"),
     statement: "Give `requestState` back as it came, only with the retry, unread.",
-    note: clientsOwn,
+    tests: {
+      [duties]: [
+        "with the answers and the state as it came",
+        "no other request has a call's answers",
+      ],
+      [suite]: ["is asked in one and answers in another"],
+    },
   },
   {
     id: "M15",
@@ -165,7 +184,11 @@ export const statelessRequirements: readonly Requirement[] = [
     level: "MUST",
     spec: inStatelessSpec("basic/index#resulttype"),
     statement: "No `resultType` means `complete`.",
-    note: clientsOwn,
+    tests: {
+      "core/src/waiting/complete-result.test.ts": ["without a resultType is a complete one"],
+      [suite]: ["is asked in one and answers in another"],
+    },
+    note: "On a connection that pauses, for calls, reads and prompts, whose clients refuse such a result. Elsewhere it is the client's own affair.",
   },
   {
     id: "M18",
@@ -202,7 +225,8 @@ export const statelessRequirements: readonly Requirement[] = [
     level: "MUST NOT",
     spec: inStatelessSpec("server/utilities/caching#cache-key"),
     statement: "Keep results of requests that carried input or state.",
-    note: "Nothing is cached of a server without sessions.",
+    tests: { [duties]: ["nothing keeps what a retry brought"] },
+    note: "A call that waited keeps its result for the conversation that it belongs to, and for no other request.",
   },
   {
     id: "M23",
@@ -210,6 +234,7 @@ export const statelessRequirements: readonly Requirement[] = [
     level: "MUST NOT",
     spec: inStatelessSpec("basic/index#requests"),
     statement: "Use the id of an outstanding request for another.",
-    note: clientsOwn,
+    tests: { [duties]: ["under an id of its own"] },
+    note: clientsOwnButRetries,
   },
 ];

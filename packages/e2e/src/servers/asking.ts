@@ -1,7 +1,7 @@
 import { type FixtureServer, startFixtureServer } from "./fixture-server.ts";
 
 /** A request that may be answered with questions, as it came. */
-interface AskingLeg {
+export interface AskingLeg {
   id: unknown;
   method: "tools/call" | "resources/read" | "prompts/get";
   params: {

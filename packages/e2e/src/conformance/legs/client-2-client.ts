@@ -1,0 +1,17 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { clientInfo } from "../clients/official-client.ts";
+import { capabilities, type ConnectPlainClient, readFirst } from "./plain-client.ts";
+
+/** `@modelcontextprotocol/client` 2, which asks the server for its revision. */
+export const connectClient2: ConnectPlainClient = async ({ url, fetch }) => {
+  const client = new Client(clientInfo, { capabilities, versionNegotiation: { mode: "auto" } });
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(url), { ...(fetch && { fetch }) }),
+  );
+  return {
+    listTools: async () => (await client.listTools()).tools,
+    callTool: (name, args) => client.callTool({ name, arguments: args }),
+    readFirst: () => readFirst(client),
+    close: () => client.close(),
+  };
+};

@@ -1,0 +1,31 @@
+import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+
+/** A tool as a client lists it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly inputSchema: unknown;
+}
+
+/** What became of a call: the text of its answer, or the server asks a person and the call waits. */
+export type Called = { readonly text: string } | { readonly waiting: WaitingCall };
+
+/** What the scenarios of revision 2026-07-28 need of a client, which lives for one leg. */
+export interface LegClient {
+  listTools: () => Promise<ListedTool[]>;
+  callTool: (name: string, args: Record<string, unknown>) => Promise<Called>;
+  /** The calls that wait, whichever process made them. */
+  waiting: () => Promise<readonly WaitingCall[]>;
+  /** Sends a person's answers to a call that waits. */
+  answer: (id: string, responses: InputResponses) => Promise<Called>;
+  /** Reads the first resource and gets the first prompt of the server. */
+  readFirst: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+interface LegClientOptions {
+  readonly url: string;
+  /** The file of the store, which all legs of a scenario share. */
+  readonly storePath: string;
+}
+
+export type OpenLegClient = (options: LegClientOptions) => Promise<LegClient>;

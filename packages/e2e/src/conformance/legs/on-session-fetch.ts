@@ -1,0 +1,33 @@
+import { createSessionFetch, createSessionSlot } from "@durable-mcp/core";
+import { answerWaitingCall, createWaitingCalls } from "@durable-mcp/core/waiting";
+import { createSqliteStore } from "@durable-mcp/stores/sqlite";
+import { answeredOf, calledOf } from "./called.ts";
+import type { OpenLegClient } from "./leg-client.ts";
+import type { ConnectPlainClient, PlainClient } from "./plain-client.ts";
+
+/** One's own client on the session fetch: a call that is asked something waits in the store. */
+export function onSessionFetch(connect: ConnectPlainClient): OpenLegClient {
+  return async ({ url, storePath }) => {
+    const store = createSqliteStore({ path: storePath });
+    const principal = { type: "app" } as const;
+    const waiting = createWaitingCalls({
+      ...{ store, principal, url },
+      ...{ sessionId: "suite", connection: "suite" },
+    });
+    const fetch = createSessionFetch({ url, slot: createSessionSlot(), waiting });
+    // A leg that only answers needs no client.
+    let connecting: Promise<PlainClient> | undefined;
+    const connected = () => (connecting ??= connect({ url, fetch }));
+    return {
+      listTools: async () => (await connected()).listTools(),
+      callTool: async (name, args) => calledOf(await (await connected()).callTool(name, args)),
+      waiting: () => waiting.list(),
+      answer: async (id, responses) => answeredOf(await answerWaitingCall(waiting, id, responses)),
+      readFirst: async () => (await connected()).readFirst(),
+      async close() {
+        await (await connecting)?.close();
+        await store.close();
+      },
+    };
+  };
+}

@@ -1,0 +1,88 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import { createSqliteStore } from "@durable-mcp/stores/sqlite";
+import type { ModelMessage, ToolResultPart, ToolSet } from "ai";
+import { calledOf } from "./called.ts";
+import type { OpenLegClient } from "./leg-client.ts";
+import { readFirst } from "./plain-client.ts";
+
+/**
+ * A connection of `@durable-mcp/ai-sdk` that pauses. Its calls wait in the store of the durable sessions, and the
+ * conversation lies beside it, as JSON: a result takes the place that a waiting call has in there.
+ */
+export const openPausingConnection: OpenLegClient = async ({ url, storePath }) => {
+  const store = createSqliteStore({ path: storePath });
+  const conversation = openConversation(`${storePath}.messages.json`);
+  const description = "The suite's server.";
+  const sessions = createDurableSessions({
+    connections: { suite: defineMcpClientConnection({ url, description, input: "pause" }) },
+    store,
+  });
+  const owner = { principal: { type: "app" } } as const;
+  let opening: ReturnType<typeof sessions.open> | undefined;
+  const opened = () => (opening ??= sessions.open("suite", owner));
+  const client = async () => (await opened()).registry.client("suite");
+  return {
+    listTools: async () => (await (await client()).listTools()).tools,
+    async callTool(name, args) {
+      const toolName = `suite__${name}`;
+      const { registry } = await opened();
+      const { [toolName]: tool }: ToolSet = await registry.tools({ onUnavailable: "throw" });
+      if (tool?.execute === undefined) throw new Error(`the server has no tool named ${name}`);
+      const call = { toolCallId: name, toolName, input: args };
+      const output: unknown = await tool.execute(args, {
+        ...call,
+        messages: [],
+        context: undefined,
+      });
+      conversation.add(call, await tool.toModelOutput!({ ...call, output }));
+      return calledOf(output);
+    },
+    waiting: () => sessions.waiting("suite", owner),
+    async answer(id, responses) {
+      const call = await sessions.answer("suite", id, responses, owner);
+      if (call.state === "waiting") return { waiting: call };
+      if (call.state !== "settled") throw new Error(`the answered call is ${call.state}`);
+      const { tools, waiting } = await opened();
+      const { messages, resumed } = await waiting.resume(conversation.messages(), { tools });
+      conversation.replace(messages);
+      if (resumed.length !== 1) throw new Error(`${resumed.length} calls were resumed`);
+      return { text: conversation.textOf(call.toolCallId!) };
+    },
+    readFirst: async () => readFirst(await client()),
+    async close() {
+      await (await opening)?.dispose();
+      await sessions.shutdown();
+      await store.close();
+    },
+  };
+};
+
+/** An application's messages, in a file. */
+function openConversation(path: string) {
+  const messages = () =>
+    existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as ModelMessage[]) : [];
+  const replace = (all: readonly ModelMessage[]) => writeFileSync(path, JSON.stringify(all));
+  return {
+    messages,
+    replace,
+    /** Puts down a call and what its tool gave, as AI SDK does. */
+    add(
+      call: { toolCallId: string; toolName: string; input: object },
+      output: ToolResultPart["output"],
+    ): void {
+      const { toolCallId, toolName } = call;
+      replace([
+        ...messages(),
+        { role: "assistant", content: [{ type: "tool-call", ...call }] },
+        { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] },
+      ]);
+    },
+    /** The result of a call, as the model reads it. */
+    textOf(toolCallId: string): string {
+      const results = messages().flatMap(({ role, content }) => (role === "tool" ? content : []));
+      const found = results.find((part) => "output" in part && part.toolCallId === toolCallId);
+      return JSON.stringify(found);
+    },
+  };
+}
