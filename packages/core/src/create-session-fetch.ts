@@ -94,9 +94,9 @@ function createPipeline(
   const handlers: Readonly<Record<Route, Handler>> = {
     pass(request, message) {
       announceResumption(context);
-      return pass(context, request, undefined, message);
+      return pass(context, request, message);
     },
-    "pass-on-session": (request) => pass(context, request, liveSession(state)),
+    "pass-on-session": (request) => pass(context, request, undefined, liveSession(state)),
     close: () => emptyAnswer(204),
     listen: (request) => (options.listen ? listen(context, request) : emptyAnswer(405)),
     resume: (request) => resumeStream(context, request),
@@ -106,10 +106,7 @@ function createPipeline(
       return forExcepted!.answer(request, message);
     },
     probe: async (request, message) =>
-      // Only calls without a session can wait. A session of an earlier step goes on.
-      ((!options.waiting || liveSession(state)) &&
-        (await answerProbe(context, message, request))) ||
-      (await pass(context, request, undefined, message)),
+      (await answerProbe(context, message, request)) ?? (await pass(context, request, message)),
     initialize: (request, message) => answerInitialize(context, message, request),
     initialized: (request) => answerInitialized(context, request),
     list(request, message) {
@@ -137,8 +134,7 @@ function createPipeline(
     }
     const request = await readOutgoingRequest(input, init);
     request.signal?.throwIfAborted();
-    const isPost = request.method === "POST";
-    return await answer(request, isPost ? parseMessage(bodyText(request) ?? "") : undefined);
+    return await answer(request, parseMessage(bodyText(request) ?? ""));
   };
   return { fetch, answer, context };
 }
@@ -175,8 +171,8 @@ function createContext(
 async function pass(
   context: SessionContext,
   request: OutgoingRequest,
-  live: LiveSession | undefined,
   message?: JsonRpcMessage,
+  live?: LiveSession,
 ): Promise<Response> {
   const response = await sendOn(context, live, request, message && methodOf(message));
   if (!response.ok && live !== undefined) return toResponse(await bufferAnswer(response, live));
@@ -210,15 +206,9 @@ function withoutSaving(
   { onEvent, ...options }: SessionFetchOptions,
   slot: SessionSlot,
 ): SessionFetchOptions {
-  const reported = new Set([
-    "lost",
-    "restored",
-    "ids-vary",
-    "recovered",
-    "start-failed",
-    "notification",
-  ]);
-  const emit = onEvent && ((event: SessionEvent) => reported.has(event.type) && onEvent(event));
+  const reported = ["lost", "restored", "ids-vary", "recovered", "start-failed", "notification"];
+  const emit =
+    onEvent && ((event: SessionEvent) => reported.includes(event.type) && onEvent(event));
   return { ...options, ...unsaved, slot, onEvent: emit };
 }
 

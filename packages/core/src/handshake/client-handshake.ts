@@ -39,6 +39,8 @@ export async function answerProbe(
   setClientParams(state, description);
   announceResumption(context);
   if (liveSession(state) ?? openedSession(state)) return methodNotFoundAnswer(id);
+  // Only calls without a session can wait.
+  if (context.waiting) return undefined;
   const opening = await ensureOpened(context, request);
   if ("opened" in opening) return methodNotFoundAnswer(id);
   // A refused login or an outage tells nothing about the server's revisions. Other refusals may.

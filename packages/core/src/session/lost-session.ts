@@ -41,7 +41,7 @@ const definiteRefusals: readonly RegExp[] = [
  * JSON-RPC codes that give a refusal another meaning: unknown method, invalid params, and the
  * 2026-07-28 revision's refusals of a header, a missing capability and a version.
  */
-const otherMeanings = new Set<unknown>([-32601, -32602, -32020, -32021, -32022]);
+const otherMeanings: readonly unknown[] = [-32601, -32602, -32020, -32021, -32022];
 
 /**
  * The code of `resources/read` for an unknown resource. A few servers use it for sessions too.
@@ -74,7 +74,7 @@ export function classifyLoss({ status, body }: { status: number; body: string })
   const speaksOfSession = lostInWords.test(text);
   const hasOtherMeaning = messages.some((message) => {
     const code = "error" in message ? message.error?.code : undefined;
-    return otherMeanings.has(code) || (code === resourceNotFound && !speaksOfSession);
+    return otherMeanings.includes(code) || (code === resourceNotFound && !speaksOfSession);
   });
   if (hasOtherMeaning || /protocol[ -]?version/i.test(text)) return "none";
   const isKnown = status === 400 && definiteRefusals.some((refusal) => refusal.test(text));

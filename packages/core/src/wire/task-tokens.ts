@@ -10,7 +10,7 @@ import {
 
 /** A session has fewer tasks under way than this. The oldest one is dropped. */
 const maxTasks = 1_000;
-const terminal: ReadonlySet<unknown> = new Set(["completed", "failed", "cancelled"]);
+const terminal: readonly unknown[] = ["completed", "failed", "cancelled"];
 
 /**
  * The progress tokens of task-augmented requests. They stay valid after the `CreateTaskResult`, until the
@@ -24,7 +24,7 @@ export function createTaskTokens() {
     for (const [wireId, { taskId }] of tokens) if (taskId === ended) tokens.delete(wireId);
   };
   const endIfTerminal = (task: Record<string, unknown> = {}) => {
-    if (terminal.has(task["status"])) end(task["taskId"]);
+    if (terminal.includes(task["status"])) end(task["taskId"]);
   };
   return {
     /** The client's token, if the task of the request with this id on the wire goes on. */
