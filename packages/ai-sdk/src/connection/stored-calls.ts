@@ -38,18 +38,18 @@ export function createStoredCalls(options: StoredCallsOptions) {
   return {
     /** The calls that wait or are being answered, those that were asked first are first. */
     async list(): Promise<WaitingCall[]> {
-      const { calls, contextOf, withoutDeadClaim, describeWaiting } = await load();
+      const { calls, contextOf, upToDate, describeWaiting } = await load();
       const stored = await calls.list();
       const current = await Promise.all(
-        stored.map((each) => withoutDeadClaim(contextOf(each.call.connection), each)),
+        stored.map((each) => upToDate(contextOf(each.call.connection), each)),
       );
       return current.filter(isOpen).map(({ call }) => describeWaiting(call));
     },
     /** A call in any state; `undefined` for an unknown id, and for another principal's. */
     async read(id: string): Promise<StoredCall | undefined> {
-      const { calls, contextOf, withoutDeadClaim } = await load();
+      const { calls, contextOf, upToDate } = await load();
       const stored = await calls.read(id);
-      return stored && (await withoutDeadClaim(contextOf(stored.call.connection), stored));
+      return stored && (await upToDate(contextOf(stored.call.connection), stored));
     },
     /** @throws {McpSessionError} `NOT_WAITING` */
     async withdraw(id: string): Promise<WaitingCall> {

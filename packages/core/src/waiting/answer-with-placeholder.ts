@@ -5,6 +5,7 @@ import { type JsonRpcId, parseMessage } from "../wire/json-rpc.ts";
 import { isEventStream, MAX_MESSAGE_BYTES, readText } from "../wire/read-answer.ts";
 import { completeResult } from "./complete-result.ts";
 import { questionMark, questionOf } from "./question.ts";
+import { waitingKey, withoutPlaceholder } from "./waiting-call.ts";
 import type { Question } from "./waiting-life.ts";
 import type { WaitingAnswer } from "./waiting-record.ts";
 
@@ -57,21 +58,27 @@ export async function answerWithPlaceholder(
 const typeMark = '"resultType"';
 
 async function replaced(text: string, id: JsonRpcId, take: TakeQuestion): Promise<string> {
-  if (!text.includes(questionMark) && text.includes(typeMark)) return text;
+  const isPlain = text.includes(typeMark) && !text.includes(waitingKey);
+  if (isPlain && !text.includes(questionMark)) return text;
   const message = parseMessage(text);
   if (message === undefined || "method" in message || message.id !== id) return text;
   const { result } = message;
   const question = questionOf(result);
   if (question === undefined) {
-    const complete =
-      isRecord(result) && result["resultType"] === undefined && completeResult(result);
-    return complete ? JSON.stringify({ jsonrpc: "2.0", id, result: complete }) : text;
+    const own = isRecord(result) ? ownResult(result) : result;
+    return own === result ? text : JSON.stringify({ jsonrpc: "2.0", id, result: own });
   }
   try {
     return JSON.stringify({ jsonrpc: "2.0", id, ...(await take(question)) });
   } catch (error) {
     return JSON.stringify({ jsonrpc: "2.0", id, error: asRpcError(error) });
   }
+}
+
+/** A server's own result: one without a type is complete, and none stands for a waiting call. */
+function ownResult(result: Record<string, unknown>): Record<string, unknown> {
+  const own = withoutPlaceholder(result);
+  return own["resultType"] === undefined ? (completeResult(own) ?? own) : own;
 }
 
 /** After response headers a failure is an answer, with our code in its data. */

@@ -2,11 +2,12 @@
  * The parts of waiting calls that the other packages of this project share. Not for applications: they may change
  * with every release, and all packages are released together.
  */
-export { answerCall, notWaiting, withoutDeadClaim } from "./answer-call.ts";
+export { answerCall } from "./answer-call.ts";
 export { callDigest } from "./call-id.ts";
+export { upToDate } from "./current-call.ts";
 export { withdrawCall } from "./waiting-calls.ts";
 export { createWaitingContext } from "./waiting-context.ts";
-export { goneCall, notPausing, waitingFailure } from "./waiting-failure.ts";
+export { goneCall, notPausing, notWaiting, waitingFailure } from "./waiting-failure.ts";
 export { type CallNotes, createWaitingFetch } from "./waiting-fetch.ts";
 export { delivers } from "./waiting-life.ts";
 export { describeWaiting, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";

@@ -10,6 +10,7 @@ import { completeResult } from "./complete-result.ts";
 import type { InputResponses } from "./input-request.ts";
 import { questionOf } from "./question.ts";
 import type { Question } from "./waiting-life.ts";
+import { withoutPlaceholder } from "./waiting-call.ts";
 import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 
 /** What became of a leg. */
@@ -70,6 +71,8 @@ export async function sendLeg(
   } catch (cause) {
     letGo(response);
     const request = { method, url, cause };
+    // The reason of an abort tells nothing.
+    if (signal?.aborted) return { type: "unknown", error: outcomeUnknown(request, undefined) };
     const isHalfRead = response?.ok ?? false;
     const error = isHalfRead ? outcomeUnknown(request, undefined) : connectionBroke(request);
     // An error of the application's fetch tells nothing.
@@ -100,15 +103,17 @@ function mayHaveRun(status: number): boolean {
   return status === 408 || (status >= 500 && status !== 503);
 }
 
-/** `undefined` for a result that is neither complete nor a question. */
+/** `undefined` for what is neither a question nor a complete result nor an error. */
 function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome | undefined {
-  if (error !== undefined) {
-    const reason = isRecord(error.data) ? error.data["reason"] : undefined;
+  if (isRecord(error)) {
+    const { code, message, data } = error;
+    if (typeof code !== "number") return undefined;
+    const reason = isRecord(data) ? data["reason"] : undefined;
     if (reason === "invalid_request_state") return { type: "expired" };
-    return { type: "settles", answer: { error } };
+    return { type: "settles", answer: { error: { ...error, message: message ?? "" } } };
   }
   const question = questionOf(result);
   if (question !== undefined) return { type: "asks", question };
   const complete = completeResult(result);
-  return complete && { type: "settles", answer: { result: complete } };
+  return complete && { type: "settles", answer: { result: withoutPlaceholder(complete) } };
 }

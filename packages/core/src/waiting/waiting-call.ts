@@ -47,7 +47,7 @@ export interface WaitingCall {
 }
 
 /** The member of a result's `_meta` that says that the call waits. */
-const waitingKey = "durable-mcp/waiting";
+export const waitingKey = "durable-mcp/waiting";
 
 /** The result of a call as long as it waits: a `CallToolResult` for code, and for the model a text. */
 export interface WaitingResult {
@@ -62,6 +62,14 @@ export function waitingCallOf(value: unknown): WaitingCall | undefined {
   return isRecord(call) && typeof call["id"] === "string"
     ? (call as unknown as WaitingCall)
     : undefined;
+}
+
+/** A server's own result, which stands for no waiting call, whatever it says. */
+export function withoutPlaceholder(result: Record<string, unknown>): Record<string, unknown> {
+  const meta = result["_meta"];
+  if (!isRecord(meta) || !Object.hasOwn(meta, waitingKey)) return result;
+  const { [waitingKey]: _, ...own } = meta;
+  return { ...result, _meta: own };
 }
 
 /** The result that stands for a waiting call. */

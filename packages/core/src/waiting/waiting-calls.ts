@@ -3,6 +3,7 @@ import {
   checkedLater,
   checkFunction,
   checkMethods,
+  checkMs,
   checkOptions,
   checkText,
   type OptionChecks,
@@ -13,7 +14,9 @@ import { type Principal, principalParts } from "../session/principal.ts";
 import type { WaitingFeature } from "../session/session-fetch-options.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import { parseEndpointUrl } from "../wire/server-endpoint.ts";
-import { answerCall, notWaiting, readCall, withoutDeadClaim } from "./answer-call.ts";
+import { timeLimited } from "../base/bounded-wait.ts";
+import { answerCall } from "./answer-call.ts";
+import { readCall, upToDate } from "./current-call.ts";
 import type { InputResponses } from "./input-request.ts";
 import type { WaitingCall } from "./waiting-call.ts";
 import {
@@ -25,6 +28,7 @@ import {
   type WaitingLimits,
 } from "./waiting-context.ts";
 import { createWaitingFetch } from "./waiting-fetch.ts";
+import { notWaiting } from "./waiting-failure.ts";
 import { over } from "./waiting-life.ts";
 import { describeWaiting, type WaitingError, type WaitingRecord } from "./waiting-record.ts";
 import { createWaitingStore } from "./waiting-store.ts";
@@ -113,17 +117,26 @@ export function createWaitingCalls(options: WaitingCallsOptions): WaitingCalls {
     ...{ onEvent, now: checkedClock(now) },
   });
   const isOwn = (call: WaitingRecord) => call.connection === connection && call.url === url.href;
+  const readOwn = async (id: string) => {
+    const stored = await context.calls.read(id);
+    return stored && isOwn(stored.call) ? stored : undefined;
+  };
   const waiting: WaitingCalls = {
     async list() {
-      const open = await listOpen(context);
-      return open.filter(isOwn).map(describeWaiting);
+      const stored = await context.calls.list();
+      // Those of other connections are for their own limits.
+      const own = stored.filter(({ call }) => isOwn(call));
+      const current = await Promise.all(own.map((each) => upToDate(context, each)));
+      return current.map(({ call }) => describeWaiting(call)).filter(isOpen);
     },
     async find(id) {
-      const stored = await context.calls.read(id);
-      if (stored === undefined || !isOwn(stored.call)) return undefined;
-      return answered((await withoutDeadClaim(context, stored)).call);
+      const stored = await readOwn(id);
+      return stored && answered((await upToDate(context, stored)).call);
     },
-    withdraw: async (id) => describeWaiting(await withdrawCall(context, id)),
+    async withdraw(id) {
+      if ((await readOwn(id)) === undefined) throw notWaiting(undefined);
+      return describeWaiting(await withdrawCall(context, id));
+    },
     wrap: (fetch) => createWaitingFetch(context, fetch, { url, connection }),
   };
   contexts.set(waiting, { ...context, url });
@@ -137,12 +150,15 @@ export interface AnswerWaitingCallOptions {
   readonly round?: number | undefined;
   /** Ends the waiting for the server's answer. The outcome is unknown then. */
   readonly abortSignal?: AbortSignal | undefined;
+  /** How long the server may take, in milliseconds. The outcome is unknown then. @default 300000 */
+  readonly timeoutMs?: number | undefined;
 }
 
 const answerChecks: OptionChecks<AnswerWaitingCallOptions> = {
   fetch: checkFunction,
   round: wholeFrom(1),
   abortSignal: checkedLater,
+  timeoutMs: checkMs,
 };
 
 /**
@@ -160,25 +176,24 @@ export async function answerWaitingCall(
   options: AnswerWaitingCallOptions = {},
 ): Promise<AnsweredCall> {
   checkOptions(options, answerChecks);
-  const { fetch = globalThis.fetch, round, abortSignal: signal } = options;
+  const { fetch = globalThis.fetch, round, abortSignal, timeoutMs = 300_000 } = options;
   const context = contexts.get(waiting);
   if (context === undefined) throw notOurs();
   if ((await waiting.find(id)) === undefined) throw notWaiting(undefined);
-  const leg = { url: context.url, fetch, round, signal };
-  return answered(await answerCall(context, id, responses, leg));
+  const { url } = context;
+  return answered(
+    await timeLimited(timeoutMs, abortSignal, (signal) =>
+      answerCall(context, id, responses, { url, fetch, round, signal }),
+    ),
+  );
 }
 
 function answered(call: WaitingRecord): AnsweredCall {
   return { call: describeWaiting(call), ...call.answer };
 }
 
-/** The calls that wait or are being answered. */
-async function listOpen(context: WaitingContext): Promise<WaitingRecord[]> {
-  const stored = await context.calls.list();
-  const current = await Promise.all(
-    stored.map(async (each) => (await withoutDeadClaim(context, each)).call),
-  );
-  return current.filter(({ state }) => state === "waiting" || state === "answering");
+function isOpen({ state }: WaitingCall): boolean {
+  return state === "waiting" || state === "answering";
 }
 
 /** @throws {McpSessionError} `NOT_WAITING` */

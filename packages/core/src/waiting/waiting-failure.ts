@@ -1,5 +1,6 @@
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { failed } from "../session/session-errors.ts";
+import type { WaitingState } from "./waiting-call.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
 
 /** Why a call that is over has no result. */
@@ -62,4 +63,17 @@ export function askedElsewhere({ connection, state, url }: WaitingRecord): McpSe
     `connections.${connection}.url is not the URL whose server asked, at ${new URL(url).origin}. Answers only go there. Nothing was sent.`,
     { data: { field: `connections.${connection}.url`, connection, state } },
   );
+}
+
+/** @param state the state of the call; `undefined` for an unknown one, or another principal's */
+export function notWaiting(state: WaitingState | undefined): McpSessionError {
+  const why =
+    state === undefined
+      ? "There is no such waiting call for this principal and agent session."
+      : state === "answering"
+        ? "The call is being answered, perhaps by another process. Look at the waiting calls again."
+        : `The call does not wait for these answers any more (state ${state}). Look at the waiting calls again.`;
+  return new McpSessionError("NOT_WAITING", `${why} Nothing was sent.`, {
+    data: { ...(state !== undefined && { state }) },
+  });
 }

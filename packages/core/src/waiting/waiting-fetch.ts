@@ -1,9 +1,16 @@
 import { isRecord } from "../base/json-values.ts";
 import { isRequest, type JsonRpcRequest, parseMessage, resultAnswer } from "../wire/json-rpc.ts";
-import { isSameEndpoint, requestUrl } from "../wire/server-endpoint.ts";
+import {
+  bodyText,
+  isSameEndpoint,
+  readOutgoingRequest,
+  requestUrl,
+} from "../wire/server-endpoint.ts";
 import { answerWithPlaceholder } from "./answer-with-placeholder.ts";
 import { callDigest, callId } from "./call-id.ts";
-import { goOn, withoutDeadClaim } from "./answer-call.ts";
+import { goOn } from "./answer-call.ts";
+import { upToDate } from "./current-call.ts";
+import { asksBounded } from "./kept-answer.ts";
 import { waitingFailure } from "./waiting-failure.ts";
 import { type AskingMethod, placeholderResult } from "./waiting-call.ts";
 import { maxAgeOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
@@ -56,7 +63,9 @@ export function createWaitingFetch(
   { url, connection, takeNotes = (message) => ({ message, notes: {} }) }: WaitingFetchOptions,
 ): Fetch {
   return async (input, init) => {
-    const parsed = isSameEndpoint(requestUrl(input), url) ? readRequest(init?.body) : undefined;
+    if (!isSameEndpoint(requestUrl(input), url)) return await fetch(input, init);
+    const request = await readOutgoingRequest(input, init);
+    const parsed = readRequest(bodyText(request));
     if (parsed === undefined) return await fetch(input, init);
 
     const { message: own, notes } = takeNotes(parsed);
@@ -69,11 +78,11 @@ export function createWaitingFetch(
     if (!askingMethods.has(message.method) || isAnswered) return await send();
     if (notes.answer !== undefined) return settledAnswer(message, notes.answer);
 
-    const headers = new Headers(init?.headers ?? (input instanceof Request ? input.headers : {}));
+    const { headers, signal } = request;
     const call = await beginCall({ connection, url, message, headers, notes });
+    const leg = { fetch: withHeaders(fetch, headers), signal };
     const { id, known } = await findCall(context, call);
-    if (known !== undefined) return answerOf(message, known);
-    const leg = { fetch, signal: init?.signal ?? undefined };
+    if (known !== undefined) return answerOf(message, await goOn(context, known, leg));
     return await answerWithPlaceholder(await send(), message.id, async (question) => {
       try {
         const asked = await keepQuestion(context, { ...call.first, id }, question);
@@ -87,18 +96,28 @@ export function createWaitingFetch(
   };
 }
 
+/** The fetch of legs that go on by themselves: they have the headers of the client's own request. */
+function withHeaders(fetch: Fetch, own: Headers): Fetch {
+  return async (input, init) => {
+    const headers = new Headers(own);
+    for (const [name, value] of new Headers(init?.headers)) headers.set(name, value);
+    return await fetch(input, { ...init, headers });
+  };
+}
+
 /** The request in a body, if it is of a revision without sessions. */
-function readRequest(body: unknown): JsonRpcRequest | undefined {
-  if (typeof body !== "string" || !body.includes(`"${versionKey}"`)) return undefined;
+function readRequest(body: string | undefined): JsonRpcRequest | undefined {
+  if (body === undefined || !body.includes(`"${versionKey}"`)) return undefined;
   const message = parseMessage(body);
-  return message !== undefined && isRequest(message) ? message : undefined;
+  if (message === undefined || !isRequest(message)) return undefined;
+  const meta = message.params?.["_meta"];
+  return isRecord(meta) && Object.hasOwn(meta, versionKey) ? message : undefined;
 }
 
 /** The request with the capability to be asked, in forms and at URLs. */
 function declaring(message: JsonRpcRequest): JsonRpcRequest {
   const { params = {} } = message;
-  const meta = params["_meta"];
-  if (!isRecord(meta)) return message;
+  const meta = params["_meta"] as Record<string, unknown>;
   const capabilities = isRecord(meta[capabilitiesKey]) ? meta[capabilitiesKey] : {};
   const elicitation = { form: {}, url: {} };
   const own = { ...meta, [capabilitiesKey]: { ...capabilities, elicitation } };
@@ -155,7 +174,7 @@ async function findCall(context: WaitingContext, { identity }: Begun) {
     if (stored === undefined) return { id };
     // Models give their ids again.
     if (stored.call.isDelivered) continue;
-    return { id, known: (await withoutDeadClaim(context, stored)).call };
+    return { id, known: (await upToDate(context, stored)).call };
   }
 }
 
@@ -166,7 +185,9 @@ async function keepQuestion(
   question: Question,
 ): Promise<WaitingRecord> {
   const { limits, calls, now } = context;
-  const asked = asks(first, question, { now: now(), maxAgeMs: maxAgeOf(limits) });
+  const next = asks(first, question, { now: now(), maxAgeMs: maxAgeOf(limits) });
+  const asked = asksBounded(first, next);
+  if (asked.state === "settled") return asked;
   const { call } = await calls.create(asked);
   if (call === asked) await tellWaiting(context, call);
   return call;

@@ -39,10 +39,12 @@ export function claims(call: WaitingRecord, token: string, now: number): Waiting
   return { ...call, state: "answering", claim: { token, at: now } };
 }
 
-/** The leg was certainly not carried out, so the questions still wait, for another leg. */
+/**
+ * The leg was not carried out, or may be carried out twice, so the questions still wait, for another leg. The claim
+ * stays: a leg that was given up for dead may still end.
+ */
 export function unclaims(claimed: WaitingRecord): WaitingRecord {
-  const { claim: _, ...call } = claimed;
-  return { ...call, state: "waiting", leg: randomToken() };
+  return { ...claimed, state: "waiting", leg: randomToken() };
 }
 
 /** The server has answered. What was only for the way there is forgotten. */

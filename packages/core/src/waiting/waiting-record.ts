@@ -44,7 +44,7 @@ export interface WaitingRecord {
   readonly requestState?: string | undefined;
   readonly askedAt: number;
   readonly expiresAt: number;
-  /** The process that sends answers, or was the last to do so. */
+  /** The process that sends answers, or was the last to do so in this round. */
   readonly claim?: { readonly token: string; readonly at: number } | undefined;
   readonly answer?: WaitingAnswer | undefined;
   /** Whether a conversation has got the result. */
@@ -53,7 +53,7 @@ export interface WaitingRecord {
 
 type Requests = Readonly<Record<string, InputRequest>>;
 
-/** A schema would leave out a question whose key is `__proto__`. */
+/** Taken as they are: a schema would leave out a key `__proto__`. */
 export function areRequests(value: unknown): value is Requests {
   return (
     isRecord(value) &&
@@ -61,7 +61,7 @@ export function areRequests(value: unknown): value is Requests {
   );
 }
 
-const record = z.record(z.string(), z.unknown());
+const record = z.custom<Record<string, unknown>>(isRecord);
 const recordSchema = z.strictObject({
   version: z.literal(1),
   kind: z.literal("input"),

@@ -3,6 +3,7 @@ import { principalParts } from "../session/principal.ts";
 import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
 import { isNewerFormat, newerFormat } from "../session/newer-format.ts";
 import {
+  parseWaitingKey,
   parseWaitingRecord,
   waitingKey,
   type WaitingOwner,
@@ -19,6 +20,9 @@ export interface StoredCall {
 /** The waiting calls of one agent session and principal in a store. */
 export type WaitingStore = ReturnType<typeof createWaitingStore>;
 
+/** No id of ours is longer, in characters. */
+const maxIdLength = 100;
+
 /** The most that is listed at a time. */
 const pageSize = 1_000;
 
@@ -33,6 +37,8 @@ export function createWaitingStore(store: SessionStore, of: WaitingOwner) {
 
   return {
     async read(id: string): Promise<StoredCall | undefined> {
+      // Ids come from browsers, and a store refuses a longer key.
+      if (typeof id !== "string" || id.length > maxIdLength) return undefined;
       return accept(await store.get(waitingKey(of, id)), id);
     },
     /** @returns the stored record, or another process's in its place */
@@ -64,9 +70,9 @@ export function createWaitingStore(store: SessionStore, of: WaitingOwner) {
       let cursor: string | undefined;
       do {
         const page = await store.list({ prefix, owner, cursor, limit: pageSize });
-        for (const { value, revision } of page.records) {
+        for (const { key, value, revision } of page.records) {
           const call = parseWaitingRecord(value);
-          if (call !== undefined) found.push({ call, revision });
+          if (call?.id === parseWaitingKey(key)?.id && call) found.push({ call, revision });
         }
         ({ cursor } = page);
       } while (cursor !== undefined);

@@ -1,0 +1,52 @@
+import { notWaiting } from "./waiting-failure.ts";
+import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
+import { over, unclaims } from "./waiting-life.ts";
+import type { WaitingRecord } from "./waiting-record.ts";
+import type { StoredCall } from "./waiting-store.ts";
+
+/** @throws {McpSessionError} `NOT_WAITING` for an unknown id */
+export async function readCall(context: WaitingContext, id: string): Promise<StoredCall> {
+  const stored = await context.calls.read(id);
+  if (stored === undefined) throw notWaiting(undefined);
+  return await upToDate(context, stored);
+}
+
+/**
+ * The call as it is by now: without the claim of a process that is gone, for then nobody knows whether it sent its
+ * leg, and expired if its questions are too old.
+ */
+export async function upToDate(context: WaitingContext, stored: StoredCall): Promise<StoredCall> {
+  const { calls } = context;
+  const next = await overdue(context, stored);
+  if (next === undefined) return stored;
+  const replaced = await calls.replace(stored, next);
+  if (replaced === undefined) return (await calls.read(next.id)) ?? stored;
+  await tellWaiting(context, next);
+  return replaced;
+}
+
+/** The change of a call that time has made; `undefined` for none. */
+async function overdue(
+  context: WaitingContext,
+  stored: StoredCall,
+): Promise<WaitingRecord | undefined> {
+  const { call } = stored;
+  const { calls, claimMs, limits, now } = context;
+  if (call.state === "waiting") {
+    const isOver = call.expiresAt <= now() && limits.onExpired !== "ask-again";
+    return isOver ? over(call, "expired") : undefined;
+  }
+  if (call.state !== "answering") return undefined;
+  const signs = [call.claim?.at, await calls.lastUse(stored)];
+  // A clock that is ahead gives no claim a longer life.
+  const isAlive = signs.some((at) => at !== undefined && Math.abs(now() - at) <= claimMs);
+  if (isAlive) return undefined;
+  return mayRunTwice(context, call) ? unclaims(call) : over(call, "outcome-unknown");
+}
+
+export function mayRunTwice(
+  { limits: { safeTools = [] } }: WaitingContext,
+  { request }: WaitingRecord,
+): boolean {
+  return request.method !== "tools/call" || safeTools.includes(String(request.params["name"]));
+}
