@@ -23,13 +23,15 @@ export { createDurableAgentUIStreamResponse } from "./agent/durable-agent-ui-str
 export type { OpenDurableAgent } from "./agent/open-durable-agent.ts";
 export type {
   DurableSessions,
-  DurableSessionsAdmin,
   DurableSessionsOptions,
-  SessionOwner,
   SessionUse,
   SharedSessions,
-  SweepAuthorization,
 } from "./durable/durable-sessions.ts";
+export type {
+  DurableSessionsAdmin,
+  SessionOwner,
+  SweepAuthorization,
+} from "./durable/durable-sessions-admin.ts";
 export type { SessionLease } from "./durable/session-lease.ts";
 export type { Streamed } from "./streams/read-to-end.ts";
 export type {

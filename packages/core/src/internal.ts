@@ -33,6 +33,7 @@ export { forgetTools, giveUpSession } from "./tools/manage-slot.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type ConnectionFailure, connectionFailure } from "./wire/connection-failure.ts";
 export { waitingCallOf, waitingResult } from "./waiting/waiting-call.ts";
+export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
 export { describeFailure } from "./session/session-errors.ts";
 export { isNewerFormat, newerFormat } from "./session/newer-format.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";

@@ -115,6 +115,7 @@ describe("a record of a later release", () => {
     await old.sessions.clearTools("chat", use);
     expect(await later.sessions.admin.sweep({ idleForMs: 1e9 })).toEqual({
       sessions: [],
+      waitingCalls: 0,
       more: false,
     });
     expect((await store.get(key))?.value).toMatchObject({ version: 2 });

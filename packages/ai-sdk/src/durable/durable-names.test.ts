@@ -166,7 +166,7 @@ describe.each(bothStores)("named sessions in %s", (_, wrap) => {
     expect(namesOf(rest.sessions)).toEqual(["-", "-", "-", "-", "a"]);
     expect(rest.more).toBe(false);
     const none = await sessions.admin.sweep({ idleForMs: hour, name: "b" });
-    expect(none).toEqual({ sessions: [], more: false });
+    expect(none).toEqual({ sessions: [], waitingCalls: 0, more: false });
   });
 });
 

@@ -9,6 +9,7 @@ import type {
 import type { StoredAutoSessionOptions } from "../registry/auto-session.ts";
 import type { SessionTools } from "../registry/connection-registry.ts";
 import type { WaitingSessions } from "./waiting-sessions.ts";
+import type { DurableSessionsAdmin } from "./durable-sessions-admin.ts";
 import type { SessionLease } from "./session-lease.ts";
 import type {
   EndedSession,
@@ -19,7 +20,6 @@ import type {
   SharedSelection,
   StoredSession,
 } from "../slots/session-reports.ts";
-import type { SlotName } from "../slots/step-slot.ts";
 
 /** The options for keeping sessions, independent of their connections. */
 export interface StoredSessionsOptions {
@@ -133,13 +133,17 @@ export interface DurableSessions<
     sessionId: string,
     selection: SessionSelection<CONNECTIONS> & { readonly timeoutMs?: number | undefined },
   ): Promise<SessionStatus[]>;
-  /** Ends MCP sessions, whether or not their servers could be reached. The next use starts new ones. */
+  /**
+   * Ends MCP sessions, whether or not their servers could be reached. The next use starts new ones. Calls
+   * that wait for a person stay.
+   */
   restart(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
   /** Forgets the kept tool lists. The next step lists the tools anew. */
   clearTools(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<void>;
   /**
    * Ends MCP sessions on their servers, then removes them from the store. A session that could not be
-   * ended stays in the store, and its next step tries once more.
+   * ended stays in the store, and its next step tries once more. The selected connections' calls that wait
+   * for a person are deleted too, whatever their state; with `name` none is.
    */
   end(sessionId: string, selection: SessionSelection<CONNECTIONS>): Promise<EndedSession[]>;
   /** The principal's stored sessions of this agent, shared ones too, in an order of the store's own. */
@@ -148,7 +152,8 @@ export interface DurableSessions<
   ): Promise<SessionPage<StoredSession>>;
   /**
    * Ends all MCP sessions of a principal, of all agents and agent sessions in the store and shared ones,
-   * and removes all of the principal's records, whether or not the servers could be reached.
+   * and removes all of the principal's records, whether or not the servers could be reached: also those of
+   * calls that wait for a person.
    *
    * @returns one entry for each session
    */
@@ -189,60 +194,4 @@ export interface SharedSessions<CONNECTIONS extends Connections = Connections> {
   list(
     query: Omit<SessionListQuery, "name"> & { readonly principal: Principal },
   ): Promise<SessionPage<StoredSession>>;
-}
-
-/** The owner of a stored session, as the store has it. */
-export interface SessionOwner extends SlotName {
-  /** The principal; `undefined` if the store keeps only a fingerprint of it. */
-  readonly principal: Principal | undefined;
-  /** The store's own name for the principal. */
-  readonly owner: string;
-  /** The agent session's id; `undefined` for a shared session, which belongs to none. */
-  readonly sessionId?: string | undefined;
-}
-
-/** Allows a sweep to end a session on its server. */
-export interface SweepAuthorization {
-  /** The session's principal. Checked against the record. */
-  readonly principal: Principal;
-  /**
-   * For the DELETE, in addition to the connection's own headers or in their place. With an
-   * `authorization` header the connection's `auth` is not asked. @default the connection's own
-   */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-}
-
-/** Sees the sessions of all principals. Keep it away from code that serves users. */
-export interface DurableSessionsAdmin {
-  /** All stored sessions of this agent. */
-  list(
-    query?: SessionListQuery,
-  ): Promise<SessionPage<StoredSession & Pick<SessionOwner, "owner" | "principal">>>;
-  /**
-   * Removes sessions without use for `idleForMs`, and for at least `clockSkewMs` and three times
-   * `touchIntervalMs`: 18 minutes, unless you set them. At most one sweeper works on a session, and none
-   * on one in use. If `authorize` returns a principal, the session is ended on its server first; if that
-   * fails, the record stays for one later sweep. Otherwise only the record goes.
-   *
-   * @param options.name only named sessions of that name
-   * @param options.shared only shared sessions, or only others. @default all
-   * @param options.idleForMs at least three times `touchIntervalMs`
-   * @param options.limit how many at most, 1 to 1000. @default 100
-   * @returns one entry for each session that the sweep worked on, and whether there may be more
-   * @throws {McpSessionError} `CONNECTION_INVALID`, `STORE_FAILED`; the error of `authorize`
-   */
-  sweep(options: {
-    readonly idleForMs: number;
-    readonly name?: string | undefined;
-    readonly shared?: boolean | undefined;
-    readonly limit?: number | undefined;
-    readonly authorize?:
-      | ((
-          owner: SessionOwner,
-        ) => SweepAuthorization | undefined | Promise<SweepAuthorization | undefined>)
-      | undefined;
-  }): Promise<{
-    readonly sessions: readonly (EndedSession & Pick<SessionOwner, "owner">)[];
-    readonly more: boolean;
-  }>;
 }

@@ -25,7 +25,7 @@ import {
   sharedListSchema,
   sharedSelectionSchema,
 } from "./option-schemas.ts";
-import { forgetToolList, listAll, listRecords } from "./stored-records.ts";
+import { type FoundRecords, forgetToolList, listAll, listRecords } from "./stored-records.ts";
 import {
   checkSessionId,
   describeRecord,
@@ -35,6 +35,7 @@ import {
   recordPrefix,
 } from "./slot-record.ts";
 import type { SessionsContext } from "./sessions-context.ts";
+import { deleteCalls, isCallOf } from "./waiting-records.ts";
 
 /** The uses of a principal's stored sessions outside of a step. */
 export function createSessionsManagement(
@@ -62,8 +63,8 @@ export function createSessionsManagement(
         inTimeSchema: sharedInTimeSchema,
         find: async (id, selection) => {
           checkSessionName(id, "id");
-          const records = await findRecords(context, recordPrefix(agent, null), selection);
-          return records.filter(({ of }) => of.shared === id);
+          const { records } = await findRecords(context, recordPrefix(agent, null), selection);
+          return { records: records.filter(({ of }) => of.shared === id), waiting: [] };
         },
         // No stdio server is shared.
         endKept: async () => [],
@@ -74,10 +75,11 @@ export function createSessionsManagement(
 
     async endAll(query) {
       const { principal } = checkOptions(endAllSchema, query);
-      const records = await listAll(store, { owner: recordOwner(principal) });
+      const { records, waiting } = await listAll(store, { owner: recordOwner(principal) });
       const [ended, processes] = await Promise.all([
         endRecords(context, records, principal, "delete"),
         endKept(context, [], { principal }, "end"),
+        deleteCalls(context, waiting, principal),
       ]);
       return [...ended, ...processes];
     },
@@ -90,7 +92,7 @@ interface SelectedBy {
   /** The same, with a time limit. */
   readonly inTimeSchema: z.ZodMiniType;
   /** @param id the agent session's, or the shared session's */
-  readonly find: (id: string, selection: SessionSelection) => Promise<ListedRecord[]>;
+  readonly find: (id: string, selection: SessionSelection) => Promise<FoundRecords>;
   /** Ends what only the pool has. */
   readonly endKept: (
     id: string,
@@ -108,23 +110,26 @@ function createUses(
   const findSelected = async (id: string, selection: SessionSelection) =>
     await find(id, checkOptions(schema, selection));
   const endFound = (mode: "restart" | "end") => async (id: string, selection: SessionSelection) => {
-    const records = await findSelected(id, selection);
+    const { principal } = selection;
+    const { records, waiting } = await findSelected(id, selection);
     const [ended, kept] = await Promise.all([
-      endRecords(context, records, selection.principal, mode),
+      endRecords(context, records, principal, mode),
       endKeptOf(id, selection, mode),
+      mode === "end" && deleteCalls(context, waiting, principal),
     ]);
     return [...ended, ...kept];
   };
 
   return {
     async info(id, selection) {
-      return (await findSelected(id, selection)).map(describeRecord);
+      const { records } = await findSelected(id, selection);
+      return records.map(describeRecord);
     },
 
     async status(id, options) {
       const { timeoutMs = 5_000, ...selection } = checkOptions(inTimeSchema, options);
       const { principal } = selection;
-      const records = await find(id, selection);
+      const { records } = await find(id, selection);
       const declared = clientConnections(provider.declaredFor(principal));
       return await inParallel(records, async ({ of, value }) => {
         const { connection, name, shared } = of;
@@ -141,7 +146,7 @@ function createUses(
     end: endFound("end"),
 
     async clearTools(id, selection) {
-      const records = await findSelected(id, selection);
+      const { records } = await findSelected(id, selection);
       await inParallel(records, async (stored) => {
         await forgetToolList(context, stored.of, stored, selection.principal);
       });
@@ -160,23 +165,24 @@ async function listPage(
   return { sessions: page.records.map(describeRecord), cursor: page.cursor };
 }
 
-/** The records under a prefix that a principal has. */
+/** The records under a prefix that a principal has: of sessions, and of waiting calls. */
 async function findRecords(
   { store, provider }: SessionsContext,
   prefix: string,
   { principal, connection, name }: SessionSelection,
-): Promise<ListedRecord[]> {
-  const records = await listAll(store, { prefix, owner: recordOwner(principal), name });
-  const selected = records.filter(
+): Promise<FoundRecords> {
+  const found = await listAll(store, { prefix, owner: recordOwner(principal), name });
+  const records = found.records.filter(
     ({ of }) => connection === undefined || of.connection === connection,
   );
-  if (connection !== undefined && selected.length === 0) {
+  const waiting = found.waiting.filter((call) => isCallOf(call, connection));
+  if (connection !== undefined && records.length + waiting.length === 0) {
     const declared = provider.declaredFor(principal);
     if (!Object.hasOwn(declared, connection)) {
       throw notDeclared(connection, Object.keys(declared), "connection");
     }
   }
-  return selected;
+  return { records, waiting };
 }
 
 /** Ends the stdio servers that the pool has. @param scope names the agent, and the agent session */

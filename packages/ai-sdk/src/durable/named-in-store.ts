@@ -98,7 +98,7 @@ async function namedRecords(
   idleSince?: number,
 ): Promise<{ record: StoredRecord; slot: NamedSlot }[]> {
   const prefix = namedRecordPrefix(agent, sessionId);
-  const records = await listAll(store, { prefix, owner: recordOwner(principal), idleSince });
+  const { records } = await listAll(store, { prefix, owner: recordOwner(principal), idleSince });
   return records.flatMap((record) => {
     const { connection, name } = record.of;
     return name === undefined ? [] : [{ record, slot: { connection, name } }];

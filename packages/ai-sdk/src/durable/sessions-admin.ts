@@ -1,4 +1,9 @@
-import { McpSessionError, type Principal, type SessionStore } from "@durable-mcp/core";
+import {
+  McpSessionError,
+  type Principal,
+  type SessionStore,
+  type StoredRecord,
+} from "@durable-mcp/core";
 import type { ConnectionHeaders } from "../connection/connection-options.ts";
 import {
   defineMcpClientConnection,
@@ -9,7 +14,7 @@ import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { isNewerEntry } from "../slots/kept-session.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
-import type { DurableSessionsAdmin, SweepAuthorization } from "./durable-sessions.ts";
+import type { DurableSessionsAdmin, SweepAuthorization } from "./durable-sessions-admin.ts";
 import { endRecord } from "./end-record.ts";
 import { adminListSchema, sweepSchema } from "./option-schemas.ts";
 import type { SessionsContext } from "./sessions-context.ts";
@@ -22,6 +27,7 @@ import {
   recordPrefix,
 } from "./slot-record.ts";
 import { listRecords } from "./stored-records.ts";
+import { deleteUnusedCalls, type ListedCall } from "./waiting-records.ts";
 
 export function createSessionsAdmin(context: SessionsContext): DurableSessionsAdmin {
   const { store, agent, touchIntervalMs, maybeInUseMs, now } = context;
@@ -47,22 +53,33 @@ export function createSessionsAdmin(context: SessionsContext): DurableSessionsAd
       checkIdleMs(idleForMs, "idleForMs", touchIntervalMs);
       const idleSince = Math.max(0, now() - Math.max(idleForMs, maybeInUseMs));
       const query = { name, shared, prefix: recordPrefix(agent), idleSince, limit };
-      const idle: ListedRecord[] = [];
+      const [idle, waiting]: [ListedRecord[], ListedCall[]] = [[], []];
       let cursor: string | undefined;
+      let left = limit;
       do {
         const page = await listRecords(store, { ...query, cursor });
-        // Later releases sweep their own records.
-        idle.push(...page.records.filter(({ value }) => !isNewerEntry(value)));
+        idle.push(...page.records.filter(isOfThisRelease));
+        waiting.push(...page.waiting.filter(isOfThisRelease));
         ({ cursor } = page);
+        left = limit - idle.length - waiting.length;
         // A page may have no record that is wanted.
-      } while (cursor !== undefined && idle.length < limit);
-      const swept = await inParallel(idle.slice(0, limit), async (stored) => {
-        const ended = await sweepRecord(context, stored, authorize);
-        return ended ? [{ owner: stored.owner, ...ended }] : [];
-      });
-      return { sessions: swept.flat(), more: cursor !== undefined || idle.length > limit };
+      } while (cursor !== undefined && left > 0);
+      const sweeping = idle.slice(0, limit);
+      const [swept, waitingCalls] = await Promise.all([
+        inParallel(sweeping, async (stored) => {
+          const ended = await sweepRecord(context, stored, authorize);
+          return ended ? [{ owner: stored.owner, ...ended }] : [];
+        }),
+        deleteUnusedCalls(context, waiting.slice(0, limit - sweeping.length)),
+      ]);
+      return { sessions: swept.flat(), waitingCalls, more: cursor !== undefined || left < 0 };
     },
   };
+}
+
+/** Later releases sweep their own records. */
+function isOfThisRelease({ value }: StoredRecord): boolean {
+  return !isNewerEntry(value);
 }
 
 /** @returns `undefined` if another process took care of the record */

@@ -259,7 +259,11 @@ describe("a shared session", () => {
     held.log.length = 0;
     await expect.poll(() => held.log).toContain("touch");
     const { admin } = startAnother().sessions;
-    expect(await admin.sweep({ idleForMs: hour })).toEqual({ sessions: [], more: false });
+    expect(await admin.sweep({ idleForMs: hour })).toEqual({
+      sessions: [],
+      waitingCalls: 0,
+      more: false,
+    });
     await lease.dispose();
     pass(hour);
     const swept = await admin.sweep({

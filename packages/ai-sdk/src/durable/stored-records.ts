@@ -11,6 +11,7 @@ import { checkSessionName } from "../base/session-name.ts";
 import { withoutCause } from "../errors/connection-error.ts";
 import { isNewerEntry, withoutToolList } from "../slots/kept-session.ts";
 import type { SessionsContext } from "./sessions-context.ts";
+import { asWaitingCall, type ListedCall } from "./waiting-records.ts";
 import {
   type ListedRecord,
   parseRecord,
@@ -124,8 +125,18 @@ interface RecordsQuery extends StoreListQuery {
   readonly shared?: boolean | undefined;
 }
 
+/** The records of sessions, and those of waiting calls. */
+export interface FoundRecords {
+  readonly records: readonly ListedRecord[];
+  /** Waiting calls have no name, and no agent sessions share them. */
+  readonly waiting: readonly ListedCall[];
+}
+
 /** A page of records, without those of something else. @throws {McpSessionError} `CONNECTION_INVALID` */
-export async function listRecords(store: SessionStore, { name, shared, ...query }: RecordsQuery) {
+export async function listRecords(
+  store: SessionStore,
+  { name, shared, ...query }: RecordsQuery,
+): Promise<FoundRecords & { readonly cursor: string | undefined }> {
   if (name !== undefined) checkSessionName(name, "name");
   const page = await store.list(query);
   const records = page.records.flatMap((record): ListedRecord[] => {
@@ -134,22 +145,25 @@ export async function listRecords(store: SessionStore, { name, shared, ...query 
     const isWanted = shared === undefined || shared === (of.shared !== undefined);
     return isWanted ? [{ ...record, of }] : [];
   });
-  return { records, cursor: page.cursor };
+  const isOfCalls = name === undefined && shared !== true;
+  const waiting = isOfCalls ? page.records.flatMap(asWaitingCall) : [];
+  return { records, waiting, cursor: page.cursor };
 }
 
 /** All matching records, over all pages. */
 export async function listAll(
   store: SessionStore,
   query: Omit<RecordsQuery, "cursor" | "limit">,
-): Promise<ListedRecord[]> {
-  const records: ListedRecord[] = [];
+): Promise<FoundRecords> {
+  const [records, waiting]: [ListedRecord[], ListedCall[]] = [[], []];
   let cursor: string | undefined;
   do {
     const page = await listRecords(store, { ...query, cursor, limit: pageSize });
     records.push(...page.records);
+    waiting.push(...page.waiting);
     ({ cursor } = page);
   } while (cursor !== undefined);
-  return records;
+  return { records, waiting };
 }
 
 /** The event of a store's failure. */

@@ -2,14 +2,8 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { principalParts } from "../session/principal.ts";
 import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
 import { isNewerFormat, newerFormat } from "../session/newer-format.ts";
-import {
-  parseWaitingKey,
-  parseWaitingRecord,
-  waitingKey,
-  type WaitingOwner,
-  waitingPrefix,
-  type WaitingRecord,
-} from "./waiting-record.ts";
+import { parseWaitingKey, waitingKey, type WaitingOwner, waitingPrefix } from "./waiting-key.ts";
+import { parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
 
 /** A record and its revision. */
 export interface StoredCall {

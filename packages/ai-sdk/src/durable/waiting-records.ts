@@ -1,0 +1,41 @@
+import type { Principal, StoredRecord } from "@durable-mcp/core";
+import { isRecord, parseWaitingKey, waitingKey } from "@durable-mcp/core/internal";
+import { inParallel } from "../base/in-parallel.ts";
+import type { SessionsContext } from "./sessions-context.ts";
+
+/** A waiting call from a store's list, and whose it is. */
+export interface ListedCall extends StoredRecord {
+  readonly of: NonNullable<ReturnType<typeof parseWaitingKey>>;
+}
+
+/** The waiting call that a record is; none for any other record. */
+export function asWaitingCall(record: StoredRecord): ListedCall[] {
+  const of = parseWaitingKey(record.key);
+  return of === undefined ? [] : [{ ...record, of }];
+}
+
+/** Whether a call is of a connection. One that does not parse may be of none. */
+export function isCallOf({ value }: ListedCall, connection: string | undefined): boolean {
+  return connection === undefined || (isRecord(value) && value["connection"] === connection);
+}
+
+/** Deletes waiting calls of a principal. A leg that is under way does not bring its call back. */
+export async function deleteCalls(
+  { store }: SessionsContext,
+  calls: readonly ListedCall[],
+  principal: Principal,
+): Promise<void> {
+  await inParallel(calls, async ({ of }) => {
+    // Not the listed key: a store may list a fingerprint instead of the principal.
+    await store.delete(waitingKey({ ...of, principal }, of.id));
+  });
+}
+
+/** Deletes waiting calls that nobody has used since they were listed. @returns how many */
+export async function deleteUnusedCalls(
+  { store }: SessionsContext,
+  calls: readonly ListedCall[],
+): Promise<number> {
+  const deleted = await inParallel(calls, ({ key, revision }) => store.delete(key, revision));
+  return deleted.filter(({ ok }) => ok).length;
+}
