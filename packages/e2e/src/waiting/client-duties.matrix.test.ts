@@ -85,12 +85,15 @@ describe.each([
     const processes = start();
     await processes.call("bare");
     await processes.answer(yes);
-    const capabilities = processes
-      .legs()
-      .map(({ params }) => params["_meta"]?.[metaKey("clientCapabilities")]);
-    expect(capabilities).toHaveLength(2);
-    for (const each of capabilities) {
-      expect(each).toMatchObject({ elicitation: { form: {}, url: {} } });
+    const metas = processes.sent().flatMap(({ params, method }) => {
+      const { [metaKey("clientCapabilities")]: capabilities } = params["_meta"] ?? {};
+      return capabilities === undefined ? [] : [{ method, capabilities }];
+    });
+    expect(metas.map(({ method }) => method)).toEqual(
+      expect.arrayContaining(["server/discover", "tools/list", "tools/call"]),
+    );
+    for (const { capabilities } of metas) {
+      expect(capabilities).toMatchObject({ elicitation: { form: {}, url: {} } });
     }
   });
 

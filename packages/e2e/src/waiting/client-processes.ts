@@ -9,11 +9,13 @@ import {
 } from "@durable-mcp/core/waiting";
 import type { ConnectPlainClient, PlainClient } from "../conformance/legs/plain-client.ts";
 import type { AskingLeg, AskingServer } from "../servers/asking.ts";
-import { recordExchanges } from "./record-exchanges.ts";
+import { recordExchanges, type SentMessage } from "./record-exchanges.ts";
 
 export interface ClientProcesses {
   /** What the server got since the start: first legs and later ones. */
   legs: () => AskingLeg[];
+  /** All messages that were sent, in their order. */
+  sent: () => readonly SentMessage[];
   /** The results in all of the server's answers, in the order in which they came. */
   results: () => readonly Record<string, unknown>[];
   /** Lends a client, in a process of its own. */
@@ -51,6 +53,8 @@ export function startClientProcesses(
     const client = await connect({
       url,
       fetch: createSessionFetch({ url, slot, fetch, waiting: openCalls() }),
+      // Nobody is there whom the client could ask.
+      capabilities: {},
     });
     try {
       return await run(client);
@@ -60,6 +64,7 @@ export function startClientProcesses(
   };
   return {
     legs: () => server.legs().slice(before),
+    sent: () => exchanges.sent,
     results: () => exchanges.results,
     use,
     call: (tool, args = {}) =>

@@ -1,15 +1,25 @@
 interface Recording {
   readonly fetch: typeof globalThis.fetch;
+  /** The messages that were sent, in their order. */
+  readonly sent: readonly SentMessage[];
   /** The results of all answers, in the order in which they came. */
   readonly results: readonly Record<string, unknown>[];
 }
 
-/** A fetch beneath ours that keeps what servers answer, for comparisons byte for byte. */
+export interface SentMessage {
+  readonly method: string;
+  readonly params: { readonly _meta?: Readonly<Record<string, unknown>> };
+}
+
+/** A fetch beneath ours that keeps what is sent and answered, for comparisons byte for byte. */
 export function recordExchanges(): Recording {
+  const sent: SentMessage[] = [];
   const results: Record<string, unknown>[] = [];
   return {
+    sent,
     results,
     async fetch(input, init) {
+      if (init?.method === "POST") sent.push(JSON.parse(init.body as string) as SentMessage);
       const response = await globalThis.fetch(input, init);
       const text = await response.clone().text();
       results.push(...messagesIn(text).flatMap(({ result }) => (result ? [result] : [])));

@@ -1,5 +1,5 @@
 import { createMCPClient } from "@ai-sdk/mcp";
-import { capabilities, type ConnectPlainClient, readFirst } from "./plain-client.ts";
+import { askable, type ConnectPlainClient, readFirst } from "./plain-client.ts";
 
 type Execute = (
   args: Record<string, unknown>,
@@ -7,7 +7,7 @@ type Execute = (
 ) => Promise<unknown>;
 
 /** `@ai-sdk/mcp` 2, used as an agent does: `tools()`, then `execute`. */
-export const connectAiSdk: ConnectPlainClient = async ({ url, fetch }) => {
+export const connectAiSdk: ConnectPlainClient = async ({ url, fetch, capabilities = askable }) => {
   const client = await createMCPClient({
     transport: { type: "http", url, ...(fetch && { fetch }) },
     capabilities,

@@ -1,9 +1,13 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { clientInfo } from "../clients/official-client.ts";
-import { capabilities, type ConnectPlainClient, readFirst } from "./plain-client.ts";
+import { askable, type ConnectPlainClient, readFirst } from "./plain-client.ts";
 
 /** `@modelcontextprotocol/client` 2, which asks the server for its revision. */
-export const connectClient2: ConnectPlainClient = async ({ url, fetch }) => {
+export const connectClient2: ConnectPlainClient = async ({
+  url,
+  fetch,
+  capabilities = askable,
+}) => {
   const client = new Client(clientInfo, { capabilities, versionNegotiation: { mode: "auto" } });
   await client.connect(
     new StreamableHTTPClientTransport(new URL(url), { ...(fetch && { fetch }) }),

@@ -1,13 +1,17 @@
 import { alone } from "./alone.ts";
 import type { OpenLegClient } from "./leg-client.ts";
-import { onSessionFetch } from "./on-session-fetch.ts";
 
 /** Each is loaded when it is used: a leg is a new process, and they are large. */
 const loaders = {
   "provider-pausing": async () => (await import("./pausing-connection.ts")).openPausingConnection,
-  "ai-sdk-2-waiting": async () => onSessionFetch((await import("./ai-sdk-client.ts")).connectAiSdk),
-  "client-2-waiting": async () =>
-    onSessionFetch((await import("./client-2-client.ts")).connectClient2),
+  "ai-sdk-2-waiting": async () => {
+    const { onSessionFetch } = await import("./on-session-fetch.ts");
+    return onSessionFetch((await import("./ai-sdk-client.ts")).connectAiSdk);
+  },
+  "client-2-waiting": async () => {
+    const { onSessionFetch } = await import("./on-session-fetch.ts");
+    return onSessionFetch((await import("./client-2-client.ts")).connectClient2);
+  },
   /** Without us, to show what a process for each leg takes. */
   "ai-sdk-2-alone": async () => alone((await import("./ai-sdk-client.ts")).connectAiSdk),
   "client-2-alone": async () => alone((await import("./client-2-client.ts")).connectClient2),

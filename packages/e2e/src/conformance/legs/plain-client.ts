@@ -13,12 +13,14 @@ interface PlainClientOptions {
   readonly url: string;
   /** @default the client's own */
   readonly fetch?: typeof globalThis.fetch;
+  /** What the client declares. @default that a person can be asked */
+  readonly capabilities?: Partial<typeof askable>;
 }
 
 export type ConnectPlainClient = (options: PlainClientOptions) => Promise<PlainClient>;
 
 /** A person can fill in forms and open URLs, only not now: there is no handler that answers at once. */
-export const capabilities = { elicitation: { form: {}, url: {} } };
+export const askable = { elicitation: { form: {}, url: {} } };
 
 /** The methods of both clients for what is not a tool. */
 interface Reader {
