@@ -154,4 +154,38 @@ export const questionRequirements: readonly Requirement[] = [
     statement: "Ask in answer to other requests than a call, a read or a prompt.",
     tests: { [unusual]: ["questions in answer to another request are left to the client"] },
   },
+  {
+    id: "M40",
+    role: "client",
+    level: "MUST",
+    spec: inStatelessSpec("basic/authorization/index#token-requirements"),
+    statement: "Send the authorization with every request, a retry included.",
+    tests: {
+      "e2e/src/waiting/connection-duties.matrix.test.ts": ["each leg has the token of the process"],
+    },
+    note: "With one's own client the application's fetch adds it.",
+  },
+  {
+    id: "M41",
+    role: "server",
+    level: "MUST",
+    spec: inStatelessSpec("basic/patterns/mrtr#server-requirements-basic-workflow"),
+    statement: "Ask something or give a `requestState`.",
+    tests: {
+      "core/src/waiting/question.test.ts": ["takes questions, a state, or both"],
+      [unusual]: ["a retry with a result of an unknown kind"],
+    },
+    note: "A client's side of it: other results are left to the client, and end a retry with an unknown outcome.",
+  },
+  {
+    id: "M42",
+    role: "server",
+    level: "MUST NOT",
+    spec: inStatelessSpec("basic/patterns/mrtr#server-requirements-basic-workflow"),
+    statement: "Ask for what the client has not declared.",
+    tests: {
+      "core/src/waiting/check-input-responses.test.ts": ["a question that is none for a person"],
+    },
+    note: "A client's side of it: such a question waits too, and takes any object for an answer.",
+  },
 ];

@@ -108,8 +108,8 @@ test("a retry whose answer breaks off is not sent again (M9)", async () => {
   expect(received).toHaveLength(2);
 });
 
-test.each([{ resultType: "poem", content: [] }, "no object"])(
-  "a retry with a result of an unknown kind has an unknown outcome (M38): %j",
+test.each([{ resultType: "poem", content: [] }, { resultType: "input_required" }, "no object"])(
+  "a retry with a result of an unknown kind has an unknown outcome (M38, M41): %j",
   async (result) => {
     respond = askThen(() => result as object);
     const waiting = openCalls();
