@@ -42,7 +42,7 @@ const ofLegs: readonly ExpectedFailure[] = [
       ...["leg-1", "leg-3", "leg-4", "leg-5", "leg-6"],
     ],
     reason:
-      "When nobody answers at once, the call fails (legs 1 and 3), and a later process has nothing to answer (legs 4 and 5). Both clients refuse a result without `resultType` (leg 6), which the specification wants taken for a complete one.",
+      "When nobody answers at once, the call fails (legs 1 and 3), and a later process has nothing to answer (legs 4 and 5). `@modelcontextprotocol/client` 2 gives the question to applications that ask for it, which then have to keep it. Both clients refuse a result without `resultType` (leg 6), which the specification wants taken for a complete one.",
   })),
   ...(["provider-pausing", "ai-sdk-2-waiting", "ai-sdk-2-alone"] as const).map((client) => ({
     client,

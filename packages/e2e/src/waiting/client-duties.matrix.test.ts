@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { InputResponses } from "@durable-mcp/core/waiting";
-import { connectAiSdk } from "../conformance/legs/ai-sdk-client.ts";
-import { connectClient2 } from "../conformance/legs/client-2-client.ts";
+import { connectAiSdk } from "../clients/plain-ai-sdk-2.ts";
+import { connectClient2 } from "../clients/plain-client-2.ts";
 import { type AskingLeg, type AskingServer, startAskingServer } from "../servers/asking.ts";
 import { startClientProcesses } from "./client-processes.ts";
 

@@ -7,7 +7,7 @@ import {
   type WaitingCall,
   waitingCallOf,
 } from "@durable-mcp/core/waiting";
-import type { ConnectPlainClient, PlainClient } from "../conformance/legs/plain-client.ts";
+import type { ConnectPlainClient, PlainClient } from "../clients/plain-client.ts";
 import type { AskingLeg, AskingServer } from "../servers/asking.ts";
 import { recordExchanges, type SentMessage } from "./record-exchanges.ts";
 

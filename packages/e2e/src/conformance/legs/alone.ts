@@ -1,6 +1,6 @@
 import { textOf } from "../clients/conformance-client.ts";
 import type { OpenLegClient } from "./leg-client.ts";
-import type { ConnectPlainClient } from "./plain-client.ts";
+import type { ConnectPlainClient } from "../../clients/plain-client.ts";
 
 /** A client without us. It has nowhere to keep a question, and nothing to answer in a later process. */
 export function alone(connect: ConnectPlainClient): OpenLegClient {

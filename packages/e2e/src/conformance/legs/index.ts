@@ -6,15 +6,17 @@ const loaders = {
   "provider-pausing": async () => (await import("./pausing-connection.ts")).openPausingConnection,
   "ai-sdk-2-waiting": async () => {
     const { onSessionFetch } = await import("./on-session-fetch.ts");
-    return onSessionFetch((await import("./ai-sdk-client.ts")).connectAiSdk);
+    return onSessionFetch((await import("../../clients/plain-ai-sdk-2.ts")).connectAiSdk);
   },
   "client-2-waiting": async () => {
     const { onSessionFetch } = await import("./on-session-fetch.ts");
-    return onSessionFetch((await import("./client-2-client.ts")).connectClient2);
+    return onSessionFetch((await import("../../clients/plain-client-2.ts")).connectClient2);
   },
   /** Without us, to show what a process for each leg takes. */
-  "ai-sdk-2-alone": async () => alone((await import("./ai-sdk-client.ts")).connectAiSdk),
-  "client-2-alone": async () => alone((await import("./client-2-client.ts")).connectClient2),
+  "ai-sdk-2-alone": async () =>
+    alone((await import("../../clients/plain-ai-sdk-2.ts")).connectAiSdk),
+  "client-2-alone": async () =>
+    alone((await import("../../clients/plain-client-2.ts")).connectClient2),
 } satisfies Record<string, () => Promise<OpenLegClient>>;
 
 export type LegClientName = keyof typeof loaders;

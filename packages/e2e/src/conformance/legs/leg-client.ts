@@ -1,10 +1,5 @@
 import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
-
-/** A tool as a client lists it. */
-export interface ListedTool {
-  readonly name: string;
-  readonly inputSchema: unknown;
-}
+import type { ListedTool } from "../../clients/plain-client.ts";
 
 /** What became of a call: the text of its answer, or the server asks a person and the call waits. */
 export type Called = { readonly text: string } | { readonly waiting: WaitingCall };

@@ -3,7 +3,7 @@ import { answerWaitingCall, createWaitingCalls } from "@durable-mcp/core/waiting
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import { answeredOf, calledOf } from "./called.ts";
 import type { OpenLegClient } from "./leg-client.ts";
-import type { ConnectPlainClient, PlainClient } from "./plain-client.ts";
+import type { ConnectPlainClient, PlainClient } from "../../clients/plain-client.ts";
 
 /** One's own client on the session fetch: a call that is asked something waits in the store. */
 export function onSessionFetch(connect: ConnectPlainClient): OpenLegClient {

@@ -1,4 +1,8 @@
-import type { ListedTool } from "./leg-client.ts";
+/** A tool as a client lists it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly inputSchema: unknown;
+}
 
 /** What the clients have in common that are no connection of ours. */
 export interface PlainClient {

@@ -1,5 +1,4 @@
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { clientInfo } from "../clients/official-client.ts";
 import { askable, type ConnectPlainClient, readFirst } from "./plain-client.ts";
 
 /** `@modelcontextprotocol/client` 2, which asks the server for its revision. */
@@ -8,7 +7,10 @@ export const connectClient2: ConnectPlainClient = async ({
   fetch,
   capabilities = askable,
 }) => {
-  const client = new Client(clientInfo, { capabilities, versionNegotiation: { mode: "auto" } });
+  const client = new Client(
+    { name: "durable-mcp", version: "1.0.0" },
+    { capabilities, versionNegotiation: { mode: "auto" } },
+  );
   await client.connect(
     new StreamableHTTPClientTransport(new URL(url), { ...(fetch && { fetch }) }),
   );
