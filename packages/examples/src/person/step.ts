@@ -1,0 +1,42 @@
+/**
+ * A step of the agent, before a person has answered and after it: load the conversation, put the results in their
+ * places, let the agent work until a call waits, save the conversation, end.
+ *
+ *     node step.ts <URL of the MCP server> <store> <chat> <file of the conversation>
+ */
+import { stopWhenWaiting } from "@durable-mcp/ai-sdk";
+import { ToolLoopAgent } from "ai";
+import { loadSession, saveSession } from "../steps/agent-session.ts";
+import { createScriptedModel } from "../steps/scripted-model.ts";
+import { instructions, orderTurn } from "./order-turn.ts";
+import { describeCall, describeWaiting, printPersonReport } from "./person-report.ts";
+import { openShop, principal } from "./shop-sessions.ts";
+
+const [url = "", place = "", chatId = "", file = ""] = process.argv.slice(2);
+const { sessions, close } = await openShop(url, place);
+const session = loadSession(file);
+if (session.messages.length === 0)
+  session.messages.push({ role: "user", content: orderTurn.prompt });
+
+const turn = await sessions.run(chatId, { principal }, async ({ tools, waiting }) => {
+  const resumed = await waiting.resume(session.messages, { tools });
+  if (resumed.stillWaiting.length > 0) return undefined;
+  const agent = new ToolLoopAgent({
+    model: process.env["DURABLE_MCP_MODEL"] || createScriptedModel(orderTurn),
+    ...{ instructions, tools, ...stopWhenWaiting() },
+  });
+  const { responseMessages, toolCalls, text } = await agent.generate(resumed);
+  saveSession(file, { ...session, messages: [...resumed.messages, ...responseMessages] });
+  return { calls: toolCalls.map(describeCall), text };
+});
+
+const [question] = await sessions.waiting(chatId, { principal });
+await close();
+const { calls = [], text = "" } = turn ?? {};
+printPersonReport({
+  lines: [
+    ...calls.flatMap((what) => (question ? describeWaiting(what, question) : [{ what }])),
+    ...(text === "" ? [] : [{ what: `“${text}”` }]),
+  ],
+  ...{ waiting: question !== undefined, round: question?.round ?? 0, text },
+});
