@@ -1,4 +1,4 @@
-import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
+import { readUIMessageStream, type UIMessage } from "ai";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { isInUse } from "../../test/counted-sessions.ts";
@@ -10,6 +10,7 @@ import {
   wait,
 } from "../../test/notebook-sessions.ts";
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
+import { chunksOf } from "../../test/ui-chunks.ts";
 import { createDurableAgent } from "./durable-agent.ts";
 import { createDurableAgentUIStreamResponse } from "./durable-agent-ui-stream.ts";
 
@@ -60,23 +61,6 @@ async function startChat() {
       for (const { registry } of leases) expect(await isInUse(registry)).toBe(false);
     },
   };
-}
-
-/** The chunks of a response, from its server-sent events. */
-function chunksOf(response: Response): ReadableStream<UIMessageChunk> {
-  let rest = "";
-  return response.body!.pipeThrough(new TextDecoderStream()).pipeThrough(
-    new TransformStream<string, UIMessageChunk>({
-      transform(text, controller) {
-        const events = (rest + text).split("\n\n");
-        rest = events.pop()!;
-        for (const event of events) {
-          const data = event.replace(/^data: /, "");
-          if (data !== "[DONE]") controller.enqueue(JSON.parse(data) as UIMessageChunk);
-        }
-      },
-    }),
-  );
 }
 
 describe("a stream of UI messages", () => {

@@ -5,16 +5,22 @@ import type {
   ToolSet,
   UIDataTypes,
   UIMessage,
+  UIMessageChunk,
 } from "ai";
 import { type DurableAgentCallOptions, splitCallOptions } from "./agent-sessions.ts";
 import type { DurableAgent } from "./durable-agent.ts";
 import type { RuntimeContext } from "./open-durable-agent.ts";
+import { resumedChunks } from "../waiting/resumed-chunks.ts";
+import { tellSilentStep } from "../waiting/tell-silent-step.ts";
 
 /**
  * Runs a durable agent and answers with a stream of UI messages, like AI SDK's
  * `createAgentUIStreamResponse`. It takes the same other options. It opens the session before it reads
  * the messages. Earlier results of the connections' tools are thus validated and reach the model in their
  * original form, and given approvals are carried out.
+ *
+ * Results of calls that have waited for a person take their places first, in the browser's copy of the last
+ * message too.
  *
  * The session closes when the stream has ended, even if nobody reads it. Pass
  * `abortSignal: request.signal` to stop when the client is gone.
@@ -62,13 +68,37 @@ export async function createDurableAgentUIStreamResponse<
   const open = await agent.open({ ...session, abortSignal });
   try {
     const ai = await import("ai");
-    return await ai.createAgentUIStreamResponse({
-      ...response,
+    const { headers, status, statusText, keepAliveMs, consumeSseStream, ...streamed } = response;
+    const given = response.uiMessages as UI_MESSAGE[];
+    // AI SDK says what is wrong with messages that are none.
+    const uiMessages = Array.isArray(given)
+      ? (await open.waiting.resume(given, { tools: open.tools })).messages
+      : given;
+    const stream: ReadableStream<UIMessageChunk> = await ai.createAgentUIStream({
+      ...streamed,
+      uiMessages,
       agent: open,
       // Even if there are none, because the agent's schema may require some.
       options: own as CALL_OPTIONS,
     });
+    const init = { headers, status, statusText, keepAliveMs, consumeSseStream };
+    return ai.createUIMessageStreamResponse({
+      ...(init as Omit<Parameters<typeof ai.createUIMessageStreamResponse>[0], "stream">),
+      stream: stream
+        .pipeThrough(beginningWith(resumedChunks(given, uiMessages)))
+        .pipeThrough(tellSilentStep(uiMessages)),
+    });
   } finally {
     await open.dispose();
   }
+}
+
+function beginningWith(
+  first: readonly UIMessageChunk[],
+): TransformStream<UIMessageChunk, UIMessageChunk> {
+  return new TransformStream({
+    start(controller) {
+      for (const chunk of first) controller.enqueue(chunk);
+    },
+  });
 }

@@ -13,6 +13,7 @@ import {
 } from "./agent-sessions.ts";
 import { tellUnmatched } from "./active-tools.ts";
 import { bindTools } from "./bind-tools.ts";
+import { resumingCalls } from "./resume-calls.ts";
 import { currentScope } from "../registry/run-scope.ts";
 import type { OpenDurableAgent, RuntimeContext } from "./open-durable-agent.ts";
 
@@ -91,6 +92,10 @@ export interface DurableAgent<
  * tools, and closes it once, after success and after failure. Pass `abortSignal`: without an abort, a
  * stream that nobody reads is read to its end in the background.
  *
+ * Where a call waits for a person (`input: "pause"`), the loop ends, as with `stopWhenWaiting`. A later call
+ * of the agent first puts the results in their places in its messages. As long as one still waits, the model
+ * is not called: the text is empty, `finishReason` is `"other"`, and `rawFinishReason` is `"waiting"`.
+ *
  * @example
  * const agent = createDurableAgent({ connections, store, model, instructions: "Be brief." });
  * await agent.generate({ prompt, options: { sessionId: chatId, principal } });
@@ -129,14 +134,16 @@ export function createDurableAgent<
     await tellUnmatched(lease.registry, { ...lease.tools, ...ownTools }, settings.activeTools);
     const session: DurableAgentSession = { sessionId, principal };
     const scope = await lease.registry.run(() => currentScope());
+    const tools = { ...lease.tools, ...(ownTools && bindTools(scope, ownTools)) };
+    // The loop agent only knows the agent's own options, but the application gets all of them.
+    const prepare =
+      prepareCall &&
+      (({ options, ...call }: { options?: CALL_OPTIONS }) =>
+        prepareCall({ ...call, options: { ...options, ...session } } as never));
     return new loop.OpenDurableAgent<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>(lease, {
       ...settings,
-      tools: { ...lease.tools, ...(ownTools && bindTools(scope, ownTools)) },
-      // The loop agent only knows the agent's own options, but the application gets all of them.
-      ...(prepareCall && {
-        prepareCall: ({ options, ...call }: { options?: CALL_OPTIONS }) =>
-          prepareCall({ ...call, options: { ...options, ...session } } as never),
-      }),
+      tools,
+      prepareCall: resumingCalls(prepare, { waiting: lease.waiting, tools }),
     } as unknown as ToolLoopAgentSettings<CALL_OPTIONS, Tools, RUNTIME_CONTEXT, OUTPUT>);
   };
   /** Runs a call of the loop agent on the session that the call's options name. */

@@ -7,6 +7,7 @@ import {
   type ToolSet,
 } from "ai";
 import type { SessionLease } from "../durable/session-lease.ts";
+import type { WaitingRegistry } from "../registry/waiting-registry.ts";
 
 export type RuntimeContext = Record<string, unknown>;
 
@@ -35,6 +36,11 @@ export class OpenDurableAgent<
   ) {
     super(settings);
     this.#lease = lease;
+  }
+
+  /** The agent session's calls that wait for a person. */
+  get waiting(): WaitingRegistry {
+    return this.#lease.waiting;
   }
 
   /** Like `generate` of `ToolLoopAgent`. The call holds the session until it is done. */

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { checkOptions, isFunction, optionalOptions, someFunction } from "../base/check-options.ts";
 import { ownField } from "../base/own-field.ts";
 import { findPlaceholders } from "./find-placeholders.ts";
-import { isSilent, silentModel } from "./silent-model.ts";
+import { isSilent, silentStep } from "./silent-model.ts";
 
 /** What depends on an application's tools and, with AI SDK 7, on its contexts. */
 interface OfAnyTools {
@@ -55,11 +55,8 @@ export function stopWhenWaiting(options: StopWhenWaitingOptions = {}): StoppedWh
   const { stopWhen, prepareStep } = checkOptions(schema, options);
   return {
     ...(stopWhen && { stopWhen: [afterSilence, ...[stopWhen].flat()] as AnyStopCondition[] }),
-    prepareStep: async (step: Parameters<AnyPrepareStep>[0]) => {
-      if (!isWaiting(step.messages)) return await prepareStep?.(step);
-      // A model that says nothing cannot obey a tool choice.
-      return { model: silentModel, toolChoice: "auto" };
-    },
+    prepareStep: async (step: Parameters<AnyPrepareStep>[0]) =>
+      isWaiting(step.messages) ? silentStep : await prepareStep?.(step),
   };
 }
 
