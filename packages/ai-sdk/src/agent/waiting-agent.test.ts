@@ -59,17 +59,62 @@ beforeEach(async () => {
   app = startApplication(shop);
 });
 
-describe("generate of a durable agent", () => {
-  /** A conversation in which a call waits. */
-  async function begin(turn: Turn = order): Promise<ModelMessage[]> {
-    const messages = [user("Order.")];
-    const agent = app.agent([turn, "never"]);
-    const result = await agent.generate({ messages, options });
-    expect(result).toMatchObject(waited);
-    expect(agent.model.doGenerateCalls).toHaveLength(1);
-    return asJson([...messages, ...result.responseMessages]);
-  }
+/** A conversation in which a call waits. */
+async function begin(turn: Turn = order): Promise<ModelMessage[]> {
+  const messages = [user("Order.")];
+  const agent = app.agent([turn, "never"]);
+  const result = await agent.generate({ messages, options });
+  expect(result).toMatchObject(waited);
+  expect(agent.model.doGenerateCalls).toHaveLength(1);
+  return asJson([...messages, ...result.responseMessages]);
+}
 
+/** A chat as a browser has it. */
+function startChat() {
+  const messages: UIMessage[] = [];
+  const respond = async (...turns: Turn[]) => {
+    const agent = app.agent(turns);
+    const uiMessages = asJson(messages) as unknown[];
+    const headers = { "x-chat": "1" };
+    const request = { agent, uiMessages, options, headers, status: 202 };
+    return { agent, response: await createDurableAgentUIStreamResponse(request) };
+  };
+  const send = async (...turns: Turn[]) => {
+    const { agent, response } = await respond(...turns);
+    expect(response.status).toBe(202);
+    expect(response.headers.get("x-chat")).toBe("1");
+    const last = messages.at(-1);
+    const chunks: UIMessageChunk[] = [];
+    const stream = chunksOf(response).pipeThrough(
+      new TransformStream<UIMessageChunk, UIMessageChunk>({
+        transform(chunk, controller) {
+          chunks.push(chunk);
+          controller.enqueue(chunk);
+        },
+      }),
+    );
+    const isContinued = last?.role === "assistant";
+    let answer: UIMessage | undefined;
+    for await (const state of readUIMessageStream({
+      stream,
+      ...(isContinued && { message: last }),
+    })) {
+      answer = state;
+    }
+    if (isContinued) messages.pop();
+    messages.push(answer!);
+    return { chunks, told: toolResults(agent.model), calls: agent.model.doStreamCalls };
+  };
+  const say = (text: string) =>
+    messages.push({ id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] });
+  const outputs = () =>
+    messages.flatMap(({ parts }) =>
+      parts.flatMap((part) => ("output" in part ? [part.output] : [])),
+    );
+  return { messages, send, say, outputs, respond };
+}
+
+describe("generate of a durable agent", () => {
   test("ends when a call waits, and goes on with its result in a later process", async () => {
     const messages = await begin();
     expect(await app.answer()).toMatchObject({ state: "settled" });
@@ -131,9 +176,9 @@ describe("generate of a durable agent", () => {
     await app.answer();
     const seen: object[] = [];
     const stopWhen = stepCountIs(3);
-    const prepareCall = ({ prompt: _, ...call }: object & { prompt?: unknown }) => {
+    const prepareCall = (call: object) => {
       seen.push(call);
-      return { ...call, messages: history };
+      return { ...call, prompt: undefined, messages: history };
     };
     const agent = app.agent(["Done."], { prepareCall, stopWhen });
     expect(await agent.generate({ prompt: "Go on.", options })).toMatchObject({ text: "Done." });
@@ -232,51 +277,6 @@ describe("an open agent", () => {
 });
 
 describe("a stream of UI messages", () => {
-  /** A chat as a browser has it. */
-  function startChat() {
-    const messages: UIMessage[] = [];
-    const respond = async (...turns: Turn[]) => {
-      const agent = app.agent(turns);
-      const uiMessages = asJson(messages) as unknown[];
-      const headers = { "x-chat": "1" };
-      const request = { agent, uiMessages, options, headers, status: 202 };
-      return { agent, response: await createDurableAgentUIStreamResponse(request) };
-    };
-    const send = async (...turns: Turn[]) => {
-      const { agent, response } = await respond(...turns);
-      expect(response.status).toBe(202);
-      expect(response.headers.get("x-chat")).toBe("1");
-      const last = messages.at(-1);
-      const chunks: UIMessageChunk[] = [];
-      const stream = chunksOf(response).pipeThrough(
-        new TransformStream<UIMessageChunk, UIMessageChunk>({
-          transform(chunk, controller) {
-            chunks.push(chunk);
-            controller.enqueue(chunk);
-          },
-        }),
-      );
-      const isContinued = last?.role === "assistant";
-      let answer: UIMessage | undefined;
-      for await (const state of readUIMessageStream({
-        stream,
-        ...(isContinued && { message: last }),
-      })) {
-        answer = state;
-      }
-      if (isContinued) messages.pop();
-      messages.push(answer!);
-      return { chunks, told: toolResults(agent.model), calls: agent.model.doStreamCalls };
-    };
-    const say = (text: string) =>
-      messages.push({ id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] });
-    const outputs = () =>
-      messages.flatMap(({ parts }) =>
-        parts.flatMap((part) => ("output" in part ? [part.output] : [])),
-      );
-    return { messages, send, say, outputs, respond };
-  }
-
   test("gives the browser's copy the result before the agent goes on", async () => {
     const { messages, send, say, outputs } = startChat();
     say("Order.");
