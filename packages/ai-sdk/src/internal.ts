@@ -25,6 +25,8 @@ export { warnOnConsole } from "./events/warn-on-console.ts";
 export { offeredTools } from "./tools/offered-tools.ts";
 export { boundedCall } from "./tools/call-tool.ts";
 export { endpointOf, type McpClientConnection } from "./connection/define-connection.ts";
+export { pausingInput } from "./connection/input-options.ts";
+export { isPausing } from "./connection/waiting-source.ts";
 export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";

@@ -10,5 +10,7 @@ export type {
   ConnectionStepFunctions,
   SessionsRequest,
   SessionsResult,
+  WaitingRequest,
+  WaitingStep,
 } from "./step-protocol.ts";
 export { McpSessionError, type McpSessionErrorCode, type Principal } from "@durable-mcp/core";

@@ -40,6 +40,8 @@ export interface OpenedConnection {
   readonly hasSession?: boolean | undefined;
   /** Whether the session took the place of a lost one, and the model has not been told yet. */
   readonly isReplacement: boolean;
+  /** Whether a store keeps the calls that wait, so that a step finds the call of an interrupted step. */
+  readonly keepsCalls?: boolean | undefined;
   readonly tools: readonly OfferedTool[];
   /** The server's instructions for its use. */
   readonly instructions?: string | undefined;
@@ -65,6 +67,33 @@ export interface CallRequest {
   readonly mayRunTwice: boolean;
   /** Whether this result tells the model that the session is a new one. */
   readonly tellLoss: boolean;
+  /** Goes on with a call whose server has asked a person. Without it the step begins the call. */
+  readonly waiting?: WaitingRequest | undefined;
+}
+
+/** What a step does for a call that waits for a person, or that may wait. */
+export type WaitingRequest =
+  /** Finds the call if its own step was interrupted. Sends nothing. */
+  | { readonly kind: "find" }
+  | ({
+      /** `"told"`: does what the hook was told. `"expire"`: nobody has answered in time. */
+      readonly kind: "told" | "expire";
+      /** What the run's hook got; only the step can read it. */
+      readonly payload?: unknown;
+    } & Pick<WaitingStep, "id" | "round" | "record">);
+
+/** A call that waits for a person, between two steps. */
+export interface WaitingStep {
+  readonly id: string;
+  /** Counts the server's questions, from 1. */
+  readonly round: number;
+  readonly toolCallId: string;
+  /** The `WaitingCall` as JSON: its keys come from a server, and the engine cannot take them all. */
+  readonly call: string;
+  /** The record of the call, sealed; `undefined` if a store has it. */
+  readonly record?: string | undefined;
+  /** When the run stops waiting, in milliseconds since 1970-01-01 UTC. @default never */
+  readonly endsAt?: number | undefined;
 }
 
 /** A part of a tool result, in the form that both agents hand to the model. */
@@ -84,7 +113,12 @@ export type ToolResult =
  * error.
  */
 export type CallResult =
-  | { readonly ok: true; readonly output: ToolResult }
+  | {
+      readonly ok: true;
+      readonly output: ToolResult;
+      /** Set if the server asks a person: `output` then only says so. */
+      readonly waiting?: WaitingStep | undefined;
+    }
   | {
       readonly ok: false;
       /** `undefined` for an error that is not ours, such as a refusal of the server. */
@@ -96,6 +130,8 @@ export type CallResult =
       readonly maySendAgain: boolean;
       /** The slot without its session. */
       readonly slot?: string | undefined;
+      /** Set if the questions still wait, because the answer was certainly not carried out. */
+      readonly waiting?: WaitingStep | undefined;
     };
 
 /**
@@ -106,3 +142,15 @@ export interface ConnectionStepFunctions {
   readonly sessions: (request: SessionsRequest) => Promise<SessionsResult>;
   readonly call: (request: CallRequest) => Promise<CallResult>;
 }
+
+/** What the hook of a question tells whoever lists the run's questions: the hook's metadata. */
+export interface QuestionHook {
+  readonly type: "durable-mcp/question";
+  /** As in `WaitingStep`. */
+  readonly call: string;
+  readonly principal: Principal;
+  readonly sessionId?: string | undefined;
+}
+
+/** What the hook of a question gets: what a person said, as JSON. Sealed, if the steps have keys. */
+export type HookPayload = { readonly sealed: string } | { readonly plain: string };

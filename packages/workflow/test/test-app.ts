@@ -5,6 +5,7 @@ import {
 } from "@durable-mcp/ai-sdk";
 import { start, type Run } from "workflow/api";
 import { afterAll, beforeAll, inject } from "vitest";
+import { type AskingServer, startAskingServer } from "../../ai-sdk/test/asking-server.ts";
 import { type NotebookServer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
 import { setStepSettings } from "./app/connections.ts";
 import type { ScriptedRun } from "./app/workflows.ts";
@@ -67,6 +68,25 @@ export async function startNotes(
     }),
   });
   // Not a spread: what the server counts are getters.
+  return Object.assign(server, { events: () => events.map(({ type }) => type) });
+}
+
+/** A server for the connection `shop`, which asks a person before it orders. */
+export async function startShop(
+  input: Partial<Exclude<McpClientConnection["options"]["input"], "pause">> = {},
+  options: Parameters<typeof startAskingServer>[0] = {},
+  definition: Partial<McpClientConnection["options"]> = {},
+): Promise<AskingServer & { events: () => string[] }> {
+  const server = await startAskingServer(options);
+  const { url } = server;
+  const events = setStepSettings({
+    shop: defineMcpClientConnection({
+      url,
+      description: "A shop.",
+      input: { ...input, mode: "pause" },
+      ...definition,
+    }),
+  });
   return Object.assign(server, { events: () => events.map(({ type }) => type) });
 }
 

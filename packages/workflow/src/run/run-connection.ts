@@ -1,6 +1,8 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import type { KeptSlot } from "./run-state.ts";
+import { waitForPerson } from "./wait-for-person.ts";
 import type {
+  CallRequest,
   CallResult,
   ConnectionStepFunctions,
   OfferedTool,
@@ -35,31 +37,36 @@ interface RunConnectionOptions {
  * lost, the first call to return opens another session, and the other calls wait for it.
  */
 export function createRunConnection(options: RunConnectionOptions): RunConnection {
-  const { connection, principal, sessionId, steps } = options;
+  const { connection, principal, sessionId } = options;
   const session = createRunSession(options);
+  const callSteps = createCallSteps(options);
   return {
     get kept() {
       return session.kept;
     },
     forget: () => session.forget(),
     async call({ tool, mayRunTwice }, input, toolCallId) {
+      const call = {
+        ...{ connection, tool, input, principal, sessionId, mayRunTwice },
+        ...(toolCallId !== undefined && { toolCallId }),
+      };
       let hasMetLoss = false;
       for (let attempt = 1; ; attempt += 1) {
         await session.ensureOpen();
         const use = session.use();
         const { slot, hasSession, tellLoss } = use;
-        const call = {
-          ...{ connection, tool, input, principal, sessionId, slot, mayRunTwice, tellLoss },
-          ...(toolCallId !== undefined && { toolCallId }),
-        };
+        const request = { ...call, slot, tellLoss, ...(hasSession === true && { hasSession }) };
         let result: CallResult;
         try {
-          result = await steps.call({ ...call, ...(hasSession === true && { hasSession }) });
+          result = await callSteps.begin(request);
         } catch (cause) {
           use.takeBackNotice();
           if (mayRunTwice && attempt < maxAttempts) continue;
           throw failure("OUTCOME_UNKNOWN", interrupted(connection, tool), connection, cause);
         }
+        result = await waitForPerson(result, { principal, sessionId }, (waiting, asked) =>
+          callSteps.goOn({ ...call, tellLoss: false, toolCallId: asked.toolCallId, waiting }),
+        );
         if (result.ok) return result.output;
         use.takeBackNotice();
         const { code, message } = result;
@@ -67,6 +74,47 @@ export function createRunConnection(options: RunConnectionOptions): RunConnectio
         use.lose(result.slot);
         if (!result.maySendAgain || hasMetLoss) throw failure(code, message, connection);
         hasMetLoss = true;
+      }
+    },
+  };
+}
+
+/** The steps of one connection's calls. */
+function createCallSteps({
+  connection,
+  steps,
+  opened: { keepsCalls = false },
+}: RunConnectionOptions) {
+  return {
+    /**
+     * Begins a call. If its step is interrupted, a store may have it: then it waits for a person.
+     *
+     * @throws the engine's error if the step was interrupted
+     */
+    async begin(request: CallRequest): Promise<CallResult> {
+      try {
+        return await steps.call(request);
+      } catch (error) {
+        const { mayRunTwice, toolCallId } = request;
+        if (mayRunTwice || !keepsCalls || toolCallId === undefined) throw error;
+        return await steps.call({ ...request, waiting: { kind: "find" } });
+      }
+    },
+    /**
+     * Goes on with a call that waits. An interrupted step is repeated if a store claims each answer, or if the tool
+     * may run twice.
+     *
+     * @throws {McpSessionError} `OUTCOME_UNKNOWN`
+     */
+    async goOn(request: CallRequest): Promise<CallResult> {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await steps.call(request);
+        } catch (cause) {
+          const { mayRunTwice, tool } = request;
+          if ((keepsCalls || mayRunTwice) && attempt < maxAttempts) continue;
+          throw failure("OUTCOME_UNKNOWN", interrupted(connection, tool), connection, cause);
+        }
       }
     },
   };

@@ -1,9 +1,13 @@
 import { McpSessionError } from "@durable-mcp/ai-sdk";
 import { unapproved } from "@durable-mcp/ai-sdk/internal";
+import { waitingCallOf } from "@durable-mcp/core/internal";
+import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { CallRequest, CallResult, ToolResult } from "../step-protocol.ts";
 import { sessionOptionsOf } from "./declared-connections.ts";
+import { failed } from "./failed-call.ts";
 import { modelOutput } from "./model-output.ts";
 import type { StepConnection, StepSessions, UseRegistry } from "./step-sessions.ts";
+import { waitingStep } from "./waiting-step.ts";
 
 /** Makes one tool call on the run's session. */
 export async function callInStep(
@@ -30,8 +34,16 @@ export async function callInStep(
     const message = `Connection ${connection}: the run has no session that the server knows. Nothing was sent.`;
     return { ok: false, code: "SESSION_LOST", message, isLost: true, maySendAgain: true };
   }
-  const { result, slot } = used;
-  if ("output" in result) return { ok: true, output: result.output };
+  const { result, slot, sealCalls } = used;
+  if ("output" in result) {
+    const { output, call } = result;
+    if (call === undefined) return { ok: true, output };
+    try {
+      return { ok: true, output, waiting: await waitingStep(call, definition, sealCalls) };
+    } catch (error) {
+      return notSent(error);
+    }
+  }
   const { error, isLost } = result;
   const message = error instanceof Error ? error.message : String(error);
   if (!McpSessionError.isInstance(error)) {
@@ -56,12 +68,11 @@ export async function callInStep(
  */
 export function notSent(error: unknown): CallResult {
   if (!McpSessionError.isInstance(error)) throw error;
-  const { code, message } = error;
-  return { ok: false, code, message, isLost: false, maySendAgain: false };
+  return failed(error);
 }
 
 type Outcome =
-  | { readonly output: ToolResult }
+  | { readonly output: ToolResult; readonly call: WaitingCall | undefined }
   | { readonly error: unknown; readonly isLost: boolean };
 
 /** The part of a registry's tool that is used here. */
@@ -89,7 +100,7 @@ function callTool({ connection, tool, input, ...request }: CallRequest): UseRegi
         typeof needsApproval === "function" ? await needsApproval(input, use) : needsApproval;
       const output = isAsked ? unapproved : await found.execute(input, use);
       const forModel = await found.toModelOutput({ toolCallId, input, output });
-      return { output: modelOutput(forModel) };
+      return { output: modelOutput(forModel), call: waitingCallOf(output) };
     } catch (error) {
       return { error, isLost: seen.has("lost") };
     }

@@ -1,9 +1,10 @@
 import { type SealingKeys, type UnsealStateReason } from "@durable-mcp/core/sealing";
-import { type ConnectionEvent, McpSessionError, type Principal } from "@durable-mcp/ai-sdk";
+import { type ConnectionEvent, McpSessionError } from "@durable-mcp/ai-sdk";
 import {
   anything,
   checkConnections,
   checkOptions,
+  isPausing,
   isTold,
   optionalOptions,
   someFunction,
@@ -12,7 +13,6 @@ import {
   text,
   warnOnConsole,
   wholeNumber,
-  withoutCollisions,
 } from "@durable-mcp/ai-sdk/internal";
 import type { SessionStore } from "@durable-mcp/core";
 import { guarded } from "@durable-mcp/core/internal";
@@ -21,17 +21,20 @@ import type {
   CallRequest,
   CallResult,
   ConnectionStepFunctions,
-  OpenedConnection,
   SessionsRequest,
   SessionsResult,
 } from "../step-protocol.ts";
 import { callInStep, notSent } from "./call-step.ts";
 import { type DeclaredConnections, findConnection } from "./declared-connections.ts";
-import { openInStep } from "./open-step.ts";
+import { failed, interrupted } from "./failed-call.ts";
+import { openAll, withOwnNames } from "./open-all.ts";
 import { plainError, plainly } from "./plain-error.ts";
+import { createSaidThroughHook } from "./person-said.ts";
+import { createRunQuestions, type RunQuestions } from "./run-questions.ts";
 import { createSealedSessions } from "./sealed-sessions.ts";
 import type { StepConnection, StepSessions } from "./step-sessions.ts";
 import { createStoredSessions } from "./stored-sessions.ts";
+import { goOnInStep } from "./waiting-step.ts";
 
 /** A slot from the event log was not used, and a fresh session takes its place. */
 export interface SlotRefusedEvent {
@@ -46,7 +49,7 @@ export type StepEvent = ConnectionEvent | SlotRefusedEvent;
 export interface ConnectionStepsOptions {
   /** The declared servers by name, or a function of the principal that returns them. HTTP only. */
   readonly connections: DeclaredConnections;
-  /** Seal the sessions in the event log. Required without `store`. */
+  /** Seal the sessions in the event log, calls that wait, and a person's answers. Required without `store`. */
   readonly keys?: SealingKeys | undefined;
   /**
    * A sealed slot expires after this time, in milliseconds, from the step that opened the session. A run
@@ -63,12 +66,16 @@ export interface ConnectionStepsOptions {
   readonly now?: (() => number) | undefined;
 }
 
+/** What an application's step functions call, and what its API routes call for the questions of runs. */
+export interface ConnectionSteps extends ConnectionStepFunctions, RunQuestions {}
+
 const optionsSchema = optionalOptions({
   ...{ connections: anything, keys: someObject, store: someStore, agent: text },
   ...{ onEvent: someFunction, now: someFunction },
   expiresInMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
 });
 
+const toFind = { kind: "find" } as const;
 const defaultExpiresInMs = 365 * 24 * 3_600_000;
 
 /**
@@ -91,43 +98,29 @@ const defaultExpiresInMs = 365 * 24 * 3_600_000;
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`
  */
-export function createConnectionSteps(options: ConnectionStepsOptions): ConnectionStepFunctions {
-  const {
-    connections,
-    keys,
-    expiresInMs = defaultExpiresInMs,
-    store,
-    agent,
-    onEvent,
-    now = Date.now,
-  } = checkOptions(optionsSchema, options);
+export function createConnectionSteps(options: ConnectionStepsOptions): ConnectionSteps {
+  const checked = checkOptions(optionsSchema, options);
+  const { connections, keys, expiresInMs = defaultExpiresInMs, onEvent, now = Date.now } = checked;
   const warn = warnOnConsole();
   const warnOfConnections = (event: StepEvent) => {
     if (event.type !== "slot-refused") warn(event);
   };
   if (typeof connections !== "function") checkConnections(connections);
   const emit = guarded(onEvent ?? warnOfConnections);
-  const sessions =
-    store !== undefined
-      ? createStoredSessions({ store, agent, emit, now })
-      : createSealedSessions({
-          keys: requireKeys(keys),
-          expiresInMs,
-          emit,
-          emitRefused: (connection, reason) => emit({ type: "slot-refused", connection, reason }),
-          now,
-        });
+  const sessions = createSessions(checked, { expiresInMs, emit, now });
+  const said = createSaidThroughHook(keys, expiresInMs, now);
 
   const stepOf = (
     connection: string,
-    { principal, sessionId }: { principal: Principal; sessionId?: string | undefined },
+    { principal, sessionId }: Pick<CallRequest, "principal" | "sessionId">,
     slot: string | undefined,
-  ): StepConnection => {
-    const definition = findConnection(connections, connection, principal);
-    return { connection, definition, principal, sessionId, slot };
-  };
+  ): StepConnection => ({
+    ...{ connection, principal, sessionId, slot },
+    definition: findConnection(connections, connection, principal),
+  });
 
   return {
+    ...createRunQuestions(said),
     async sessions(request: SessionsRequest): Promise<SessionsResult> {
       const { kind, onUnavailable, slots } = request;
       const steps = request.connections.map((name) => {
@@ -142,91 +135,48 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
         return {};
       }
       const finish = (opened: SessionsResult) => withOwnNames(opened, { onUnavailable, emit });
-      return await openAll(sessions, steps, finish, (step, thrown) => {
+      return await openAll(sessions, steps, finish, ({ connection, definition }, thrown) => {
         const error = plainError(thrown);
-        const isRequired = step.definition.options.required === true;
-        if (isRequired || onUnavailable === "throw" || !isUnavailable(error)) throw error;
+        const isRequired = definition.options.required === true || onUnavailable === "throw";
+        if (isRequired || !isUnavailable(error)) throw error;
         // The registry tells of what fails in it.
-        if (!isTold(thrown)) emit({ type: "unavailable", connection: step.connection, error });
+        if (!isTold(thrown)) emit({ type: "unavailable", connection, error });
       });
     },
 
     async call(request: CallRequest): Promise<CallResult> {
       const { connection, tool, mayRunTwice, slot } = request;
       // An earlier attempt was cut off, and may have reached the server.
-      if (getStepMetadata().attempt > 1 && !mayRunTwice) {
-        const message = `Connection ${connection}: the step that called ${tool} was interrupted. Whether the call was carried out is unknown, so it was not made again; check first.`;
-        return { ok: false, code: "OUTCOME_UNKNOWN", message, isLost: false, maySendAgain: false };
-      }
+      const isCutOff = getStepMetadata().attempt > 1 && !mayRunTwice;
       let step: StepConnection;
       try {
         step = stepOf(connection, request, slot);
       } catch (error) {
-        return notSent(error);
+        return isCutOff ? failed(interrupted(connection, tool)) : notSent(error);
       }
-      return await plainly(() => callInStep(sessions, step, request));
+      const isKept = sessions.keepsCalls && isPausing(step.definition);
+      if (isCutOff && !isKept) return failed(interrupted(connection, tool));
+      const { waiting = isCutOff ? toFind : undefined } = request;
+      return await plainly(() =>
+        waiting === undefined
+          ? callInStep(sessions, step, request)
+          : goOnInStep(sessions, step, { ...request, waiting }, { said, now }),
+      );
     },
   };
 }
 
-/**
- * Opens the connections of a step, all at once.
- *
- * @param finish has the last word on what was opened; throws to fail the step
- * @param onFailure called for a connection that could not be opened; throws to fail the step
- */
-async function openAll(
-  sessions: StepSessions,
-  steps: readonly StepConnection[],
-  finish: (opened: SessionsResult) => SessionsResult,
-  onFailure: (step: StepConnection, error: unknown) => void,
-): Promise<SessionsResult> {
-  const openings = steps.map(async (step) => {
-    try {
-      return [{ step, ...(await openInStep(sessions, step)) }];
-    } catch (error) {
-      onFailure(step, error);
-      return [];
-    }
+/** Sessions in the store, if there is one, or sealed in the event log. */
+function createSessions(
+  { store, agent, keys }: ConnectionStepsOptions,
+  parts: { expiresInMs: number; emit: (event: StepEvent) => void; now: () => number },
+): StepSessions {
+  const { expiresInMs, emit, now } = parts;
+  if (store !== undefined) return createStoredSessions({ store, agent, emit, now });
+  return createSealedSessions({
+    ...{ keys: requireKeys(keys), expiresInMs, emit, now },
+    emitRefused: (connection, reason) => emit({ type: "slot-refused", connection, reason }),
   });
-  const settled = await Promise.allSettled(openings);
-  const done = settled.flatMap((opening) => (opening.status === "fulfilled" ? opening.value : []));
-  let failure: unknown;
-  try {
-    const failed = settled.find((opening) => opening.status === "rejected");
-    if (failed !== undefined) throw failed.reason;
-    const byName = done.map(({ step, opened }) => [step.connection, opened] as const);
-    return finish(Object.fromEntries<OpenedConnection>(byName));
-  } catch (error) {
-    failure = error;
-  }
-  // A failing step keeps nothing, and its next attempt makes sessions of its own. So end these.
-  const unkept = done.filter(({ opened, isNew }) => isNew && opened.slot !== undefined);
-  const endings = unkept.map(({ step, opened }) => sessions.end({ ...step, slot: opened.slot }));
-  await Promise.allSettled(endings);
-  throw failure;
-}
-
-/** The opened connections without tools of one name. @throws {FatalError} with `"throw"` */
-function withOwnNames(
-  opened: SessionsResult,
-  options: Parameters<typeof withoutCollisions>[1],
-): SessionsResult {
-  const listed = Object.entries(opened).flatMap(([connection, { tools }]) =>
-    tools.map((own) => ({ name: own.name, tool: own.tool, connection, own })),
-  );
-  let kept: typeof listed;
-  try {
-    kept = withoutCollisions(listed, options);
-  } catch (error) {
-    throw plainError(error);
-  }
-  if (kept.length === listed.length) return opened;
-  const entries = Object.entries(opened).map(([connection, one]) => {
-    const tools = kept.filter((each) => each.connection === connection).map(({ own }) => own);
-    return [connection, { ...one, tools }] as const;
-  });
-  return Object.fromEntries(entries);
 }
 
 function requireKeys(keys: SealingKeys | undefined): SealingKeys {

@@ -1,4 +1,9 @@
-import { checkConnections, findDeclared, notDeclared } from "@durable-mcp/ai-sdk/internal";
+import {
+  checkConnections,
+  findDeclared,
+  notDeclared,
+  pausingInput,
+} from "@durable-mcp/ai-sdk/internal";
 import { invalid } from "@durable-mcp/core/internal";
 import {
   defineMcpClientConnection,
@@ -42,6 +47,14 @@ export function sessionOptionsOf({
 }: McpClientConnection): StatefulSessionOptions | undefined {
   if (session === "stateful") return { mode: "stateful" };
   return typeof session === "object" ? session : undefined;
+}
+
+/** What a definition says of calls that may run twice. */
+export type Repetition = Pick<StatefulSessionOptions, "resend" | "safeTools" | "trustAnnotations">;
+
+export function repetitionOf(definition: McpClientConnection): Repetition | undefined {
+  const { safeTools } = pausingInput(definition.options) ?? {};
+  return safeTools === undefined ? sessionOptionsOf(definition) : { safeTools };
 }
 
 /**

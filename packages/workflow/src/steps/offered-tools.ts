@@ -1,7 +1,7 @@
-import type { StatefulSessionOptions } from "@durable-mcp/ai-sdk";
 import { toolMayRunTwice } from "@durable-mcp/ai-sdk/internal";
 import { asSchema } from "ai";
 import type { OfferedTool } from "../step-protocol.ts";
+import type { Repetition } from "./declared-connections.ts";
 
 /** The part of a registry's tool that is used here. */
 interface RegistryTool {
@@ -14,7 +14,7 @@ interface RegistryTool {
 /** The tools of one connection as plain values. */
 export async function offeredTools(
   tools: Record<string, unknown>,
-  session: StatefulSessionOptions | undefined,
+  repetition: Repetition | undefined,
 ): Promise<OfferedTool[]> {
   const offered = Object.entries(tools).map(async ([name, value]) => {
     const { title, description, inputSchema, metadata } = value as RegistryTool;
@@ -26,7 +26,7 @@ export async function offeredTools(
       ...(title !== undefined && { title }),
       ...(typeof description === "string" && { description }),
       inputSchema: schema as Record<string, unknown>,
-      mayRunTwice: mayRunAgain({ name: tool, annotations: metadata?.annotations }, session),
+      mayRunTwice: mayRunAgain({ name: tool, annotations: metadata?.annotations }, repetition),
     };
   });
   return await Promise.all(offered);
@@ -35,7 +35,7 @@ export async function offeredTools(
 /** Whether a call of this tool may be made again after an unknown outcome. */
 function mayRunAgain(
   tool: { readonly name: string; readonly annotations?: unknown },
-  { resend = "safe", ...options }: Omit<StatefulSessionOptions, "mode"> = {},
+  { resend = "safe", ...options }: Repetition = {},
 ): boolean {
   if (resend !== "safe") return resend === "always";
   return toolMayRunTwice(tool, options);

@@ -1,5 +1,6 @@
+import { isPausing } from "@durable-mcp/ai-sdk/internal";
 import type { OpenedConnection } from "../step-protocol.ts";
-import { sessionOptionsOf } from "./declared-connections.ts";
+import { repetitionOf } from "./declared-connections.ts";
 import { offeredTools } from "./offered-tools.ts";
 import type { StepConnection, StepSessions } from "./step-sessions.ts";
 
@@ -17,7 +18,7 @@ export async function openInStep(
     const tools = await registry.tools({ onUnavailable: "throw" });
     const instructions = await registry.instructions();
     return {
-      tools: await offeredTools(tools, sessionOptionsOf(definition)),
+      tools: await offeredTools(tools, repetitionOf(definition)),
       instructions: instructions[connection],
       isNew: seen.has("started") || seen.has("recovered"),
       isResumed: seen.has("resumed"),
@@ -27,6 +28,7 @@ export async function openInStep(
   const opened = {
     ...(slot !== undefined ? { slot } : (isNew || isResumed) && { hasSession: true }),
     isReplacement,
+    ...(sessions.keepsCalls && isPausing(definition) && { keepsCalls: true }),
     tools,
     ...(instructions !== undefined && { instructions }),
   };

@@ -1,4 +1,4 @@
-import { endpointOf } from "@durable-mcp/ai-sdk/internal";
+import { endpointOf, isPausing } from "@durable-mcp/ai-sdk/internal";
 import {
   sealState,
   type SealingKeys,
@@ -14,15 +14,13 @@ import {
 import { parseSessionSnapshot, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
 import { sessionOptionsOf, forCalls } from "./declared-connections.ts";
 import {
+  anySession,
   exceptTold,
   type StepConnection,
   type StepSessions,
   type UseRegistry,
   watchEvents,
 } from "./step-sessions.ts";
-
-/** A slot belongs to an agent session. Without one it counts for any run of its principal. */
-const anySession = "any run";
 
 /** The content of a slot, or the reason why it was refused. */
 interface Unsealed {
@@ -52,11 +50,12 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
   const runCall = createRunOnState({ emit: exceptTold(emit), now });
 
   return {
+    keepsCalls: false,
     async open(step, use) {
       const { definition } = step;
       const { kept: keptBefore, reason } = await seals.unseal(step);
       const before = keptBefore ?? undefined;
-      const { result, snapshot } = await run(step, definition, before, use);
+      const { result, snapshot } = await run(step, definition, stateOf(step, before), use);
       if (sessionOptionsOf(definition) === undefined) return { result, isReplacement: false };
       if (snapshot?.kind !== "session") {
         return { result, slot: await seals.seal(step, snapshot ?? null), isReplacement: false };
@@ -66,17 +65,25 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
       return { result, slot: await seals.seal(step, kept), isReplacement };
     },
 
-    async call(step, use, { tool, tellLoss }) {
+    async call(step, use, { tool, tellLoss, record }) {
       const { definition } = step;
+      if (isPausing(definition)) {
+        const session = { state: await seals.unsealCalls(step, record) };
+        const { result, state } = await runCall(step, forCalls(definition), session, use);
+        const sealCalls = () => seals.sealCalls(step, state);
+        return { result, isReplacement: false, sealCalls };
+      }
       const isStateful = sessionOptionsOf(definition) !== undefined;
       const { kept } = isStateful ? await seals.unseal(step) : { kept: null };
       if (kept === undefined || (kept && !isUsable(kept, definition))) return undefined;
       const before = kept?.kind === "session" ? forCall(kept, { tool, tellLoss, now }) : kept;
       const calling = forCalls(definition);
-      const { result, snapshot } = await runCall(step, calling, before ?? undefined, use);
+      const session = stateOf(step, before ?? undefined);
+      const { result, snapshot } = await runCall(step, calling, session, use);
       // Of all changes by a call, only a loss matters to later steps.
-      if (snapshot?.kind !== "lost") return { result, isReplacement: false };
-      return { result, slot: await seals.seal(step, snapshot), isReplacement: false };
+      if (snapshot?.kind !== "lost") return { result, isReplacement: false, sealCalls: noCalls };
+      const slot = await seals.seal(step, snapshot);
+      return { result, slot, isReplacement: false, sealCalls: noCalls };
     },
 
     async end(step) {
@@ -104,6 +111,15 @@ function createSeals({ keys, expiresInMs, emitRefused, now }: SealedSessionsOpti
     sessionId,
     now,
   });
+  const sealed = async (step: StepConnection, state: object, content: string) => {
+    const result = await sealState(state, { ...binding(step), expiresInMs });
+    if (result.sealed !== undefined) return result.sealed;
+    throw new McpSessionError(
+      "STATE_INVALID",
+      `Connection ${step.connection}: ${content} is too large for the event log. Pass a store.`,
+      { data: { connection: step.connection } },
+    );
+  };
   return {
     async unseal(step: StepConnection): Promise<Unsealed> {
       const { connection, slot } = step;
@@ -118,30 +134,45 @@ function createSeals({ keys, expiresInMs, emitRefused, now }: SealedSessionsOpti
 
     async seal(step: StepConnection, kept: Kept): Promise<string> {
       const slots = { [sessionKey(step)]: kept };
-      const { sealed } = await sealState({ slots }, { ...binding(step), expiresInMs });
-      if (sealed !== undefined) return sealed;
+      return await sealed(step, { slots }, "the server's answer to initialize");
+    },
+
+    /** @throws {McpSessionError} `NOT_WAITING` for a record that cannot be opened */
+    async unsealCalls(step: StepConnection, record: string | undefined): Promise<unknown> {
+      const { connection } = step;
+      const { state, reason } = await unsealState(record, binding(step));
+      if (reason === undefined) return (state as { calls?: unknown } | undefined)?.calls;
+      emitRefused(connection, reason);
       throw new McpSessionError(
-        "STATE_INVALID",
-        `Connection ${step.connection}: the server's answer to initialize is too large for the event log. Pass a store.`,
-        { data: { connection: step.connection } },
+        "NOT_WAITING",
+        `Connection ${connection}: the record of the call that waited cannot be opened (${reason}). The person's answer was not sent.`,
+        { data: { connection } },
       );
+    },
+
+    async sealCalls(step: StepConnection, calls: unknown): Promise<string> {
+      return await sealed(step, { calls }, "the server's question");
     },
   };
 }
 
-/** Uses a connection on a snapshot, and returns the snapshot that its registry committed. */
+const noCalls = async () => undefined;
+
+/** A record of a call that waits is in the hands of one step at a time, and the step sends one leg. */
+const stepIsClaim = () => true;
+
+/** Uses a connection on a state, and returns the state and the snapshot that its registry committed. */
 function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "now">) {
   return async <T>(
     step: StepConnection,
     definition: McpClientConnection,
-    before: SessionSnapshot | undefined,
+    session: { readonly state?: unknown },
     use: UseRegistry<T>,
   ) => {
     const { connection, principal } = step;
     const { seen, onEvent } = watchEvents(emit);
     const connections = { [connection]: definition };
-    const provider = createConnectionProvider({ connections, onEvent, now });
-    const session = stateOf(step, before);
+    const provider = createConnectionProvider({ connections, onEvent, now, claim: stepIsClaim });
     const registry = provider.create({ ...session, principal, sessionId: step.sessionId });
     let result: T;
     try {
@@ -149,7 +180,8 @@ function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "n
     } finally {
       await registry.dispose();
     }
-    return { result, snapshot: snapshotIn(provider.commit(registry, session), step) };
+    const { state } = provider.commit(registry, session) as { state?: unknown };
+    return { result, state, snapshot: snapshotIn({ state }, step) };
   };
 }
 

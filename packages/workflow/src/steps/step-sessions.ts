@@ -5,6 +5,9 @@ import type {
   Principal,
 } from "@durable-mcp/ai-sdk";
 
+/** A slot belongs to an agent session. Without one it counts for any run of its principal. */
+export const anySession = "any run";
+
 /** One connection in one step. */
 export interface StepConnection {
   readonly connection: string;
@@ -25,8 +28,13 @@ interface StepUse<T> {
   readonly isReplacement: boolean;
 }
 
-/** Keeps the sessions of a run between its steps. */
+/** Seals the connection's waiting calls for the next step; gives `undefined` if a store has them. */
+export type SealCalls = () => Promise<string | undefined>;
+
+/** Keeps the sessions of a run between its steps, and the calls that wait for a person. */
 export interface StepSessions {
+  /** Whether a store keeps the calls that wait. */
+  readonly keepsCalls: boolean;
   /** Uses the connection, and replaces a missing or lost session. */
   open<T>(step: StepConnection, use: UseRegistry<T>): Promise<StepUse<T>>;
   /**
@@ -42,8 +50,10 @@ export interface StepSessions {
       readonly tellLoss: boolean;
       /** Whether a store had a session when the connection was opened. */
       readonly hasSession: boolean;
+      /** The record of a call that waits, as an earlier step sealed it. */
+      readonly record?: string | undefined;
     },
-  ): Promise<StepUse<T> | undefined>;
+  ): Promise<(StepUse<T> & { readonly sealCalls: SealCalls }) | undefined>;
   /** Ends the session on its server. */
   end(step: StepConnection): Promise<void>;
 }

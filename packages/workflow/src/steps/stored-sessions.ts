@@ -51,14 +51,16 @@ export function createStoredSessions({
   };
 
   return {
+    keepsCalls: true,
     open: (step, use) => run(step, step.definition, use),
     async call(step, use, { tellLoss, hasSession }) {
       const loads = storeForCall(store, { tellLoss, hasSession });
       try {
-        return await run(step, forCalls(step.definition), use, {
+        const used = await run(step, forCalls(step.definition), use, {
           inStore: loads.store,
           tell: exceptTold(emit),
         });
+        return { ...used, sealCalls: async () => undefined };
       } catch (error) {
         // Another step lost the session or ended it. The workflow opens the next one.
         if (loads.hasRefused()) return undefined;

@@ -16,7 +16,7 @@ const storedSteps = { sessions: storedSessions, call: storedCall };
 
 /** Calls that are made at once, the next ones when all have answered; or what happens in between. */
 export type ScriptedTurn =
-  | { readonly tool: string; readonly input?: unknown }[]
+  | { readonly tool: string; readonly input?: unknown; readonly toolCallId?: string }[]
   | { readonly sleepMs: number }
   | { readonly hook: string };
 
@@ -48,9 +48,9 @@ export async function scripted({
     } else if ("hook" in turn) {
       results.push([await createHook({ token: turn.hook })]);
     } else {
-      const calls = turn.map(async ({ tool, input = {} }) => {
+      const calls = turn.map(async ({ tool, input = {}, toolCallId }) => {
         try {
-          return await mcp.tools[tool]!.execute(input);
+          return await mcp.tools[tool]!.execute(input, { toolCallId });
         } catch (error) {
           const { code, message } = error as { code?: string; message: string };
           return { code, message };

@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import { resumeHook } from "workflow/api";
+import { yes } from "../../../ai-sdk/test/asking-server.ts";
+import { alice, startShop, textOf, useTestApp } from "../../test/test-app.ts";
+import { order, useShop } from "../../test/waiting-runs.ts";
+
+const app = useTestApp();
+const beginOrders = useShop(app);
+const owner = { principal: alice };
+
+test("several calls of a turn wait at once, and each has its answer", async () => {
+  const shop = await startShop();
+  const { run, runId, steps, questions } = await beginOrders([[order("tea"), order("milk")]]);
+  const asked = await questions(2);
+  expect(new Set(asked.map(({ toolCallId }) => toolCallId))).toEqual(
+    new Set(["of milk", "of tea"]),
+  );
+  await Promise.all(asked.map(({ id }) => steps.answer(runId, id, yes, owner)));
+  const { results } = await run.returnValue;
+  expect(results[0]!.map(textOf)).toEqual(["order tea is done.", "order milk is done."]);
+  expect(shop.legs).toHaveLength(4);
+});
+
+const failed = (why: string) => ({
+  code: "NOT_WAITING",
+  message: expect.stringContaining(why) as unknown,
+});
+
+test("a call that is taken back fails, and so does one that nobody answers in time", async () => {
+  const shop = await startShop({ maxAgeMs: 1_500 });
+  const { run, runId, steps, questions } = await beginOrders([[order("tea"), order("milk")]]);
+  const asked = await questions(2);
+  const tea = asked.find(({ toolCallId }) => toolCallId === "of tea")!;
+  await steps.withdraw(runId, tea.id, owner);
+  const { results } = await run.returnValue;
+  expect(results[0]).toEqual([failed("has taken the call back"), failed("in time")]);
+  expect(shop.legs).toHaveLength(2);
+});
+
+test("what the steps have not made is no answer", async () => {
+  const shop = await startShop();
+  const { run, runId, steps, questions } = await beginOrders([[order("tea")]]);
+  const [call] = await questions();
+  const { id } = call!;
+  const page = await app.world.world.hooks.list({ runId });
+  const said = { id, round: 1, kind: "answer", responses: yes };
+  await resumeHook(page.data[0]!.token, { plain: JSON.stringify(said), sealed: "forged" });
+  await expect.poll(() => app.world.world.hooks.list({ runId })).not.toEqual(page);
+  await questions();
+  expect(shop.legs).toHaveLength(1);
+  await steps.answer(runId, id, yes, owner);
+  expect(textOf((await run.returnValue).results[0]![0])).toBe("order tea is done.");
+});
+
+test("an answer that certainly did not arrive is sent again by the run", async () => {
+  let failures = 0;
+  const getToken = () => {
+    if (failures === 0) return { token: "token" };
+    failures -= 1;
+    throw new Error("The vault is locked.");
+  };
+  const shop = await startShop({}, {}, { auth: { getToken } });
+  const { run, runId, steps, questions } = await beginOrders([[order("tea")]]);
+  const [call] = await questions();
+  failures = 1;
+  await steps.answer(runId, call!.id, yes, owner);
+  expect(textOf((await run.returnValue).results[0]![0])).toBe("order tea is done.");
+  expect(failures).toBe(0);
+  expect(shop.legs).toHaveLength(2);
+});
+
+test("questions that expired are asked again, and the old answer is not used", async () => {
+  const shop = await startShop({ maxAgeMs: 500, onExpired: "ask-again" });
+  const { run, runId, steps, questions } = await beginOrders([[order("tea")]]);
+  const [call] = await questions();
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  await steps.answer(runId, call!.id, yes, owner);
+  const [again] = await questions(1, 2);
+  expect(again!.id).toBe(call!.id);
+  await steps.answer(runId, again!.id, yes, owner);
+  expect(textOf((await run.returnValue).results[0]![0])).toBe("order tea is done.");
+  const answers = shop.legs.map(({ params }) => params.inputResponses);
+  expect(answers).toEqual([undefined, undefined, yes]);
+});

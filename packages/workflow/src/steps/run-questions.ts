@@ -1,0 +1,148 @@
+import type { Principal } from "@durable-mcp/ai-sdk";
+import { anything, checkOptions, optionalOptions, wholeNumber } from "@durable-mcp/ai-sdk/internal";
+import { principalParts } from "@durable-mcp/core";
+import { isRecord, sameJson } from "@durable-mcp/core/internal";
+import {
+  checkInputResponses,
+  type InputResponses,
+  type WaitingCall,
+} from "@durable-mcp/core/waiting";
+import { notWaiting } from "@durable-mcp/core/waiting/internal";
+import type { QuestionHook } from "../step-protocol.ts";
+import type { PersonSaid, SaidThroughHook } from "./person-said.ts";
+
+/** For API routes: the calls of a run that wait for a person. */
+export interface RunQuestions {
+  /**
+   * The calls of the run that wait for a person (`input: "pause"`), for one principal, in the order in which their
+   * servers asked. A question is there a moment after `onWaiting` was told of it, and until the run has heard an
+   * answer.
+   *
+   * @param runId the run's id, of the Workflow SDK. An unknown run has no questions
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`
+   */
+  waiting(runId: string, use: { readonly principal: Principal }): Promise<WaitingCall[]>;
+  /**
+   * Answers the questions of a waiting call, and wakes the run. One of its steps sends the answer, at most once. Of
+   * several answers at once the run takes the first.
+   *
+   * @param responses an answer for each question, under the server's keys
+   * @param use.round the round that the answers are for, so that they never answer a later question. @default any
+   * @returns the call in the state `answering`
+   * @throws {McpSessionError} `INPUT_INVALID`, naming the field, and `NOT_WAITING`: the run sleeps on
+   */
+  answer(
+    runId: string,
+    id: string,
+    responses: InputResponses,
+    use: { readonly principal: Principal; readonly round?: number | undefined },
+  ): Promise<WaitingCall>;
+  /** Takes a waiting call back, and wakes the run: its tool fails. @throws {McpSessionError} `NOT_WAITING` */
+  withdraw(runId: string, id: string, use: { readonly principal: Principal }): Promise<WaitingCall>;
+}
+
+const useSchema = optionalOptions({ principal: anything });
+const answerSchema = optionalOptions({ principal: anything, round: wholeNumber(1, 1_000) });
+
+export function createRunQuestions(said: SaidThroughHook): RunQuestions {
+  const tell = async ({ hook, asked }: Question, what: PersonSaid) => {
+    const payload = await said.print(what, asked);
+    const { resumeHook } = await import("workflow/api");
+    try {
+      await resumeHook(hook, payload);
+    } catch (error) {
+      if (isGone(error)) throw notWaiting(undefined);
+      throw error;
+    }
+  };
+
+  return {
+    async waiting(runId, use) {
+      const { principal } = checkOptions(useSchema, use);
+      const found = await questionsOf(runId, principal);
+      return found.map(({ call }) => call);
+    },
+    async answer(runId, id, responses, use) {
+      const { principal, round } = checkOptions(answerSchema, use);
+      const question = await findQuestion(runId, id, principal, round);
+      checkInputResponses(question.call.requests, responses);
+      const { call } = question;
+      await tell(question, { kind: "answer", id, round: call.round, responses });
+      return { ...call, state: "answering" };
+    },
+    async withdraw(runId, id, use) {
+      const { principal } = checkOptions(useSchema, use);
+      const question = await findQuestion(runId, id, principal);
+      const { call } = question;
+      await tell(question, { kind: "withdraw", id, round: call.round });
+      return { ...call, state: "withdrawn" };
+    },
+  };
+}
+
+/** A question of a run, and the hook that hears its answer. */
+interface Question {
+  /** The hook's token. */
+  readonly hook: string;
+  readonly asked: QuestionHook;
+  readonly call: WaitingCall;
+}
+
+/** @throws {McpSessionError} `NOT_WAITING` */
+async function findQuestion(
+  runId: string,
+  id: string,
+  principal: Principal,
+  round?: number,
+): Promise<Question> {
+  const found = await questionsOf(runId, principal);
+  const question = found.find(({ call }) => call.id === id);
+  if (question === undefined) throw notWaiting(undefined);
+  if (round !== undefined && round !== question.call.round) throw notWaiting("waiting");
+  return question;
+}
+
+async function questionsOf(runId: string, principal: Principal): Promise<Question[]> {
+  const owner = principalParts(principal);
+  const { getHookByToken } = await import("workflow/api");
+  const { getWorld } = await import("workflow/runtime");
+  // Workflow SDK 5 has a promise of it.
+  const { hooks } = await Promise.resolve(getWorld());
+  const found: Question[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await hooks.list({ runId, pagination: { limit: 100, ...(cursor && { cursor }) } });
+    for (const { token } of page.data) {
+      const metadata: unknown = await metadataOf(token, getHookByToken);
+      if (!isQuestion(metadata) || !sameJson(principalParts(metadata.principal), owner)) continue;
+      found.push({ hook: token, asked: metadata, call: JSON.parse(metadata.call) as WaitingCall });
+    }
+    cursor = page.hasMore ? (page.cursor ?? undefined) : undefined;
+  } while (cursor !== undefined);
+  return found.toSorted((a, b) => a.call.askedAt - b.call.askedAt);
+}
+
+async function metadataOf(
+  token: string,
+  getHookByToken: (token: string) => Promise<{ metadata?: unknown }>,
+): Promise<unknown> {
+  try {
+    // Workflow SDK 5 has a promise of it.
+    return await (
+      await getHookByToken(token)
+    ).metadata;
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+function isQuestion(metadata: unknown): metadata is QuestionHook {
+  return isRecord(metadata) && metadata["type"] === "durable-mcp/question";
+}
+
+/** Whether the run has heard an answer, or is over. By name, because copies of the SDK may be several. */
+function isGone(error: unknown): boolean {
+  const { name } = (error ?? {}) as { name?: unknown };
+  return name === "HookNotFoundError" || name === "RunExpiredError";
+}
