@@ -82,6 +82,8 @@ const hints = {
   transport:
     "is not an option: give url for Streamable HTTP, or declare a program with defineMcpStdioConnection",
   sessionId: "is not an option: the agent session is named when it is opened or run",
+  input:
+    "is for servers over HTTP that have no sessions: a stdio server asks while its process runs, and onElicitation answers within the step",
   store: "is not an option of a connection: give it to createDurableSessions",
   "session.shared":
     "is for servers over HTTP: no other process finds the process of a stdio server. Put the server behind Streamable HTTP, or name the process with { named } of withConnections",

@@ -31,6 +31,8 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  *   if it answered). `timeout`: not in time. `not-committed`: `onClose` of a run failed after the run
  *   itself had failed, or had given back a stream.
  * - `ended`: the implicit session of `autoSession` was idle, so what the server kept for it was ended.
+ * - `cannot-wait`: the server of a connection with `input: "pause"` only speaks a revision with sessions,
+ *   `protocolVersion`, in which no call can wait. Its calls run as without the option.
  * - `waiting-call`: the state of a call that waits for a person has changed. `round` counts the server's
  *   questions.
  * - `line-dropped`: a stdio server printed a line on stdout that is no message, is too long (64 MiB) or
@@ -105,6 +107,7 @@ export type ConnectionEvent = {
     }
   | { readonly type: "ended"; readonly reason: "idle" }
   | WaitingEvent
+  | { readonly type: "cannot-wait"; readonly protocolVersion: string }
   | {
       readonly type: "line-dropped";
       readonly reason: "not-a-message" | "too-long" | "too-complex" | "too-many";

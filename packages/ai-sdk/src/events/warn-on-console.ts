@@ -38,6 +38,10 @@ function warningOf(
         text: "the server names another session with each answer, so a lost session would not be noticed. If it runs in replicas that do not share sessions, send all requests of a session to one replica.",
         about: [],
       };
+    case "cannot-wait": {
+      const text = `input "pause" has no effect: the server only speaks revision ${event.protocolVersion}, in which it asks on an open stream. Answer within the step with onElicitation and session: "stateful".`;
+      return { text, about: [event.protocolVersion] };
+    }
     case "capabilities-missing": {
       const names = event.capabilities.join(", ");
       const text = `the kept session was made without ${names}, and goes on without. Restart it, or set session.restartOnNewCapabilities.`;

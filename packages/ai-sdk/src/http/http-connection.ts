@@ -120,6 +120,9 @@ function withoutSecrets({ connectionFetch }: HttpParts, event: SessionEvent): Se
   };
 }
 
+/** The first revision in which a server asks with an answer, which can wait. */
+const firstStatelessVersion = "2026-07-28";
+
 /** @throws {McpSessionError} the reason why there is no client */
 async function connectClient(
   parts: HttpParts,
@@ -174,6 +177,10 @@ async function connectClient(
     });
     // A client with a fetch of its own takes no token.
     if (clientFetch) track(client, progress);
+    const { protocolVersion } = client.initializeResult;
+    if (isPausing && protocolVersion < firstStatelessVersion) {
+      emit({ type: "cannot-wait", connection, protocolVersion });
+    }
     return withSessionErrors(client, parts.restoreError);
   } catch (error) {
     throw parts.unavailable(error);
