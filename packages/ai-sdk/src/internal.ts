@@ -29,6 +29,7 @@ export { pausingInput } from "./connection/input-options.ts";
 export { isPausing } from "./connection/waiting-source.ts";
 export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
+export type { PausingCalls } from "./connection/pausing-calls.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";
 export { toolMayRunTwice } from "./connection/may-run-twice.ts";
 export { withoutProvided } from "./tools/provided-arguments.ts";

@@ -36,11 +36,13 @@ function sdkClient(
 
 /**
  * The definition, if an SDK client can do everything in it. Over stdio there is no fetch. OAuth and
- * elicitation are defined for the connection's own client.
+ * elicitation are defined for the connection's own client. Calls that wait for a person need a revision
+ * that the SDK client does not speak.
  */
 function sdkDefinition(connection: LiveConnection): McpClientConnection | undefined {
   if (connection.session === "process") return undefined;
   const definition = connection.definition as McpClientConnection;
-  const { authProvider, onElicitation } = definition.options;
-  return authProvider === undefined && onElicitation === undefined ? definition : undefined;
+  const { authProvider, onElicitation, input } = definition.options;
+  const isForOwn = authProvider !== undefined || onElicitation !== undefined || input !== undefined;
+  return isForOwn ? undefined : definition;
 }

@@ -12,11 +12,14 @@ import {
 import { invalidOption } from "@durable-mcp/core/internal";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import { loadMcpTools, type LoadMcpToolsOptions } from "@langchain/mcp-adapters";
+import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { type ToolOutput, withLossNotice } from "./loss-notice-in-output.ts";
+import { noteGraphCall } from "./graph-call.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { type LendConnection, sessionToolClient } from "./session-tool-client.ts";
+import { withWaitingText } from "./waiting-in-output.ts";
 
 /** The adapter's options, except the options for names. */
 export interface SessionToolsOptions extends Omit<
@@ -98,6 +101,16 @@ export function checkSessionToolsOptions(options: SessionToolsOptions): void {
   );
 }
 
+/** The adapter hands interrupts of graphs on as errors of tools. */
+async function passingInterrupts(run: () => unknown): Promise<unknown> {
+  try {
+    return await run();
+  } catch (error) {
+    const { cause } = error as Error;
+    throw isGraphBubbleUp(cause) ? cause : error;
+  }
+}
+
 async function loadTools({
   listed,
   lend,
@@ -131,10 +144,14 @@ async function loadTools({
     loaded.name = await toolName(connection, tool, definition.options);
     const { func } = loaded;
     loaded.func = async (...call) => {
-      const output: unknown = await func(...call);
+      const [input, , config] = call;
+      noteGraphCall(input as object, config);
+      const output = await passingInterrupts(() => func(...call));
       // A hook may have replaced the output by a command.
-      const notice = Array.isArray(output) ? current.lossNotices?.take() : undefined;
-      return notice === undefined ? output : withLossNotice(output as ToolOutput, notice, options);
+      if (!Array.isArray(output)) return output;
+      const notice = current.lossNotices?.take();
+      const own = withWaitingText(output as ToolOutput);
+      return notice === undefined ? own : withLossNotice(own, notice, options);
     };
     return { name: loaded.name, connection, tool, loaded };
   });

@@ -1,8 +1,11 @@
 import { abortable, maxTimerMs } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/ai-sdk";
 import { boundedCall, type LiveConnection, refuseUnapproved } from "@durable-mcp/ai-sdk/internal";
+import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
+import { graphCallOf } from "./graph-call.ts";
+import { pausingCall } from "./pausing-call.ts";
 import type { ToolClient } from "./tool-client.ts";
 import { ToolException } from "./tool-exception.ts";
 
@@ -21,7 +24,8 @@ export function sessionToolClient(lend: LendConnection, offered: readonly Tool[]
       try {
         return await lend((current) => callTool(current, tool, params, resultSchema, options));
       } catch (error) {
-        throw McpSessionError.isInstance(error) ? new ToolException(params.name, error) : error;
+        const isPassed = McpSessionError.isInstance(error) || isGraphBubbleUp(error);
+        throw isPassed ? new ToolException(params.name, error) : error;
       }
     },
     readResource: (params, options) =>
@@ -55,8 +59,13 @@ async function callTool(
     })) as CallToolResult;
   };
   const abortSignal = options?.signal;
-  const refusal = await refuseUnapproved(connection, tool, params.arguments);
+  const { arguments: input } = params;
+  const refusal = await refuseUnapproved(connection, tool, input);
   if (refusal !== undefined) return refusal as CallToolResult;
+  if (connection.pausing !== undefined) {
+    const graph = graphCallOf(input);
+    return await pausingCall({ connection, tool, input, graph, signal: abortSignal });
+  }
   const called = { tool, input: params.arguments };
   const result = await boundedCall(connection, called, attempt, { abortSignal });
   // The adapter turns the result into an error, and the error only has the text.

@@ -27,7 +27,10 @@ export function forwardConnection(
     },
     pausing: first.pausing && {
       noting: async (...call) => await current().pausing!.noting(...call),
+      read: async (id) => await current().pausing!.read(id),
+      list: async () => await current().pausing!.list(),
       answer: async (...answer) => await current().pausing!.answer(...answer),
+      show: async (...shown) => await current().pausing!.show(...shown),
     },
     inConnectTime: (signal, work) => current().inConnectTime(signal, work),
     createFetch: (use) => current().createFetch(use),

@@ -42,6 +42,15 @@ export function createPausingCalls(parts: PausingParts) {
 
   const pausing: PausingCalls = {
     noting: (...call) => notes.noting(...call),
+    async read(id) {
+      const { upToDate, context } = await load();
+      const stored = await context.calls.read(id);
+      return stored && (await upToDate(context, stored)).call;
+    },
+    async list() {
+      const { context } = await load();
+      return (await context.calls.list()).map(({ call }) => call);
+    },
     async answer(id, responses, use) {
       const { answerCall, context } = await load();
       const send = async (signal: AbortSignal | undefined) =>
@@ -49,6 +58,10 @@ export function createPausingCalls(parts: PausingParts) {
       return await (callMs === undefined
         ? send(use.signal)
         : timeLimited(callMs, use.signal, send));
+    },
+    async show(id, shown) {
+      const { showCall, context } = await load();
+      await showCall(context, id, shown);
     },
   };
   return {

@@ -11,6 +11,13 @@ export interface CallIdentity {
   readonly input: unknown;
   /** The model's id of the call; `undefined` for a call that is made once. */
   readonly toolCallId?: string | undefined;
+  /** What else tells the call apart, such as the task of a graph that runs again. @default nothing */
+  readonly scope?: string | undefined;
+}
+
+/** Whether the same call, made again, can be recognized. */
+export function isNamed({ toolCallId, scope }: CallIdentity): boolean {
+  return toolCallId !== undefined || scope !== undefined;
 }
 
 /** The digest of what is called, and with what. The order of members does not matter. */
@@ -24,8 +31,10 @@ export async function callDigest({ method, tool, input }: CallIdentity): Promise
  * @param turn models reuse their ids: counts the calls that are alike, from 0
  */
 export async function callId(call: CallIdentity, turn: number): Promise<string> {
-  if (call.toolCallId === undefined) return randomToken();
-  const parts = [call.connection, call.toolCallId, await callDigest(call)];
+  if (!isNamed(call)) return randomToken();
+  const { connection, toolCallId = null, scope } = call;
+  const parts = [connection, toolCallId, await callDigest(call)];
+  if (scope !== undefined) parts.push(scope);
   const id = (await digest(parts)).slice(0, 32);
   return turn === 0 ? id : `${id}.${turn}`;
 }

@@ -6,9 +6,15 @@ export { answerCall } from "./answer-call.ts";
 export { callDigest } from "./call-id.ts";
 export { upToDate } from "./current-call.ts";
 export { withdrawCall } from "./waiting-calls.ts";
+export { showCall } from "./show-call.ts";
 export { createWaitingContext } from "./waiting-context.ts";
 export { goneCall, notPausing, notWaiting, waitingFailure } from "./waiting-failure.ts";
 export { type CallNotes, createWaitingFetch } from "./waiting-fetch.ts";
 export { delivers } from "./waiting-life.ts";
-export { describeWaiting, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
+export {
+  describeWaiting,
+  type WaitingAnswer,
+  type ShownRound,
+  type WaitingRecord,
+} from "./waiting-record.ts";
 export { createWaitingStore, type StoredCall } from "./waiting-store.ts";

@@ -7,7 +7,7 @@ import {
   requestUrl,
 } from "../wire/server-endpoint.ts";
 import { answerWithPlaceholder } from "./answer-with-placeholder.ts";
-import { callDigest, callId } from "./call-id.ts";
+import { callDigest, callId, isNamed } from "./call-id.ts";
 import { goOn } from "./answer-call.ts";
 import { upToDate } from "./current-call.ts";
 import { asksBounded } from "./kept-answer.ts";
@@ -22,10 +22,14 @@ type Fetch = typeof globalThis.fetch;
 /** What the caller of a client knows of a call, and the client does not. */
 export interface CallNotes {
   readonly toolCallId?: string | undefined;
+  /** What else tells the call apart, such as the task of a graph that runs again. */
+  readonly scope?: string | undefined;
   /** The input as the model gave it. @default the arguments of the request */
   readonly input?: unknown;
   /** The answer of a call that is settled: it is given to the client, and nothing is sent. */
   readonly answer?: WaitingAnswer | undefined;
+  /** Gets the record of a call that was asked something, now or earlier, before the client gets its answer. */
+  readonly onCall?: ((call: WaitingRecord) => void) | undefined;
   /** Gets the error of a call whose client only gets its words. */
   readonly onFailure?: ((error: unknown) => void) | undefined;
 }
@@ -82,11 +86,16 @@ export function createWaitingFetch(
     const call = await beginCall({ connection, url, message, headers, notes });
     const leg = { fetch: withHeaders(fetch, headers), signal };
     const { id, known } = await findCall(context, call);
-    if (known !== undefined) return answerOf(message, await goOn(context, known, leg));
+    if (known !== undefined) {
+      const current = await goOn(context, known, leg);
+      notes.onCall?.(current);
+      return answerOf(message, current);
+    }
     return await answerWithPlaceholder(await send(), message.id, async (question) => {
       try {
         const asked = await keepQuestion(context, { ...call.first, id }, question);
         const current = await goOn(context, asked, leg);
+        notes.onCall?.(current);
         return current.answer ?? { result: placeholderOf(current) };
       } catch (error) {
         notes.onFailure?.(error);
@@ -150,8 +159,8 @@ async function beginCall({
   const { method, params = {} } = message;
   const meta = Object.entries(params["_meta"] as object).filter(([key]) => !ofOneRequest.has(key));
   const tool = String(params[method === "resources/read" ? "uri" : "name"]);
-  const { toolCallId, input = params["arguments"] ?? {} } = notes;
-  const identity = { connection, method, tool, input, toolCallId };
+  const { toolCallId, scope, input = params["arguments"] ?? {} } = notes;
+  const identity = { connection, method, tool, input, toolCallId, scope };
   const first: WaitingRecord = {
     ...{ version: 1, kind: "input", id: "", state: "waiting", connection, url: url.href },
     ...(toolCallId !== undefined && { toolCallId }),
@@ -170,7 +179,7 @@ async function beginCall({
 async function findCall(context: WaitingContext, { identity }: Begun) {
   for (let turn = 0; ; turn += 1) {
     const id = await callId(identity, turn);
-    const stored = identity.toolCallId === undefined ? undefined : await context.calls.read(id);
+    const stored = isNamed(identity) ? await context.calls.read(id) : undefined;
     if (stored === undefined) return { id };
     // Models give their ids again.
     if (stored.call.isDelivered) continue;

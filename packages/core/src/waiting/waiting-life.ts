@@ -1,6 +1,6 @@
 import { randomToken } from "../base/random-token.ts";
 import type { InputRequest } from "./input-request.ts";
-import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
+import type { ShownRound, WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 
 /*
  * The life of a waiting call: every change of its state.
@@ -59,6 +59,11 @@ export function over(
 ): WaitingRecord {
   const { requestState: _, ...call } = before;
   return { ...call, state };
+}
+
+/** A graph shows the questions of the call's round in an interrupt. */
+export function shows(call: WaitingRecord, shown: ShownRound): WaitingRecord {
+  return { ...call, shown: [...(call.shown ?? []), shown] };
 }
 
 /** The result is in a conversation. */

@@ -24,6 +24,15 @@ export interface WaitingRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** The questions of a round, in one of the interrupts of a graph's task. */
+export interface ShownRound {
+  readonly round: number;
+  /** Counts the interrupts of the task, from 0. */
+  readonly place: number;
+  /** Names the checkpoint from which the graph goes on. */
+  readonly checkpoint?: string | undefined;
+}
+
 /** A waiting call in a store. `requestState` is as secret as a session id. */
 export interface WaitingRecord {
   readonly version: 1;
@@ -43,6 +52,8 @@ export interface WaitingRecord {
   readonly requestState?: string | undefined;
   readonly askedAt: number;
   readonly expiresAt: number;
+  /** Where a graph has shown the questions of a round: at which of the interrupts of its task. */
+  readonly shown?: readonly ShownRound[] | undefined;
   /** The process that sends answers, or was the last to do so in this round. */
   readonly claim?: { readonly token: string; readonly at: number } | undefined;
   readonly answer?: WaitingAnswer | undefined;
@@ -81,6 +92,9 @@ const recordSchema = z.strictObject({
   requestState: z.optional(z.string()),
   askedAt: z.number(),
   expiresAt: z.number(),
+  shown: z.optional(
+    z.array(z.strictObject({ round: z.int(), place: z.int(), checkpoint: z.optional(z.string()) })),
+  ),
   claim: z.optional(z.strictObject({ token: z.string(), at: z.number() })),
   answer: z.optional(
     z.union([

@@ -1,0 +1,103 @@
+import {
+  createDurableSessions,
+  type ConnectionRegistry,
+  defineMcpClientConnection,
+} from "@durable-mcp/ai-sdk";
+import { createMemoryStore } from "@durable-mcp/core";
+import type { InputResponses, WaitingLimits } from "@durable-mcp/core/waiting";
+import { Command, MemorySaver } from "@langchain/langgraph";
+import { AIMessage, createAgent, fakeModel, HumanMessage } from "langchain";
+import { startAskingServer } from "../../ai-sdk/test/asking-server.ts";
+import { alice } from "../../ai-sdk/test/step.ts";
+import { sessionToolsMiddleware } from "../src/session-tools-middleware.ts";
+import type { WaitingInterrupt } from "../src/index.ts";
+
+type ToolCalls = Parameters<ReturnType<typeof fakeModel>["respondWithTools"]>[0];
+type AskingOptions = Parameters<typeof startAskingServer>[0];
+
+export const accept = (ok: unknown): InputResponses => ({
+  confirm: { action: "accept", content: { ok } },
+});
+
+interface State {
+  readonly messages?: readonly { readonly type: string; readonly content: unknown }[];
+  readonly __interrupt__?: readonly { readonly id?: string; readonly value?: unknown }[];
+}
+
+export const results = ({ messages = [] }: State): unknown[] =>
+  messages.filter(({ type }) => type === "tool").map(({ content }) => content);
+
+export const questions = ({ __interrupt__: interrupts = [] }: State) =>
+  interrupts.map(({ value }) => value as WaitingInterrupt);
+
+export const order = (item: string, name = "order") => ({
+  name: `shop__${name}`,
+  args: { item },
+  id: `call-${item}`,
+});
+
+/** A shop whose server asks, and an application in which each step is a process of its own. */
+export async function startShop(
+  server: AskingOptions = {},
+  {
+    now = Date.now,
+    fetch = globalThis.fetch,
+    ...limits
+  }: WaitingLimits & { now?: () => number; fetch?: typeof globalThis.fetch } = {},
+) {
+  const shop = await startAskingServer(server);
+  const store = createMemoryStore();
+  const events: unknown[] = [];
+  const { url } = shop;
+  const input = { mode: "pause" as const, ...limits };
+  const definition = { url, description: "A shop.", input, fetch };
+  const sessions = () =>
+    createDurableSessions({
+      connections: { shop: defineMcpClientConnection(definition) },
+      ...{ store, now },
+      onEvent: (event) => events.push(event),
+    });
+  const use = { principal: alice };
+  const step = async <RESULT>(
+    work: (parts: { registry: ConnectionRegistry<any> }) => Promise<RESULT>,
+  ): Promise<RESULT> => await sessions().run("chat", use, work);
+  return {
+    ...{ shop, events, step },
+    waiting: async () => await sessions().waiting("chat", use),
+    answer: async (id: string, responses: InputResponses) =>
+      await sessions().answer("chat", id, responses, use),
+    withdraw: async (id: string) => await sessions().withdraw("chat", id, use),
+    /** The legs as the server got them: the arguments, and the answers. */
+    legs: () => shop.legs.map(({ params }) => [params.arguments?.["item"], params.inputResponses]),
+  };
+}
+
+/** An agent on that shop, made once, that calls what it is told. */
+export async function startAgent(
+  turns: readonly ToolCalls[],
+  server?: AskingOptions,
+  { middleware = [], ...limits }: Parameters<typeof startShop>[1] & { middleware?: unknown[] } = {},
+) {
+  const application = await startShop(server, limits);
+  const model = turns
+    .reduce((said, calls) => said.respondWithTools(calls), fakeModel())
+    .respond(new AIMessage("Done."));
+  const agent = createAgent({
+    model,
+    checkpointer: new MemorySaver(),
+    middleware: [sessionToolsMiddleware(), ...(middleware as never[])],
+  });
+  const config = { configurable: { thread_id: "chat" } };
+  const run = async (input: unknown): Promise<State> =>
+    await application.step(async () => (await agent.invoke(input as never, config)) as State);
+  return {
+    ...application,
+    start: () => run({ messages: [new HumanMessage("Go.")] }),
+    resume: (resume: unknown) => run(new Command({ resume })),
+    /** Answers the interrupts of a state by their ids. */
+    answerAll: ({ __interrupt__: interrupts = [] }: State, responses: InputResponses) =>
+      run(new Command({ resume: Object.fromEntries(interrupts.map(({ id }) => [id, responses])) })),
+    /** Runs the graph again where it stopped, with nothing new. */
+    goOn: () => run(null),
+  };
+}
