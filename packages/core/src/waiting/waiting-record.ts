@@ -16,7 +16,7 @@ export type WaitingAnswer =
   | { readonly error: WaitingError; readonly result?: undefined };
 
 /** The request of a call, as each of its legs repeats it. */
-export interface WaitingRequest {
+interface WaitingRequest {
   readonly method: AskingMethod;
   /** Without the fields of one leg: answers, `requestState`, progress token and trace context. */
   readonly params: Readonly<Record<string, unknown>>;

@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import {
+  asks,
+  createAskingServer,
+  createGate,
+  done,
+  type Leg,
+  principal,
+  send,
+  url,
+  yes,
+} from "../../test/asking-server.ts";
+import { createMemoryStore, McpSessionError } from "../index.ts";
+import { waitingCallOf } from "./index.ts";
+import {
+  answerCall,
+  createWaitingContext,
+  createWaitingFetch,
+  createWaitingStore,
+  delivers,
+  withdrawCall,
+} from "./internal.ts";
+
+const orders = ({ params }: Leg) =>
+  "requestState" in params ? done(params.arguments.item) : asks("s");
+
+/** The steps of one chat, whose calls have a model's ids. */
+function startChat(answer: Parameters<typeof createAskingServer>[0] = orders) {
+  const server = createAskingServer(answer);
+  const owner = { agent: "default", sessionId: "chat", principal };
+  const calls = createWaitingStore(createMemoryStore(), owner);
+  const context = createWaitingContext(calls, { now: Date.now });
+  return {
+    ...{ server, calls, context },
+    call: async (toolCallId: string, item = "tea", input: unknown = { item }) => {
+      const fetch = createWaitingFetch(context, server.fetch, {
+        ...{ url: new URL(url), connection: "shop" },
+        takeNotes: (message) => ({ message, notes: { toolCallId, input } }),
+      });
+      const { result } = await send(fetch, { params: { name: "order", arguments: { item } } });
+      return { result, call: waitingCallOf(result) };
+    },
+    answer: async (id: string) =>
+      await answerCall(context, id, yes, { url: new URL(url), fetch: server.fetch }),
+    deliver: async (id: string) => {
+      const stored = (await calls.read(id))!;
+      await calls.replace(stored, delivers(stored.call));
+    },
+  };
+}
+
+test("a step that runs again gets the placeholder again, and sends no second first leg", async () => {
+  const { call, server } = startChat();
+  const first = await call("call 1");
+  expect(first.call).toMatchObject({ toolCallId: "call 1", state: "waiting" });
+  expect(await call("call 1")).toEqual(first);
+  expect(server.legs).toHaveLength(1);
+});
+
+test("the order of the arguments does not matter, because databases change it", async () => {
+  const { call, server } = startChat();
+  await call("call 1", "tea", { a: 1, b: { c: 2, d: [3] } });
+  await call("call 1", "tea", { b: { d: [3], c: 2 }, a: 1 });
+  expect(server.legs).toHaveLength(1);
+});
+
+test("a step that runs again after the answer gets the kept result, until it is delivered", async () => {
+  const { call, answer, deliver, server } = startChat();
+  const { call: waiting } = await call("call 1");
+  await answer(waiting!.id);
+  expect((await call("call 1")).result).toEqual(done("tea"));
+  expect((await call("call 1")).result).toEqual(done("tea"));
+  expect(server.legs).toHaveLength(2);
+  await deliver(waiting!.id);
+  const { call: next } = await call("call 1");
+  expect(next).toMatchObject({ toolCallId: "call 1", state: "waiting" });
+  expect(next!.id).not.toBe(waiting!.id);
+  expect(server.legs).toHaveLength(3);
+  expect((await call("call 1")).call).toEqual(next);
+});
+
+test("the same id with other arguments, or of another tool call, is another call", async () => {
+  const { call, answer, server } = startChat();
+  const calls = [await call("call 1", "tea"), await call("call 1", "milk"), await call("call 2")];
+  expect(new Set(calls.map((each) => each.call!.id)).size).toBe(3);
+  expect(server.legs).toHaveLength(3);
+  await answer(calls[1]!.call!.id);
+  expect(server.legs[3]!.params.arguments).toEqual({ item: "milk" });
+  expect((await call("call 1", "tea")).call).toEqual(calls[0]!.call);
+});
+
+test("two runs of one step at once have one record, and the first one's state", async () => {
+  const bothAreSent = createGate();
+  const { call, answer, server } = startChat(async ({ params }, number) => {
+    if (number === 2) bothAreSent.open();
+    await bothAreSent.opened;
+    return "requestState" in params ? done(params.requestState) : asks(`state ${number}`);
+  });
+  const [one, other] = await Promise.all([call("call 1"), call("call 1")]);
+  expect(one.call).toEqual(other.call);
+  expect(server.legs).toHaveLength(2);
+  const { answer: settled } = await answer(one.call!.id);
+  expect(settled?.result).toEqual((await call("call 1")).result);
+  expect(server.legs).toHaveLength(3);
+});
+
+test("a call that was taken back fails when the step runs again", async () => {
+  const { call, context, server } = startChat();
+  const { call: waiting } = await call("call 1");
+  await withdrawCall(context, waiting!.id);
+  const error = await call("call 1").catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(McpSessionError);
+  expect(error).toMatchObject({ code: "NOT_WAITING", data: { state: "withdrawn" } });
+  expect(server.legs).toHaveLength(1);
+});

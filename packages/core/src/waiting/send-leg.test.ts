@@ -1,0 +1,291 @@
+import { describe, expect, test } from "vitest";
+import {
+  asks,
+  confirm,
+  createAskingServer,
+  done,
+  type Leg,
+  orders,
+  resultOf,
+  send,
+  startProcess,
+  yes,
+} from "../../test/asking-server.ts";
+import { McpSessionError } from "../index.ts";
+
+/** A call that waits, and answers to its second leg. */
+async function startWaiting(
+  second: (leg: Leg) => object | Promise<object>,
+  safeTools?: readonly string[],
+) {
+  const server = createAskingServer((leg, number) => (number === 1 ? asks("s") : second(leg)));
+  const own = startProcess(server, { safeTools });
+  await send(own.fetch);
+  const [call] = await own.waiting.list();
+  return { ...own, server, id: call!.id };
+}
+
+test("repeats the request and what describes it, and nothing that was for one leg", async () => {
+  const server = createAskingServer(orders);
+  const { fetch, waiting, answer } = startProcess(server);
+  const params = { name: "order", arguments: { item: "tea", ["__proto__"]: 1, deep: [{}] } };
+  const meta = { progressToken: 7, traceparent: "00-1", tracestate: "a", baggage: "b", "a/b": 1 };
+  const headers = {
+    authorization: "Bearer old",
+    cookie: "c",
+    traceparent: "00-1",
+    "mcp-name": "order",
+    "Mcp-Param-Region": "=?base64?w6k=?=",
+    "x-other": "1",
+  };
+  await send(fetch, { id: 3, params, meta }, { headers });
+  const [call] = await waiting.list();
+  const signed: typeof server.fetch = (input, init) => {
+    const own = new Headers(init?.headers);
+    own.set("authorization", "Bearer new");
+    return server.fetch(input, { ...init, headers: own });
+  };
+  await answer(call!.id, yes, { fetch: signed });
+  const [first, second] = server.legs;
+  const { inputResponses, requestState, ...repeated } = second!.params;
+  const kept = { ...first!.params["_meta"] };
+  for (const name of ["progressToken", "traceparent", "tracestate", "baggage"]) delete kept[name];
+  expect(JSON.stringify(repeated)).toBe(JSON.stringify({ ...first!.params, _meta: kept }));
+  expect(kept["io.modelcontextprotocol/clientCapabilities"]).toEqual({
+    sampling: {},
+    elicitation: { form: {}, url: {} },
+  });
+  expect(second!.id).not.toBe(first!.id);
+  expect({ inputResponses, requestState }).toEqual({
+    inputResponses: yes,
+    requestState: "state 1",
+  });
+  expect(Object.fromEntries(second!.headers)).toEqual({
+    accept: "application/json, text/event-stream",
+    authorization: "Bearer new",
+    "content-type": "application/json",
+    "mcp-method": "tools/call",
+    "mcp-name": "order",
+    "mcp-param-region": "=?base64?w6k=?=",
+    "mcp-protocol-version": "2026-07-28",
+  });
+});
+
+const states = ["", ' a\u0000"\\\u2028é💡\uD800 ', "x".repeat(100_000), undefined];
+
+test.each(states)("echoes the state of the round, and of no other: %#", async (state) => {
+  const server = createAskingServer((_, number) =>
+    number === 1 ? asks(state) : number === 2 ? asks(undefined) : done(),
+  );
+  const { fetch, waiting, answer } = startProcess(server);
+  await send(fetch);
+  const [call] = await waiting.list();
+  await answer(call!.id);
+  await answer(call!.id);
+  const [, second, third] = server.legs;
+  expect([...("requestState" in second!.params ? [second!.params.requestState] : [])]).toEqual(
+    state === undefined ? [] : [state],
+  );
+  expect(third!.params).not.toHaveProperty("requestState");
+  expect(new Set(server.legs.map(({ id }) => id)).size).toBe(3);
+});
+
+test("sends decline and cancel, under any key of the server", async () => {
+  const keys = ["__proto__", "constructor", "toString"];
+  const of = (value: object) => Object.fromEntries(keys.map((key) => [key, value]));
+  const server = createAskingServer((_, number) => (number < 3 ? asks("s", of(confirm)) : done()));
+  const { fetch, waiting, answer } = startProcess(server);
+  await send(fetch);
+  const [call] = await waiting.list();
+  expect(Object.keys(call!.requests)).toEqual(keys);
+  for (const action of ["decline", "cancel"] as const) await answer(call!.id, of({ action }) as {});
+  expect(server.legs.slice(1).map(({ params }) => Object.entries(params.inputResponses))).toEqual([
+    keys.map((key) => [key, { action: "decline" }]),
+    keys.map((key) => [key, { action: "cancel" }]),
+  ]);
+});
+
+test("shows the URL of a question, and fetches none", async () => {
+  const address = "https://pay.example/checkout?order=1#form";
+  const params = { mode: "url", message: "Pay.", elicitationId: "1", url: address };
+  const pay = { method: "elicitation/create", params };
+  const server = createAskingServer((_, number) => (number === 1 ? asks("s", { pay }) : done()));
+  const { fetch, waiting, answer } = startProcess(server);
+  await send(fetch);
+  const [call] = await waiting.list();
+  expect(call!.requests).toEqual({ pay });
+  const urls: unknown[] = [];
+  const watched: typeof server.fetch = (input, init) => {
+    urls.push(input);
+    return server.fetch(input, init);
+  };
+  await answer(call!.id, { pay: { action: "accept" } }, { fetch: watched });
+  expect(urls).toEqual([server.url]);
+});
+
+const events = (text: string) =>
+  new Response(text, { headers: { "content-type": "text/event-stream" } });
+const event = (message: object) => `data: ${JSON.stringify(message)}\n\n`;
+const error = { code: -32_602, message: "No tea.", data: { left: 0 } };
+const rpcError = (leg: Leg, status = 200, own: unknown = error) =>
+  Response.json({ jsonrpc: "2.0", id: leg.id, error: own }, { status });
+const broken = (text: string) =>
+  new Response(
+    new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode(text));
+        controller.error(new TypeError("terminated"));
+      },
+    }),
+    { headers: { "content-type": "text/event-stream" } },
+  );
+
+describe("the server's answer settles the call", () => {
+  const progress = { jsonrpc: "2.0", method: "notifications/progress", params: {} };
+  test.each<[string, (leg: Leg) => object, object]>([
+    ["a result", () => done(), { result: done() }],
+    ["a result of a tool that failed", () => ({ ...done(), isError: true }), {}],
+    [
+      "a result after progress",
+      (leg) => events(event(progress) + event(resultOf(leg, done()))),
+      {},
+    ],
+    ["words like a question's", () => done('"input_required"'), {}],
+    ["an error", (leg) => rpcError(leg), { error }],
+    ["an error with HTTP 400", (leg) => rpcError(leg, 400), { error }],
+    ["an error with HTTP 500", (leg) => rpcError(leg, 500), { error }],
+    [
+      "an error without a message",
+      (leg) => rpcError(leg, 200, { code: 1 }),
+      {
+        error: { code: 1, message: "" },
+      },
+    ],
+    [
+      "error: null",
+      (leg) => Response.json({ ...resultOf(leg, done()), error: null }),
+      {
+        result: done(),
+      },
+    ],
+  ])("%s", async (_, second, settled) => {
+    const { answer, waiting, id, server } = await startWaiting(second);
+    const answered = await answer(id);
+    expect(answered).toMatchObject({ ...settled, call: { state: "settled" } });
+    expect(await waiting.find(id)).toEqual(answered);
+    expect(await waiting.list()).toEqual([]);
+    await expect(answer(id)).rejects.toMatchObject({ code: "NOT_WAITING" });
+    expect(server.legs).toHaveLength(2);
+  });
+
+  test("a result that is too long for the store leaves a note", async () => {
+    const { answer, id } = await startWaiting(() => done("x".repeat(1_000_000)));
+    const { call, result } = await answer(id);
+    expect(call.state).toBe("settled");
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/lost\.$/) }],
+    });
+  });
+
+  test("a result that only just fits does not", async () => {
+    const long = done("x".repeat(800_000));
+    const { answer, id, waiting } = await startWaiting(() => long);
+    expect((await answer(id)).result).toEqual(long);
+    expect((await waiting.find(id))?.result).toEqual(long);
+  });
+});
+
+function failure(message: string, code?: string) {
+  return Object.assign(new TypeError(message), {
+    cause: Object.assign(new Error(message), { code }),
+  });
+}
+
+describe("the questions wait again, because nothing was carried out", () => {
+  test.each<[string, (leg: Leg) => object]>([
+    ...[400, 401, 403, 404, 410, 429, 503].map(
+      (status) =>
+        [`HTTP ${status}`, () => new Response("No.", { status })] as [string, () => Response],
+    ),
+    ["a login page that looks like an answer", (leg) => rpcError(leg, 401)],
+    ["a redirect", () => new Response(null, { status: 307, headers: { location: "/x" } })],
+    ["no connection", () => Promise.reject(failure("fetch failed", "ECONNREFUSED"))],
+    ["no token", () => Promise.reject(new McpSessionError("CONNECTION_UNAVAILABLE", "Sign in."))],
+  ])("%s", async (_, second) => {
+    let isBroken = true;
+    const { answer, waiting, id, server } = await startWaiting((leg) =>
+      isBroken ? second(leg) : done(),
+    );
+    const refused = await answer(id).catch((reason: unknown) => reason);
+    expect(refused).toBeInstanceOf(McpSessionError);
+    expect(String(refused)).not.toContain("state 1");
+    expect(await waiting.list()).toMatchObject([{ state: "waiting", round: 1 }]);
+    isBroken = false;
+    expect(await answer(id)).toMatchObject({ call: { state: "settled" } });
+    expect(server.legs[2]!.params.requestState).toBe("s");
+  });
+
+  test("an abort before anything is sent", async () => {
+    const { answer, waiting, id, server } = await startWaiting(() => done());
+    const reason = new Error("too late");
+    const use = { abortSignal: AbortSignal.abort(reason) };
+    await expect(answer(id, yes, use)).rejects.toBe(reason);
+    expect(server.legs).toHaveLength(1);
+    expect(await waiting.list()).toMatchObject([{ state: "waiting" }]);
+  });
+});
+
+describe("nobody knows whether the call was carried out", () => {
+  const unknown: readonly [string, (leg: Leg) => object | Promise<object>][] = [
+    ...[408, 500, 502, 504].map(
+      (status) =>
+        [`HTTP ${status}`, () => new Response("Oh.", { status })] as [string, () => Response],
+    ),
+    ["a connection that breaks", () => Promise.reject(failure("fetch failed", "ECONNRESET"))],
+    ["an error of nobody knows whom", () => Promise.reject(new Error("Oh."))],
+    ["a stream that breaks", () => broken("data: {")],
+    ["a stream that ends", () => events(": nothing\n\n")],
+    ["an answer to another request", (leg) => resultOf({ ...leg, id: 9 }, done())],
+    ["no result", ({ id }) => Response.json({ jsonrpc: "2.0", id })],
+    ["a result that is none", ({ id }) => Response.json({ jsonrpc: "2.0", id, result: "done" })],
+    ["an error that is none", (leg) => rpcError(leg, 200, "no")],
+    ["HTTP 202", () => new Response(null, { status: 202 })],
+    ["a question that is none", () => asks("s", { confirm: "?" })],
+  ];
+  test.each(unknown)("%s", async (name, second) => {
+    // A whole Response, as the server says it.
+    const { answer, waiting, id, server } = await startWaiting(async (leg) => {
+      const given = await second(leg);
+      return name === "an answer to another request" ? Response.json(given) : given;
+    });
+    const answered = await answer(id);
+    expect(answered.call.state).toBe("outcome-unknown");
+    expect(answered).not.toHaveProperty("result");
+    expect(await waiting.list()).toEqual([]);
+    await expect(answer(id)).rejects.toMatchObject({ data: { state: "outcome-unknown" } });
+    expect(server.legs).toHaveLength(2);
+  });
+
+  test("of a tool that may run twice the questions wait again", async () => {
+    const { answer, waiting, id } = await startWaiting(
+      () => new Response("", { status: 500 }),
+      ["order"],
+    );
+    await expect(answer(id)).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+    expect(await waiting.list()).toMatchObject([{ state: "waiting" }]);
+  });
+
+  test.each([new Error("late"), new McpSessionError("CONNECTION_UNAVAILABLE", "closed"), "late"])(
+    "an abort while the server works, whatever its reason: %s",
+    async (reason) => {
+      const abort = new AbortController();
+      const { answer, id } = await startWaiting(() => {
+        setImmediate(() => abort.abort(reason));
+        return new Promise(() => undefined);
+      });
+      const answered = await answer(id, yes, { abortSignal: abort.signal });
+      expect(answered.call.state).toBe("outcome-unknown");
+    },
+  );
+});
