@@ -6,6 +6,7 @@ import {
 } from "@durable-mcp/ai-sdk";
 import { type Context, Hono } from "hono";
 import { getSignedCookie, setSignedCookie } from "hono/cookie";
+import { addWaitingRoutes } from "./waiting-routes.ts";
 
 interface ChatAppOptions {
   agent: DurableAgent;
@@ -30,9 +31,12 @@ export function createChatApp({ agent, secret, server }: ChatAppOptions): Hono {
   });
 
   app.onError((error, context) => {
-    const isRefusal = McpSessionError.isInstance(error) && error.code === "CONNECTION_INVALID";
-    if (!isRefusal) console.error(error);
-    return context.body(null, isRefusal ? 400 : 500);
+    const code = McpSessionError.isInstance(error) ? error.code : undefined;
+    const status = statusOf(code);
+    if (status === 500) console.error(error);
+    if (!McpSessionError.isInstance(error)) return context.body(null, status);
+    const { field } = error.data;
+    return context.json({ code, message: error.message, field }, status);
   });
 
   app.post("/api/sign-in", async (context) => {
@@ -46,6 +50,7 @@ export function createChatApp({ agent, secret, server }: ChatAppOptions): Hono {
     const principal = await signedIn(context);
     if (principal === undefined) return context.body(null, 401);
     const { messages } = await context.req.json<{ messages: unknown[] }>();
+    // Results of calls that have waited for the user take their places first.
     return await createDurableAgentUIStreamResponse({
       agent,
       uiMessages: messages,
@@ -53,6 +58,8 @@ export function createChatApp({ agent, secret, server }: ChatAppOptions): Hono {
       abortSignal: context.req.raw.signal,
     });
   });
+
+  addWaitingRoutes(app, sessions, signedIn);
 
   app.get("/api/chats/:id/sessions", async (context) => {
     const principal = await signedIn(context);
@@ -80,4 +87,19 @@ export function createChatApp({ agent, secret, server }: ChatAppOptions): Hono {
   });
 
   return app;
+}
+
+function statusOf(code: McpSessionError["code"] | undefined) {
+  switch (code) {
+    case "CONNECTION_INVALID":
+      return 400;
+    case "NOT_WAITING":
+      return 409;
+    case "INPUT_INVALID":
+      return 422;
+    case "CONNECTION_UNAVAILABLE":
+      return 502;
+    default:
+      return 500;
+  }
 }

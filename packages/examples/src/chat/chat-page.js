@@ -1,176 +1,197 @@
-// A page without a framework: reads AI SDK's stream of UI messages and shows the chat's sessions.
+// A page without a framework: reads AI SDK's stream of UI messages, asks what servers want to know, and shows the
+// chat's sessions.
+import { element } from "./element.js";
+import { questionCard } from "./questions.js";
+import { showProgress } from "./progress.js";
+import { sessionEntry } from "./sessions-panel.js";
+import { addChunk, chunksOf, messageToGoOn, waitingCallOf } from "./ui-messages.js";
+
 const byId = (id) => document.getElementById(id);
 
 // The chat's id is no secret: its sessions belong to whoever is signed in.
 location.hash ||= crypto.randomUUID();
 const chat = `/api/chats/${encodeURIComponent(location.hash.slice(1))}`;
-/** The conversation as AI SDK's UI messages; the server keeps none of it. */
-const messages = [];
+/** The conversation as AI SDK's UI messages. The browser keeps it, for the server keeps none of it. */
+let messages = [];
+let keptAs = "";
+const drawn = new Map();
+let isSending = false;
 
-const postJson = (url, body) =>
+const sendJson = (url, body, method = "POST") =>
   fetch(url, {
-    method: "POST",
+    method,
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body),
   });
 
 /** Runs an action when an element is used, and shows what went wrong. */
-function on(type, element, action) {
-  element.addEventListener(type, (event) => {
+function on(type, target, action) {
+  target.addEventListener(type, (event) => {
     event.preventDefault();
-    action().catch((error) => showMessage("assistant").append(String(error)));
+    action().catch((error) => notice(String(error)));
   });
+}
+
+function notice(text) {
+  byId("notice").textContent = text;
+  byId("notice").hidden = text === "";
 }
 
 on("submit", byId("sign-in"), async () => {
   const name = byId("name").value;
-  const { ok } = await postJson("/api/sign-in", { name });
+  const { ok } = await sendJson("/api/sign-in", { name });
   if (!ok) return;
   byId("who").textContent = `Signed in as ${name}`;
   byId("sign-in").hidden = true;
   for (const id of ["who", "chat", "panel"]) byId(id).hidden = false;
   byId("text").focus();
-  await showSessions();
+  keptAs = JSON.stringify([chat, name]);
+  messages = JSON.parse(localStorage.getItem(keptAs) ?? "[]");
+  for (const message of messages) draw(message);
+  await Promise.all([showSessions(), showQuestions()]);
+  await goOn();
 });
 
 on("submit", byId("ask"), async () => {
   const { value: text } = byId("text");
   byId("text").value = "";
+  notice("");
   messages.push({ id: crypto.randomUUID(), role: "user", parts: [{ type: "text", text }] });
-  showMessage("user").append(text);
-  await receiveAnswer();
-  await showSessions();
+  draw(messages.at(-1));
+  await send();
 });
 
-on("click", byId("refresh"), showSessions);
+on("click", byId("refresh"), async () => {
+  await Promise.all([showSessions(), showQuestions()]);
+  await goOn();
+});
 
-async function receiveAnswer() {
-  const response = await postJson(chat, { messages });
-  const item = showMessage("assistant");
+/** Sends the conversation, and takes in what the agent does. */
+async function send() {
+  isSending = true;
+  try {
+    await receive();
+  } finally {
+    isSending = false;
+  }
+  await Promise.all([showSessions(), showQuestions()]);
+}
+
+async function receive() {
+  const response = await sendJson(chat, { messages });
   if (!response.ok) {
-    item.append(`The chat failed (${response.status}).`);
+    notice(`The chat failed (${response.status}).`);
     return;
   }
-  const message = { id: crypto.randomUUID(), role: "assistant", parts: [] };
-  messages.push(message);
-  const text = item.appendChild(document.createElement("span"));
-  const calls = item.appendChild(document.createElement("small"));
-  const bar = item.appendChild(document.createElement("progress"));
-  bar.hidden = true;
+  const message = messageToGoOn(messages);
   for await (const chunk of chunksOf(response)) {
-    addChunk(message.parts, chunk);
-    text.textContent = message.parts.map((part) => part.text ?? "").join("");
-    const names = message.parts.flatMap((part) => part.toolName ?? []);
-    calls.textContent = names.map((name) => `called ${name}`).join(", ");
-    showProgress(bar, message.parts.findLast((part) => part.preliminary)?.output);
+    addChunk(messages, chunk);
+    draw(message);
   }
-  const served = item.appendChild(document.createElement("small"));
-  served.className = "served-by";
-  served.textContent = `answered by process ${response.headers.get("x-served-by")}`;
+  message.metadata = { servedBy: response.headers.get("x-served-by") };
+  draw(message);
+  localStorage.setItem(keptAs, JSON.stringify(messages));
 }
 
-/** Shows how far a call is, from its preliminary result. The message is the server's: only a text. */
-function showProgress(bar, output) {
-  const { _meta: meta } = output ?? {};
-  const report = meta?.["durable-mcp/progress"];
-  bar.hidden = report === undefined;
-  if (report === undefined) return;
-  if (report.total === undefined) bar.removeAttribute("value");
-  else Object.assign(bar, { max: report.total, value: report.progress });
-  bar.title = report.message ?? "";
+/** Lets the agent go on when nothing is asked any more, and its last message still has a placeholder. */
+async function goOn() {
+  const isAsked = byId("questions").childElementCount > 0;
+  if (isAsked || isSending) return;
+  const { role, parts = [] } = messages.at(-1) ?? {};
+  if (role === "assistant" && parts.some(waitingCallOf)) await send();
 }
 
-/** What the page needs of AI SDK's UI message stream: texts, and calls of the connections' tools. */
-function addChunk(parts, chunk) {
-  const last = parts.at(-1);
-  const call = parts.find((part) => part.toolCallId === chunk.toolCallId);
-  switch (chunk.type) {
-    case "start-step":
-      parts.push({ type: "step-start" });
-      break;
-    case "text-start":
-      parts.push({ type: "text", text: "" });
-      break;
-    case "text-delta":
-      last.text += chunk.delta;
-      break;
-    case "tool-input-available": {
-      const { toolCallId, toolName, input } = chunk;
-      const state = "input-available";
-      parts.push({ type: "dynamic-tool", toolCallId, toolName, input, state });
-      break;
-    }
-    case "tool-output-available":
-      // A preliminary result makes place for the next one, and for the result.
-      Object.assign(call, {
-        state: "output-available",
-        output: chunk.output,
-        preliminary: chunk.preliminary,
-      });
-      break;
-    case "tool-output-error":
-      Object.assign(call, { state: "output-error", errorText: chunk.errorText });
-      break;
-    case "error":
-      parts.push({ type: "text", text: chunk.errorText });
-      break;
-    default:
-  }
-}
-
-/** The chunks of a response, from its server-sent events. */
-async function* chunksOf(response) {
-  let rest = "";
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const events = (rest + value).split("\n\n");
-    rest = events.pop();
-    for (const event of events) {
-      const data = event.replace(/^data: /, "");
-      if (data.startsWith("{")) yield JSON.parse(data);
-    }
-  }
-}
-
-function showMessage(role) {
-  const item = byId("messages").appendChild(document.createElement("li"));
+function draw(message) {
+  const { role, parts, metadata } = message;
+  const item = drawn.get(message) ?? byId("messages").appendChild(element("li"));
+  drawn.set(message, item);
   item.className = role;
-  return item;
+  const calls = parts.filter(({ type }) => type === "dynamic-tool");
+  const bar = element("progress", { hidden: true });
+  showProgress(bar, calls.findLast(({ preliminary }) => preliminary)?.output);
+  const served = metadata?.servedBy && `answered by process ${metadata.servedBy}`;
+  item.replaceChildren(
+    ...calls.map((call) => element("small", { className: "call" }, [describe(call)])),
+    element("span", {}, [parts.map(({ text = "" }) => text).join("")]),
+    bar,
+    ...(served ? [element("small", { className: "served-by" }, [served])] : []),
+  );
+}
+
+/** A call and its result, as soon as it has one. */
+function describe({ toolName, output, errorText, ...part }) {
+  const called = `called ${toolName}`;
+  if (waitingCallOf({ output })) return `${called}: waits for you`;
+  if (errorText !== undefined) return `${called}: failed: ${errorText}`;
+  if (part.preliminary || part.state !== "output-available") return called;
+  const texts = (output?.content ?? []).flatMap(({ text = [] }) => text);
+  return `${called}: ${texts.join(" ")}`;
+}
+
+/** Shows the calls of this chat that wait for a person. They are asked for by the principal of the cookie. */
+async function showQuestions() {
+  const calls = await (await fetch(`${chat}/waiting`)).json();
+  const shown = [...byId("questions").children];
+  // A call keeps its place from round to round.
+  const place = ({ id }) => shown.findIndex((card) => card.dataset.call === id) >>> 0;
+  const cards = calls
+    .toSorted((a, b) => place(a) - place(b))
+    .map((call) => {
+      const version = JSON.stringify([call.id, call.round, call.state]);
+      // A card that is still right keeps what the person has filled in.
+      const card = shown.find(({ dataset }) => dataset.version === version) ?? cardFor(call);
+      Object.assign(card.dataset, { version, call: call.id });
+      return card;
+    });
+  byId("questions").replaceChildren(...cards);
+  byId("text").disabled = calls.length > 0;
+  byId("text").placeholder = calls.length > 0 ? "answer first" : "add apples, or order tea";
+  if (calls.some(({ state }) => state === "answering"))
+    setTimeout(() => byId("refresh").click(), 2_000);
+}
+
+function cardFor(call) {
+  if (call.state === "answering")
+    return element("p", { className: "questions" }, [`${call.tool}: is being answered …`]);
+  const url = `${chat}/waiting/${encodeURIComponent(call.id)}`;
+  return questionCard(call, {
+    answer: (responses) => act(sendJson(`${url}/answer`, { round: call.round, responses })),
+    withdraw: () => act(sendJson(url, {}, "DELETE")),
+  });
+}
+
+/** Tells what became of an answer. Gives the problem of one that does not fit its question. */
+async function act(sent) {
+  notice("");
+  try {
+    const response = await sent;
+    const { code, message, field, state } = await response.json().catch(() => ({}));
+    if (code === "INPUT_INVALID") return { message, field };
+    if (code === "NOT_WAITING") {
+      notice("This was answered somewhere else, or is over. Nothing was sent.");
+    } else if (!response.ok) {
+      notice(message ?? `The answer could not be sent (${response.status}).`);
+    } else if (state === "outcome-unknown") {
+      notice("Nobody knows whether the server got the answer.");
+    } else if (state === "expired") {
+      notice("The question was too old.");
+    }
+    await showQuestions();
+    await goOn();
+  } catch (error) {
+    notice(String(error));
+  }
+  return undefined;
 }
 
 async function showSessions() {
   const sessions = await (await fetch(`${chat}/sessions`)).json();
   byId("none").hidden = sessions.length > 0;
-  byId("sessions").replaceChildren(...sessions.map(sessionEntry));
+  const entries = sessions.map((session) => sessionEntry(session, changeSession));
+  byId("sessions").replaceChildren(...entries);
 }
 
-function sessionEntry({ connection, kind, alive, server, tools, lastUsedAt }) {
-  const entry = document.createElement("div");
-  entry.className = "session";
-  const list = entry.appendChild(document.createElement("dl"));
-  const rows = {
-    Connection: connection,
-    Server: server ? `${server.name} ${server.version}` : "",
-    State: kind === "session" ? (alive ? "alive" : "gone") : kind,
-    Tools: tools ? String(tools.count) : "",
-    "Last used": new Date(lastUsedAt).toLocaleTimeString(),
-  };
-  for (const [term, text] of Object.entries(rows)) {
-    list.appendChild(document.createElement("dt")).textContent = term;
-    const value = list.appendChild(document.createElement("dd"));
-    value.textContent = text;
-    value.dataset.name = term;
-  }
-  for (const action of ["restart", "end"]) {
-    const button = entry.appendChild(document.createElement("button"));
-    button.textContent = action === "end" ? "End" : "Restart";
-    on("click", button, async () => {
-      button.disabled = true;
-      await postJson(`${chat}/sessions/${encodeURIComponent(connection)}/${action}`, {});
-      await showSessions();
-    });
-  }
-  return entry;
+async function changeSession(connection, action) {
+  await sendJson(`${chat}/sessions/${encodeURIComponent(connection)}/${action}`, {});
+  await showSessions();
 }

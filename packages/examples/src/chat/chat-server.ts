@@ -1,16 +1,16 @@
 /**
  * One process of the chat. It keeps nothing: the sessions are in the store.
  *
- *     CHAT_SECRET=… node chat-server.ts <name> <port> <url of the cart> <place of the store>
+ *     CHAT_SECRET=… node chat-server.ts <name> <port> <url of the cart> <url of deliveries> <place of the store>
  */
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { createDurableAgent, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { serve } from "@hono/node-server";
 import { openStore } from "../programs/open-store.ts";
-import { createCartModel } from "./cart-model.ts";
+import { createShopModel } from "./shop-model.ts";
 import { createChatApp } from "./chat-app.ts";
 
-const [name = "", port = "", cartUrl = "", place = ""] = process.argv.slice(2);
+const [name = "", port = "", cartUrl = "", deliveryUrl = "", place = ""] = process.argv.slice(2);
 
 const { store } = await openStore(place);
 const agent = createDurableAgent({
@@ -21,10 +21,16 @@ const agent = createDurableAgent({
       session: "stateful",
       preliminaryResults: true,
     }),
+    // A server without sessions, whose tools ask the user.
+    delivery: defineMcpClientConnection({
+      url: deliveryUrl,
+      description: "Orders that are delivered, and the tea club.",
+      input: "pause",
+    }),
   },
   store,
   agent: "chat",
-  model: process.env["DURABLE_MCP_MODEL"] || createCartModel(),
+  model: process.env["DURABLE_MCP_MODEL"] || createShopModel(),
   instructions: "Do what the user asks with the tools you have, then answer in one sentence.",
 });
 
@@ -33,9 +39,13 @@ const app = createChatApp({
   secret: process.env["CHAT_SECRET"] ?? "",
   server: name,
 });
-const page = (file: string) => readFile(new URL(file, import.meta.url), "utf8");
-app.get("/", async (context) => context.html(await page("chat-page.html")));
-app.get("/chat-page.js", async (context) =>
-  context.body(await page("chat-page.js"), 200, { "content-type": "text/javascript" }),
-);
+const folder = new URL(".", import.meta.url);
+const read = (file: string) => readFile(new URL(file, folder), "utf8");
+app.get("/", async (context) => context.html(await read("chat-page.html")));
+const scripts = (await readdir(folder)).filter((file) => file.endsWith(".js"));
+for (const script of scripts) {
+  app.get(`/${script}`, async (context) =>
+    context.body(await read(script), 200, { "content-type": "text/javascript" }),
+  );
+}
 serve({ fetch: app.fetch, port: Number(port), hostname: "127.0.0.1" });
