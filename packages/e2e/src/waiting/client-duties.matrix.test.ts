@@ -64,7 +64,7 @@ describe.each([
     }
   });
 
-  test("a retry has the version, the method, the name and the mirrored arguments in headers (M2, M4)", async () => {
+  test("a retry has the version, the method, the name and the mirrored arguments in headers, and accepts both types (M2, M4)", async () => {
     const processes = start();
     await processes.call("with_header", { region: "north" });
     await processes.answer(yes);
@@ -79,6 +79,9 @@ describe.each([
       "mcp-param-region": "north",
     };
     expect(described).toEqual([expected, expected]);
+    for (const { accept } of processes.sent()) {
+      expect(accept).toMatch(/application\/json.*text\/event-stream/);
+    }
   });
 
   test("each request says that a person can be asked in forms and at URLs (M29)", async () => {

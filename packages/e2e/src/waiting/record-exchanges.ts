@@ -9,6 +9,8 @@ interface Recording {
 export interface SentMessage {
   readonly method: string;
   readonly params: { readonly _meta?: Readonly<Record<string, unknown>> };
+  /** What the request accepts as an answer. */
+  readonly accept: string | null;
 }
 
 /** A fetch beneath ours that keeps what is sent and answered, for comparisons byte for byte. */
@@ -19,7 +21,10 @@ export function recordExchanges(): Recording {
     sent,
     results,
     async fetch(input, init) {
-      if (init?.method === "POST") sent.push(JSON.parse(init.body as string) as SentMessage);
+      if (init?.method === "POST") {
+        const accept = new Headers(init.headers).get("accept");
+        sent.push({ ...(JSON.parse(init.body as string) as SentMessage), accept });
+      }
       const response = await globalThis.fetch(input, init);
       const text = await response.clone().text();
       results.push(...messagesIn(text).flatMap(({ result }) => (result ? [result] : [])));
