@@ -1,6 +1,7 @@
 import { inStatelessSpec, type Requirement } from "./requirement.ts";
 
 const duties = "e2e/src/waiting/client-duties.matrix.test.ts";
+const leg = "core/src/waiting/send-leg.test.ts";
 const unusual = "e2e/src/waiting/unusual-answers.test.ts";
 const suite = "e2e/src/conformance/questions.matrix.test.ts";
 const clientRequirements = inStatelessSpec(
@@ -50,7 +51,10 @@ export const questionRequirements: readonly Requirement[] = [
     level: "guidance",
     spec: inStatelessSpec("basic/patterns/mrtr#multi-round-trip-requests"),
     statement: "Retry the original request: the same method and parameters.",
-    tests: { [duties]: ["a retry repeats the call"] },
+    tests: {
+      [duties]: ["a retry repeats the call"],
+      [leg]: ["repeats the request and what describes it"],
+    },
   },
   {
     id: "M29",
@@ -58,7 +62,10 @@ export const questionRequirements: readonly Requirement[] = [
     level: "MUST",
     spec: inStatelessSpec("client/elicitation#capabilities"),
     statement: "Declare elicitation in each request, with the modes that a person can be asked in.",
-    tests: { [duties]: ["each request says that a person can be asked"] },
+    tests: {
+      [duties]: ["each request says that a person can be asked"],
+      "core/src/waiting/waiting-fetch.test.ts": ["declares in each request"],
+    },
   },
   {
     id: "M30",
@@ -88,6 +95,7 @@ export const questionRequirements: readonly Requirement[] = [
     statement: "Offer to decline and to cancel.",
     tests: {
       [duties]: ["the server gets a %s too"],
+      [leg]: ["sends decline and cancel"],
       "core/src/waiting/check-input-responses.test.ts": ["takes decline and cancel"],
     },
   },
@@ -116,7 +124,10 @@ export const questionRequirements: readonly Requirement[] = [
     level: "MUST NOT",
     spec: inStatelessSpec("client/elicitation#safe-url-handling"),
     statement: "Fetch a question's URL, or anything about it, in advance.",
-    tests: { [duties]: ["nobody opens a question's URL"] },
+    tests: {
+      [duties]: ["nobody opens a question's URL"],
+      [leg]: ["shows the URL of a question, and fetches none"],
+    },
   },
   {
     id: "M36",

@@ -161,6 +161,7 @@ export const statelessRequirements: readonly Requirement[] = [
         "with the answers and the state as it came",
         "no other request has a call's answers",
       ],
+      "core/src/waiting/send-leg.test.ts": ["echoes the state of the round, and of no other"],
       [suite]: ["is asked in one and answers in another"],
     },
   },
