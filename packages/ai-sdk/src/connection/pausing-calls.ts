@@ -11,7 +11,7 @@ export interface PausingCalls {
   list(): Promise<WaitingRecord[]>;
   /** Sends answers. @throws {McpSessionError} `NOT_WAITING`, `INPUT_INVALID`, or why nothing was sent */
   answer(
-    id: string,
+    call: WaitingRecord,
     responses: InputResponses,
     use: { readonly round?: number | undefined; readonly signal?: AbortSignal | undefined },
   ): Promise<WaitingRecord>;

@@ -1,4 +1,5 @@
 import { guarded, isRecord } from "@durable-mcp/core/internal";
+import type { WaitingEvent } from "@durable-mcp/core/waiting";
 import type { ConnectionEvent } from "./connection-event.ts";
 import { warnOnConsole } from "./warn-on-console.ts";
 
@@ -10,8 +11,9 @@ export interface ConnectionOperation {
    * - `call`: a tool call, with all its waiting.
    * - `recover`: replacing a lost session or a dead process.
    * - `ready`: waiting until the server answers (`registry.ready`).
+   * - `answer`: answering the questions of a call that waits for a person, in any process.
    */
-  readonly operation: "connect" | "list" | "call" | "recover" | "ready";
+  readonly operation: "connect" | "list" | "call" | "recover" | "ready" | "answer";
   /** The connection's name. */
   readonly connection: string;
   /** The name of a named session, or the id of a shared one, if the operation is on one. */
@@ -20,7 +22,7 @@ export interface ConnectionOperation {
   readonly transport: "http" | "stdio";
   /** The server's origin, such as `https://shop.example`; `undefined` over stdio. */
   readonly origin: string | undefined;
-  /** The server's name of a `call`'s tool. */
+  /** The server's name of the tool of a `call`, or of the call that an `answer` is for. */
   readonly tool?: string | undefined;
 }
 
@@ -28,8 +30,10 @@ export interface ConnectionOperation {
 export interface ConnectionOperationDetails {
   /** The negotiated MCP revision, such as `2025-11-25`. */
   readonly protocolVersion?: string | undefined;
-  /** Whether the tool's result has `isError`. */
+  /** Whether the tool's result has `isError`; of an `answer`, also whether the call has ended in the server's error. */
   readonly isToolError?: boolean | undefined;
+  /** Of a `call` that waits for a person: its round and state. Of an `answer`: its round, and the state after it. */
+  readonly waiting?: Pick<WaitingEvent, "round" | "state"> | undefined;
   /** For a failed recovery: the HTTP status with which the server refused a new session. */
   readonly refusedStatus?: number | undefined;
 }

@@ -2,7 +2,8 @@ import type { ConnectionEvent } from "./connection-event.ts";
 
 /**
  * An `onEvent` for applications without one. It says on the console what would otherwise go unnoticed: a
- * store that fails in the background, and tools that are missing. What a connection is about is said once
+ * store that fails in the background, tools that are missing, and a person's answer of which nobody knows
+ * what became. What a connection is about is said once
  * for each reason, however many steps meet it.
  */
 export function warnOnConsole(): (event: ConnectionEvent) => void {
@@ -28,6 +29,8 @@ function warningOf(
   switch (event.type) {
     case "store-failed":
       return { text: event.error.message };
+    case "waiting-call":
+      return event.state === "outcome-unknown" ? { text: unknownOutcome(event.tool) } : undefined;
     case "unavailable":
       return {
         text: event.error.message,
@@ -58,6 +61,10 @@ function warningOf(
     }
   }
   return undefined;
+}
+
+function unknownOutcome(tool: string): string {
+  return `a person's answer to the question of ${tool} was perhaps sent, and nobody knows whether the call was carried out. It is not sent again; look at the server. Tools that may run twice can be named in input.safeTools.`;
 }
 
 /** Says which tools of connections have one name for the model, and what to do about it. */

@@ -57,7 +57,8 @@ export function waitingOutsideStep({ source, principal, ...parts }: OutsideStep)
       if (found === undefined) throw notWaiting(undefined);
       const { pausing } = connect(found.call.connection, abortSignal) ?? {};
       if (pausing === undefined) throw notPausing(found.call);
-      return describeWaiting(await pausing.answer(id, responses, { round, signal: abortSignal }));
+      const use = { round, signal: abortSignal };
+      return describeWaiting(await pausing.answer(found.call, responses, use));
     },
   };
 }

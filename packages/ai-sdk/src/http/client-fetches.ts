@@ -36,11 +36,11 @@ function createPlainFetch(parts: HttpParts): typeof fetch {
 
 /** The waiting calls of a connection, if its calls wait. */
 export function createPausing(parts: HttpParts) {
-  const { definition, context, waiting, telemetry, url, emit, now } = parts;
+  const { definition, context, waiting, telemetry, trace, url, emit, now } = parts;
   const limits = pausingInput(definition.options);
   if (limits === undefined || waiting === undefined) return undefined;
   return createPausingCalls({
-    ...{ source: waiting, limits, emit, now, url: new URL(url) },
+    ...{ source: waiting, limits, emit, trace, now, url: new URL(url) },
     ...{ connection: context.connection, principal: context.principal! },
     callMs: callTimeoutMs(definition),
     fetch: withTraceContext(createPlainFetch(parts), telemetry),

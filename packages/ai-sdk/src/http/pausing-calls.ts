@@ -2,12 +2,14 @@ import type { Principal } from "@durable-mcp/core";
 import type { JsonRpcRequest } from "@durable-mcp/core";
 import { timeLimited } from "@durable-mcp/core/internal";
 import type { WaitingLimits } from "@durable-mcp/core/waiting";
+import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
 import { createCallNotes } from "../connection/call-notes.ts";
 import type { PausingCalls } from "../connection/pausing-calls.ts";
 import { loadWaiting } from "../connection/stored-calls.ts";
 import type { WaitingSource } from "../connection/waiting-source.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { TraceOperation } from "../events/connection-telemetry.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -22,11 +24,12 @@ interface PausingParts {
   /** Sends the answers, with the connection's headers and token. */
   readonly fetch: Fetch;
   readonly emit: (event: ConnectionEvent) => void;
+  readonly trace: TraceOperation;
   readonly now: () => number;
 }
 
 export function createPausingCalls(parts: PausingParts) {
-  const { source, principal, limits, connection, url, callMs, fetch, emit, now } = parts;
+  const { source, principal, limits, connection, url, callMs, fetch, emit, trace, now } = parts;
   const { store, agent, sessionId, claimLeg } = source;
   const notes = createCallNotes();
   const load = once(async () => {
@@ -51,13 +54,21 @@ export function createPausingCalls(parts: PausingParts) {
       const { context } = await load();
       return (await context.calls.list()).map(({ call }) => call);
     },
-    async answer(id, responses, use) {
-      const { answerCall, context } = await load();
-      const send = async (signal: AbortSignal | undefined) =>
-        await answerCall(context, id, responses, { ...use, url, fetch, signal });
-      return await (callMs === undefined
-        ? send(use.signal)
-        : timeLimited(callMs, use.signal, send));
+    async answer(call, responses, use) {
+      const { answerCall, context, describeWaiting } = await load();
+      const { method, tool, round } = describeWaiting(call);
+      // Of other methods it is a URI.
+      const operation = { operation: "answer", ...(method === "tools/call" && { tool }) } as const;
+      return await trace(operation, async (note) => {
+        note({ protocolVersion: call.request.headers["mcp-protocol-version"] });
+        const send = async (signal: AbortSignal | undefined) =>
+          await answerCall(context, call.id, responses, { ...use, url, fetch, signal });
+        const next = await (callMs === undefined
+          ? send(use.signal)
+          : timeLimited(callMs, use.signal, send));
+        note({ waiting: { round, state: next.state }, isToolError: isFailed(next.answer) });
+        return next;
+      });
     },
     async show(id, shown) {
       const { showCall, context } = await load();
@@ -80,4 +91,8 @@ export function createPausingCalls(parts: PausingParts) {
       return async (...request) => await (await wrapped())(...request);
     },
   };
+}
+
+function isFailed(answer: WaitingAnswer | undefined): boolean {
+  return answer !== undefined && (answer.error !== undefined || answer.result["isError"] === true);
 }

@@ -20,16 +20,17 @@ export function createConnectionMetrics(meter: Meter | undefined) {
   const instruments = createInstruments(meter);
   return {
     operation(operation: ConnectionOperation, { durationMs, failure, ...end }: OperationEnd) {
-      const { calls, recoveries, waits } = instruments();
+      const { calls, recoveries, waits, answers } = instruments();
       const attributes = { ...connectionAttributes(operation), ...errorType(failure) };
       const seconds = durationMs / 1_000;
       if (operation.operation === "recover") return recoveries.record(seconds, attributes);
       if (operation.operation === "ready") return waits.record(seconds, attributes);
+      if (operation.operation === "answer") return answers.record(seconds, attributes);
       calls.record(seconds, { ...attributes, ...callAttributes(operation, end.protocolVersion) });
     },
 
     event(event: ConnectionEvent) {
-      const { sessions, lookups, open } = instruments();
+      const { sessions, lookups, open, waiting } = instruments();
       const attributes = { "durable_mcp.connection": event.connection };
       switch (event.type) {
         case "started":
@@ -42,6 +43,9 @@ export function createConnectionMetrics(meter: Meter | undefined) {
         case "discarded":
         case "adopted":
           sessions.add(1, { ...attributes, "durable_mcp.session": event.type });
+          break;
+        case "waiting-call":
+          waiting.add(1, { ...attributes, "durable_mcp.waiting.state": event.state });
           break;
         case "client":
           if (event.action === "opened") open.add(1, attributes);
@@ -90,6 +94,10 @@ function instrumentsOf(meter: Meter) {
       "The duration of replacing a lost session or a dead process.",
     ),
     waits: duration("durable_mcp.ready.duration", "How long it took until a server answered."),
+    answers: duration(
+      "durable_mcp.answer.duration",
+      "How long it took to send a person's answer, with all its waiting for the server.",
+    ),
     stores: duration(
       "durable_mcp.store.operation.duration",
       "The duration of an operation of the store of durable sessions.",
@@ -97,6 +105,10 @@ function instrumentsOf(meter: Meter) {
     sessions: meter.createCounter("durable_mcp.sessions", {
       description: "Sessions that were started, resumed, lost or recovered.",
       unit: "{session}",
+    }),
+    waiting: meter.createCounter("durable_mcp.waiting_calls", {
+      description: "Calls that wait for a person, each time that one comes into a state.",
+      unit: "{call}",
     }),
     lookups: meter.createCounter("durable_mcp.client.lookups", {
       description: "Runs that used a connection, by whether they found a live client.",

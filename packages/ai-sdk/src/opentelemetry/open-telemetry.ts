@@ -87,7 +87,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): ConnectionTel
       const inside = trace.setSpan(parent, span).setValue(operationKey, span);
       return await context.with(inside, async () => {
         try {
-          return await run(({ protocolVersion, isToolError, refusedStatus }) => {
+          return await run(({ protocolVersion, isToolError, refusedStatus, waiting }) => {
             if (protocolVersion !== undefined) {
               version = protocolVersion;
               span.setAttribute("mcp.protocol.version", protocolVersion);
@@ -96,6 +96,11 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): ConnectionTel
                 span.setAttribute("mcp.method.name", method);
                 span.updateName(method);
               }
+            }
+            if (waiting !== undefined) {
+              span.setAttribute("durable_mcp.waiting.round", waiting.round);
+              span.setAttribute("durable_mcp.waiting.state", waiting.state);
+              if (waiting.state === "outcome-unknown") fail({ "error.type": "OUTCOME_UNKNOWN" });
             }
             if (isToolError) fail({ "error.type": "tool_error" });
             if (refusedStatus !== undefined) fail(failureAttributes({ statusCode: refusedStatus }));

@@ -9,11 +9,12 @@ const methods = {
   call: "tools/call",
   recover: "recover",
   ready: "ready",
+  answer: "answer",
 } as const;
 
-/** Whether an operation is one request; a recovery, and a wait, are several. */
+/** Whether an operation is one request; a recovery, a wait, and an answer may be several. */
 export function isRequest({ operation }: ConnectionOperation): boolean {
-  return operation !== "recover" && operation !== "ready";
+  return operation !== "recover" && operation !== "ready" && operation !== "answer";
 }
 
 /** The method that an operation is named for. */

@@ -50,7 +50,7 @@ export function createRegistryWaiting(
       const { call } = await read(id);
       const { pausing } = find(call.connection);
       if (pausing === undefined) throw notPausing(call);
-      return describeWaiting(await pausing.answer(id, responses, { round, signal }));
+      return describeWaiting(await pausing.answer(call, responses, { round, signal }));
     },
     async withdraw(id) {
       await read(id);

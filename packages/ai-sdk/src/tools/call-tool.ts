@@ -17,6 +17,7 @@ import {
 import { hiding } from "../connection/hidden-values.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimeoutMs } from "../connection/define-connection.ts";
+import type { ConnectionOperationDetails } from "../events/connection-telemetry.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
 import { callTimedOut } from "../errors/connection-error.ts";
 import { scrubError, scrubResult } from "../errors/scrub-secrets.ts";
@@ -124,7 +125,7 @@ export async function boundedCall<T>(
       try {
         const result = await connection.withRecovery(tool, async () => await attempt(signal, args));
         const isFailed = isToolError(result);
-        note({ isToolError: isFailed });
+        note({ isToolError: isFailed, waiting: waitingOf(result) });
         return isFailed ? scrubResult(result, secrets) : result;
       } catch (error) {
         const failure = { method: "tools/call", isAborted: signal?.aborted } as const;
@@ -153,6 +154,12 @@ export function withoutError<T>(result: T): T {
   return call === undefined ? result : (waitingResult(call) as T);
 }
 
+/** What telemetry gets of a call that waits: not its id, and none of its questions. */
+function waitingOf(result: unknown): ConnectionOperationDetails["waiting"] {
+  const call = waitingCallOf(result);
+  return call && { round: call.round, state: call.state };
+}
+
 /** Whether a tool's result says that the tool failed. */
 function isToolError(result: unknown): boolean {
   // A tool with an output schema may have an `isError` of its own.
@@ -174,7 +181,7 @@ export function clientForUse({ trace, tell }: LiveConnection, client: MCPClient)
     callTool: (options) =>
       trace({ operation: "call", tool: options.name }, async (note) => {
         const result = withoutError(await client.callTool(options));
-        note({ isToolError: isToolError(result) });
+        note({ isToolError: isToolError(result), waiting: waitingOf(result) });
         return result;
       }),
     listTools: (options) => trace({ operation: "list" }, () => client.listTools(options)),

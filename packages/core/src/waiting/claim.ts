@@ -73,7 +73,7 @@ export async function keep(
       await wait(100 * attempt);
     }
   }
-  await tellWaiting(context, next);
+  await tellWaiting(context, next, claimed.call);
   return next;
 }
 

@@ -21,7 +21,7 @@ export async function upToDate(context: WaitingContext, stored: StoredCall): Pro
   if (next === undefined) return stored;
   const replaced = await calls.replace(stored, next);
   if (replaced === undefined) return (await calls.read(next.id)) ?? stored;
-  await tellWaiting(context, next);
+  await tellWaiting(context, next, stored.call);
   return replaced;
 }
 

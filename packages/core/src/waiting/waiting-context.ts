@@ -96,15 +96,22 @@ export function createWaitingContext(
 export const maxAgeOf = ({ maxAgeMs = 604_800_000 }: WaitingLimits) => maxAgeMs;
 export const maxRoundsOf = ({ maxRounds = 10 }: WaitingLimits) => maxRounds;
 
-/** Tells of the state that a call has now; of questions, to `onWaiting` too. */
+/**
+ * Tells of the state that a call has now; of new questions, to `onWaiting` too.
+ *
+ * @param before the call until now; `undefined` for a new one
+ */
 export async function tellWaiting(
   { emit, limits: { onWaiting } }: WaitingContext,
   record: WaitingRecord,
+  before?: WaitingRecord,
 ): Promise<void> {
   const call = describeWaiting(record);
   const { tool, round, state } = call;
   emit({ type: "waiting-call", tool, round, state });
-  if (state !== "waiting" || onWaiting === undefined) return;
+  // After an answer that was not sent, the same questions wait again.
+  const isAsked = state === "waiting" && round !== before?.round;
+  if (!isAsked || onWaiting === undefined) return;
   try {
     await onWaiting(call);
   } catch {
