@@ -110,7 +110,7 @@ async function goOn(
       try {
         await refuseUnclear(pausing, graph.task, record, answers);
         const responses = answers.at(-1)!.value as InputResponses;
-        record = await pausing.answer(id, responses, { round, signal });
+        record = await pausing.answer(record, responses, { round, signal });
         continue;
       } catch (error) {
         if (signal?.aborted || !McpSessionError.isInstance(error)) throw error;

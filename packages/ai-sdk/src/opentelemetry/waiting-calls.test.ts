@@ -75,7 +75,7 @@ test("an answer has a span, with its tool, its round and the state after it", as
     expect(span.status.code).toBe(SpanStatusCode.UNSET);
   }
   // The server's spans are below it.
-  const traces = server.requests.slice(-2).map(({ message }) => message.params._meta.traceparent);
+  const traces = server.requests.slice(-2).map(({ message }) => message.params["_meta"].traceparent);
   expect(traces).toEqual(spans().map((span) => expect.stringContaining(span.spanContext().spanId)));
 });
 
@@ -99,7 +99,7 @@ test("an answer with an unknown outcome, and one that settles as an error, are e
     attributes: { [state]: "settled", "error.type": "tool_error" },
   });
   reset();
-  await expect(refused.answer()).rejects.toThrow();
+  await expect(refused.answer()).rejects.toThrow("does not wait");
   expect(find("answer order_twice").attributes).toMatchObject({ "error.type": "NOT_WAITING" });
 });
 
@@ -130,7 +130,7 @@ test("waiting calls are counted by state, and answers measured", async () => {
   const { answer } = await start();
   await answer();
   await answer();
-  await expect(answer()).rejects.toThrow();
+  await expect(answer()).rejects.toThrow("does not wait");
   const measured = await values();
   const counted = measured["durable_mcp.waiting_calls"]!.map(({ value, attributes }) => [
     attributes["durable_mcp.connection"],

@@ -21,7 +21,7 @@ const finishReason = { unified: "other", raw: "waiting" } as const;
  * A language model that says nothing, at once and at no cost. AI SDK calls the model after some tools without asking
  * anybody, so a loop can only be stopped there by the model itself.
  */
-export const silentModel: LanguageModelV3 = {
+const silentModel: LanguageModelV3 = {
   specificationVersion: "v3",
   provider: "durable-mcp",
   modelId,
