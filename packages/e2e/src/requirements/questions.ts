@@ -2,6 +2,9 @@ import { inStatelessSpec, type Requirement } from "./requirement.ts";
 
 const duties = "e2e/src/waiting/client-duties.matrix.test.ts";
 const leg = "core/src/waiting/send-leg.test.ts";
+/** The chat example, in a browser. */
+const chat = "examples/src/chat/chat.matrix.test.ts";
+const forms = "asks with forms and URLs at once, and shows what is wrong beside the field";
 const unusual = "e2e/src/waiting/unusual-answers.test.ts";
 const suite = "e2e/src/conformance/questions.matrix.test.ts";
 const clientRequirements = inStatelessSpec(
@@ -96,6 +99,7 @@ export const questionRequirements: readonly Requirement[] = [
     tests: {
       [duties]: ["the server gets a %s too"],
       [leg]: ["sends decline and cancel"],
+      [chat]: ["one is declined"],
       "core/src/waiting/check-input-responses.test.ts": ["takes decline and cancel"],
     },
   },
@@ -105,6 +109,7 @@ export const questionRequirements: readonly Requirement[] = [
     level: "MUST",
     spec: inStatelessSpec("client/elicitation#user-interaction-model"),
     statement: "Let the user look at a form's answers, and change them, before they are sent.",
+    tests: { [chat]: [forms] },
     note: "The application's: nothing is sent before it gives the answers.",
   },
   {
@@ -135,7 +140,7 @@ export const questionRequirements: readonly Requirement[] = [
     level: "MUST",
     spec: inStatelessSpec("client/elicitation#safe-url-handling"),
     statement: "Show the whole URL, with its host, and open it only with consent.",
-    tests: { [duties]: ["which is shown whole"] },
+    tests: { [duties]: ["which is shown whole"], [chat]: [forms] },
   },
   {
     id: "M37",
@@ -143,7 +148,7 @@ export const questionRequirements: readonly Requirement[] = [
     level: "SHOULD",
     spec: inStatelessSpec("client/elicitation#example-request-sensitive-data"),
     statement: "Take `accept` for consent and not for an end: let the user try again or cancel.",
-    tests: { [duties]: ["does not mean that the work there is done"] },
+    tests: { [duties]: ["does not mean that the work there is done"], [chat]: [forms] },
   },
   {
     id: "M38",
@@ -198,5 +203,23 @@ export const questionRequirements: readonly Requirement[] = [
       "core/src/waiting/check-input-responses.test.ts": ["a question that is none for a person"],
     },
     note: "A client's side of it: such a question waits too, and takes any object for an answer.",
+  },
+  {
+    id: "M43",
+    role: "client",
+    level: "SHOULD",
+    spec: inStatelessSpec("client/elicitation#requested-schema"),
+    statement: "Start a form with the defaults that the server names.",
+    tests: { [chat]: [forms] },
+    note: "The application's: answers are sent as it gives them.",
+  },
+  {
+    id: "M44",
+    role: "client",
+    level: "SHOULD",
+    spec: inStatelessSpec("client/elicitation#safe-url-handling"),
+    statement: "Set the host apart, and warn of hosts that look like others.",
+    tests: { [chat]: [forms] },
+    note: "The application's. The chat example shows the host in ASCII (`xn--…`), and no other warning.",
   },
 ];
