@@ -121,6 +121,11 @@ test("no, a closed question and a form that does not fit order nothing", async (
   expect(orders.size).toBe(0);
 });
 
+test("a state can be read by whoever holds it", async () => {
+  const [, body = ""] = (await openShop().ask()).split(".");
+  expect(Buffer.from(body, "base64url").toString()).toContain('"item":"tea"');
+});
+
 test("a client that cannot be asked is refused", async () => {
   const { orders, send } = openShop();
   expect(await send({ canBeAsked: false })).toMatchObject({ error: { code: -32_021 } });
