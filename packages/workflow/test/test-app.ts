@@ -7,11 +7,12 @@ import { start, type Run } from "workflow/api";
 import { afterAll, beforeAll, inject } from "vitest";
 import { type AskingServer, startAskingServer } from "../../ai-sdk/test/asking-server.ts";
 import { type NotebookServer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { alice } from "./app/alice.ts";
 import { setStepSettings } from "./app/connections.ts";
 import type { ScriptedRun } from "./app/workflows.ts";
 import { type LocalWorld, startLocalWorld } from "./local-world.ts";
 
-export const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
+export { alice };
 export const bob = { type: "user", issuer: "https://idp.test", id: "bob" } as const;
 
 /** What the workflow `scripted` returns. */

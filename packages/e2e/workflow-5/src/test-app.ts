@@ -1,9 +1,18 @@
+import { createRequire } from "node:module";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 import { type Run, start } from "workflow/api";
+import { useOneEngine } from "./one-engine.ts";
 import { type App, buildApp, startWorld } from "./run-app.ts";
+
+useOneEngine();
+
+/** The steps of the app, for what API routes do. Past Vite, as the engine loads them. */
+export const { steps } = createRequire(import.meta.url)(
+  "./app/connections.ts",
+) as typeof import("./app/connections.ts");
 
 /** Builds and runs the app of `src/app` for the tests of one file, in this process. */
 export function useTestApp(name: string) {

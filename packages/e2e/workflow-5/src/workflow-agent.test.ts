@@ -1,9 +1,10 @@
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { expect, test, vi } from "vitest";
 import { resumeHook } from "workflow/api";
+import { startAskingServer, yes } from "../../../ai-sdk/test/asking-server.ts";
 import { on, startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
 import { setConnections } from "./app/connections.ts";
-import { useTestApp } from "./test-app.ts";
+import { steps, useTestApp } from "./test-app.ts";
 
 const app = useTestApp("workflow-agent");
 const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
@@ -89,4 +90,22 @@ test("it sleeps, and goes on in the session", async () => {
   await vi.waitFor(async () => expect((await run.wakeUp()).stoppedCount).toBe(1), patience);
   expect(toolOutputs((await run.returnValue).messages)).toEqual([text("")]);
   expect(server.sessionIds).toHaveLength(1);
+});
+
+test("it sleeps until a person has answered the server, and sees the final result alone", async () => {
+  const { url, legs } = await startAskingServer();
+  const shop = { url, description: "A shop.", input: "pause" } as const;
+  setConnections({ shop: defineMcpClientConnection(shop) });
+  const orders = ["tea", "milk"].map((item) => ({ tool: "shop__order", input: { item } }));
+  const run = await turn([orders], { connections: ["shop"] });
+  const owner = { principal: alice };
+  const asked = await vi.waitFor(async () => {
+    const calls = await steps.waiting(run.runId, owner);
+    expect(calls).toHaveLength(2);
+    return calls;
+  }, patience);
+  await Promise.all(asked.map(({ id }) => steps.answer(run.runId, id, yes, owner)));
+  const { messages } = await run.returnValue;
+  expect(toolOutputs(messages)).toEqual([text("order tea is done."), text("order milk is done.")]);
+  expect(legs).toHaveLength(4);
 });

@@ -85,7 +85,25 @@ function createCallSteps({
   steps,
   opened: { keepsCalls = false },
 }: RunConnectionOptions) {
+  /**
+   * Goes on with a call that waits. An interrupted step is repeated if a store claims each answer, or if the tool
+   * may run twice.
+   *
+   * @throws {McpSessionError} `OUTCOME_UNKNOWN`
+   */
+  const goOn = async (request: CallRequest): Promise<CallResult> => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await steps.call(request);
+      } catch (cause) {
+        const { mayRunTwice, tool } = request;
+        if ((keepsCalls || mayRunTwice) && attempt < maxAttempts) continue;
+        throw failure("OUTCOME_UNKNOWN", interrupted(connection, tool), connection, cause);
+      }
+    }
+  };
   return {
+    goOn,
     /**
      * Begins a call. If its step is interrupted, a store may have it: then it waits for a person.
      *
@@ -97,24 +115,7 @@ function createCallSteps({
       } catch (error) {
         const { mayRunTwice, toolCallId } = request;
         if (mayRunTwice || !keepsCalls || toolCallId === undefined) throw error;
-        return await steps.call({ ...request, waiting: { kind: "find" } });
-      }
-    },
-    /**
-     * Goes on with a call that waits. An interrupted step is repeated if a store claims each answer, or if the tool
-     * may run twice.
-     *
-     * @throws {McpSessionError} `OUTCOME_UNKNOWN`
-     */
-    async goOn(request: CallRequest): Promise<CallResult> {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await steps.call(request);
-        } catch (cause) {
-          const { mayRunTwice, tool } = request;
-          if ((keepsCalls || mayRunTwice) && attempt < maxAttempts) continue;
-          throw failure("OUTCOME_UNKNOWN", interrupted(connection, tool), connection, cause);
-        }
+        return await goOn({ ...request, waiting: { kind: "find" } });
       }
     },
   };

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { resumeHook } from "workflow/api";
 import { yes } from "../../../ai-sdk/test/asking-server.ts";
+import { sealed } from "../../test/app/connections.ts";
 import { alice, startShop, textOf, useTestApp } from "../../test/test-app.ts";
 import { order, useShop } from "../../test/waiting-runs.ts";
 
@@ -26,15 +27,39 @@ const failed = (why: string) => ({
   message: expect.stringContaining(why) as unknown,
 });
 
-test("a call that is taken back fails, and so does one that nobody answers in time", async () => {
-  const shop = await startShop({ maxAgeMs: 1_500 });
+test("a DurableAgent sleeps, and sees the final result alone", async () => {
+  await startShop();
+  const prompt = JSON.stringify([[order("tea")]]);
+  const run = await app.begin("agentTurn", { principal: alice, prompt, connections: ["shop"] });
+  const asked = () => sealed.waiting(run.runId, owner);
+  await expect.poll(asked).toHaveLength(1);
+  const [call] = await asked();
+  await sealed.answer(run.runId, call!.id, yes, owner);
+  const { messages } = await run.returnValue;
+  const [{ content }] = messages.filter(({ role }: { role: string }) => role === "tool");
+  expect(content.map(({ output }: any) => textOf(output))).toEqual(["order tea is done."]);
+});
+
+test("a call that is taken back fails, and the others wait on", async () => {
+  const shop = await startShop();
   const { run, runId, steps, questions } = await beginOrders([[order("tea"), order("milk")]]);
   const asked = await questions(2);
-  const tea = asked.find(({ toolCallId }) => toolCallId === "of tea")!;
-  await steps.withdraw(runId, tea.id, owner);
-  const { results } = await run.returnValue;
-  expect(results[0]).toEqual([failed("has taken the call back"), failed("in time")]);
-  expect(shop.legs).toHaveLength(2);
+  const [tea, milk] = ["of tea", "of milk"].map((id) =>
+    asked.find(({ toolCallId }) => toolCallId === id),
+  );
+  await steps.withdraw(runId, tea!.id, owner);
+  await steps.answer(runId, milk!.id, yes, owner);
+  const [first, second] = (await run.returnValue).results[0]!;
+  expect(first).toEqual(failed("has taken the call back"));
+  expect(textOf(second)).toBe("order milk is done.");
+  expect(shop.legs).toHaveLength(3);
+});
+
+test("a call that nobody answers in time fails", async () => {
+  const shop = await startShop({ maxAgeMs: 200 });
+  const { run } = await beginOrders([[order("tea")]]);
+  expect((await run.returnValue).results[0]).toEqual([failed("in time")]);
+  expect(shop.legs).toHaveLength(1);
 });
 
 test("what the steps have not made is no answer", async () => {
@@ -70,10 +95,11 @@ test("an answer that certainly did not arrive is sent again by the run", async (
 });
 
 test("questions that expired are asked again, and the old answer is not used", async () => {
-  const shop = await startShop({ maxAgeMs: 500, onExpired: "ask-again" });
+  const maxAgeMs = 2_000;
+  const shop = await startShop({ maxAgeMs, onExpired: "ask-again" });
   const { run, runId, steps, questions } = await beginOrders([[order("tea")]]);
   const [call] = await questions();
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await new Promise((resolve) => setTimeout(resolve, call!.expiresAt! + 10 - Date.now()));
   await steps.answer(runId, call!.id, yes, owner);
   const [again] = await questions(1, 2);
   expect(again!.id).toBe(call!.id);

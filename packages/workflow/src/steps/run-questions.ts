@@ -8,6 +8,7 @@ import {
   type WaitingCall,
 } from "@durable-mcp/core/waiting";
 import { notWaiting } from "@durable-mcp/core/waiting/internal";
+import type { resumeHook } from "workflow/api";
 import type { QuestionHook } from "../step-protocol.ts";
 import type { PersonSaid, SaidThroughHook } from "./person-said.ts";
 
@@ -47,9 +48,9 @@ const answerSchema = optionalOptions({ principal: anything, round: wholeNumber(1
 export function createRunQuestions(said: SaidThroughHook): RunQuestions {
   const tell = async ({ hook, asked }: Question, what: PersonSaid) => {
     const payload = await said.print(what, asked);
-    const { resumeHook } = await import("workflow/api");
+    const api = await import("workflow/api");
     try {
-      await resumeHook(hook, payload);
+      await api.resumeHook(hook, payload);
     } catch (error) {
       if (isGone(error)) throw notWaiting(undefined);
       throw error;
@@ -80,10 +81,12 @@ export function createRunQuestions(said: SaidThroughHook): RunQuestions {
   };
 }
 
+/** A hook as the engine's world lists it. */
+type ListedHook = Exclude<Parameters<typeof resumeHook>[0], string>;
+
 /** A question of a run, and the hook that hears its answer. */
 interface Question {
-  /** The hook's token. */
-  readonly hook: string;
+  readonly hook: ListedHook;
   readonly asked: QuestionHook;
   readonly call: WaitingCall;
 }
@@ -104,33 +107,36 @@ async function findQuestion(
 
 async function questionsOf(runId: string, principal: Principal): Promise<Question[]> {
   const owner = principalParts(principal);
-  const { getHookByToken } = await import("workflow/api");
   const { getWorld } = await import("workflow/runtime");
   // Workflow SDK 5 has a promise of it.
   const { hooks } = await Promise.resolve(getWorld());
   const found: Question[] = [];
   let cursor: string | undefined;
   do {
-    const page = await hooks.list({ runId, pagination: { limit: 100, ...(cursor && { cursor }) } });
-    for (const { token } of page.data) {
-      const metadata: unknown = await metadataOf(token, getHookByToken);
-      if (!isQuestion(metadata) || !sameJson(principalParts(metadata.principal), owner)) continue;
-      found.push({ hook: token, asked: metadata, call: JSON.parse(metadata.call) as WaitingCall });
+    const pagination = { limit: 100, ...(cursor !== undefined && { cursor }) };
+    const page = await hooks.list({ runId, pagination, resolveData: "all" });
+    for (const hook of page.data) {
+      const asked = await metadataOf(hook);
+      if (!isQuestion(asked) || !sameJson(principalParts(asked.principal), owner)) continue;
+      found.push({ hook, asked, call: JSON.parse(asked.call) as WaitingCall });
     }
     cursor = page.hasMore ? (page.cursor ?? undefined) : undefined;
   } while (cursor !== undefined);
   return found.toSorted((a, b) => a.call.askedAt - b.call.askedAt);
 }
 
-async function metadataOf(
-  token: string,
-  getHookByToken: (token: string) => Promise<{ metadata?: unknown }>,
-): Promise<unknown> {
+/**
+ * The metadata of a listed hook. The local world of Workflow SDK 4 may bring back a hook that is looked up by its
+ * token while the run disposes of it, so only what is encrypted is looked up.
+ */
+async function metadataOf({ token, metadata }: ListedHook): Promise<unknown> {
+  if (metadata === undefined) return undefined;
+  const { hydrateData, observabilityRevivers } = await import("workflow/observability");
+  const plain: unknown = hydrateData(metadata, observabilityRevivers);
+  if (typeof plain !== "string" && !(plain instanceof Uint8Array)) return plain;
+  const { getHookByToken } = await import("workflow/api");
   try {
-    // Workflow SDK 5 has a promise of it.
-    return await (
-      await getHookByToken(token)
-    ).metadata;
+    return await Promise.resolve((await getHookByToken(token)).metadata);
   } catch (error) {
     if (isGone(error)) return undefined;
     throw error;

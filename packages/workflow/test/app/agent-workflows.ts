@@ -10,15 +10,16 @@ const steps = { sessions: mcpSessions, call: mcpCall };
 export interface AgentRun {
   readonly principal: { readonly type: "user"; readonly issuer: string; readonly id: string };
   readonly prompt: string;
+  readonly connections?: readonly string[];
   readonly state?: string;
   /** The tool that somebody has to approve, and the token of the hook they do it with. */
   readonly approval?: { readonly tool: string; readonly token: string };
 }
 
 /** One turn of a chat with a `DurableAgent`, whose model says what the prompt holds as JSON. */
-export async function agentTurn({ principal, prompt, state, approval }: AgentRun) {
+export async function agentTurn({ prompt, approval, ...run }: AgentRun) {
   "use workflow";
-  const mcp = await openDurableConnections({ connections: ["notes"], principal, state, steps });
+  const mcp = await openDurableConnections({ connections: ["notes"], ...run, steps });
   const tools = { ...mcp.tools };
   if (approval !== undefined) {
     const tool = tools[approval.tool]!;

@@ -5,6 +5,7 @@ import {
   type McpConnection,
 } from "@durable-mcp/ai-sdk";
 import { createMemoryStore } from "@durable-mcp/core";
+import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import { createConnectionSteps, type StepEvent } from "@durable-mcp/workflow/steps";
 
 /** What a test sets for the steps of its runs, which are in the same process. */
@@ -30,6 +31,11 @@ export function replaceSealingKey(): void {
 
 /** In a process of its own the servers come from the environment. */
 function declared(): Record<string, McpConnection> {
+  const askingUrl = process.env["ASKING_URL"];
+  if (askingUrl !== undefined) {
+    const shop = { url: askingUrl, description: "A shop.", input: "pause" } as const;
+    return { shop: defineMcpClientConnection(shop) };
+  }
   const url = process.env["NOTEBOOK_URL"];
   if (url === undefined) return settings.workflowTestSettings?.connections ?? {};
   const session = JSON.parse(process.env["NOTEBOOK_SESSION"] ?? '"stateful"') as "stateful";
@@ -51,4 +57,6 @@ export const sealed = createConnectionSteps({
   },
 });
 
-export const stored = createConnectionSteps({ ...options, store: createMemoryStore() });
+const path = process.env["STORE_PATH"];
+const store = path === undefined ? createMemoryStore() : createSqliteStore({ path });
+export const stored = createConnectionSteps({ ...options, store });

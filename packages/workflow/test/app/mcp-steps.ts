@@ -12,14 +12,18 @@ export async function mcpCall(request: CallRequest) {
 }
 mcpCall.maxRetries = 0;
 
-/** Its process dies where the environment says, before or after the call. */
+/**
+ * Its process dies where the environment says: before or after a step that calls a tool, that finds a call (`find`),
+ * or that sends what a person said (`told`).
+ */
 export async function fragileCall(request: CallRequest) {
   "use step";
-  const dieAt = process.env["DIE_AT"]?.split(" ") ?? [];
-  const isIt = dieAt.includes(request.tool);
-  if (isIt && dieAt.includes("before")) process.kill(process.pid, "SIGKILL");
-  const result = await sealed.call(request);
-  if (isIt && dieAt.includes("after")) process.kill(process.pid, "SIGKILL");
+  const dieAt = process.env["DIE_AT"];
+  const { kind: leg = request.tool } = request.waiting ?? {};
+  const steps = process.env["STORE_PATH"] === undefined ? sealed : stored;
+  if (dieAt === `before ${leg}`) process.kill(process.pid, "SIGKILL");
+  const result = await steps.call(request);
+  if (dieAt === `after ${leg}`) process.kill(process.pid, "SIGKILL");
   return result;
 }
 fragileCall.maxRetries = 0;

@@ -9,11 +9,6 @@ import {
   storedSessions,
 } from "./mcp-steps.ts";
 
-const sealedSteps = { sessions: mcpSessions, call: mcpCall };
-const repeatedSteps = { sessions: mcpSessions, call: repeatedCall };
-const fragileSteps = { sessions: mcpSessions, call: fragileCall };
-const storedSteps = { sessions: storedSessions, call: storedCall };
-
 /** Calls that are made at once, the next ones when all have answered; or what happens in between. */
 export type ScriptedTurn =
   | { readonly tool: string; readonly input?: unknown; readonly toolCallId?: string }[]
@@ -38,8 +33,9 @@ export async function scripted({
   ...options
 }: ScriptedRun) {
   "use workflow";
-  const ownSteps = isFragile ? fragileSteps : isRepeated ? repeatedSteps : sealedSteps;
-  const steps = isStored ? storedSteps : ownSteps;
+  const usual = isStored ? storedCall : mcpCall;
+  const call = isFragile ? fragileCall : isRepeated ? repeatedCall : usual;
+  const steps = { sessions: isStored ? storedSessions : mcpSessions, call };
   const mcp = await openDurableConnections({ ...options, steps });
   const results: unknown[][] = [];
   for (const turn of turns) {

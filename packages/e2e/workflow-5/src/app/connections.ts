@@ -1,4 +1,5 @@
 import { defineMcpClientConnection, type McpConnection } from "@durable-mcp/ai-sdk";
+import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import { createConnectionSteps } from "@durable-mcp/workflow/steps";
 
 // Bundles have copies of this module.
@@ -11,13 +12,21 @@ export function setConnections(connections: Record<string, McpConnection>): void
 
 /** In a process of its own the server comes from the environment. */
 function declared(): Record<string, McpConnection> {
+  const askingUrl = process.env["ASKING_URL"];
+  if (askingUrl !== undefined) {
+    const shop = { url: askingUrl, description: "A shop.", input: "pause" } as const;
+    return { shop: defineMcpClientConnection(shop) };
+  }
   const url = process.env["NOTEBOOK_URL"];
   if (url === undefined) return settings.workflow5TestConnections ?? {};
   const session = "stateful";
   return { notes: defineMcpClientConnection({ url, description: "Notes.", session }) };
 }
 
+const path = process.env["STORE_PATH"];
+
 export const steps = createConnectionSteps({
   connections: declared,
+  ...(path !== undefined && { store: createSqliteStore({ path }) }),
   keys: { current: "a2V5IGZvciB0aGUgdGVzdHMgb2YgdGhlIHdvcmtmbG8" },
 });

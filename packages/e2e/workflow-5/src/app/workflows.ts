@@ -8,6 +8,8 @@ import { ScriptedModel } from "./scripted-model.ts";
 export interface AgentRun {
   readonly principal: { readonly type: "user"; readonly issuer: string; readonly id: string };
   readonly prompt: string;
+  readonly connections?: readonly string[];
+  readonly sessionId?: string;
   readonly state?: string;
   /** The tool that somebody has to approve, and the token of the hook they do it with. */
   readonly approval?: { readonly tool: string; readonly token: string };
@@ -15,10 +17,10 @@ export interface AgentRun {
 }
 
 /** One turn of a chat with a `WorkflowAgent`, whose model says what the prompt holds as JSON. */
-export async function agentTurn({ principal, prompt, state, approval, sleepMs }: AgentRun) {
+export async function agentTurn({ prompt, approval, sleepMs, ...run }: AgentRun) {
   "use workflow";
   const steps = { sessions: mcpSessions, call: mcpCall };
-  const mcp = await openDurableConnections({ connections: ["notes"], principal, state, steps });
+  const mcp = await openDurableConnections({ connections: ["notes"], ...run, steps });
   const tools: Record<string, any> = { ...mcp.tools };
   if (approval) tools[approval.tool] = { ...tools[approval.tool], needsApproval: true };
   // The agent brings an older release of AI SDK, whose types differ in details.

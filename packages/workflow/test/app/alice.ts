@@ -1,0 +1,1 @@
+export const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
