@@ -7,6 +7,7 @@ import type { GraphAnswer, GraphTask } from "./graph-task.ts";
 
 /** A graph's answer to the questions of a round. */
 interface RoundAnswer extends GraphAnswer {
+  readonly place: number;
   readonly round: number;
 }
 
@@ -20,7 +21,7 @@ export function repeatInterrupts({ shown = [], round }: WaitingRecord, task: Gra
   const answers: RoundAnswer[] = [];
   for (const each of shown) {
     const answer = task.answerAt(each.place);
-    if (answer !== undefined) answers.push({ ...answer, round: each.round });
+    if (answer !== undefined) answers.push({ ...answer, ...each });
   }
   const isAll = shown.length > 0 && answers.length === shown.length;
   return { answers, isAnswered: isAll && answers.at(-1)!.round === round };
@@ -34,34 +35,57 @@ export function repeatInterrupts({ shown = [], round }: WaitingRecord, task: Gra
 export async function refuseUnclear(
   pausing: PausingCalls,
   task: GraphTask,
-  { id }: WaitingRecord,
-  answers: readonly RoundAnswer[],
+  record: WaitingRecord,
+  answer: RoundAnswer,
 ): Promise<void> {
-  const { value, isBare, round } = answers.at(-1)!;
-  if (!isBare) return;
-  const isOld = answers.some((each) => each.round !== round && sameJson(each.value, value));
-  if (isOld) throw unclear("it is the same as the answer to an earlier question");
+  if (!answer.isBare) return;
   const { checkpoint } = task;
   const calls = checkpoint === undefined ? [] : await pausing.list();
   const isWithOthers = calls.some(
-    (each) =>
-      each.id !== id && each.state === "waiting" && each.shown?.at(-1)?.checkpoint === checkpoint,
+    ({ id, state, shown }) =>
+      id !== record.id && state === "waiting" && shown?.at(-1)?.checkpoint === checkpoint,
   );
-  if (isWithOthers) throw unclear("several calls of this step wait");
+  if (isWithOthers || isRepeated(task, record, answer)) throw unclear();
 }
 
-function unclear(why: string): McpSessionError {
-  const message = `The answer may be for another question: ${why}. Answer by the id of the interrupt: new Command({ resume: { [id]: responses } }). Nothing was sent, and the call still waits.`;
-  return new McpSessionError("INPUT_INVALID", message, { data: { field: "responses" } });
+/** Whether an answer in the same task was the same, but one to these questions that did not get to the server. */
+function isRepeated(
+  task: GraphTask,
+  { shown = [], round }: WaitingRecord,
+  { place, value }: RoundAnswer,
+): boolean {
+  return Array.from({ length: place }, (_, earlier) => earlier).some((earlier) => {
+    const index = shown.findIndex((each) => each.place === earlier);
+    const isSameQuestion = shown[index]?.round === round && !shown[index + 1]?.isUnclear;
+    return !isSameQuestion && sameJson(task.answerAt(earlier)?.value, value);
+  });
+}
+
+const unclearAnswers = new WeakSet<object>();
+
+/** Whether an error says that an answer may be for another question. */
+export function isUnclear(error: unknown): boolean {
+  return unclearAnswers.has(error as object);
+}
+
+function unclear(): McpSessionError {
+  const error = new McpSessionError(
+    "INPUT_INVALID",
+    "The answer may be for another question: it came without the id of its interrupt, and several calls of this step wait, or an earlier question had the same answer. Answer with new Command({ resume: { [id]: responses } }). Nothing was sent, and the call still waits.",
+    { data: { field: "responses" } },
+  );
+  unclearAnswers.add(error);
+  return error;
 }
 
 /** Why the answer of an earlier run was not sent. */
 export function problemOf(
-  { requests, round }: WaitingRecord,
+  { requests, round, shown }: WaitingRecord,
   answers: readonly RoundAnswer[],
 ): unknown {
   const last = answers.findLast((answer) => answer.round === round);
   if (last === undefined) return undefined;
+  if (shown?.at(-1)?.isUnclear) return unclear();
   try {
     checkInputResponses(requests, last.value as InputResponses);
     return undefined;

@@ -1,5 +1,5 @@
 import { McpSessionError } from "@durable-mcp/ai-sdk";
-import { boundedCall, type LiveConnection } from "@durable-mcp/ai-sdk/internal";
+import { boundedCall, type LiveConnection, withoutError } from "@durable-mcp/ai-sdk/internal";
 import { wait, waitingResult } from "@durable-mcp/core/internal";
 import { type InputResponses, type WaitingCall } from "@durable-mcp/core/waiting";
 import {
@@ -11,7 +11,7 @@ import {
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { bridgeClient } from "./bridge-client.ts";
 import type { GraphCall } from "./graph-call.ts";
-import { problemOf, refuseUnclear, repeatInterrupts } from "./graph-answers.ts";
+import { isUnclear, problemOf, refuseUnclear, repeatInterrupts } from "./graph-answers.ts";
 import { GraphUnavailable } from "./graph-task.ts";
 
 /** The value of a graph's interrupt for a call that waits for a person. */
@@ -62,7 +62,8 @@ async function firstLook({ connection, tool, input, graph, signal: abortSignal }
     await connection.pausing!.noting(
       { toolCallId, scope, input: graph.input, onCall },
       own,
-      async (marked) => await send(connection, tool.name, marked, signal),
+      // A call that waits is no error of its tool.
+      async (marked) => withoutError(await send(connection, tool.name, marked, signal)),
     );
   try {
     const called = { tool, input, toolCallId };
@@ -108,8 +109,9 @@ async function goOn(
       return await ask(call, record, error);
     } else {
       try {
-        await refuseUnclear(pausing, graph.task, record, answers);
-        const responses = answers.at(-1)!.value as InputResponses;
+        const answer = answers.at(-1)!;
+        await refuseUnclear(pausing, graph.task, record, answer);
+        const responses = answer.value as InputResponses;
         record = await pausing.answer(record, responses, { round, signal });
         continue;
       } catch (error) {
@@ -147,13 +149,14 @@ async function ask(
 ): Promise<CallToolResult> {
   const { id, round } = record;
   const { checkpoint } = graph.task;
+  const unclearly = isUnclear(error) ? { isUnclear: true as const } : {};
   const described: WaitingInterrupt = {
     ...describeWaiting(record),
     ...(McpSessionError.isInstance(error) && { error: describeError(error) }),
   };
   const note = async (place: number) => {
     try {
-      await connection.pausing!.show(id, { round, place, checkpoint });
+      await connection.pausing!.show(id, { round, place, checkpoint, ...unclearly });
     } catch (failure) {
       // Answered meanwhile, so the next run asks the next question.
       const isOver = McpSessionError.isInstance(failure) && failure.code === "NOT_WAITING";

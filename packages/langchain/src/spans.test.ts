@@ -4,9 +4,10 @@ import { collectSpans } from "../../ai-sdk/test/collect-spans.ts";
 import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
 import { notebook } from "../../ai-sdk/test/saved-session.ts";
 import { startApplication } from "../../ai-sdk/test/step.ts";
+import { accept, order, startAgent } from "../test/shop.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 
-const { find, outline, reset } = collectSpans();
+const { find, outline, reset, spans } = collectSpans();
 beforeEach(reset);
 
 test("connecting, listing and calls have spans, and requests carry the trace context", async () => {
@@ -30,4 +31,17 @@ test("connecting, listing and calls have spans, and requests carry the trace con
   const { traceId, spanId } = find("tools/call add_note").spanContext();
   const sent = server.requests.filter(({ message }) => message?.method === "tools/call");
   expect(sent[0]?.message.params["_meta"]).toEqual({ traceparent: `00-${traceId}-${spanId}-01` });
+});
+
+test("a call that waits, and one that goes on, are no errors", async () => {
+  const telemetry = openTelemetry();
+  const { start, resume } = await startAgent([[order("tea")]], {}, { telemetry });
+  await start();
+  await resume(accept(true));
+  const calls = spans().filter(({ name }) => name === "tools/call order");
+  expect(calls).toHaveLength(2);
+  for (const { attributes, status, events } of calls) {
+    expect(attributes).not.toHaveProperty("error.type");
+    expect({ code: status.code, events }).toEqual({ code: 0, events: [] });
+  }
 });

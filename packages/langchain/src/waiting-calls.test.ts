@@ -1,3 +1,4 @@
+import { Command } from "@langchain/langgraph";
 import { describe, expect, test } from "vitest";
 import { confirm } from "../../ai-sdk/test/asking-server.ts";
 import { accept, order, questions, results, startAgent } from "../test/shop.ts";
@@ -49,7 +50,7 @@ describe("an agent whose server asks", () => {
     // LangGraph gives the answer to the first question again.
     const again = await goOn();
     expect(questions(again)).toMatchObject([{ round: 2, error: { code: "INPUT_INVALID" } }]);
-    expect(questions(again)[0]!.error!.message).toMatch(/earlier question.*by the id/);
+    expect(questions(again)[0]!.error!.message).toMatch(/without the id of its interrupt/);
     expect(legs()).toHaveLength(2);
     expect(results(await answerAll(again, yes))).toEqual(["order_twice tea is done."]);
     expect(legs()).toHaveLength(3);
@@ -156,10 +157,44 @@ test("an answer without an id is sent to none of several calls that wait", async
   await start();
   const asked = await resume(yes);
   expect(questions(asked)).toMatchObject([{ error: {} }, { error: {} }]);
-  expect(questions(asked)[0]!.error!.message).toMatch(/several calls.*by the id/);
+  expect(questions(asked)[0]!.error!.message).toMatch(/without the id of its interrupt/);
   expect(legs()).toHaveLength(2);
   expect(results(await answerAll(asked, yes))).toHaveLength(2);
   expect(legs()).toHaveLength(4);
+});
+
+test("an answer that was refused for want of an id is not taken later, when LangGraph gives it again", async () => {
+  const { start, resume, goOn, answerAll, legs } = await startAgent([
+    [order("tea"), order("milk")],
+  ]);
+  await start();
+  const { __interrupt__: refused = [] } = await resume(yes);
+  const [first] = refused;
+  // One of them is answered by its id, and the other one waits alone.
+  expect(questions(await answerAll({ __interrupt__: [first!] }, yes))).toHaveLength(1);
+  const alone = await goOn();
+  expect(questions(alone)).toMatchObject([{ error: { code: "INPUT_INVALID" } }]);
+  expect(legs()).toHaveLength(3);
+  expect(results(await answerAll(alone, yes))).toHaveLength(2);
+  expect(legs()).toHaveLength(4);
+});
+
+test("two answers to the same question at the same time are one leg", async () => {
+  const { start, resume, legs } = await startAgent([[order("tea")]]);
+  await start();
+  const done = await Promise.all([resume(yes), resume(yes)]);
+  for (const state of done) expect(results(state)).toEqual(["order tea is done."]);
+  expect(legs()).toHaveLength(2);
+});
+
+test("an answer together with an update of the state is one leg", async () => {
+  const { start, resume, run, legs } = await startAgent([[order("tea", "order_twice")]]);
+  await start();
+  const update = { messages: [] };
+  expect(questions(await run(new Command({ resume: yes, update })))).toMatchObject([{ round: 2 }]);
+  expect(legs()).toHaveLength(2);
+  expect(results(await resume(accept(false)))).toEqual(["order_twice tea is done."]);
+  expect(legs()).toHaveLength(3);
 });
 
 describe("an answer from elsewhere, before the graph goes on", () => {

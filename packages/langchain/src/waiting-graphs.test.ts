@@ -1,15 +1,17 @@
 import { AIMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
-import {
-  Command,
-  interrupt,
-  MemorySaver,
-  MessagesAnnotation,
-  StateGraph,
-} from "@langchain/langgraph";
+import { interrupt, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { createAgent, fakeModel, toolRetryMiddleware } from "langchain";
 import { describe, expect, test } from "vitest";
-import { accept, order, questions, results, startAgent, startShop } from "../test/shop.ts";
+import {
+  accept,
+  order,
+  questions,
+  results,
+  resuming,
+  startAgent,
+  startShop,
+} from "../test/shop.ts";
 import { loadSessionTools, type SessionToolsOptions } from "./load-session-tools.ts";
 import { sessionToolsMiddleware } from "./session-tools-middleware.ts";
 
@@ -31,7 +33,7 @@ async function startToolNode(options: SessionToolsOptions = {}) {
         .compile({ checkpointer });
       return await graph.invoke(input as never, config);
     });
-  return { ...shop, run, resume: (resume: unknown) => run(new Command({ resume })) };
+  return { ...shop, ...resuming(run), run };
 }
 
 describe("calls that share a task of a graph", () => {
@@ -54,6 +56,17 @@ describe("calls that share a task of a graph", () => {
     expect(legs()).toHaveLength(4);
     expect(legs()).toContainEqual(["tea", tea]);
     expect(legs()).toContainEqual(["milk", milk]);
+  });
+
+  test("take no answer of another that LangGraph gives again", async () => {
+    const { run, resume, answerAll, legs } = await startToolNode();
+    await run(calls(order("tea"), order("milk")));
+    expect(questions(await resume(yes))).toHaveLength(1);
+    const again = await run(null);
+    expect(questions(again)).toMatchObject([{ error: { code: "INPUT_INVALID" } }]);
+    expect(legs()).toHaveLength(3);
+    expect(results(await answerAll(again, yes))).toHaveLength(2);
+    expect(legs()).toHaveLength(4);
   });
 
   test("are told apart by their messages, if a model gives an id again", async () => {
@@ -94,20 +107,22 @@ test("interrupts of an application stand between those of its calls, without ids
         })
         .addEdge("__start__", "node")
         .compile({ checkpointer });
-      return (await graph.invoke(input as never, config)) as Record<string, any>;
+      return await graph.invoke(input as never, config);
     });
-  const resume = (value: unknown) => run(new Command({ resume: value }));
+  const { resume, answerAll } = resuming(run);
   const no = accept(false);
 
   expect(questions(await run({ messages: [] }))).toEqual(["Who?"]);
   expect(questions(await resume("ada"))).toMatchObject([{ round: 1 }]);
   expect(questions(await resume(yes))).toMatchObject([{ round: 2 }]);
   expect(questions(await resume(no))).toEqual(["What else?"]);
-  expect(questions(await resume("more"))).toMatchObject([{ round: 1 }]);
-  expect(questions(await resume(no))).toMatchObject([{ round: 2 }]);
-  const done = await resume(yes);
+  const asked = await resume("more");
+  expect(questions(asked)).toMatchObject([{ round: 1 }]);
+  const next = await answerAll(asked, no);
+  expect(questions(next)).toMatchObject([{ round: 2 }]);
+  const done = await answerAll(next, yes);
   const made = "order_twice tea is done.";
-  expect(done["messages"].at(-1).content).toBe(`ada / ${made} / more / ${made}`);
+  expect(done.messages!.at(-1)!.content).toBe(`ada / ${made} / more / ${made}`);
   expect(shop.legs().map(([, answer]) => answer)).toEqual([undefined, yes, no, undefined, no, yes]);
 });
 

@@ -1,4 +1,5 @@
 import {
+  type ConnectionTelemetry,
   createDurableSessions,
   type ConnectionRegistry,
   defineMcpClientConnection,
@@ -36,14 +37,16 @@ export const order = (item: string, name = "order") => ({
   id: `call-${item}`,
 });
 
+interface Uses {
+  now?: () => number;
+  fetch?: typeof globalThis.fetch;
+  telemetry?: ConnectionTelemetry;
+}
+
 /** A shop whose server asks, and an application in which each step is a process of its own. */
 export async function startShop(
   server: AskingOptions = {},
-  {
-    now = Date.now,
-    fetch = globalThis.fetch,
-    ...limits
-  }: WaitingLimits & { now?: () => number; fetch?: typeof globalThis.fetch } = {},
+  { now = Date.now, fetch = globalThis.fetch, telemetry, ...limits }: WaitingLimits & Uses = {},
 ) {
   const shop = await startAskingServer(server);
   const store = createMemoryStore();
@@ -55,6 +58,7 @@ export async function startShop(
     createDurableSessions({
       connections: { shop: defineMcpClientConnection(definition) },
       ...{ store, now },
+      ...(telemetry && { telemetry }),
       onEvent: (event) => events.push(event),
     });
   const use = { principal: alice };
@@ -72,6 +76,17 @@ export async function startShop(
   };
 }
 
+/** The ways to go on with a graph. */
+export function resuming(run: (input: unknown) => Promise<State>) {
+  return {
+    run,
+    resume: (resume: unknown) => run(new Command({ resume })),
+    /** Answers the interrupts of a state by their ids. */
+    answerAll: ({ __interrupt__: interrupts = [] }: State, responses: InputResponses) =>
+      run(new Command({ resume: Object.fromEntries(interrupts.map(({ id }) => [id, responses])) })),
+  };
+}
+
 /** An agent on that shop, made once, that calls what it is told. */
 export async function startAgent(
   turns: readonly ToolCalls[],
@@ -81,6 +96,8 @@ export async function startAgent(
   const application = await startShop(server, limits);
   const model = turns
     .reduce((said, calls) => said.respondWithTools(calls), fakeModel())
+    .respond(new AIMessage("Done."))
+    // For a graph that runs twice at once.
     .respond(new AIMessage("Done."));
   const agent = createAgent({
     model,
@@ -92,11 +109,8 @@ export async function startAgent(
     await application.step(async () => (await agent.invoke(input as never, config)) as State);
   return {
     ...application,
+    ...resuming(run),
     start: () => run({ messages: [new HumanMessage("Go.")] }),
-    resume: (resume: unknown) => run(new Command({ resume })),
-    /** Answers the interrupts of a state by their ids. */
-    answerAll: ({ __interrupt__: interrupts = [] }: State, responses: InputResponses) =>
-      run(new Command({ resume: Object.fromEntries(interrupts.map(({ id }) => [id, responses])) })),
     /** Runs the graph again where it stopped, with nothing new. */
     goOn: () => run(null),
   };

@@ -31,6 +31,8 @@ export interface ShownRound {
   readonly place: number;
   /** Names the checkpoint from which the graph goes on. */
   readonly checkpoint?: string | undefined;
+  /** Whether they are shown again because nobody knows for which questions the answer before was. */
+  readonly isUnclear?: true | undefined;
 }
 
 /** A waiting call in a store. `requestState` is as secret as a session id. */
@@ -93,7 +95,14 @@ const recordSchema = z.strictObject({
   askedAt: z.number(),
   expiresAt: z.number(),
   shown: z.optional(
-    z.array(z.strictObject({ round: z.int(), place: z.int(), checkpoint: z.optional(z.string()) })),
+    z.array(
+      z.strictObject({
+        round: z.int(),
+        place: z.int(),
+        checkpoint: z.optional(z.string()),
+        isUnclear: z.optional(z.literal(true)),
+      }),
+    ),
   ),
   claim: z.optional(z.strictObject({ token: z.string(), at: z.number() })),
   answer: z.optional(
