@@ -1,7 +1,7 @@
 // A page without a framework: reads AI SDK's stream of UI messages, asks what servers want to know, and shows the
 // chat's sessions.
 import { element } from "./element.js";
-import { questionCard } from "./questions.js";
+import { plainCard, questionCard } from "./questions.js";
 import { showProgress } from "./progress.js";
 import { sessionEntry } from "./sessions-panel.js";
 import { addChunk, chunksOf, messageToGoOn, waitingCallOf } from "./ui-messages.js";
@@ -151,13 +151,18 @@ async function showQuestions() {
 }
 
 function cardFor(call) {
-  if (call.state === "answering")
-    return element("p", { className: "questions" }, [`${call.tool}: is being answered …`]);
   const url = `${chat}/waiting/${encodeURIComponent(call.id)}`;
-  return questionCard(call, {
+  const use = {
     answer: (responses) => act(sendJson(`${url}/answer`, { round: call.round, responses })),
     withdraw: () => act(sendJson(url, {}, "DELETE")),
-  });
+  };
+  if (call.state === "answering") return plainCard(`${call.tool}: is being answered …`, {});
+  try {
+    return questionCard(call, use);
+  } catch {
+    // A server may send any schema. The other questions are shown all the same.
+    return plainCard(`${call.connection} asks something that cannot be shown.`, use);
+  }
 }
 
 /** Tells what became of an answer. Gives the problem of one that does not fit its question. */

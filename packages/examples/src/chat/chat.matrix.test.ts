@@ -49,25 +49,36 @@ describe.skipIf(executablePath === undefined)("the chat in a browser", () => {
     return page;
   }
 
-  const isUp = async () => (await fetch(url)).ok;
-
   test("a question outlives both processes, and only its user can see and answer it", async () => {
     const page = await signIn("ada", "chat-5");
     await say(page, "add apples");
     await say(page, "order tea");
     await expect.poll(() => questions(page).allTextContents()).toEqual(["Order tea for 4.80 €?"]);
     for (const pid of pids) process.kill(pid, "SIGKILL");
-    // The processes answer in turn.
-    for (const _ of pids) await expect.poll(isUp, { timeout: 10_000 }).toBe(true);
+    // Both are up again when both have answered.
+    const answering = new Set<string | null>();
+    const others = async () => {
+      const { ok, headers } = await fetch(url);
+      if (ok) answering.add(headers.get("x-served-by"));
+      return answering.size;
+    };
+    await expect.poll(others).toBe(2);
 
     const bob = await signIn("bob", "chat-5");
     expect(await questions(bob).count()).toBe(0);
     const call = await page.locator(".questions").getAttribute("data-call");
-    const status = await bob.evaluate(
-      async ([path, method]) => (await fetch(path!, { method: method! })).status,
-      [`${url}api/chats/chat-5/waiting/${call}`, "DELETE"],
+    const statuses = await bob.evaluate(
+      (path) =>
+        Promise.all([
+          fetch(path, { method: "DELETE" }).then(({ status }) => status),
+          fetch(`${path}/answer`, {
+            method: "POST",
+            body: '{"round":1,"responses":{"confirm":{"action":"decline"}}}',
+          }).then(({ status }) => status),
+        ]),
+      `${url}api/chats/chat-5/waiting/${call}`,
     );
-    expect(status).toBe(409);
+    expect(statuses).toEqual([409, 409]);
 
     await page.reload();
     await signInAs(page, "ada");
@@ -130,6 +141,37 @@ describe.skipIf(executablePath === undefined)("the chat in a browser", () => {
     await page.screenshot({ path: `${screenshots}/chat-url.png`, fullPage: true });
     await page.getByRole("button", { name: "Accept" }).click();
     await expect.poll(() => lastAnswer(page)).toBe("Ada is a member of the tea club.");
+  });
+
+  test("a server's texts stay texts, its host is not its user name, and one bad question hides no other", async () => {
+    const page = await (await browser.newContext()).newPage();
+    const message = "<img src=x onerror=alert()>";
+    const properties: unknown = JSON.parse('{"__proto__":{"type":"boolean"}}');
+    const calls = [
+      waitingCall("bad", {
+        message,
+        requestedSchema: { type: "object", properties: { field: null } },
+      }),
+      waitingCall("__proto__", { message, requestedSchema: { type: "object", properties } }),
+      waitingCall("url", {
+        mode: "url",
+        message,
+        url: "https://bank.example:443@evil.example/<b>",
+      }),
+    ];
+    await page.route("**/waiting", (route) => route.fulfill({ json: calls }));
+    await page.goto(`${url}#chat-8`);
+    await signInAs(page, "ada");
+    await expect.poll(() => questions(page).allTextContents()).toEqual([message, message]);
+    expect(await page.locator("#questions img").count()).toBe(0);
+    expect(await page.locator(".url strong").textContent()).toBe("evil.example");
+
+    const answered = page.waitForRequest("**/answer");
+    await page.getByLabel("__proto__").check();
+    await page.getByRole("button", { name: "Accept" }).first().click();
+    expect((await answered).postData()).toContain(
+      '{"__proto__":{"action":"accept","content":{"__proto__":true}}}',
+    );
   });
 
   test("several calls wait at once, one is declined and one was answered in another tab", async () => {
@@ -260,6 +302,12 @@ async function say(page: Page, text: string) {
 function state(page: Page) {
   return page.locator('[data-name="State"]');
 }
+
+/** A call as a chat process would list it. */
+const waitingCall = (id: string, params: object) => ({
+  ...{ id, kind: "input", state: "waiting", connection: "evil", round: 1, tool: "any" },
+  requests: { [id]: { method: "elicitation/create", params } },
+});
 
 /** What is asked now. */
 function questions(page: Page) {

@@ -25,13 +25,11 @@ export function questionCard(call, { answer, withdraw }) {
   const sends = isAlone
     ? ["accept", "decline", "cancel"].map((action) => actionButton(action))
     : [actionButton("send")];
-  const back = element("button", { type: "button", className: "quiet" }, ["Take the call back"]);
-  back.addEventListener("click", () => void withdraw());
   const card = element("form", { className: "questions" }, [
     heading,
     ...questions.map((each) => each.show(isAlone)),
     problem,
-    element("div", { className: "actions" }, [...sends, back]),
+    element("div", { className: "actions" }, [...sends, withdrawButton(withdraw)]),
   ]);
   card.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -44,6 +42,20 @@ export function questionCard(call, { answer, withdraw }) {
     if (wrong) showProblem(questions, problem, wrong);
   });
   return card;
+}
+
+/** A card for a call that cannot be answered here. Without `withdraw` it cannot be taken back either. */
+export function plainCard(text, { withdraw }) {
+  return element("div", { className: "questions" }, [
+    element("p", {}, [text]),
+    element("div", { className: "actions" }, withdraw ? [withdrawButton(withdraw)] : []),
+  ]);
+}
+
+function withdrawButton(withdraw) {
+  const button = element("button", { type: "button", className: "quiet" }, ["Take the call back"]);
+  button.addEventListener("click", () => void withdraw());
+  return button;
 }
 
 const actions = { accept: "Accept", decline: "Decline", cancel: "Cancel", send: "Send answers" };
