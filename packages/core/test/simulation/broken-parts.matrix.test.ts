@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import * as broken from "./broken-parts.ts";
+import * as brokenWaiting from "./broken-waiting-parts.ts";
 import { type Invariant, invariants, type Violation } from "./invariant-model.ts";
 import type { Parts } from "./parts.ts";
 import { createPlan } from "./plan.ts";
@@ -22,6 +23,17 @@ const needed: readonly [Invariant, string, () => Promise<Parts>, RegExp?][] = [
   ["honest-failure", "with a careless classifier", broken.withCarelessClassifier],
   ["own-version", "with a fixed version", broken.withFixedVersion],
   ["own-cancellation", "with one fetch for all", broken.withOneFetchForAll],
+  ["question-kept", "with answers before the record is there", brokenWaiting.withHastyAnswers],
+  ["one-leg", "without a claim", brokenWaiting.withoutClaim],
+  ["one-leg", "with a claim without compare-and-set", brokenWaiting.withoutCompareAndSet],
+  ["one-leg", "with optimism about dead processes", brokenWaiting.withOptimism],
+  ["same-call", "with the state of the round before", brokenWaiting.withOldState],
+  ["same-call", "with a key without the principal", brokenWaiting.withoutPrincipal],
+  ["claim-kept", "with claims that last no time", brokenWaiting.withoutLease],
+  ["answer-kept", "with ends that are told before they are written", brokenWaiting.withHastyEnds],
+  ["own-result", "with results that lose their content", brokenWaiting.withLostContents],
+  ["settleable", "with claims that last for ever", brokenWaiting.withEndlessClaims],
+  ["state-secret", "with the whole record told", brokenWaiting.withTheWholeRecord],
 ];
 
 const operations = (plan: string) => plan.match(/"kind":"/g)!.length;
@@ -36,13 +48,13 @@ describe.each(needed)("%s", (invariant, part, breakPart, message = /./) => {
     const parts = await breakPart();
     const fails = (violation: Violation) =>
       violation.invariant === invariant && message.test(violation.message);
-    const { failure, schedules } = await runSchedules(1, 2_000, { parts, fails });
+    const { failure, schedules } = await runSchedules(1, 2_000, { parts, fails, invariant });
     expect(failure).toBeDefined();
     console.log(
       `${invariant} broke ${part} in schedule ${schedules}: ${failure?.violation.message}`,
     );
     // It is the part that breaks it: core as it is gets through the same schedule.
-    const { failure: ownFailure } = await runSchedules(failure!.seed, 1);
+    const { failure: ownFailure } = await runSchedules(failure!.seed, 1, { invariant });
     expect(ownFailure).toBeUndefined();
   });
 });

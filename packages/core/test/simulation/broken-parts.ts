@@ -4,7 +4,7 @@ import { type Parts, realParts } from "./parts.ts";
 type SessionFetchOptions = Parameters<Parts["createSessionFetch"]>[0];
 
 /** Core with one of its modules replaced; the rest is core as it is. */
-async function coreWith(
+export async function coreWith(
   module: string,
   broken: (original: any) => Record<string, unknown>,
 ): Promise<Parts> {
@@ -17,7 +17,10 @@ async function coreWith(
   try {
     const core = await import("../../src/index.ts");
     const { createSessionFetch, createSessionSlot, sessionKey, endSession } = core;
-    return { createSessionFetch, createSessionSlot, sessionKey, endSession };
+    const calls = await import("../../src/waiting/index.ts");
+    const inner = await import("../../src/waiting/internal.ts");
+    const waiting = { ...calls, ...inner };
+    return { createSessionFetch, createSessionSlot, sessionKey, endSession, waiting };
   } finally {
     vi.doUnmock(path);
     vi.resetModules();

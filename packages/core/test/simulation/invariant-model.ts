@@ -17,6 +17,17 @@ export const invariants = {
   "id-secret": "No session id is in anything that clients, errors or events say.",
   "honest-failure": "What is reported as not carried out was not carried out.",
   "own-version": "Every request on a session carries the protocol version negotiated for it.",
+  "question-kept": "A client that learns of a question finds its call in the store.",
+  "one-leg":
+    "No answer to a question is sent twice, and no call that waits runs twice, unless the tool may.",
+  "same-call":
+    "Each leg is the call that waits: its name, arguments, headers and principal, its last state and the answer to its own question.",
+  "claim-kept": "No call is taken from a process that gives signs of life.",
+  "answer-kept":
+    "What was told of a call stays: its result, its rounds, its end. There is one result at most.",
+  "own-result": "The result of a call is what its server answered to it.",
+  settleable: "Every call that waits comes to an end, whatever died around it.",
+  "state-secret": "No requestState is in anything that applications, errors or events say.",
 } as const;
 
 export type Invariant = keyof typeof invariants;

@@ -1,4 +1,10 @@
 import { createSessionFetch, createSessionSlot, sessionKey, endSession } from "../../src/index.ts";
+import { answerWaitingCall, createWaitingCalls, waitingCallOf } from "../../src/waiting/index.ts";
+import {
+  createWaitingContext,
+  createWaitingFetch,
+  createWaitingStore,
+} from "../../src/waiting/internal.ts";
 
 /** What a schedule runs: core as it is, or with a part broken on purpose. */
 export interface Parts {
@@ -6,6 +12,14 @@ export interface Parts {
   readonly createSessionSlot: typeof createSessionSlot;
   readonly sessionKey: typeof sessionKey;
   readonly endSession: typeof endSession;
+  readonly waiting: {
+    readonly answerWaitingCall: typeof answerWaitingCall;
+    readonly createWaitingCalls: typeof createWaitingCalls;
+    readonly waitingCallOf: typeof waitingCallOf;
+    readonly createWaitingContext: typeof createWaitingContext;
+    readonly createWaitingFetch: typeof createWaitingFetch;
+    readonly createWaitingStore: typeof createWaitingStore;
+  };
 }
 
 export const realParts: Parts = {
@@ -13,4 +27,12 @@ export const realParts: Parts = {
   createSessionSlot,
   sessionKey,
   endSession,
+  waiting: {
+    answerWaitingCall,
+    createWaitingCalls,
+    waitingCallOf,
+    createWaitingContext,
+    createWaitingFetch,
+    createWaitingStore,
+  },
 };

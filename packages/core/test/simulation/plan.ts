@@ -1,6 +1,7 @@
 import type { Principal } from "../../src/session/principal.ts";
 import type { ResendPolicy } from "../../src/session/session-fetch-options.ts";
 import { createRandom } from "./random.ts";
+import { createWaitingPlan, type WaitingPlan } from "./waiting-plan.ts";
 
 /** What happens in one schedule, apart from the order: plain data, so that it can be made smaller. */
 export interface Plan {
@@ -11,6 +12,8 @@ export interface Plan {
   readonly faults: FaultRates;
   readonly processes: readonly ProcessPlan[];
   readonly disturbances: readonly Disturbance[];
+  /** The calls that wait for a person: a world of their own. */
+  readonly waiting: WaitingPlan;
 }
 
 /** How often each fault befalls a request that it can befall, from 0 to 1. */
@@ -175,5 +178,6 @@ export function createPlan(seed: number): Plan {
       connection: random.pick(used),
       after: random.below(60),
     })),
+    waiting: createWaitingPlan(createRandom(seed ^ 0x11fe)),
   };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createPlan } from "./plan.ts";
-import { runSchedule } from "./run-schedule.ts";
+import { runPlan } from "./run-plan.ts";
 
 test(
   "the same seed gives the same schedule, and another seed another",
@@ -8,8 +8,8 @@ test(
   async () => {
     const traces = new Set<string>();
     for (let seed = 1; seed <= 100; seed += 1) {
-      const first = await runSchedule(createPlan(seed));
-      expect(await runSchedule(createPlan(seed))).toEqual(first);
+      const first = await runPlan(createPlan(seed));
+      expect(await runPlan(createPlan(seed))).toEqual(first);
       traces.add(first.trace.join("\n"));
     }
     expect(traces.size).toBe(100);

@@ -1,7 +1,7 @@
-import { type Counts, invariants, type Violation } from "./invariant-model.ts";
+import { type Counts, type Invariant, invariants, type Violation } from "./invariant-model.ts";
 import { type Parts, realParts } from "./parts.ts";
 import { createPlan, type Plan } from "./plan.ts";
-import { runSchedule } from "./run-schedule.ts";
+import { runPlan } from "./run-plan.ts";
 import { shrinkPlan } from "./shrink-plan.ts";
 
 export interface SchedulesResult {
@@ -19,15 +19,18 @@ export async function runSchedules(
   {
     parts = realParts,
     fails = () => true,
+    invariant,
   }: {
     parts?: Parts;
     /** Which violations count. @default all */
     fails?: (violation: Violation) => boolean;
+    /** Runs only the world that this invariant concerns. @default both */
+    invariant?: Invariant;
   } = {},
 ): Promise<SchedulesResult> {
   const counts: Counts = {};
   for (let index = 0; index < schedules; index += 1) {
-    const result = await runSchedule(createPlan(seed + index), parts);
+    const result = await runPlan(createPlan(seed + index), parts, invariant);
     addCounts(counts, result.counts);
     const violation = result.violations.find(fails);
     if (violation !== undefined) {
@@ -48,7 +51,7 @@ export async function describeFailure(
 ): Promise<string> {
   const { invariant } = violation;
   const plan = await shrinkPlan(createPlan(seed), invariant, parts);
-  const { violations, trace } = await runSchedule(plan, parts);
+  const { violations, trace } = await runPlan(plan, parts, invariant);
   return [
     `seed ${seed} breaks "${invariant}": ${invariants[invariant]}`,
     ...violations.map((found) => `  ${found.invariant}: ${found.message}`),
@@ -60,13 +63,17 @@ export async function describeFailure(
   ].join("\n");
 }
 
-function describePlan({ processes, disturbances, faults, savePoint, heedsSignals }: Plan): string {
-  const rates = Object.entries(faults).filter(([, rate]) => rate > 0);
+function describePlan(plan: Plan): string {
+  const { processes, disturbances, faults, savePoint, heedsSignals, waiting } = plan;
+  const all = { ...faults, ...waiting.faults };
+  const rates = Object.entries(all).filter(([, rate]) => rate > 0);
   return [
     `save point: ${savePoint}; aborts are ${heedsSignals ? "" : "not "}heeded`,
     `faults: ${rates.map(([name, rate]) => `${name} ${rate.toFixed(2)}`).join(", ") || "none"}`,
     ...processes.map((process) => JSON.stringify(process)),
     ...disturbances.map((disturbance) => JSON.stringify(disturbance)),
+    `calls that wait: ${waiting.onExpired} after ${waiting.maxAgeMs} ms`,
+    ...[...waiting.calls, ...waiting.actors].map((each) => JSON.stringify(each)),
   ]
     .map((line) => `  ${line}`)
     .join("\n");

@@ -44,10 +44,22 @@ function fault(name: string): string {
   return `fault: ${name}`;
 }
 
+/** The same of calls that wait. */
+const exercisedWaiting = [
+  ...["first leg", "leg taken", "tool run", "placeholder", "process died"],
+  ...["state expired", "store conflict", "claim given up", "told settled", "told waiting"],
+  ...["told expired", "told outcome-unknown", "told withdrawn", "told NOT_WAITING"],
+  ...["told STORE_FAILED", "told CONNECTION_UNAVAILABLE"],
+].map((name) => `waiting: ${name}`);
+const waitingFaults = ["refusedLeg", "brokenLeg", "failedStore", "failedWrite"].map(
+  (name) => `waiting fault: ${name}`,
+);
+
 /** Runs the schedules and expects every invariant to hold, and everything above to happen. */
 export async function expectInvariantsToHold(seed: number, schedules: number): Promise<void> {
   const { failure, counts } = await runSchedules(seed, schedules);
   console.log(`seed ${seed}, ${schedules} schedules, ${counts["tool run"]} tool runs`);
   expect(failure && (await describeFailure(failure))).toBeUndefined();
-  expect(exercised.filter((name) => (counts[name] ?? 0) < 20)).toEqual([]);
+  const all = [...exercised, ...exercisedWaiting, ...waitingFaults];
+  expect(all.filter((name) => (counts[name] ?? 0) < 20)).toEqual([]);
 }

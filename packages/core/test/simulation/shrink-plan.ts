@@ -1,7 +1,8 @@
 import type { Invariant } from "./invariant-model.ts";
 import type { Parts } from "./parts.ts";
 import type { ClientPlan, FaultRates, Plan, ProcessPlan } from "./plan.ts";
-import { runSchedule } from "./run-schedule.ts";
+import { runPlan } from "./run-plan.ts";
+import type { ActorPlan, WaitingPlan } from "./waiting-plan.ts";
 
 /** How many smaller plans are tried. */
 const maxRuns = 2_000;
@@ -18,7 +19,7 @@ export async function shrinkPlan(plan: Plan, invariant: Invariant, parts: Parts)
         runs += 1;
         if (runs > maxRuns) return undefined;
         const candidate = { ...smaller, seed: smallest.seed + order };
-        const { violations } = await runSchedule(candidate, parts);
+        const { violations } = await runPlan(candidate, parts, invariant);
         if (violations.some((violation) => violation.invariant === invariant)) return candidate;
       }
     }
@@ -38,6 +39,28 @@ function* smallerPlans(plan: Plan): Generator<Plan> {
   }
   for (const processes of withOneSmaller(plan.processes, smallerProcesses))
     yield { ...plan, processes };
+  for (const waiting of smallerWaiting(plan.waiting)) yield { ...plan, waiting };
+}
+
+function* smallerWaiting(waiting: WaitingPlan): Generator<WaitingPlan> {
+  for (const actors of withoutOne(waiting.actors)) yield { ...waiting, actors };
+  for (const calls of withoutOne(waiting.calls)) yield { ...waiting, calls };
+  for (const name of Object.keys(waiting.faults) as (keyof WaitingPlan["faults"])[]) {
+    if (waiting.faults[name] > 0) yield { ...waiting, faults: { ...waiting.faults, [name]: 0 } };
+  }
+  for (const actors of withOneSmaller(waiting.actors, smallerActors)) yield { ...waiting, actors };
+  for (const calls of withOneSmaller(waiting.calls, ({ rounds, ...call }) =>
+    [...withoutOne(rounds)].map((fewer) => ({ ...call, rounds: fewer })),
+  ))
+    yield { ...waiting, calls };
+}
+
+function* smallerActors(actor: ActorPlan): Generator<ActorPlan> {
+  if (actor.times > 1) yield { ...actor, times: actor.times - 1 };
+  if (actor.pauseMs > 0) yield { ...actor, pauseMs: 0 };
+  if (actor.diesAt !== undefined) yield { ...actor, diesAt: undefined };
+  if (actor.clockAheadMs !== 0) yield { ...actor, clockAheadMs: 0 };
+  if (actor.leavesAfterMs !== undefined) yield { ...actor, leavesAfterMs: undefined };
 }
 
 function* smallerProcesses(process: ProcessPlan): Generator<ProcessPlan> {

@@ -1,0 +1,93 @@
+import { coreWith } from "./broken-parts.ts";
+
+/** The module with the store of waiting calls, with parts of each store replaced. */
+const withStore = (broken: (original: any) => object) =>
+  coreWith("waiting/waiting-store.ts", ({ createWaitingStore }) => ({
+    createWaitingStore: (...args: unknown[]) => {
+      const original = createWaitingStore(...args);
+      return { ...original, ...broken(original) };
+    },
+  }));
+
+/** Whoever wants to answer sends. */
+export const withoutClaim = () =>
+  coreWith("waiting/claim.ts", () => ({ claim: async (_: unknown, stored: object) => stored }));
+
+/** Changes overwrite whatever is there. */
+export const withoutCompareAndSet = () =>
+  withStore((original) => ({
+    replace: async ({ call, revision }: any, next: object) => {
+      const current = await original.read(call.id);
+      return await original.replace({ call, revision: current?.revision ?? revision }, next);
+    },
+  }));
+
+/** The client learns of the question at once, and the record is written meanwhile. */
+export const withHastyAnswers = () =>
+  withStore((original) => ({
+    create: async (call: object) => {
+      original.create(call).catch(() => undefined);
+      return { call, revision: "" };
+    },
+  }));
+
+/** A round whose server sends no state keeps that of the round before. */
+export const withOldState = () =>
+  coreWith("waiting/waiting-life.ts", (original) => ({
+    asks: (before: { requestState?: string }, ...args: unknown[]) => ({
+      ...original.asks(before, ...args),
+      ...(before.requestState !== undefined && { requestState: before.requestState }),
+    }),
+  }));
+
+/** The questions of a call wait again when its process is gone, whatever the tool. */
+export const withOptimism = () =>
+  coreWith("waiting/current-call.ts", (original) => ({ ...original, mayRunTwice: () => true }));
+
+/** @param claimMs how long a claim lasts without a sign of life */
+const withClaimsOf = (claimMs: number) =>
+  coreWith("waiting/waiting-context.ts", (original) => ({
+    createWaitingContext: (calls: object, options: object) =>
+      original.createWaitingContext(calls, { ...options, claimMs }),
+  }));
+
+/** Claims last no time. */
+export const withoutLease = () => withClaimsOf(3);
+
+/** Claims last for ever. */
+export const withEndlessClaims = () => withClaimsOf(1e15);
+
+/** What became of a leg is told, and written later. */
+export const withHastyEnds = () =>
+  coreWith("waiting/claim.ts", (original) => ({
+    keep: async (context: object, claimed: object, next: object) => {
+      original.keep(context, claimed, next).catch(() => undefined);
+      return next;
+    },
+  }));
+
+/** Calls belong to the agent session alone. */
+export const withoutPrincipal = () =>
+  withKey(
+    (original) => (owner: object, id: string) =>
+      original({ ...owner, principal: { type: "app" } }, id),
+  );
+
+const withKey = (broken: (original: any) => unknown) =>
+  coreWith("waiting/waiting-key.ts", ({ waitingKey }) => ({ waitingKey: broken(waitingKey) }));
+
+/** Results lose their content on the way into the store. */
+export const withLostContents = () =>
+  coreWith("waiting/kept-answer.ts", (original) => ({
+    settlesBounded: (call: object, answer: { result?: object }) =>
+      original.settlesBounded(call, {
+        ...answer,
+        ...(answer.result && { result: { ...answer.result, content: [] } }),
+      }),
+  }));
+
+/** Applications see the record. */
+export const withTheWholeRecord = () =>
+  coreWith("waiting/waiting-record.ts", (original) => ({
+    describeWaiting: (record: object) => ({ ...record, ...original.describeWaiting(record) }),
+  }));
