@@ -58,6 +58,14 @@ describe("calls that share a task of a graph", () => {
     expect(legs()).toContainEqual(["milk", milk]);
   });
 
+  test("are made again with each answer, if they asked nothing", async () => {
+    const { run, resume, legs } = await startToolNode();
+    await run(calls(order("tea"), order("shelf", "look")));
+    expect(results(await resume(yes))).toEqual(["order tea is done.", "look shelf is done."]);
+    expect(legs().filter(([item]) => item === "shelf")).toHaveLength(2);
+    expect(legs().filter(([item]) => item === "tea")).toHaveLength(2);
+  });
+
   test("take no answer of another that LangGraph gives again", async () => {
     const { run, resume, answerAll, legs } = await startToolNode();
     await run(calls(order("tea"), order("milk")));

@@ -35,8 +35,14 @@ async function startAgent(options: Parameters<typeof startAskingServer>[0] = {})
 
 const answer = ({ __interrupt__: interrupts }: GraphState, responses: object) =>
   Object.fromEntries(interrupts.map(({ id }) => [id!, responses]));
+/** The interrupts are in the order in which their tasks ended. */
 const rounds = ({ __interrupt__: interrupts }: GraphState) =>
-  interrupts.map(({ value }) => [value!.toolCallId, value!.round, Object.keys(value!.requests)]);
+  Object.fromEntries(
+    interrupts.map(({ value }) => [
+      value!.toolCallId,
+      [value!.round, Object.keys(value!.requests)],
+    ]),
+  );
 const made = (item: string) => ({
   content: expect.stringContaining(`${item} comes at 12:00.`) as string,
   artifact: expect.arrayContaining([
@@ -49,15 +55,9 @@ const yes = { confirm: accept({ ok: true }) };
 test("questions of one process are answered in the next ones, with one leg for each answer", async () => {
   const { server, turn } = await startAgent();
   const first = await turn();
-  expect(rounds(first)).toEqual([
-    ["tea", 1, ["confirm"]],
-    ["milk", 1, ["confirm"]],
-  ]);
+  expect(rounds(first)).toEqual({ tea: [1, ["confirm"]], milk: [1, ["confirm"]] });
   const second = await turn({ resume: answer(first, yes) });
-  expect(rounds(second)).toEqual([
-    ["tea", 2, ["delivery"]],
-    ["milk", 2, ["delivery"]],
-  ]);
+  expect(rounds(second)).toEqual({ tea: [2, ["delivery"]], milk: [2, ["delivery"]] });
   const noon = { delivery: accept({ time: "12:00" }) };
   const { results } = await turn({ resume: answer(second, noon) });
   expect(results).toMatchObject([made("tea"), made("milk")]);
