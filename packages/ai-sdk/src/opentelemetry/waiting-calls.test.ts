@@ -75,7 +75,9 @@ test("an answer has a span, with its tool, its round and the state after it", as
     expect(span.status.code).toBe(SpanStatusCode.UNSET);
   }
   // The server's spans are below it.
-  const traces = server.requests.slice(-2).map(({ message }) => message.params["_meta"].traceparent);
+  const traces = server.requests
+    .slice(-2)
+    .map(({ message }) => message.params["_meta"].traceparent);
   expect(traces).toEqual(spans().map((span) => expect.stringContaining(span.spanContext().spanId)));
 });
 
