@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { sendJson, startHttpServer, type TestHttpServer } from "./http-server.ts";
+import type { IncomingHttpHeaders } from "node:http";
+import { sendJson, sendText, startHttpServer, type TestHttpServer } from "./http-server.ts";
 
 const version = "2026-07-28";
 
@@ -19,13 +20,14 @@ export const confirm = {
 export const yes = { confirm: { action: "accept", content: { ok: true } } } as const;
 
 /** A request of a tool, as it arrived. */
-interface AskingLeg {
+export interface AskingLeg {
   readonly params: {
     readonly name: string;
     readonly arguments?: Record<string, unknown>;
     readonly inputResponses?: Record<string, unknown>;
     readonly requestState?: string;
   };
+  readonly headers: IncomingHttpHeaders;
 }
 
 export interface AskingServer extends TestHttpServer {
@@ -36,7 +38,10 @@ export interface AskingServer extends TestHttpServer {
   readonly states: string[];
 }
 
-/** What a tool answers to a leg: `undefined` for the next question. */
+/**
+ * What a tool answers to a leg: `undefined` for the next question; else members of a JSON-RPC answer, or a `text` in
+ * its place, and a `status`.
+ */
 export type AnswerLeg = (leg: AskingLeg) => object | undefined | Promise<object | undefined>;
 
 const schema = { type: "object", properties: { item: { type: "string" } } };
@@ -77,11 +82,15 @@ export async function startAskingServer({
     return { result: { resultType: "input_required", inputRequests, requestState: state } };
   };
 
-  const server = await startHttpServer(async ({ method, message }, response) => {
+  const server = await startHttpServer(async ({ method, message, headers }, response) => {
     if (method !== "POST") return void response.writeHead(405).end();
     const { id, params } = message;
-    const give = (body: object) => sendJson(response, 200, { jsonrpc: "2.0", id, ...body });
-    const done = (result: object) => give({ result: { resultType: "complete", ...result } });
+    const give = ({ status = 200, text, ...body }: { status?: number; text?: string }) =>
+      text === undefined
+        ? sendJson(response, status, { jsonrpc: "2.0", id, ...body })
+        : sendText(response, status, text);
+    const done = (result: object) =>
+      give({ result: { resultType: "complete", ...result } } as object);
     switch (message.method) {
       case "server/discover":
         return done({ supportedVersions: [version], capabilities: { tools: {} } });
@@ -90,9 +99,9 @@ export async function startAskingServer({
         return done({ tools: names.map((name) => ({ name, inputSchema: schema })) });
       }
       case "tools/call":
-        return give(await call({ params }));
+        return give(await call({ params, headers }));
       default:
-        return give({ error: { code: -32601, message: "Method not found" } });
+        return give({ error: { code: -32601, message: "Method not found" } } as object);
     }
   });
   return Object.assign(server, { url: `${server.origin}/mcp`, legs, states });

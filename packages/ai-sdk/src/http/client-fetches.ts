@@ -43,6 +43,7 @@ export function createPausing(parts: HttpParts) {
     ...{ source: waiting, limits, emit, trace, now, url: new URL(url) },
     ...{ connection: context.connection, principal: context.principal! },
     callMs: callTimeoutMs(definition),
+    scrub: parts.connectionFetch.scrub,
     fetch: withTraceContext(createPlainFetch(parts), telemetry),
   });
 }

@@ -23,13 +23,16 @@ interface PausingParts {
   readonly callMs: number | undefined;
   /** Sends the answers, with the connection's headers and token. */
   readonly fetch: Fetch;
+  /** Takes what the connection has sent for itself out of a text. */
+  readonly scrub: (text: string) => string;
   readonly emit: (event: ConnectionEvent) => void;
   readonly trace: TraceOperation;
   readonly now: () => number;
 }
 
 export function createPausingCalls(parts: PausingParts) {
-  const { source, principal, limits, connection, url, callMs, fetch, emit, trace, now } = parts;
+  const { source, principal, limits, connection, url, callMs, fetch, scrub, emit, trace, now } =
+    parts;
   const { store, agent, sessionId, claimLeg } = source;
   const notes = createCallNotes();
   const load = once(async () => {
@@ -37,7 +40,7 @@ export function createPausingCalls(parts: PausingParts) {
     const calls = waiting.createWaitingStore(store, { agent, sessionId, principal });
     const context = waiting.createWaitingContext(calls, {
       ...limits,
-      ...{ now, claimLeg },
+      ...{ now, claimLeg, scrub },
       onEvent: (event) => emit({ ...event, connection }),
     });
     return { ...waiting, context };

@@ -1,12 +1,14 @@
 import type { Principal } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
-import type { StoredCall } from "@durable-mcp/core/waiting/internal";
+import type { StoredCall, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
 import { checkOptions } from "../base/check-options.ts";
 import { pausingInput } from "../connection/input-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { createStoredCalls, loadWaiting, type StoredCalls } from "../connection/stored-calls.ts";
 import type { WaitingSource } from "../connection/waiting-source.ts";
+import { scrubResult } from "../errors/scrub-secrets.ts";
+import { providedTexts } from "../tools/provided-arguments.ts";
 import { replayOf } from "../tools/replay-call.ts";
 import { type FilledIn, fillIn } from "../waiting/fill-in.ts";
 import { findPlaceholders, type Placeholder } from "../waiting/find-placeholders.ts";
@@ -103,7 +105,7 @@ async function findResult(
   const filled =
     record.answer === undefined
       ? failedWith(waiting.waitingFailure(record))
-      : await replay(tools, place, record.answer);
+      : await replay(tools, place, scrubAnswer(record.answer, secretsOf(record, place)));
   await calls!.noteDelivered(stored);
   return { call, filled };
 }
@@ -116,10 +118,22 @@ async function isCallOf({ call }: StoredCall, { toolCallId, input }: Placeholder
   return call.toolCallId === toolCallId && call.digest === (await callDigest(identity));
 }
 
+function secretsOf({ request }: StoredCall["call"], { input }: Placeholder): string[] {
+  return providedTexts(request.params["arguments"], input);
+}
+
+/** As for any call: a server's error does not repeat what the application has supplied. */
+function scrubAnswer(answer: WaitingAnswer, secrets: readonly string[]): WaitingAnswer {
+  if (answer.error !== undefined) return { error: scrubResult(answer.error, secrets) };
+  return answer.result["isError"] === true
+    ? { result: scrubResult(answer.result, secrets) }
+    : answer;
+}
+
 async function replay(
   tools: ToolSet,
   { toolName, toolCallId, input }: Placeholder,
-  answer: NonNullable<StoredCall["call"]["answer"]>,
+  answer: WaitingAnswer,
 ): Promise<FilledIn> {
   const tool = Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
   const make = replayOf(tool);
@@ -134,7 +148,7 @@ async function replay(
   }
 }
 
-function plain({ result, error }: NonNullable<StoredCall["call"]["answer"]>): unknown {
+function plain({ result, error }: WaitingAnswer): unknown {
   if (error !== undefined) throw new Error(error.message);
   return result;
 }

@@ -86,6 +86,13 @@ function notProvided(
   return new McpSessionError(code, message, { data: { field, connection }, cause });
 }
 
+/** What an application has supplied of the arguments that were sent: the texts that nobody else may read. */
+export function providedTexts(sent: unknown, input: unknown): string[] {
+  const own = isRecord(input) ? input : {};
+  const entries = isRecord(sent) ? Object.entries(sent) : [];
+  return entries.flatMap(([name, value]) => (Object.hasOwn(own, name) ? [] : textsIn(value)));
+}
+
 /** The texts and numbers of a JSON value. */
 function textsIn(value: unknown): string[] {
   if (typeof value === "string" || typeof value === "number") return [String(value)];

@@ -5,6 +5,7 @@ import { claim, keep, keepClaim } from "./claim.ts";
 import { mayRunTwice, readCall } from "./current-call.ts";
 import type { InputResponses } from "./input-request.ts";
 import { asksBounded, settlesBounded, settlesLost } from "./kept-answer.ts";
+import { scrubAnswer } from "./scrub-answer.ts";
 import { type LegOptions, type LegOutcome, sendLeg } from "./send-leg.ts";
 import { askedElsewhere, notWaiting } from "./waiting-failure.ts";
 import { maxAgeOf, maxRoundsOf, type WaitingContext } from "./waiting-context.ts";
@@ -143,7 +144,8 @@ function nextRound({ limits, now }: WaitingContext, call: WaitingRecord, questio
   return settles(call, { error: { code: -32_603, message } });
 }
 
-async function keepAnswer(context: WaitingContext, claimed: StoredCall, answer: WaitingAnswer) {
+async function keepAnswer(context: WaitingContext, claimed: StoredCall, given: WaitingAnswer) {
+  const answer = scrubAnswer(given, claimed.call, context.scrub);
   try {
     return await keep(context, claimed, settlesBounded(claimed.call, answer));
   } catch (error) {

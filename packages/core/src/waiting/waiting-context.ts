@@ -69,6 +69,8 @@ export interface WaitingContext {
   /** How long a claim lasts without a sign of life of its process, in milliseconds. */
   readonly claimMs: number;
   readonly emit: (event: WaitingEvent) => void;
+  /** Takes what a connection sends for itself, such as its token, out of a server's errors. */
+  readonly scrub?: ((text: string) => string) | undefined;
   readonly now: () => number;
 }
 
@@ -82,15 +84,17 @@ export function createWaitingContext(
     now,
     claimLeg,
     claimMs = defaultClaimMs,
+    scrub,
     ...limits
   }: WaitingLimits & {
     readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
     readonly now: () => number;
     readonly claimLeg?: ClaimLeg | undefined;
     readonly claimMs?: number | undefined;
+    readonly scrub?: ((text: string) => string) | undefined;
   },
 ): WaitingContext {
-  return { calls, limits, claimLeg, claimMs, emit: guarded(onEvent), now };
+  return { calls, limits, claimLeg, claimMs, emit: guarded(onEvent), scrub, now };
 }
 
 export const maxAgeOf = ({ maxAgeMs = 604_800_000 }: WaitingLimits) => maxAgeMs;
