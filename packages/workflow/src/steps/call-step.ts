@@ -4,7 +4,7 @@ import { waitingCallOf } from "@durable-mcp/core/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { CallRequest, CallResult, ToolResult } from "../step-protocol.ts";
 import { sessionOptionsOf } from "./declared-connections.ts";
-import { failed } from "./failed-call.ts";
+import { notSent } from "./failed-call.ts";
 import { modelOutput } from "./model-output.ts";
 import type { StepConnection, StepSessions, UseRegistry } from "./step-sessions.ts";
 import { waitingStep } from "./waiting-step.ts";
@@ -60,15 +60,6 @@ export async function callInStep(
     maySendAgain: isLost && isSafe && (code === "SESSION_LOST" || code === "OUTCOME_UNKNOWN"),
     ...(slot !== undefined && { slot }),
   };
-}
-
-/**
- * The result of a call that failed before anything could be sent. A thrown error would look like an
- * interrupted call. Errors that are not ours are thrown all the same, because their text is not for the model.
- */
-export function notSent(error: unknown): CallResult {
-  if (!McpSessionError.isInstance(error)) throw error;
-  return failed(error);
 }
 
 type Outcome =

@@ -24,9 +24,9 @@ import type {
   SessionsRequest,
   SessionsResult,
 } from "../step-protocol.ts";
-import { callInStep, notSent } from "./call-step.ts";
+import { callInStep } from "./call-step.ts";
 import { type DeclaredConnections, findConnection } from "./declared-connections.ts";
-import { failed, interrupted } from "./failed-call.ts";
+import { failed, interrupted, notSent } from "./failed-call.ts";
 import { openAll, withOwnNames } from "./open-all.ts";
 import { plainError, plainly } from "./plain-error.ts";
 import { createSaidThroughHook } from "./person-said.ts";

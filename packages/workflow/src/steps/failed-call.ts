@@ -21,3 +21,12 @@ export function interrupted(connection: string, tool: string): McpSessionError {
     data: { method: "tools/call", connection },
   });
 }
+
+/**
+ * The result of a call that failed before anything could be sent. A thrown error would look like an
+ * interrupted call. Errors that are not ours are thrown all the same, because their text is not for the model.
+ */
+export function notSent(error: unknown): CallResult {
+  if (!McpSessionError.isInstance(error)) throw error;
+  return failed(error);
+}

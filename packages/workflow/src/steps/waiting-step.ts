@@ -6,7 +6,7 @@ import {
 import { isPausing, pausingInput } from "@durable-mcp/ai-sdk/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { CallRequest, CallResult, WaitingRequest, WaitingStep } from "../step-protocol.ts";
-import { failed, interrupted } from "./failed-call.ts";
+import { failed, interrupted, notSent } from "./failed-call.ts";
 import { modelOutput } from "./model-output.ts";
 import type { SaidThroughHook } from "./person-said.ts";
 import type { SealCalls, StepConnection, StepSessions } from "./step-sessions.ts";
@@ -57,24 +57,34 @@ export async function goOnInStep(
     waiting.kind === "find"
       ? await find(registry, request)
       : await goOn(registry, request, await personSaid(said, step, waiting), { ...waiting, now });
-  const used = await sessions.call(step, use, {
-    ...{ tool, tellLoss: false, hasSession: false },
-    ...(record !== undefined && { record }),
-  });
+  let used: Awaited<ReturnType<typeof sessions.call<Found>>>;
+  try {
+    used = await sessions.call(step, use, {
+      ...{ tool, tellLoss: false, hasSession: false },
+      ...(record !== undefined && { record }),
+    });
+  } catch (error) {
+    // The record cannot be opened. A thrown error would look like an interrupted step.
+    if (McpSessionError.isInstance(error) && error.code === "NOT_WAITING") return failed(error);
+    throw error;
+  }
   const { result, sealCalls } = used!;
   const { call, output, failure } = result;
+  const isOpen = call?.state === "waiting" || (call?.state === "answering" && mayRunTwice);
+  let still: WaitingStep | undefined;
+  try {
+    still = isOpen ? await waitingStep(call, definition, sealCalls) : undefined;
+  } catch (error) {
+    return notSent(error);
+  }
+  const waits = still && { waiting: still };
   const why = String(output.value).replace(/^\w*Error: /, "");
   switch (call?.state) {
-    case "waiting": {
-      const still = await waitingStep(call, definition, sealCalls);
-      if (failure !== undefined) return { ...failed(failure), waiting: still };
-      return { ok: true, output: { type: "text", value: "The call waits." }, waiting: still };
-    }
-    case "answering": {
-      const unknown = failed(interrupted(connection, tool));
-      if (!mayRunTwice) return unknown;
-      return { ...unknown, waiting: await waitingStep(call, definition, sealCalls) };
-    }
+    case "waiting":
+      if (failure !== undefined) return { ...failed(failure), ...waits };
+      return { ok: true, output: { type: "text", value: "The call waits." }, ...waits };
+    case "answering":
+      return { ...failed(interrupted(connection, tool)), ...waits };
     case "settled":
       if (output.type !== "error-text") return { ok: true, output: modelOutput(output) };
       return failed(new Error(why));
