@@ -114,7 +114,9 @@ export async function tellWaiting(
   const { tool, round, state } = call;
   emit({ type: "waiting-call", tool, round, state });
   // After an answer that was not sent, the same questions wait again.
-  const isAsked = state === "waiting" && round !== before?.round;
+  const isNew = state === "waiting" && round !== before?.round;
+  // Some servers only want another request, which needs no person.
+  const isAsked = isNew && Object.keys(call.requests).length > 0;
   if (!isAsked || onWaiting === undefined) return;
   try {
     await onWaiting(call);

@@ -213,9 +213,11 @@ const repeats = (_: Leg, number: number) => (number < 3 ? asks(`state ${number}`
 describe("a server that has no question, and only wants another request", () => {
   test("gets it, with the client's own headers, and the client gets the result", async () => {
     const server = createAskingServer(repeats);
-    const { fetch, waiting } = startProcess(server);
+    const onWaiting = vi.fn<OnWaiting>();
+    const { fetch, waiting } = startProcess(server, { onWaiting });
     const answer = send(fetch, {}, { headers: { authorization: "Bearer t" } });
     expect((await passTime(answer)).result).toEqual(done());
+    expect(onWaiting, "nobody gets a mail without a question").not.toHaveBeenCalled();
     expect(server.legs.map(({ params }) => params.requestState)).toEqual([
       ...[undefined, "state 1", "state 2"],
     ]);
