@@ -1,0 +1,158 @@
+/** Waiting calls where runs overlap, nest, or keep their clients. */
+import { createMemoryStore } from "@durable-mcp/core";
+import type { ModelMessage } from "ai";
+import { expect, test } from "vitest";
+import { startAskingServer, yes } from "../../test/asking-server.ts";
+import { collectEvents } from "../../test/collect-events.ts";
+import { alice, bob, callTool } from "../../test/step.ts";
+import type { DurableSessionsOptions } from "../durable/durable-sessions.ts";
+import {
+  createDurableSessions,
+  currentConnections,
+  defineMcpClientConnection,
+  withConnections,
+} from "../index.ts";
+import { waitingCallOf } from "../waiting/waiting-call.ts";
+import type { SessionTools } from "./connection-registry.ts";
+
+const use = { principal: alice };
+
+async function start(options: Partial<DurableSessionsOptions<any>> = {}) {
+  const server = await startAskingServer();
+  const { onEvent, events, clientEvents } = collectEvents();
+  const { url } = server;
+  const sessions = createDurableSessions({
+    connections: { shop: defineMcpClientConnection({ url, description: "A.", input: "pause" }) },
+    ...{ store: createMemoryStore(), onEvent },
+    ...(options as object),
+  });
+  return { server, sessions, events, clientEvents };
+}
+
+/** The conversation after a tool's result, as AI SDK has it. */
+async function order({ tools }: Pick<SessionTools<any>, "tools">): Promise<ModelMessage[]> {
+  const input = { item: "tea" };
+  const call = { toolCallId: "call-1", toolName: "shop__order", input };
+  const output: unknown = await callTool(tools, "shop__order", input);
+  expect(waitingCallOf(output)).toMatchObject({ state: "waiting" });
+  const shown = await tools["shop__order"]!.toModelOutput!({ ...call, output });
+  return [
+    { role: "assistant", content: [{ type: "tool-call", ...call }] },
+    { role: "tool", content: [{ type: "tool-result", ...call, output: shown }] },
+  ] as ModelMessage[];
+}
+
+test("a pool's client serves the next run of a chat, its results too", async () => {
+  const { server, sessions, clientEvents } = await start({ pool: {} });
+  const messages = await sessions.run("chat", use, order);
+  const [call] = await sessions.waiting("chat", use);
+  expect(await sessions.answer("chat", call!.id, yes, use)).toMatchObject({ state: "settled" });
+  const resumed = await sessions.run("chat", use, ({ tools, waiting }) =>
+    waiting.resume(messages, { tools }),
+  );
+  expect(resumed.resumed).toMatchObject([{ state: "settled" }]);
+  expect(JSON.stringify(resumed.messages)).toContain("order tea is done.");
+  const actions = clientEvents.map(({ action }) => action);
+  expect(actions).toEqual(["miss", "opened", "hit"]);
+  expect(server.log.filter((sent) => sent === "POST server/discover")).toHaveLength(1);
+  expect(server.legs).toHaveLength(2);
+
+  // The same client asks for another chat, and another principal, whose calls are their own.
+  for (const [chat, principal] of [
+    ["other", alice],
+    ["chat", bob],
+  ] as const) {
+    await sessions.run(chat, { principal }, order);
+    expect(await sessions.waiting(chat, { principal })).toHaveLength(1);
+  }
+  expect(await sessions.waiting("chat", use)).toEqual([]);
+  await sessions.shutdown();
+});
+
+test("a run that is open gets an answer that is given outside of it", async () => {
+  const { server, sessions } = await start();
+  await sessions.run("chat", use, async ({ tools, waiting }) => {
+    const messages = await order({ tools });
+    const [call] = await waiting.list();
+    await sessions.answer("chat", call!.id, yes, use);
+    expect(await waiting.list()).toEqual([]);
+    await expect(waiting.answer(call!.id, yes)).rejects.toMatchObject({ code: "NOT_WAITING" });
+    const { messages: filled } = await waiting.resume(messages, { tools });
+    expect(JSON.stringify(filled)).toContain("order tea is done.");
+  });
+  expect(server.legs).toHaveLength(2);
+});
+
+test("of two runs at once that answer, one sends the answer", async () => {
+  const { server, sessions } = await start({ pool: {} });
+  await sessions.run("chat", use, order);
+  const [call] = await sessions.waiting("chat", use);
+  const answers = await Promise.allSettled(
+    [1, 2].map(() => sessions.run("chat", use, ({ waiting }) => waiting.answer(call!.id, yes))),
+  );
+  const states = answers.map((each) =>
+    each.status === "fulfilled" ? each.value.state : (each.reason as { code: string }).code,
+  );
+  expect(states.toSorted()).toEqual(["NOT_WAITING", "settled"]);
+  expect(server.legs).toHaveLength(2);
+  await sessions.shutdown();
+});
+
+test("code below a run finds its waiting calls", async () => {
+  const { sessions } = await start();
+  await sessions.run("chat", use, async ({ tools, registry }) => {
+    await order({ tools });
+    const [call] = await currentConnections().waiting.list();
+    await registry.run(async () => {
+      expect(await currentConnections().waiting.list()).toEqual([call]);
+    });
+    await withConnections({ shop: "isolate" }, async (own) => {
+      expect(await own.waiting.list()).toEqual([call]);
+      expect(await currentConnections().waiting.withdraw(call!.id)).toMatchObject({
+        state: "withdrawn",
+      });
+    });
+    expect(await registry.waiting.list()).toEqual([]);
+  });
+});
+
+test("a nested run of another principal has its own, and sees none of the run around it", async () => {
+  const { server, sessions } = await start();
+  await sessions.run("chat", use, async ({ tools, registry }) => {
+    const messages = await order({ tools });
+    const [call] = await registry.waiting.list();
+    const asBob = { principal: bob };
+    const isolated = { shop: "isolate" } as const;
+    await withConnections(
+      isolated,
+      async (own) => {
+        const { waiting } = currentConnections();
+        expect(await waiting.list()).toEqual([]);
+        for (const act of [waiting.answer(call!.id, yes), waiting.withdraw(call!.id)]) {
+          await expect(act).rejects.toMatchObject({ code: "NOT_WAITING" });
+        }
+        const bobs = await own.tools();
+        const { resumed, stillWaiting } = await waiting.resume(messages, { tools: bobs });
+        expect([resumed, stillWaiting]).toEqual([[], []]);
+        await order({ tools: bobs });
+        expect(await waiting.list()).toHaveLength(1);
+      },
+      asBob,
+    );
+    expect(await registry.waiting.list()).toEqual([call]);
+  });
+  expect(await sessions.waiting("chat", { principal: bob })).toHaveLength(1);
+  expect(await sessions.waiting("chat", use)).toHaveLength(1);
+  expect(server.legs).toHaveLength(2);
+});
+
+test("a script on an implicit session answers in it", async () => {
+  const { sessions } = await start({ autoSession: { sessionId: "nightly", principal: alice } });
+  const registry = currentConnections();
+  await order({ tools: await registry.tools() });
+  const [call] = await registry.waiting.list();
+  expect(await sessions.waiting("nightly", use)).toEqual([call]);
+  expect(await registry.waiting.answer(call!.id, yes)).toMatchObject({ state: "settled" });
+  expect(await registry.waiting.list()).toEqual([]);
+  await sessions.shutdown();
+});
