@@ -36,12 +36,14 @@ beforeEach(async () => {
 function startApplication(ai: Ai, input: Partial<PausingInput> = {}) {
   const store = createMemoryStore();
   let later = 0;
+  let callMs = 60_000;
   const sessions = () =>
     createDurableSessions({
       connections: {
         shop: defineMcpClientConnection({
           ...{ url: shop.url, description: "A shop." },
           input: { mode: "pause", ...input },
+          timeouts: { callMs },
         }),
       },
       store,
@@ -51,6 +53,7 @@ function startApplication(ai: Ai, input: Partial<PausingInput> = {}) {
   return {
     sessions,
     wait: (ms: number) => void (later += ms),
+    limitCalls: (ms: number) => void (callMs = ms),
     async step(before: ModelMessage[], ...turns: Turn[]) {
       const model = modelOfBoth(...turns);
       const after = await sessions().run("chat", use, async ({ tools, waiting }) => {
@@ -171,6 +174,15 @@ describe("the model is told", () => {
       .sessions()
       .answer("chat", call!.id, yes, { ...use, abortSignal: abort.signal });
     expect(answered.state).toBe("outcome-unknown");
+    expect(await failed(app, messages)).toMatch(/unknown; check before you make it again/);
+  });
+
+  test("of an answer for which the server takes too long", async () => {
+    const app = startApplication(ai);
+    const { messages } = await app.step([user], [order]);
+    app.limitCalls(100);
+    onAnswer = () => new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect((await app.answer("order")).state).toBe("outcome-unknown");
     expect(await failed(app, messages)).toMatch(/unknown; check before you make it again/);
   });
 
