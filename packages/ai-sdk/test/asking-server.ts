@@ -20,7 +20,7 @@ export const confirm = {
 export const yes = { confirm: { action: "accept", content: { ok: true } } } as const;
 
 /** A request of a tool, as it arrived. */
-export interface AskingLeg {
+interface AskingLeg {
   readonly params: {
     readonly name: string;
     readonly arguments?: Record<string, unknown>;
