@@ -67,6 +67,11 @@ export function createStoredCalls(options: StoredCallsOptions) {
   };
 }
 
-function isOpen({ call: { state } }: StoredCall): boolean {
+/** Whether a call waits or is being answered. */
+export function isOpen({
+  call: { state },
+}: {
+  readonly call: Pick<WaitingCall, "state">;
+}): boolean {
   return state === "waiting" || state === "answering";
 }

@@ -28,7 +28,13 @@ export interface WaitingRegistry {
    * Puts the results of calls that are over in the places of their placeholders, in model messages or UI
    * messages. Sends nothing but, on first use of a connection, its handshake.
    *
-   * @param options.tools the tools of the step. They make of the server's answer what `execute` would have made
+   * A place whose call is not kept any more gets an error, and so does one that names another tool or other arguments
+   * than the call: messages come from browsers.
+   *
+   * @param messages those with placeholders of 1,000 calls at most
+   * @param options.tools the tools of the step. They make of the server's answer what `execute` would have made.
+   *   Without its tool, such as that of a connection that is down, a call has the content of the server's answer
+   * @throws {McpSessionError} `CONNECTION_INVALID` for what is no list, and for more calls; `STORE_FAILED`
    */
   resume<MESSAGE>(
     messages: readonly MESSAGE[],

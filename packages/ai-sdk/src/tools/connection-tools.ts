@@ -63,7 +63,8 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     const pausing = connection.pausing && {
       ...(tool.outputSchema && { outputSchema: acceptWaiting(tool.outputSchema) }),
     };
-    const replay = createReplay(connection, called.name, boundNow);
+    const make = createReplay(connection, called.name, boundNow);
+    const replay = make && { connection: name, tool: called.name, make };
     return [ownName, withReplay({ ...tool, ...own, ...pausing } as Tool, replay)] as const;
   });
   return Object.fromEntries(await Promise.all(entries));

@@ -7,13 +7,21 @@ export type ReplayCall = (
   call: { readonly input: unknown; readonly toolCallId: string },
 ) => Promise<unknown>;
 
-/** The member of a tool of a pausing connection. A copy of the tool has it too. */
+/** The tool of a connection, and how its kept answers become results. */
+interface Replay {
+  readonly connection: string;
+  /** The server's name of the tool. */
+  readonly tool: string;
+  readonly make: ReplayCall;
+}
+
+/** The member of a tool of a pausing connection. A copy of the tool has it too, under any name. */
 const replayKey = Symbol("durable-mcp.replay");
 
-export function withReplay<TOOL extends Tool>(tool: TOOL, replay: ReplayCall | undefined): TOOL {
+export function withReplay<TOOL extends Tool>(tool: TOOL, replay: Replay | undefined): TOOL {
   return replay === undefined ? tool : { ...tool, [replayKey]: replay };
 }
 
-export function replayOf(tool: unknown): ReplayCall | undefined {
-  return (tool as { [replayKey]?: ReplayCall } | undefined)?.[replayKey];
+export function replayOf(tool: unknown): Replay | undefined {
+  return (tool as { [replayKey]?: Replay } | undefined)?.[replayKey];
 }

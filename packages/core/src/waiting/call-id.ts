@@ -21,8 +21,23 @@ export function isNamed({ toolCallId, scope }: CallIdentity): boolean {
 }
 
 /** The digest of what is called, and with what. The order of members does not matter. */
-export async function callDigest({ method, tool, input }: CallIdentity): Promise<string> {
-  return await digest([method, tool, ordered(input)]);
+export async function callDigest(call: CallIdentity): Promise<string> {
+  return await digestOf(printed(call));
+}
+
+/** Whether a call has this digest. Its input may come from a browser, and nest too deep for any call. */
+export async function hasDigest(call: CallIdentity, expected: string): Promise<boolean> {
+  let text: string;
+  try {
+    text = printed(call);
+  } catch {
+    return false;
+  }
+  return (await digestOf(text)) === expected;
+}
+
+function printed({ method, tool, input }: CallIdentity): string {
+  return JSON.stringify([method, tool, ordered(input)]);
 }
 
 /**
@@ -40,8 +55,13 @@ export async function callId(call: CallIdentity, turn: number): Promise<string> 
 }
 
 async function digest(value: unknown): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify(value));
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return await digestOf(JSON.stringify(value));
+}
+
+async function digestOf(text: string): Promise<string> {
+  const hash = new Uint8Array(
+    await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)),
+  );
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

@@ -3,7 +3,7 @@
  * with every release, and all packages are released together.
  */
 export { answerCall } from "./answer-call.ts";
-export { callDigest } from "./call-id.ts";
+export { hasDigest } from "./call-id.ts";
 export { upToDate } from "./current-call.ts";
 export { withdrawCall } from "./waiting-calls.ts";
 export { showCall } from "./show-call.ts";

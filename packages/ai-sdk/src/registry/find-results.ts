@@ -1,0 +1,138 @@
+import { invalid } from "@durable-mcp/core/internal";
+import type { WaitingCall } from "@durable-mcp/core/waiting";
+import type { StoredCall, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
+import type { ToolSet } from "ai";
+import { inParallel } from "../base/in-parallel.ts";
+import { isOpen, loadWaiting, type StoredCalls } from "../connection/stored-calls.ts";
+import { scrubResult } from "../errors/scrub-secrets.ts";
+import { providedTexts } from "../tools/provided-arguments.ts";
+import { replayOf } from "../tools/replay-call.ts";
+import type { FilledIn } from "../waiting/fill-in.ts";
+import { findPlaceholders, type Placeholder } from "../waiting/find-placeholders.ts";
+import { contentModelOutput, plainModelOutput } from "../waiting/plain-output.ts";
+
+/** The most calls of which messages may have placeholders. Each costs a read of the store. */
+const maxCalls = 1_000;
+
+/**
+ * The placeholders in messages, which come from browsers.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID` for what is no list, and for more calls than a step looks up
+ */
+export function placesIn(messages: readonly unknown[]): Placeholder[] {
+  if (!Array.isArray(messages))
+    throw invalid("messages", "messages must be a list of model messages or UI messages.");
+  const places = findPlaceholders(messages);
+  if (new Set(places.map(({ id }) => id)).size <= maxCalls) return places;
+  throw invalid(
+    "messages",
+    `messages have placeholders of more than ${maxCalls} calls. Nothing was looked up; keep the messages that resume gives, or leave out older ones.`,
+  );
+}
+
+interface Results {
+  /** The calls of the messages, in the order of their first places. */
+  readonly calls: readonly WaitingCall[];
+  /** For each place its result; `undefined` as long as its call waits. */
+  readonly filled: readonly (FilledIn | undefined)[];
+}
+
+/** Looks up the calls of these places, each once, and makes their results. */
+export async function findResults(
+  stored: StoredCalls | undefined,
+  tools: ToolSet,
+  places: readonly Placeholder[],
+): Promise<Results> {
+  const waiting = await loadWaiting();
+  const ids = [...new Set(places.map(({ id }) => id))];
+  const found = new Map(await inParallel(ids, async (id) => [id, await stored?.read(id)] as const));
+
+  const matching = new Set<StoredCall>();
+  /** Places of the same call under the same name have the same result. */
+  const made = new Map<string, Promise<FilledIn>>();
+  const filled = await inParallel(places, async (place) => {
+    const call = found.get(place.id);
+    if (call === undefined || !(await isCallOf(call, tools, place)))
+      return failedWith(waiting.goneCall());
+    matching.add(call);
+    if (isOpen(call)) return undefined;
+    const key = JSON.stringify([place.id, place.toolName]);
+    const result = made.get(key) ?? resultOf(call, tools, place);
+    made.set(key, result);
+    return await result;
+  });
+  const calls = [...found.values()].filter(
+    (call): call is StoredCall => call !== undefined && matching.has(call),
+  );
+  await inParallel(calls, async (call) => {
+    if (!isOpen(call)) await stored!.noteDelivered(call);
+  });
+  return { calls: calls.map(({ call }) => waiting.describeWaiting(call)), filled };
+}
+
+/** Messages come from browsers: whether the call in the message is the one that waited. */
+async function isCallOf(
+  { call }: StoredCall,
+  tools: ToolSet,
+  { toolCallId, toolName, input }: Placeholder,
+): Promise<boolean> {
+  const { hasDigest } = await loadWaiting();
+  const { connection } = call;
+  const { method, params } = call.request;
+  const tool = String(params["name"]);
+  // Applications name tools as they like, and those of a connection that is down are missing.
+  const named = replayOf(ownTool(tools, toolName));
+  if (named && (named.connection !== connection || named.tool !== tool)) return false;
+  if (call.toolCallId !== toolCallId) return false;
+  return await hasDigest({ connection, method, tool, input }, call.digest);
+}
+
+/** What takes the place of a call that is over. */
+async function resultOf(
+  { call }: StoredCall,
+  tools: ToolSet,
+  place: Placeholder,
+): Promise<FilledIn> {
+  const { waitingFailure } = await loadWaiting();
+  if (call.answer === undefined) return failedWith(waitingFailure(call));
+  const { toolCallId, input } = place;
+  const answer = scrubAnswer(call.answer, providedTexts(call.request.params["arguments"], input));
+  const tool = ownTool(tools, place.toolName);
+  try {
+    const replay = replayOf(tool);
+    if (replay === undefined) {
+      // The tools of a connection that is down are missing, and the answer is here all the same.
+      const { result, error } = answer;
+      if (error !== undefined) throw new Error(error.message);
+      return { modelOutput: contentModelOutput(result), ui: availableAs(result) };
+    }
+    const output = await replay.make(answer, { input, toolCallId });
+    const modelOutput = await tool?.toModelOutput?.({ toolCallId, input, output });
+    return { modelOutput: modelOutput ?? plainModelOutput(output), ui: availableAs(output) };
+  } catch (error) {
+    return failedWith(error);
+  }
+}
+
+/** As for any call: a server's error does not repeat what the application has supplied. */
+function scrubAnswer(answer: WaitingAnswer, secrets: readonly string[]): WaitingAnswer {
+  if (answer.error !== undefined) return { error: scrubResult(answer.error, secrets) };
+  return answer.result["isError"] === true
+    ? { result: scrubResult(answer.result, secrets) }
+    : answer;
+}
+
+const availableAs = (output: unknown) => ({ state: "output-available", output }) as const;
+
+function ownTool(tools: ToolSet, name: string) {
+  return Object.hasOwn(tools, name) ? tools[name] : undefined;
+}
+
+function failedWith(error: unknown): FilledIn {
+  const text = String(error);
+  const message = error instanceof Error ? error.message : text;
+  return {
+    modelOutput: { type: "error-text", value: text },
+    ui: { state: "output-error", errorText: message },
+  };
+}
