@@ -4,7 +4,16 @@ import { isMatrix } from "../matrix/pairs.ts";
 import { describeLimits } from "./limits.ts";
 import { type MatrixServer, scenarioNames } from "./matrix-server.ts";
 import { renderPage } from "./page.ts";
+import { renderAskingServers, replaceAskingServers } from "./asking-page.ts";
+import {
+  type AskingObservation,
+  type AskingScenario,
+  askingScenarios,
+  type AskingSeen,
+} from "./asking-scenarios.ts";
+import { askingServers } from "./asking-servers.ts";
 import { presentServers } from "./present-servers.ts";
+import { surprisesOf, visitAskingServer } from "./visit-asking-server.ts";
 import { type ServerReport, surprisesIn, visitServer } from "./visit-server.ts";
 
 // The dialect that no other test has, and one more; `npm run compatibility` runs all servers.
@@ -24,6 +33,46 @@ describe.runIf(isMatrix)("the compatibility matrix", () => {
       expect(seen?.get("killed before the answer")?.calls).toBe(1);
     },
   );
+});
+
+describe.runIf(isMatrix)("servers that ask", () => {
+  test(
+    "are answered from other processes, with one request each",
+    { timeout: 90_000 },
+    async () => {
+      const { seen, surprises } = await visitAskingServer(askingServers[0]!, ["provider-pausing"]);
+      expect(surprises).toEqual([]);
+      const scenarios = seen.get("provider-pausing");
+      expect([...(scenarios?.keys() ?? [])]).toEqual(askingScenarios);
+      expect(scenarios?.get("answered")?.requests).toEqual(["1", "1 + 2"]);
+    },
+  );
+});
+
+describe("what the matrix makes of answers", () => {
+  const server = askingServers[0]!;
+
+  test("says nothing when all is as recorded", () => {
+    expect(surprisesOf(server, seenWith({}))).toEqual([]);
+  });
+
+  test.each([
+    [{ outcome: "worked" }, "saw worked"],
+    [{ requests: ["2"] }, "took 2 requests"],
+    [{ requests: ["1", "3 + 2"] }, "took 3 + 2 requests"],
+  ])("names %o", (own, surprise) => {
+    expect(surprisesOf(server, seenWith(own))).toEqual([expect.stringContaining(surprise)]);
+  });
+
+  test("puts them on the page", () => {
+    const row = { server, seen: seenWith({}), surprises: [] };
+    const part = renderAskingServers([row], "2026-11-22");
+    expect(part).toContain("two rounds of forms | worked (1, 1 + 2) | one leg | worked (1, 1) |");
+    const page = renderPage([], "", "2026-11-22");
+    const whole = replaceAskingServers(page, part);
+    expect(whole).toBe(renderPage([], part, "2026-11-22"));
+    expect(replaceAskingServers(whole, part)).toBe(whole);
+  });
 });
 
 describe("what the matrix makes of it", () => {
@@ -62,7 +111,7 @@ describe("what the matrix makes of it", () => {
 
   test("puts what does not work on the page, in a sentence with the server's name", () => {
     const report = reportOf(server, { "id unknown": "loss not visible" });
-    const page = renderPage([{ server, report, extra: false }], "2026-11-22");
+    const page = renderPage([{ server, report, extra: false }], "", "2026-11-22");
     expect(page).toContain("In *id unknown*: **server-everything** takes the id");
   });
 });
@@ -91,4 +140,15 @@ function reportOf(
     seen: new Map([["@ai-sdk/mcp 2", new Map(seen)]]),
     surprises: [],
   };
+}
+
+/** What was seen in one way, all as recorded but for this. */
+function seenWith(own: Partial<AskingObservation>): AskingSeen {
+  const usual: [AskingScenario, AskingObservation][] = [
+    ["answered", { outcome: "worked", requests: ["1", "1 + 2"] }],
+    ["two answers at once", { outcome: "one leg", requests: [] }],
+    ["server restarted", { outcome: "worked", requests: ["1", "1"] }],
+    ["state expired", { outcome: "expired", requests: ["1"], ...own }],
+  ];
+  return new Map([["provider-pausing", new Map(usual)]]);
 }

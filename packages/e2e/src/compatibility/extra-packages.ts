@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
 /** `packages/e2e/compatibility`: servers that only the matrix needs, pinned by a lock file of their own. */
@@ -7,18 +8,24 @@ const folder = new URL("../../compatibility/", import.meta.url);
 /** The folder they are installed into. */
 export const extraPackages = new URL("node_modules/", folder);
 
-/** Installs them, without running any of their install scripts. */
-export function installExtraPackages(): void {
-  const { status, error } = spawnSync(
-    "npm",
-    ["ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-    {
-      cwd: fileURLToPath(folder),
-      stdio: ["ignore", process.stderr, process.stderr],
-    },
-  );
-  if (error) throw error;
-  if (status !== 0) throw new Error(`npm ci in packages/e2e/compatibility ended with ${status}`);
+/** Beside those, servers that ask a person. They find the others in the folder above. */
+export const askingFolder = new URL("asking/", folder);
+
+/** The folder that these are installed into. */
+export const askingPackages = new URL("node_modules/", askingFolder);
+
+/** Installs all of them, without running any of their install scripts. */
+export async function installExtraPackages(): Promise<void> {
+  await Promise.all([install(folder), install(askingFolder)]);
+}
+
+async function install(into: URL): Promise<void> {
+  const npm = spawn("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
+    cwd: fileURLToPath(into),
+    stdio: ["ignore", process.stderr, process.stderr],
+  });
+  const [status] = (await once(npm, "close")) as [number | null];
+  if (status !== 0) throw new Error(`npm ci in ${into.pathname} ended with ${status}`);
 }
 
 /** Path of one of the server programs beside the lock file. */

@@ -1,15 +1,18 @@
 /**
- * `npm run compatibility`: runs every server of the matrix with every client and writes
- * `docs/compatibility.md`. `-- <name>` runs the servers whose name holds that text and writes nothing.
+ * `npm run compatibility`: runs every server of both matrices with every client and writes
+ * `docs/compatibility.md`. `-- --asking` runs those that ask a person, and writes their part of the page.
+ * `-- <name>` runs the servers whose name holds that text and writes nothing.
  * Ends with 1 when a server showed anything else than is recorded of it.
  */
-import { writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { readFileSync, writeFileSync } from "node:fs";
 import { clientNames } from "../clients/index.ts";
+import { renderAskingServers, replaceAskingServers } from "./asking-page.ts";
+import { askingServers } from "./asking-servers.ts";
 import { installExtraPackages } from "./extra-packages.ts";
 import { extraServers } from "./extra-servers.ts";
 import { renderPage } from "./page.ts";
 import { presentServers } from "./present-servers.ts";
+import { type AskingRow, visitAskingServer } from "./visit-asking-server.ts";
 import { type MatrixRow, visitServer } from "./visit-server.ts";
 
 /** Some servers wait more than they work; two at a time keep two cores busy. */
@@ -18,40 +21,70 @@ const serversAtOnce = 2;
 // Servers are stopped when this process exits, which a signal alone would not let it do.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
-const [wanted] = process.argv.slice(2);
-installExtraPackages();
+const [argument] = process.argv.slice(2);
+const onlyAsking = argument === "--asking";
+const wanted = onlyAsking ? undefined : argument;
+await installExtraPackages();
 
-const servers = [
-  ...presentServers.map((server) => ({ server, extra: false })),
-  ...extraServers.map((server) => ({ server, extra: true })),
-].filter(({ server }) => wanted === undefined || server.name.includes(wanted));
-if (servers.length === 0) throw new Error(`no server of the matrix is named ${wanted}`);
-
+const isWanted = ({ name }: { name: string }) => wanted === undefined || name.includes(wanted);
 const rows: MatrixRow[] = [];
-const queue = [...servers.entries()];
+const askingRows: AskingRow[] = [];
+const visits = [
+  ...(onlyAsking ? [] : [...presentServers, ...extraServers])
+    .filter(isWanted)
+    .map((server, index) => ({
+      name: server.name,
+      visit: async () => {
+        const extra = extraServers.includes(server);
+        const report = await visitServer(server, clientNames).catch((error: unknown) => ({
+          ...{ name: server.name, seen: new Map(), surprises: [failureOf(server.name, error)] },
+          unavailable: "it did not start or gave no session",
+        }));
+        rows[index] = { server, report, extra };
+        return report.unavailable;
+      },
+    })),
+  ...askingServers.filter(isWanted).map((server, index) => ({
+    name: server.name,
+    visit: async () => {
+      const row = await visitAskingServer(server).catch((error: unknown) => ({
+        ...{ server, seen: new Map(), surprises: [failureOf(server.name, error)] },
+        unavailable: "it did not start or did not ask",
+      }));
+      askingRows[index] = row;
+      return row.unavailable;
+    },
+  })),
+];
+if (visits.length === 0) throw new Error(`no server of the matrix is named ${wanted}`);
 await Promise.all(Array.from({ length: serversAtOnce }, work));
 
-const surprises = rows.flatMap(({ report }) => report.surprises);
+const surprises = [...rows.map(({ report }) => report), ...askingRows].flatMap(
+  (seen) => seen.surprises,
+);
 for (const surprise of surprises) console.error(`not as recorded: ${surprise}`);
-const page = renderPage(rows, new Date().toISOString().slice(0, 10));
+const date = new Date().toISOString().slice(0, 10);
+const asking = askingRows.length === 0 ? "" : renderAskingServers(askingRows, date);
+const pageFile = new URL("../../../../docs/compatibility.md", import.meta.url);
+const page = onlyAsking
+  ? replaceAskingServers(readFileSync(pageFile, "utf8"), asking)
+  : renderPage(rows, asking, date);
 if (wanted === undefined) {
-  writeFileSync(fileURLToPath(new URL("../../../../docs/compatibility.md", import.meta.url)), page);
-  console.log(`docs/compatibility.md: ${rows.length} servers, ${surprises.length} surprises`);
+  writeFileSync(pageFile, page);
+  const servers = rows.length + askingRows.length;
+  console.log(`docs/compatibility.md: ${servers} servers, ${surprises.length} surprises`);
 } else console.log(page);
 process.exitCode = surprises.length > 0 ? 1 : 0;
 
 async function work(): Promise<void> {
-  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-    const [index, { server, extra }] = next;
+  for (let next = visits.shift(); next !== undefined; next = visits.shift()) {
     const startedAt = Date.now();
-    const report = await visitServer(server, clientNames).catch((error: unknown) => ({
-      name: server.name,
-      unavailable: "it did not start or gave no session",
-      seen: new Map(),
-      surprises: [`${server.name}: ${error instanceof Error ? error.message : String(error)}`],
-    }));
-    rows[index] = { server, report, extra };
+    const unavailable = await next.visit();
     const seconds = Math.round((Date.now() - startedAt) / 1000);
-    console.error(`${server.name}: ${report.unavailable ?? `${seconds} s`}`);
+    console.error(`${next.name}: ${unavailable ?? `${seconds} s`}`);
   }
+}
+
+function failureOf(name: string, error: unknown): string {
+  return `${name}: ${error instanceof Error ? error.message : String(error)}`;
 }

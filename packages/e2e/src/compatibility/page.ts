@@ -1,10 +1,10 @@
-import { cpus } from "node:os";
 import { packageManifest } from "../processes/package-bin.ts";
 import { type ClientName, clientNames } from "../clients/index.ts";
 import { extraPackages } from "./extra-packages.ts";
 import { type ScenarioName, scenarioNames } from "./matrix-server.ts";
 import { describeRefusal } from "./refusal.ts";
 import { describeLimits } from "./limits.ts";
+import { countBy, environment, plainOutcome, table } from "./page-parts.ts";
 import type { MatrixRow, ServerReport } from "./visit-server.ts";
 
 const clientPackages: Partial<Record<ClientName, string>> = {
@@ -27,14 +27,18 @@ const meaning: Record<ScenarioName, string> = {
     "the server is killed and started again while a call of the step is under way; then one more step",
 };
 
-/** The page `docs/compatibility.md`. */
-export function renderPage(rows: MatrixRow[], date: string): string {
+/**
+ * The page `docs/compatibility.md`.
+ *
+ * @param asking the part about servers that ask
+ */
+export function renderPage(rows: MatrixRow[], asking: string, date: string): string {
   const ran = rows.filter(({ report }) => report.unavailable === undefined);
   return `${[
     "<!-- Written by `npm run compatibility`. Do not edit it: run the command again. -->",
     "# Compatibility",
     "The session fetch of `@durable-mcp/core` runs in four clients, one of them in two modes, against two kinds of servers: published ones from npm, and small ones of ours on the SDKs' and frameworks' own transports. Every step is an operating-system process of its own. A proxy counts the HTTP requests. `npm run compatibility` starts all servers, runs all scenarios and writes this page. It fails when a server behaves differently from its recorded behaviour. The records come from earlier runs, so a pass only means that nothing changed. Two of the servers run in CI.",
-    environment(date),
+    environment(date, clientVersions()),
     "## What was done",
     scenarioNames.map((name) => `- **${name}**: ${meaning[name]}`).join("\n"),
     "## What was seen",
@@ -48,6 +52,7 @@ export function renderPage(rows: MatrixRow[], date: string): string {
     "## What servers say to an id that they do not take",
     "A plain `tools/list` request asks each server, without a client. The last column has the verdict of the session fetch: after a *definite* loss it sends everything again in a new session; after *none* the answer goes unchanged to the client.",
     refusals(ran),
+    asking,
     "## Every server",
     ...ran.map((row) => details(row)),
   ]
@@ -55,19 +60,10 @@ export function renderPage(rows: MatrixRow[], date: string): string {
     .join("\n\n")}\n`;
 }
 
-function environment(date: string): string {
-  const [cpu] = cpus();
-  const machine = `${cpu?.model ?? "unknown CPU"}, ${cpus().length} cores, ${process.platform} ${process.arch}`;
-  const clients = Object.entries(clientPackages).map(
+function clientVersions(): string[] {
+  return Object.entries(clientPackages).map(
     ([client, name]) => `${client.replace(/ \d.*$/, "")} ${packageManifest(name).version}`,
   );
-  return table([
-    ["", ""],
-    ["date", date],
-    ["machine", machine],
-    ["Node", process.versions.node],
-    ["clients", clients.join(", ")],
-  ]);
 }
 
 /** One line a server: the outcome that all clients share, or how many had which. */
@@ -153,18 +149,3 @@ function notRun(rows: MatrixRow[]): string {
     .map(({ server, report }) => `- **${server.name}** did not run: ${report.unavailable}.`)
     .join("\n");
 }
-
-const plainOutcome = (outcome: string) =>
-  outcome.replaceAll(/\b[A-Z]+_[A-Z_]+\b/g, "`$&`").replaceAll("|", "\\|");
-
-function countBy(values: string[]): Map<string, number> {
-  return new Map(
-    [...Map.groupBy(values, (value) => value)].map(([value, all]) => [value, all.length]),
-  );
-}
-
-function table([head = [], ...rows]: string[][]): string {
-  return [tableRow(head), tableRow(head.map(() => "---")), ...rows.map(tableRow)].join("\n");
-}
-
-const tableRow = (cells: string[]) => `| ${cells.join(" | ")} |`;

@@ -1,0 +1,31 @@
+import { cpus } from "node:os";
+
+/** An outcome for a cell of a table: our codes stand out. */
+export const plainOutcome = (outcome: string) =>
+  outcome.replaceAll(/\b[A-Z]+_[A-Z_]+\b/g, "`$&`").replaceAll("|", "\\|");
+
+/** How often each value comes. */
+export function countBy(values: string[]): Map<string, number> {
+  return new Map(
+    [...Map.groupBy(values, (value) => value)].map(([value, all]) => [value, all.length]),
+  );
+}
+
+export function table([head = [], ...rows]: string[][]): string {
+  return [tableRow(head), tableRow(head.map(() => "---")), ...rows.map(tableRow)].join("\n");
+}
+
+const tableRow = (cells: string[]) => `| ${cells.join(" | ")} |`;
+
+/** What it ran on, and with which clients. */
+export function environment(date: string, clients: readonly string[]): string {
+  const [cpu] = cpus();
+  const machine = `${cpu?.model ?? "unknown CPU"}, ${cpus().length} cores, ${process.platform} ${process.arch}`;
+  return table([
+    ["", ""],
+    ["date", date],
+    ["machine", machine],
+    ["Node", process.versions.node],
+    ["clients", clients.join(", ")],
+  ]);
+}
