@@ -23,6 +23,7 @@ export { connectionUnavailable } from "./errors/connection-error.ts";
 export { isTold } from "./errors/unavailable-event.ts";
 export { warnOnConsole } from "./events/warn-on-console.ts";
 export { offeredTools } from "./tools/offered-tools.ts";
+export { answerWithoutSecrets } from "./tools/answer-without-secrets.ts";
 export { boundedCall, withoutError } from "./tools/call-tool.ts";
 export { endpointOf, type McpClientConnection } from "./connection/define-connection.ts";
 export { pausingInput } from "./connection/input-options.ts";

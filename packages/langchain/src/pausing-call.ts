@@ -1,5 +1,10 @@
 import { McpSessionError } from "@durable-mcp/ai-sdk";
-import { boundedCall, type LiveConnection, withoutError } from "@durable-mcp/ai-sdk/internal";
+import {
+  answerWithoutSecrets,
+  boundedCall,
+  type LiveConnection,
+  withoutError,
+} from "@durable-mcp/ai-sdk/internal";
 import { wait, waitingResult } from "@durable-mcp/core/internal";
 import { type InputResponses, type WaitingCall } from "@durable-mcp/core/waiting";
 import {
@@ -131,7 +136,7 @@ async function settled(
   record: WaitingRecord,
 ): Promise<CallToolResult> {
   const { pausing, restoreError } = connection;
-  const { answer } = record;
+  const answer = answerWithoutSecrets(record, graph.input);
   if (answer === undefined) throw waitingFailure(record);
   try {
     return await pausing!.noting({ answer }, graph.input, async (marked) =>

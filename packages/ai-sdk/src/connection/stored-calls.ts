@@ -58,11 +58,11 @@ export function createStoredCalls(options: StoredCallsOptions) {
       if (stored === undefined) throw notWaiting(undefined);
       return describeWaiting(await withdrawCall(contextOf(stored.call.connection), id));
     },
-    /** Notes that a conversation has the result. */
-    async noteDelivered(stored: StoredCall): Promise<void> {
+    /** Notes that a conversation has the result. @returns whether the call is as it was read */
+    async noteDelivered(stored: StoredCall): Promise<boolean> {
+      if (stored.call.isDelivered) return true;
       const { calls, delivers } = await load();
-      // Another step that delivers it at the same time notes the same.
-      if (!stored.call.isDelivered) await calls.replace(stored, delivers(stored.call));
+      return (await calls.replace(stored, delivers(stored.call))) !== undefined;
     },
   };
 }

@@ -7,7 +7,7 @@ import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import { createDurableSessions } from "../durable/create-durable-sessions.ts";
 
 test("a pausing connection to a server with sessions says that nothing of it can wait, and works", async () => {
-  const { url } = await startNotebookServer();
+  const { url, requests } = await startNotebookServer();
   const { onEvent, events } = collectEvents();
   const sessions = createDurableSessions({
     connections: {
@@ -20,6 +20,9 @@ test("a pausing connection to a server with sessions says that nothing of it can
     callForText(tools, "notes__add_note", { text: "a" }),
   );
   expect(text).toBe("1 notes");
+  // Nothing of ours is among the arguments: a strict server would refuse it.
+  const call = requests.find(({ message }) => message?.method === "tools/call");
+  expect(call?.message.params.arguments).toEqual({ text: "a" });
   expect(events).toEqual([
     { type: "cannot-wait", connection: "notes", protocolVersion: "2025-11-25" },
   ]);

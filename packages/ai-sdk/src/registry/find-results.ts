@@ -1,11 +1,10 @@
 import { invalid } from "@durable-mcp/core/internal";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
-import type { StoredCall, WaitingAnswer } from "@durable-mcp/core/waiting/internal";
+import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
 import { inParallel } from "../base/in-parallel.ts";
 import { isOpen, loadWaiting, type StoredCalls } from "../connection/stored-calls.ts";
-import { scrubResult } from "../errors/scrub-secrets.ts";
-import { providedTexts } from "../tools/provided-arguments.ts";
+import { answerWithoutSecrets } from "../tools/answer-without-secrets.ts";
 import { replayOf } from "../tools/replay-call.ts";
 import type { FilledIn } from "../waiting/fill-in.ts";
 import { findPlaceholders, type Placeholder } from "../waiting/find-placeholders.ts";
@@ -64,9 +63,13 @@ export async function findResults(
   const calls = [...found.values()].filter(
     (call): call is StoredCall => call !== undefined && matching.has(call),
   );
-  await inParallel(calls, async (call) => {
-    if (!isOpen(call)) await stored!.noteDelivered(call);
-  });
+  const areKnown = await inParallel(
+    calls,
+    async (call) =>
+      isOpen(call) || (await stored!.noteDelivered(call)) || call.call.answer !== undefined,
+  );
+  // A leg that was given up for dead has ended meanwhile, and its result is known after all.
+  if (areKnown.includes(false)) return await findResults(stored, tools, places);
   return { calls: calls.map(({ call }) => waiting.describeWaiting(call)), filled };
 }
 
@@ -94,9 +97,9 @@ async function resultOf(
   place: Placeholder,
 ): Promise<FilledIn> {
   const { waitingFailure } = await loadWaiting();
-  if (call.answer === undefined) return failedWith(waitingFailure(call));
   const { toolCallId, input } = place;
-  const answer = scrubAnswer(call.answer, providedTexts(call.request.params["arguments"], input));
+  const answer = answerWithoutSecrets(call, input);
+  if (answer === undefined) return failedWith(waitingFailure(call));
   const tool = ownTool(tools, place.toolName);
   try {
     const replay = replayOf(tool);
@@ -112,14 +115,6 @@ async function resultOf(
   } catch (error) {
     return failedWith(error);
   }
-}
-
-/** As for any call: a server's error does not repeat what the application has supplied. */
-function scrubAnswer(answer: WaitingAnswer, secrets: readonly string[]): WaitingAnswer {
-  if (answer.error !== undefined) return { error: scrubResult(answer.error, secrets) };
-  return answer.result["isError"] === true
-    ? { result: scrubResult(answer.result, secrets) }
-    : answer;
 }
 
 const availableAs = (output: unknown) => ({ state: "output-available", output }) as const;

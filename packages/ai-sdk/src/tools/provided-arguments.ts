@@ -88,9 +88,9 @@ function notProvided(
 
 /** What an application has supplied of the arguments that were sent: the texts that nobody else may read. */
 export function providedTexts(sent: unknown, input: unknown): string[] {
-  const own = isRecord(input) ? input : {};
-  const entries = isRecord(sent) ? Object.entries(sent) : [];
-  return entries.flatMap(([name, value]) => (Object.hasOwn(own, name) ? [] : textsIn(value)));
+  // The model may give an argument that the application supplies as well: names say nothing.
+  const own = new Set(textsIn(input));
+  return textsIn(sent).filter((text) => !own.has(text));
 }
 
 /** The texts and numbers of a JSON value. */

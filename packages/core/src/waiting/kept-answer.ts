@@ -1,3 +1,4 @@
+import { isPrintable } from "../base/json-values.ts";
 import { settles } from "./waiting-life.ts";
 import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 
@@ -9,13 +10,13 @@ const maxSettledLength = 950_000;
 /** A call with its result: in the place of one that is too long stands a note for the model. */
 export function settlesBounded(call: WaitingRecord, answer: WaitingAnswer): WaitingRecord {
   const settled = settles(call, answer);
-  return JSON.stringify(settled).length <= maxSettledLength ? settled : settlesLost(call, answer);
+  return printedLength(settled) <= maxSettledLength ? settled : settlesLost(call, answer);
 }
 
 /** A call whose result is too long to be kept. */
 export function settlesLost(call: WaitingRecord, answer: WaitingAnswer): WaitingRecord {
-  const { length } = JSON.stringify(answer);
-  const text = `The call was carried out. Its result has ${length} characters, more than can be kept for a call that has waited, so it is lost.`;
+  const size = sizeOf(answer);
+  const text = `The call was carried out. Its result ${size}, more than can be kept for a call that has waited, so it is lost.`;
   if (call.request.method !== "tools/call") {
     return settles(call, { error: { code: -32_603, message: text } });
   }
@@ -25,8 +26,17 @@ export function settlesLost(call: WaitingRecord, answer: WaitingAnswer): Waiting
 
 /** A call with its questions, or settled with an error if they are too long to be kept. */
 export function asksBounded(before: WaitingRecord, asked: WaitingRecord): WaitingRecord {
-  const { length } = JSON.stringify(asked);
-  if (length <= maxAskedLength) return asked;
-  const message = `The server asked for input. The call with its questions has ${length} characters, more than the ${maxAskedLength} that can wait. It was not carried out.`;
+  if (printedLength(asked) <= maxAskedLength) return asked;
+  const message = `The server asked for input. The call with its questions ${sizeOf(asked)}, more than the ${maxAskedLength} characters that can wait. It was not carried out.`;
   return settles(before, { error: { code: -32_603, message } });
+}
+
+/** In characters of JSON. What is nested too deep to be printed can be kept nowhere. */
+function printedLength(value: unknown): number {
+  return isPrintable(value) ? JSON.stringify(value).length : Number.POSITIVE_INFINITY;
+}
+
+function sizeOf(value: unknown): string {
+  const length = printedLength(value);
+  return Number.isFinite(length) ? `has ${length} characters` : "is nested too deep";
 }

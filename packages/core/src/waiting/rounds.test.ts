@@ -85,7 +85,7 @@ test("a question too long to be kept settles the call with an error", async () =
   const { answer, id } = await startWaiting((_, number) => asks("s".repeat(number * 400_000)));
   expect(await answer(id)).toMatchObject({
     call: { state: "settled" },
-    error: { message: expect.stringContaining("more than the 500000 that can wait") },
+    error: { message: expect.stringContaining("more than the 500000 characters that can wait") },
   });
 });
 

@@ -64,6 +64,15 @@ test("the order of the arguments does not matter, because databases change it", 
   expect(server.legs).toHaveLength(1);
 });
 
+test("an argument that a schema made of the model's is the same as its JSON in a message", async () => {
+  const { call, server } = startChat();
+  await call("call 1", "tea", { at: new Date(0), note: undefined });
+  await call("call 1", "tea", { at: "1970-01-01T00:00:00.000Z" });
+  expect(server.legs).toHaveLength(1);
+  await call("call 1", "tea", { at: new Date(1) });
+  expect(server.legs).toHaveLength(2);
+});
+
 test("a step that runs again after the answer gets the kept result, until it is delivered", async () => {
   const { call, answer, deliver, server } = startChat();
   const { call: waiting } = await call("call 1");

@@ -188,6 +188,21 @@ describe("the server's answer settles the call", () => {
     });
   });
 
+  test.each([
+    ["a result", { content: [] }],
+    ["a question", { resultType: "input_required", requestState: "s" }],
+  ])("%s that is nested too deep leaves a note", async (_, result) => {
+    const [levels, id] = [100_000, (leg: Leg) => JSON.stringify(leg.id)];
+    const deep = `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+    const text = `${JSON.stringify(result).slice(0, -1)},"_meta":${deep},"inputRequests":{"x":{"method":"elicitation/create","params":${deep}}}}`;
+    const { answer, id: call } = await startWaiting(
+      (leg) => new Response(`{"jsonrpc":"2.0","id":${id(leg)},"result":${text}}`),
+    );
+    const answered = await answer(call);
+    expect(answered.call.state).toBe("settled");
+    expect(JSON.stringify(answered)).toContain("is nested too deep");
+  });
+
   test("a result that only just fits does not", async () => {
     const long = done("x".repeat(800_000));
     const { answer, id, waiting } = await startWaiting(() => long);
@@ -202,12 +217,17 @@ function failure(message: string, code?: string) {
   });
 }
 
+function unavailable(headers: Record<string, string> = {}) {
+  return new Response("Busy.", { status: 503, headers });
+}
+
 describe("the questions wait again, because nothing was carried out", () => {
   test.each<[string, (leg: Leg) => object]>([
-    ...[400, 401, 403, 404, 410, 429, 503].map(
+    ...[400, 401, 403, 404, 410, 429].map(
       (status) =>
         [`HTTP ${status}`, () => new Response("No.", { status })] as [string, () => Response],
     ),
+    ["HTTP 503 of a server that asks to come back", () => unavailable({ "retry-after": "1" })],
     ["a login page that looks like an answer", (leg) => rpcError(leg, 401)],
     ["a redirect", () => new Response(null, { status: 307, headers: { location: "/x" } })],
     ["no connection", () => Promise.reject(failure("fetch failed", "ECONNREFUSED"))],
@@ -242,6 +262,8 @@ describe("nobody knows whether the call was carried out", () => {
       (status) =>
         [`HTTP ${status}`, () => new Response("Oh.", { status })] as [string, () => Response],
     ),
+    // Some proxies answer so after they have passed the request on.
+    ["HTTP 503 of nobody knows whom", () => unavailable()],
     ["a connection that breaks", () => Promise.reject(failure("fetch failed", "ECONNRESET"))],
     ["an error of nobody knows whom", () => Promise.reject(new Error("Oh."))],
     ["a stream that breaks", () => broken("data: {")],

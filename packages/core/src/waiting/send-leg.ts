@@ -58,14 +58,14 @@ export async function sendLeg(
       { method: "POST", headers: legHeaders(headers), body, signal },
     );
     response = await (signal ? answerOrReason(sending, signal) : sending);
-    const { ok, status } = response;
+    const { ok, status, headers: answered } = response;
     const isOfGate = gateStatuses.has(status);
     const read = ok ? readAnswer(response, id) : readRefusedAnswer(response, id);
     const answer = await abortable(read, signal);
     const outcome = answer && !isOfGate ? outcomeOf(answer) : undefined;
     if (outcome !== undefined) return outcome;
     const refused = { method, url, status };
-    return ok || mayHaveRun(status)
+    return ok || mayHaveRun(status, answered)
       ? { type: "unknown", error: outcomeUnknown(refused, undefined) }
       : { type: "not-sent", error: legRefused(refused) };
   } catch (cause) {
@@ -98,9 +98,13 @@ function legRefused(request: Failed): McpSessionError {
   return failed("CONNECTION_UNAVAILABLE", request, why, reason);
 }
 
-/** What a server, or what stands before it, answers after it may have begun the work. */
-function mayHaveRun(status: number): boolean {
-  return status === 408 || (status >= 500 && status !== 503);
+/**
+ * What a server, or what stands before it, answers after it may have begun the work. A proxy answers 503 by itself,
+ * also when the server has taken the request. Only a server that has not begun asks to come back later.
+ */
+function mayHaveRun(status: number, headers: Headers): boolean {
+  if (status === 503) return !headers.has("retry-after");
+  return status === 408 || status >= 500;
 }
 
 /** `undefined` for what is neither a question nor a complete result nor an error. */

@@ -85,6 +85,19 @@ describe("the record is there before the client learns of the question", () => {
   });
 });
 
+test("a store that has kept the question and fails all the same has kept it", async () => {
+  const memory = createMemoryStore();
+  const put: typeof memory.put = async (...record) => {
+    await memory.put(...record);
+    throw new McpSessionError("STORE_FAILED", "No answer came.");
+  };
+  const { fetch, waiting } = startProcess(createAskingServer(orders), {
+    store: { ...memory, put },
+  });
+  const { result } = await send(fetch);
+  expect(await waiting.list()).toEqual([waitingCallOf(result)]);
+});
+
 test("a call that asks nothing costs no operation of the store", async () => {
   const store = watchStore(createMemoryStore());
   const { fetch } = startProcess(
@@ -194,7 +207,9 @@ test("no server can say that a call waits", async () => {
 test("tells the client of a question that is too long to be kept", async () => {
   const { fetch, waiting } = startProcess(createAskingServer(() => asks("s".repeat(600_000))));
   const { error } = await send(fetch);
-  expect(error.message).toMatch(/more than the 500000 that can wait. It was not carried out.$/);
+  expect(error.message).toMatch(
+    /more than the 500000 characters that can wait. It was not carried out.$/,
+  );
   expect(await waiting.list()).toEqual([]);
 });
 

@@ -57,7 +57,7 @@ const askingMethods: ReadonlySet<string> = new Set<AskingMethod>([
 /**
  * The fetch of one client on a connection that pauses. It declares in each request that a person can be asked.
  * When the server asks, it keeps the questions, and the client gets a result that says that the call waits.
- * Requests of revisions with sessions pass unchanged.
+ * Requests of revisions with sessions pass unchanged, but for the caller's notes.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
@@ -73,6 +73,9 @@ export function createWaitingFetch(
     if (parsed === undefined) return await fetch(input, init);
 
     const { message: own, notes } = takeNotes(parsed);
+    if (!isStateless(own)) {
+      return await fetch(input, own === parsed ? init : { ...init, body: JSON.stringify(own) });
+    }
     const message = declaring(own);
     const send = async () => await fetch(input, { ...init, body: JSON.stringify(message) });
     const { params = {} } = message;
@@ -114,13 +117,15 @@ function withHeaders(fetch: Fetch, own: Headers): Fetch {
   };
 }
 
-/** The request in a body, if it is of a revision without sessions. */
 function readRequest(body: string | undefined): JsonRpcRequest | undefined {
-  if (body === undefined || !body.includes(`"${versionKey}"`)) return undefined;
-  const message = parseMessage(body);
-  if (message === undefined || !isRequest(message)) return undefined;
-  const meta = message.params?.["_meta"];
-  return isRecord(meta) && Object.hasOwn(meta, versionKey) ? message : undefined;
+  const message = body === undefined ? undefined : parseMessage(body);
+  return message !== undefined && isRequest(message) ? message : undefined;
+}
+
+/** Whether a request is of a revision without sessions. */
+function isStateless({ params }: JsonRpcRequest): boolean {
+  const meta = params?.["_meta"];
+  return isRecord(meta) && Object.hasOwn(meta, versionKey);
 }
 
 /** The request with the capability to be asked, in forms and at URLs. */
@@ -197,7 +202,12 @@ async function keepQuestion(
   const next = asks(first, question, { now: now(), maxAgeMs: maxAgeOf(limits) });
   const asked = asksBounded(first, next);
   if (asked.state === "settled") return asked;
-  const { call } = await calls.create(asked);
+  const { call } = await calls.create(asked).catch(async (error: unknown) => {
+    // The store may have taken it all the same. Then a person would answer a call that nobody waits for.
+    const stored = await calls.read(asked.id).catch(() => undefined);
+    if (stored?.call.leg !== asked.leg) throw error;
+    return { ...stored, call: asked };
+  });
   if (call === asked) await tellWaiting(context, call);
   return call;
 }

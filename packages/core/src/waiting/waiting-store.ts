@@ -58,15 +58,19 @@ export function createWaitingStore(store: SessionStore, of: WaitingOwner) {
       // A store may list a fingerprint instead of the principal.
       return records.find((record) => record.revision === revision)?.lastUsedAt;
     },
-    /** All of them, in the order in which they were asked. Unreadable ones are left out. */
+    /**
+     * All of them, in the order in which they were asked. Unreadable ones are left out.
+     *
+     * @throws {McpSessionError} `STATE_INVALID` for a record of a later release
+     */
     async list(): Promise<StoredCall[]> {
       const found: StoredCall[] = [];
       let cursor: string | undefined;
       do {
         const page = await store.list({ prefix, owner, cursor, limit: pageSize });
         for (const { key, value, revision } of page.records) {
-          const call = parseWaitingRecord(value);
-          if (call?.id === parseWaitingKey(key)?.id && call) found.push({ call, revision });
+          const stored = accept({ value, revision }, parseWaitingKey(key)?.id);
+          if (stored !== undefined) found.push(stored);
         }
         ({ cursor } = page);
       } while (cursor !== undefined);
@@ -83,9 +87,9 @@ function unreadable() {
 }
 
 /** @throws {McpSessionError} `STATE_INVALID` for a record of a later release */
-function accept(stored: StoredValue | undefined, id: string): StoredCall | undefined {
+function accept(stored: StoredValue | undefined, id: string | undefined): StoredCall | undefined {
   if (stored === undefined) return undefined;
   if (isNewerFormat(stored.value)) throw newerFormat("The record of a waiting call");
   const call = parseWaitingRecord(stored.value);
-  return call?.id === id ? { call, revision: stored.revision } : undefined;
+  return call && call.id === id ? { call, revision: stored.revision } : undefined;
 }
