@@ -89,7 +89,9 @@ describe("a call that waits in a state that the application carries", () => {
       await expect(act).rejects.toMatchObject({ code: "NOT_WAITING" });
     }
     expect((await start().end(session, others)).session).toBe(session);
-    const { session: ended } = await start().end(session, use);
+    const { session: named } = await start().end(session, { ...use, name: "research" });
+    expect(named).toBe(session);
+    const { session: ended } = await start().end(session, { ...use, connection: "shop" });
     expect(ended).toEqual({ state: {} });
     const { session: withdrawn, call } = await start().withdraw(session, question!.id, use);
     expect(call.state).toBe("withdrawn");

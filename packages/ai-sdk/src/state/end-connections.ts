@@ -1,9 +1,10 @@
 import { type Principal, principalParts } from "@durable-mcp/core";
+import { isRecord } from "@durable-mcp/core/internal";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import type { EndedSession, SessionSelection } from "../slots/session-reports.ts";
 import { type CarriedEntry, selectEntries, type StateUse } from "./carried-entries.ts";
-import { replaceEntries, stateKeys } from "./session-state.ts";
+import { replaceEntries, stateEntry, stateKeys } from "./session-state.ts";
 import { isWaitingKey } from "./waiting-in-state.ts";
 
 /**
@@ -32,8 +33,8 @@ export async function endConnections<SESSION extends { state?: unknown }>(
     entries.map(async (entry) => ({ key: entry.key, result: await endOne(entry) })),
   );
   const over = outcomes.filter(({ result }) => result?.ended ?? true);
-  const waiting =
-    only === undefined && name === undefined ? waitingKeys(session.state, principal) : [];
+  // No waiting call has a session's name.
+  const waiting = name === undefined ? waitingKeys(session.state, principal, only) : [];
   return {
     session: replaceEntries(
       session,
@@ -43,8 +44,12 @@ export async function endConnections<SESSION extends { state?: unknown }>(
   };
 }
 
-/** The keys of a principal's waiting calls. */
-function waitingKeys(state: unknown, principal: Principal): string[] {
+/** The keys of a principal's waiting calls; with `only` those of that connection. */
+function waitingKeys(state: unknown, principal: Principal, only: string | undefined): string[] {
   const owner = JSON.stringify(principalParts(principal));
-  return stateKeys(state).filter((key) => isWaitingKey(key, owner));
+  return stateKeys(state).filter((key) => {
+    if (!isWaitingKey(key, owner)) return false;
+    const entry = stateEntry(state, key);
+    return only === undefined || (isRecord(entry) && entry["connection"] === only);
+  });
 }
