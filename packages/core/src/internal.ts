@@ -32,7 +32,7 @@ export { isOutdated } from "./session/session-snapshot.ts";
 export { forgetTools, giveUpSession } from "./tools/manage-slot.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type ConnectionFailure, connectionFailure } from "./wire/connection-failure.ts";
-export { waitingCallOf, waitingResult } from "./waiting/waiting-call.ts";
+export { waitingCallOf, waitingResult, withoutPlaceholder } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
 export { describeFailure } from "./session/session-errors.ts";
 export { isNewerFormat, newerFormat } from "./session/newer-format.ts";

@@ -68,7 +68,7 @@ async function firstLook({ connection, tool, input, graph, signal: abortSignal }
       { toolCallId, scope, input: graph.input, onCall },
       own,
       // A call that waits is no error of its tool.
-      async (marked) => withoutError(await send(connection, tool.name, marked, signal)),
+      async (marked) => withoutError(connection, await send(connection, tool.name, marked, signal)),
     );
   try {
     const called = { tool, input, toolCallId };

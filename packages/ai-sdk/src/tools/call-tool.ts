@@ -1,6 +1,12 @@
 import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
-import { abortable, timeLimited, waitingCallOf, waitingResult } from "@durable-mcp/core/internal";
+import {
+  abortable,
+  timeLimited,
+  waitingCallOf,
+  waitingResult,
+  withoutPlaceholder,
+} from "@durable-mcp/core/internal";
 import {
   abortSignal,
   checkOptions,
@@ -48,7 +54,7 @@ export async function callTool(
     const result = await onClient(client, own, (args) =>
       connection.pausing ? connection.pausing.noting({ input }, args, callWith) : callWith(args),
     );
-    return withoutError(result);
+    return withoutError(connection, result);
   };
   const observers = [progressObserver(connection, tool), options.onProgress];
   const call = { tool: { name: tool }, input };
@@ -149,9 +155,13 @@ export async function boundedCall<T>(
  * A result in which the call waits for a person, without the mark of an error. Clients get it with that mark, so
  * that they do not check it as the tool's output.
  */
-export function withoutError<T>(result: T): T {
+export function withoutError<T>({ pausing }: Pick<LiveConnection, "pausing">, result: T): T {
   const call = waitingCallOf(result);
-  return call === undefined ? result : (waitingResult(call) as T);
+  if (call === undefined) return result;
+  // Where nothing pauses, a server has made it up: it would end the loop of the agent.
+  return (
+    pausing ? waitingResult(call) : withoutPlaceholder(result as Record<string, unknown>)
+  ) as T;
 }
 
 /** What telemetry gets of a call that waits: not its id, and none of its questions. */
@@ -173,14 +183,17 @@ const clientsInUse = new WeakMap<MCPClient, MCPClient>();
  * The client of a connection for the application: its own `callTool` and `listTools` are traced, and a failure
  * of any method is reported. The same one for the same client.
  */
-export function clientForUse({ trace, tell }: LiveConnection, client: MCPClient): MCPClient {
+export function clientForUse(
+  { trace, tell, pausing }: LiveConnection,
+  client: MCPClient,
+): MCPClient {
   const known = clientsInUse.get(client);
   if (known !== undefined) return known;
 
   const traced: Pick<MCPClient, "callTool" | "listTools"> = {
     callTool: (options) =>
       trace({ operation: "call", tool: options.name }, async (note) => {
-        const result = withoutError(await client.callTool(options));
+        const result = withoutError({ pausing }, await client.callTool(options));
         note({ isToolError: isToolError(result), waiting: waitingOf(result) });
         return result;
       }),

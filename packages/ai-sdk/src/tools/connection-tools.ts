@@ -96,7 +96,7 @@ function createCall(
             ? connection.pausing.noting({ toolCallId, input }, args, callWith)
             : callWith(args),
         );
-        return withoutError(answered);
+        return withoutError(connection, answered);
       };
       return boundedCall(connection, { tool, input, toolCallId }, attempt, { abortSignal });
     });
