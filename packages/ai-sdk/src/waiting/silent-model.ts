@@ -46,7 +46,10 @@ const silentModel: LanguageModelV3 = {
 };
 
 /** What a `prepareStep` gives for a step in which the model says nothing. It cannot obey a tool choice. */
-export const silentStep = { model: silentModel, toolChoice: "auto" } as const;
+export const silentStep: { readonly model: LanguageModel; readonly toolChoice: "auto" } = {
+  model: silentModel,
+  toolChoice: "auto",
+};
 
 /** Whether the model of a step was the silent one. */
 export function isSilent(step: { readonly response: { readonly modelId: string } }): boolean {
