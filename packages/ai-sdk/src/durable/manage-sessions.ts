@@ -110,7 +110,7 @@ function createUses(
   const findSelected = async (id: string, selection: SessionSelection) =>
     await find(id, checkOptions(schema, selection));
   const endFound = (mode: "restart" | "end") => async (id: string, selection: SessionSelection) => {
-    const { principal } = selection;
+    const { principal } = checkOptions(schema, selection);
     const { records, waiting } = await findSelected(id, selection);
     const [ended, kept] = await Promise.all([
       endRecords(context, records, principal, mode),
