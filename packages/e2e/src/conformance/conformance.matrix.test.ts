@@ -8,7 +8,7 @@ import { judge } from "./verdict.ts";
 
 // The suite starts each client as a process, which in the mode `process` starts one for each step.
 const clients = ["provider", "ai-sdk-2"] as const;
-const inAllModes = ["initialize", "tools_call"];
+const inAllModes = ["tools_call"];
 const allModes = scenarios.filter(({ name }) => inAllModes.includes(name));
 const others = scenarios.filter((each) => each !== sseRetry && !allModes.includes(each));
 

@@ -13,6 +13,7 @@ const programs = [
   "e2e/src/{steps,runs,stdio,durable,faults}/*-program.ts",
   "e2e/src/conformance/program/*-program.ts",
   "e2e/src/compatibility/asking-program.ts",
+  "e2e/src/waiting/{killed-answer,racer}-program.ts",
   "e2e/src/fixtures/*-server.ts",
   "e2e/src/durable/open-encrypted-sqlite.ts",
   "e2e/src/processes/keep-compiled.ts",

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import { clientNames } from "../clients/index.ts";
 import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
-import { isMatrix } from "../matrix/pairs.ts";
+import { share } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 // Other servers meet the other clients.
-test.each(isMatrix ? clientNames : clientNames.slice(0, 1))(
+test.each(share(clientNames, 1))(
   "%s on the session fetch goes on, with one request, in a server that was killed (S5)",
   async (client) => {
     const add = { tool: "add_note", args: { text: `<${client}>` }, expected: "1 notes" };

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { clientNames } from "../clients/index.ts";
-import { isMatrix } from "../matrix/pairs.ts";
+import { share } from "../matrix/pairs.ts";
 import { type FixtureServer, startFixtureServer } from "../servers/fixture-server.ts";
 import { runStep } from "../steps/run-step.ts";
 import { startCountingProxy } from "../wire/counting-proxy.ts";
@@ -17,7 +17,7 @@ describe("a restarted server that adopts unknown sessions", () => {
   }, timeout);
   afterAll(() => server?.stop());
 
-  test.each(isMatrix ? clientNames : clientNames.slice(0, 1))(
+  test.each(share(clientNames, 1))(
     "%s goes on in the session that its first answer names, in this step and the next",
     { timeout },
     async (client) => {

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { TestServer } from "../servers/server-process.ts";
-import { share, withClients } from "../matrix/pairs.ts";
+import { withClients } from "../matrix/pairs.ts";
 import { serversWithoutBrowser } from "../stateful/stateful-servers.ts";
 import { expectOneSessionOverProcesses } from "./three-processes.ts";
 
 const startTimeoutMs = 30_000;
 const testTimeoutMs = 60_000;
 
-describe.each(share(withClients(serversWithoutBrowser), 4))("$name", (stateful) => {
+describe.each(withClients(serversWithoutBrowser, 4))("$name", (stateful) => {
   let server: TestServer;
   beforeAll(async () => {
     server = await stateful.start();

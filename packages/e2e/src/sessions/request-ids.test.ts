@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { clientNames } from "../clients/index.ts";
-import { isMatrix } from "../matrix/pairs.ts";
+import { share } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
 import { type NotebookServer, startNotebookServer } from "../servers/notebook.ts";
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 30_000);
 afterAll(() => server?.stop());
 
-test.each(isMatrix ? clientNames : clientNames.slice(0, 2))(
+test.each(share(clientNames, 2))(
   "%s never repeats a request id within a session, whatever the process (S16, S17)",
   { timeout: 30_000 },
   async (client) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CountingProxy, startCountingProxy } from "../wire/counting-proxy.ts";
+import { clientNames } from "../clients/index.ts";
 import { isMatrix, withClients } from "../matrix/pairs.ts";
 import { runStep } from "../steps/run-step.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
@@ -27,7 +28,7 @@ describe.each(withClients(dialects))(
       await server?.stop();
     });
 
-    test.each(isMatrix ? clients : clients.slice(0, 1))(
+    test.each(isMatrix ? clientNames : clients.slice(0, 1))(
       "fails the call of %s, which neither hangs nor is sent again; the next step recovers (S31, S59)",
       { timeout },
       async (client) => {

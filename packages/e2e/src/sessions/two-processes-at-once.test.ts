@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wrongAnswers } from "../stateful/call-outcomes.ts";
 import type { ClientName } from "../clients/index.ts";
-import { isMatrix, share, withClients } from "../matrix/pairs.ts";
+import { isMatrix, withClients } from "../matrix/pairs.ts";
 import { overlappingCalls } from "../stateful/overlapping-calls.ts";
 import { runStep, runStepsAtOnce } from "../steps/run-step.ts";
 import { sessionIdOf } from "../steps/session-id-canary.ts";
@@ -37,7 +37,7 @@ const passedThrough: ClientName[] = [
   ...(isMatrix ? (["@modelcontextprotocol/sdk 1"] as const) : []),
 ];
 
-describe.each(share(withClients(serversWithSlowTools), 1))(
+describe.each(withClients(serversWithSlowTools, 1))(
   "two processes at once on one session of $name",
   (stateful) => {
     let server: TestServer;
