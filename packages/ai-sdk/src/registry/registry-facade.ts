@@ -72,6 +72,7 @@ export function createRegistryFacade({
     },
     waiting: {
       list: () => lend(({ waiting }) => waiting.list()),
+      find: (id) => lend(({ waiting }) => waiting.find(id)),
       answer: (...answer) => lend(({ waiting }) => waiting.answer(...answer)),
       withdraw: (id) => lend(({ waiting }) => waiting.withdraw(id)),
       resume: (...resume) => lend(({ waiting }) => waiting.resume(...resume)),

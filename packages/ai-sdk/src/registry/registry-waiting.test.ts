@@ -95,3 +95,31 @@ test("a leg that was given up for dead, and ends while the step looks, has its r
   expect(await answered).toMatchObject({ state: "settled" });
   expect(messages).toContain("order tea is done.");
 });
+
+test("a call of the application's own, without a conversation, is found with its result", async () => {
+  const { url } = await startAskingServer();
+  const sessions = createDurableSessions({
+    connections: {
+      shop: defineMcpClientConnection({ url, description: "A shop.", input: "pause" }),
+    },
+    store: createMemoryStore(),
+    onEvent: () => undefined,
+  });
+  const { id } = waitingCallOf(
+    await sessions.run("chat", use, ({ registry }) =>
+      registry.call("shop", "order", { item: "tea" }),
+    ),
+  )!;
+  const found = async () =>
+    await sessions.run("chat", use, async ({ waiting }) => ({ own: await waiting.find(id) }));
+  expect((await found()).own).toMatchObject({ call: { id, state: "waiting" } });
+  await sessions.answer("chat", id, yes, use);
+  expect((await found()).own).toMatchObject({
+    call: { state: "settled" },
+    result: { content: [{ text: "order tea is done." }] },
+  });
+  const unknown = await sessions.run("chat", use, async ({ waiting }) => ({
+    own: await waiting.find("another"),
+  }));
+  expect(unknown.own).toBeUndefined();
+});

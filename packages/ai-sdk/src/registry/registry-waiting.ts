@@ -40,6 +40,11 @@ export function createRegistryWaiting(
 
   return {
     list: async () => (await stored?.list()) ?? [],
+    async find(id) {
+      const { answered } = await loadWaiting();
+      const found = await stored?.read(id);
+      return found && answered(found.call);
+    },
     async answer(id, responses, options = {}) {
       const { round, abortSignal: signal } = checkOptions(answerSchema, options);
       const { describeWaiting, notPausing } = await loadWaiting();

@@ -1,10 +1,15 @@
-import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import type { AnsweredCall, InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
 import type { ToolSet } from "ai";
 
 /** The calls of an agent session that wait for a person, for one principal. */
 export interface WaitingRegistry {
   /** Those that wait or are being answered, in the order in which their servers asked. Sends nothing. */
   list(): Promise<WaitingCall[]>;
+  /**
+   * One call, whatever its state; `undefined` for an unknown id. If it is settled, with the server's `result` or
+   * `error`: for calls that no conversation waits for, such as those of `registry.call`.
+   */
+  find(id: string): Promise<AnsweredCall | undefined>;
   /**
    * Answers the questions of a call: claims it, and sends one request, at most once.
    *

@@ -5,7 +5,7 @@
 export { answerCall } from "./answer-call.ts";
 export { hasDigest } from "./call-id.ts";
 export { upToDate } from "./current-call.ts";
-export { withdrawCall } from "./waiting-calls.ts";
+export { answered, withdrawCall } from "./waiting-calls.ts";
 export { showCall } from "./show-call.ts";
 export { createWaitingContext } from "./waiting-context.ts";
 export { goneCall, notPausing, notWaiting, waitingFailure } from "./waiting-failure.ts";

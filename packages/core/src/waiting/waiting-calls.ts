@@ -188,7 +188,8 @@ export async function answerWaitingCall(
   );
 }
 
-function answered(call: WaitingRecord): AnsweredCall {
+/** A call as an application sees it, with its end. */
+export function answered(call: WaitingRecord): AnsweredCall {
   return { call: describeWaiting(call), ...call.answer };
 }
 
