@@ -111,7 +111,8 @@ async function twoAtOnce(
     outcome.includes(visit.asking.expected) ? "worked" : outcome,
   );
   const sent = takeRequests(visit).filter(isCall).length;
-  const rest = outcomes.filter((outcome) => outcome !== "NOT_WAITING");
+  // A process that is slower finds the next question, which its answer does not fit.
+  const rest = outcomes.filter((outcome) => !["NOT_WAITING", "INPUT_INVALID"].includes(outcome));
   const isOne = sent === 1 && rest.length === 1 && /^(?:worked|waiting)$/.test(rest[0]!);
   const outcome = isOne ? "one leg" : `${sent} legs: ${outcomes.toSorted().join(" and ")}`;
   return { outcome, requests: [] };

@@ -3,7 +3,7 @@ import { storeKinds, storeUnavailable } from "./store-place.ts";
 import { faultsOf, runTwoOpeners } from "./two-openers.ts";
 
 // `npm run openers -- --rounds 50` for more.
-const rounds = 3;
+const rounds = 2;
 
 describe.each(storeKinds)("six processes that open at once, on %s", (store) => {
   const reason = storeUnavailable[store];

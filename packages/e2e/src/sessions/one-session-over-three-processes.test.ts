@@ -7,7 +7,7 @@ import { expectOneSessionOverProcesses } from "./three-processes.ts";
 const startTimeoutMs = 30_000;
 const testTimeoutMs = 60_000;
 
-describe.each(withClients(serversWithoutBrowser, 4))("$name", (stateful) => {
+describe.each(withClients(serversWithoutBrowser, { count: 4, third: 0 }))("$name", (stateful) => {
   let server: TestServer;
   beforeAll(async () => {
     server = await stateful.start();

@@ -37,7 +37,7 @@ const passedThrough: ClientName[] = [
   ...(isMatrix ? (["@modelcontextprotocol/sdk 1"] as const) : []),
 ];
 
-describe.each(withClients(serversWithSlowTools, 1))(
+describe.each(withClients(serversWithSlowTools, { count: 1, third: 1 }))(
   "two processes at once on one session of $name",
   (stateful) => {
     let server: TestServer;

@@ -15,11 +15,11 @@ function soak(...options: string[]) {
   return { status, stdout, stderr };
 }
 
-test("120 runs in one process leave nothing behind", () => {
-  const { status, stdout, stderr } = soak("--runs", "120", "--samples", "2");
+test("80 runs in one process leave nothing behind", () => {
+  const { status, stdout, stderr } = soak("--runs", "80", "--samples", "2");
   expect(stderr).toBe("");
   expect(stdout).toContain("Nothing grows.");
-  expect(stdout).toMatch(/120 runs: 30 with the pool, \d+ failed and \d+ aborted on purpose/);
+  expect(stdout).toMatch(/80 runs: 20 with the pool, \d+ failed and \d+ aborted on purpose/);
   expect(status).toBe(0);
 });
 
