@@ -1,5 +1,5 @@
 import { packageManifest } from "../processes/package-bin.ts";
-import { type AskingScenario, askingScenarios } from "./asking-scenarios.ts";
+import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
 import { environment, plainOutcome, table } from "./page-parts.ts";
 import { type AskingRow, askingWays } from "./visit-asking-server.ts";
 

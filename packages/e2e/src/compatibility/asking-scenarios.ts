@@ -5,16 +5,8 @@ import { forkProgram } from "../durable/fork-program.ts";
 import type { TestServer } from "../servers/server-process.ts";
 import type { CountingProxy, SeenRequest } from "../wire/counting-proxy.ts";
 import type { AskingEnd, AskingLegs, AskingReport } from "./asking-protocol.ts";
+import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
 import type { AskingMatrixServer } from "./asking-servers.ts";
-
-export const askingScenarios = [
-  "answered",
-  "two answers at once",
-  "server restarted",
-  "state expired",
-] as const;
-
-export type AskingScenario = (typeof askingScenarios)[number];
 
 /** What one scenario showed with one server, in one way. */
 export interface AskingObservation {

@@ -5,12 +5,8 @@ import { describeLimits } from "./limits.ts";
 import { type MatrixServer, scenarioNames } from "./matrix-server.ts";
 import { renderPage } from "./page.ts";
 import { renderAskingServers, replaceAskingServers } from "./asking-page.ts";
-import {
-  type AskingObservation,
-  type AskingScenario,
-  askingScenarios,
-  type AskingSeen,
-} from "./asking-scenarios.ts";
+import { type AskingScenario, askingScenarios } from "./asking-scenario-names.ts";
+import type { AskingObservation, AskingSeen } from "./asking-scenarios.ts";
 import { askingServers } from "./asking-servers.ts";
 import { presentServers } from "./present-servers.ts";
 import { surprisesOf, visitAskingServer } from "./visit-asking-server.ts";

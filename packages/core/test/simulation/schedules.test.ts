@@ -1,6 +1,0 @@
-import { test } from "vitest";
-import { expectInvariantsToHold } from "./schedules.ts";
-
-test("every invariant holds in the first 300 schedules", { timeout: 600_000 }, async () => {
-  await expectInvariantsToHold(1, 300);
-});
