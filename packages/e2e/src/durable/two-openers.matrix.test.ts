@@ -9,15 +9,19 @@ describe.each(storeKinds)("six processes that open at once, on %s", (store) => {
   const reason = storeUnavailable[store];
   if (reason !== undefined) console.warn(`skipped: ${store}: ${reason}`);
 
-  test.skipIf(reason !== undefined).each([
-    ["one agent session", undefined],
-    ["six agent sessions with a shared session", "inventory"],
-  ])("%s: end with one MCP session, and leave none behind (S59, S60)", async (_, shared) => {
-    const results = await runTwoOpeners({ store, rounds, shared });
-    expect(results).toHaveLength(2 * rounds);
-    expect(results.flatMap(faultsOf)).toEqual([]);
-    // Otherwise they did not open it at once.
-    const contested = results.filter(({ adopted }) => adopted > 0);
-    expect(contested.length).toBeGreaterThanOrEqual(rounds);
-  });
+  const one = ["one agent session", undefined] as const;
+  const shared = ["six agent sessions with a shared session", "inventory"] as const;
+  // In CI a shared session is opened on one store.
+  const isShort = process.env["CI"] === "true" && store !== "sqlite";
+  test.skipIf(reason !== undefined).each(isShort ? [one] : [one, shared])(
+    "%s: end with one MCP session, and leave none behind (S59, S60)",
+    async (_, id) => {
+      const results = await runTwoOpeners({ store, rounds, shared: id });
+      expect(results).toHaveLength(2 * rounds);
+      expect(results.flatMap(faultsOf)).toEqual([]);
+      // Otherwise they did not open it at once.
+      const contested = results.filter(({ adopted }) => adopted > 0);
+      expect(contested.length).toBeGreaterThanOrEqual(rounds);
+    },
+  );
 });
