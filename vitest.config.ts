@@ -87,6 +87,7 @@ const projects = [
     server: { deps: { inline: [/@ai-sdk\/otel/, /@opentelemetry\/api/] } },
   }),
   project("langchain"),
+  project("oauth", { exclude: inMatrix }),
   project("stores", realServers),
   project("server"),
   ...withProcesses(),
@@ -95,6 +96,7 @@ const projects = [
 /** Every server with every client, every store, and the programs that run for long. */
 const matrix = [
   project("core", { include: inMatrix, typecheck: { enabled: false } }),
+  project("oauth", { include: inMatrix, exclude: [], typecheck: { enabled: false } }),
   project("stores", { ...realServers, include: inMatrix, exclude: [] }),
   ...withProcesses(
     { include: inMatrix, exclude: [] },

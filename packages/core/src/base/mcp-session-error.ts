@@ -3,6 +3,7 @@ const marker = Symbol.for("durable-mcp.McpSessionError");
 /**
  * The reason why a session operation failed. Each code has a page under `docs/errors/`.
  *
+ * - `AUTHORIZATION_REQUIRED`: the user has to sign in at the server's authorization server first.
  * - `CONNECTION_INVALID`: a connection, principal or option does not have the documented shape.
  * - `CONNECTION_UNAVAILABLE`: the server of a connection could not be reached or refused the handshake.
  * - `ERA_UNSUPPORTED`: the server has no sessions (2026-07-28 and later); this client needs them.
@@ -19,6 +20,7 @@ const marker = Symbol.for("durable-mcp.McpSessionError");
  * - `STORE_FAILED`: a store could not be reached, or one of its operations failed.
  */
 export type McpSessionErrorCode =
+  | "AUTHORIZATION_REQUIRED"
   | "CONNECTION_INVALID"
   | "CONNECTION_UNAVAILABLE"
   | "ERA_UNSUPPORTED"
@@ -73,6 +75,10 @@ export interface McpSessionErrorData {
   readonly connection?: string | undefined;
   /** The state of the waiting call, if there is one. */
   readonly state?: string | undefined;
+  /** The scopes that the user has to grant, as far as they are known. */
+  readonly scopes?: readonly string[] | undefined;
+  /** The application's own page where the user's sign-in begins. There is nothing secret in it. */
+  readonly startUrl?: string | undefined;
 }
 
 /** The class of all errors of this project. Match on `code`. */
