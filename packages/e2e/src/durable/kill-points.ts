@@ -43,3 +43,10 @@ export const pointsAtServer: ReadonlySet<KillPoint> = new Set<KillPoint>([
   "call sent",
   "during end",
 ]);
+
+/** What a step that is going to be killed is told. */
+export interface KilledStepTask {
+  readonly url: string;
+  readonly sessionId: string;
+  readonly note: string;
+}

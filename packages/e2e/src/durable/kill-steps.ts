@@ -1,7 +1,9 @@
+import type { SessionStore } from "@durable-mcp/core";
 import { startCountingProxy } from "../wire/counting-proxy.ts";
 import { startNotebookServer } from "../servers/notebook.ts";
-import { forkProgram } from "./fork-program.ts";
+import type { KillRound, KillSubject, KillWorld } from "./kill-harness.ts";
 import {
+  type KilledStepTask,
   killPoints,
   type KillPoint,
   pointsAtServer,
@@ -9,84 +11,38 @@ import {
   pointsOfAnyStep,
   pointsOfFirstStep,
 } from "./kill-points.ts";
-import type { KilledStepReport, KilledStepTask } from "./killed-step-protocol.ts";
 import { callNotebook, createNotebookSessions, principal } from "./notebook-sessions.ts";
-import { openStoreAt, startStorePlace, type StoreKind, type StorePlace } from "./store-place.ts";
 
-/** What became of the kills at one point. */
-export interface KillRow {
-  readonly point: KillPoint;
-  kills: number;
-  /** Steps after a kill that found a committed session, and went on in it. */
-  resumed: number;
-  /** Steps after a kill that started a session, because none was committed. */
-  started: number;
-  /** Server sessions that a kill left behind, which nobody had saved. */
-  leftBehind: number;
-  /** What must not be: one line each. */
-  readonly faults: string[];
-}
+type Count = "resumed" | "started" | "leftBehind";
 
-/**
- * Kills steps, each a process of its own, with `kill -9` at each point, `times` in all, and takes
- * the next step after each.
- */
-export async function killSteps({
-  store: kind,
-  times,
-  onKill,
-}: {
-  store: StoreKind;
-  times: number;
-  onKill?: (count: number) => void;
-}): Promise<KillRow[]> {
-  const { remove, ...place } = await startStorePlace(kind);
-  const rows: KillRow[] = killPoints.map((point) => ({
-    point,
-    ...{ kills: 0, resumed: 0, started: 0, leftBehind: 0 },
-    faults: [],
-  }));
-  const plan = Array.from({ length: times }, (_, index) => rows[index % rows.length]!).entries();
-  let count = 0;
-  try {
-    const lane = async () => {
-      const killer = await createKiller(place);
-      try {
-        for (const [index, row] of plan) {
-          await killer.kill(row, `chat ${index}`);
-          count += 1;
-          onKill?.(count);
-        }
-      } finally {
-        await killer.close();
-      }
-    };
-    // One process starts while another is killed.
-    await Promise.all([lane(), lane()]);
-    return rows;
-  } finally {
-    await remove();
-  }
-}
+/** Steps, each a process of its own. The next step is taken after each kill. */
+export const killedSteps: KillSubject<KillPoint, KilledStepTask, Count> = {
+  program: new URL("killed-step-program.ts", import.meta.url),
+  points: killPoints,
+  counts: {
+    // It found a committed session, and went on in it.
+    resumed: "next step resumed",
+    // No session was committed.
+    started: "next step started anew",
+    // Nobody had saved them.
+    leftBehind: "unsaved sessions left on the server",
+  },
+  openWorld: openNotebook,
+};
 
-function fork() {
-  return forkProgram<KilledStepTask, KilledStepReport>("killed-step-program.ts");
-}
-
-async function createKiller(place: StorePlace) {
+async function openNotebook(
+  store: SessionStore,
+): Promise<KillWorld<KillPoint, KilledStepTask, Count>> {
   const server = await startNotebookServer();
   const proxy = await startCountingProxy(server.url);
-  const { store, close } = await openStoreAt(place);
-  let spare = fork();
 
   const newProcess = () => createNotebookSessions({ url: proxy.url, store });
 
-  const kill = async (row: KillRow, sessionId: string): Promise<void> => {
-    const { point, faults } = row;
-    const fault = (text: string) => void faults.push(`${sessionId}, ${point}: ${text}`);
+  const round = async (killed: KillRound<KillPoint, KilledStepTask, Count>): Promise<void> => {
+    const { point, sessionId, before, kill, count, fault } = killed;
     // Of those that may be of either, every other one is of a step that starts the session.
     const isEither = pointsOfAnyStep.has(point);
-    const isFirst = pointsOfFirstStep.has(point) || (isEither && row.kills % 2 === 1);
+    const isFirst = pointsOfFirstStep.has(point) || (isEither && before % 2 === 1);
     const isSaved = isEither || point === "saved" || (!isFirst && point !== "during end");
     if (!isFirst) {
       await newProcess().sessions.run(sessionId, { principal }, ({ tools }) =>
@@ -94,20 +50,10 @@ async function createKiller(place: StorePlace) {
       );
     }
 
-    const step = spare;
-    spare = fork();
-    await step.receive();
     const note = `${sessionId} killed`;
     const held = pointsAtServer.has(point) ? proxy.holdAnswer(holdsAt(point)) : undefined;
-    step.send({ place, url: proxy.url, sessionId, point, note });
-    // The end of the process before its point is a failure of the harness.
-    const reached = step.receive();
-    await (held ? Promise.race([held.reached, reached]) : reached);
-    reached.catch(() => undefined);
-    const how = await step.kill();
+    await kill({ url: proxy.url, sessionId, note }, held?.reached);
     held?.release();
-    if (how !== "SIGKILL") fault(`ended with ${how}`);
-    row.kills += 1;
 
     const committed = await readKind(newProcess(), sessionId);
     const { sessions, events } = newProcess();
@@ -120,11 +66,11 @@ async function createKiller(place: StorePlace) {
       .catch((error: unknown) => fault(`the next step failed: ${String(error)}`));
 
     if (committed === "session") {
-      row.resumed += 1;
+      count("resumed");
       if (events[0] !== "resumed") fault(`a committed session was not resumed: ${events.join()}`);
       if (!isFirst && !notes.includes(`${sessionId} before`)) fault("a committed session was lost");
     } else {
-      row.started += 1;
+      count("started");
       const isNew = events.some((type) => type === "started" || type === "recovered");
       if (!isNew) fault(`no session was started: ${events.join()}`);
       if (isSaved) fault("the session was not saved when it was used");
@@ -135,7 +81,7 @@ async function createKiller(place: StorePlace) {
     if (repeated > 0) fault("a call was repeated");
     if ((stats.notesAdded[note] ?? 0) !== (isEither ? 1 : 0)) fault("a call was not sent once");
     const leftBehind = stats.sessions - 1;
-    row.leftBehind += leftBehind;
+    count("leftBehind", leftBehind);
     const mayLeave = pointsBeforeSave.has(point) && committed !== "session" ? 1 : 0;
     if (leftBehind < 0 || leftBehind > mayLeave) fault(`${stats.sessions} sessions on the server`);
 
@@ -144,10 +90,8 @@ async function createKiller(place: StorePlace) {
   };
 
   return {
-    kill,
+    round,
     async close() {
-      await spare.kill();
-      await close?.();
       await proxy.close();
       await server.stop();
     },
@@ -168,14 +112,4 @@ async function readKind(
 ): Promise<string | undefined> {
   const [entry] = await sessions.info(sessionId, { principal });
   return entry?.kind;
-}
-
-/** The rows as a table. */
-export function killTable(rows: readonly KillRow[]): string {
-  const header =
-    "| killed | times | next step resumed | next step started anew | unsaved sessions left on the server | faults |\n| --- | ---: | ---: | ---: | ---: | ---: |";
-  const lines = rows.map(({ point, kills, resumed, started, leftBehind, faults }) =>
-    ["", point, kills, resumed, started, leftBehind, faults.length, ""].join(" | ").trim(),
-  );
-  return [header, ...lines].join("\n");
 }

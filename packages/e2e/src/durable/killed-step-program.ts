@@ -1,48 +1,26 @@
-/**
- * One step in a process of its own, which says that it is at the point it was told and goes no
- * further, so that it can be killed there.
- */
-import type { SessionStore } from "@durable-mcp/core";
-import type { KillPoint } from "./kill-points.ts";
-import type { KilledStepReport, KilledStepTask } from "./killed-step-protocol.ts";
+/** One step in a process of its own, which can be killed at each of its points. */
+import type { KilledStepTask, KillPoint } from "./kill-points.ts";
+import { receiveTask, stopAtStore } from "./killed-process.ts";
 import { callNotebook, createNotebookSessions, principal } from "./notebook-sessions.ts";
 import { openStoreAt } from "./store-place.ts";
 
-const report = (type: KilledStepReport["type"]) => void process.send!({ type });
+const { task, at: atPoint } = await receiveTask<KillPoint, KilledStepTask>();
+const { place, url, sessionId, point, note } = task;
+const at = (here: KillPoint) => atPoint(here);
 
-const { promise: told, resolve } = Promise.withResolvers<KilledStepTask>();
-process.once("message", resolve);
-report("ready");
-const { place, url, sessionId, point, note } = await told;
-
-/** For ever, once the step is there. */
-async function at(here: KillPoint): Promise<void> {
-  if (here !== point) return;
-  report("reached");
-  // Something has to keep a process that only waits.
-  setInterval(() => {}, 60_000);
-  await new Promise(() => {});
-}
+const storePoints: Readonly<Record<string, KillPoint>> = {
+  "before get": "before load",
+  "after get": "loaded",
+  "before put": "before save",
+  "during put": "during save",
+  "after put": "saved",
+};
 
 const { store } = await openStoreAt(place);
-const stopping: SessionStore = {
-  ...store,
-  async get(key) {
-    await at("before load");
-    const value = await store.get(key);
-    await at("loaded");
-    return value;
-  },
-  async put(...args) {
-    await at("before save");
-    const saving = store.put(...args);
-    // It is on its way, and perhaps there.
-    await at("during save");
-    const result = await saving;
-    await at("saved");
-    return result;
-  },
-};
+const stopping = stopAtStore(store, async (when, operation) => {
+  const here = storePoints[`${when} ${operation}`];
+  if (here !== undefined) await at(here);
+});
 
 const fetchStopping: typeof fetch = async (input, init) => {
   const body = typeof init?.body === "string" ? init.body : "";

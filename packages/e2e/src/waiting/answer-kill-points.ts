@@ -33,3 +33,12 @@ export const pointsOfUnknown: ReadonlySet<AnswerKillPoint> = new Set<AnswerKillP
   "answer: answer received",
   "answer: before put 2",
 ]);
+
+/** What a process that is going to be killed is told. */
+export interface KilledAnswerTask {
+  readonly url: string;
+  readonly sessionId: string;
+  /** The waiting call, and the round that is answered. */
+  readonly id: string;
+  readonly round: number;
+}

@@ -1,131 +1,66 @@
 import { waitingCallOf } from "@durable-mcp/core/waiting";
-import { forkProgram } from "../durable/fork-program.ts";
-import {
-  openStoreAt,
-  startStorePlace,
-  type StoreKind,
-  type StorePlace,
-} from "../durable/store-place.ts";
+import type { SessionStore } from "@durable-mcp/core";
+import type { KillRound, KillSubject, KillWorld } from "../durable/kill-harness.ts";
 import { startAskingServer } from "../servers/asking.ts";
 import {
   answerKillPoints,
   type AnswerKillPoint,
+  type KilledAnswerTask,
   pointsOfUnknown,
   workOf,
 } from "./answer-kill-points.ts";
-import type { KilledAnswerReport, KilledAnswerTask } from "./killed-answer-protocol.ts";
 import { answer, createShop, order, principal, resume } from "./waiting-shop.ts";
 
-/** What became of the kills at one point. */
-export interface AnswerKillRow {
-  readonly point: AnswerKillPoint;
-  kills: number;
-  /** Calls that were answered to their end after the kill. */
-  settled: number;
-  /** Calls that ended with an unknown outcome. */
-  unknown: number;
-  /** What must not be: one line each. */
-  readonly faults: string[];
-}
+type Count = "settled" | "unknown";
 
-/** Kills processes with `kill -9` at each point, `times` in all. Others then bring each call to its end. */
-export async function killAnswers({
-  store: kind,
-  times,
-  onKill,
-}: {
-  store: StoreKind;
-  times: number;
-  onKill?: (count: number) => void;
-}): Promise<AnswerKillRow[]> {
-  const { remove, ...place } = await startStorePlace(kind);
-  const rows: AnswerKillRow[] = answerKillPoints.map((point) => ({
-    ...{ point, kills: 0, settled: 0, unknown: 0 },
-    faults: [],
-  }));
-  const plan = Array.from({ length: times }, (_, index) => rows[index % rows.length]!).entries();
-  let count = 0;
-  try {
-    const lane = async () => {
-      const killer = await createKiller(place);
-      try {
-        for (const [index, row] of plan) {
-          await killer.kill(row, `order-${index}.`);
-          count += 1;
-          onKill?.(count);
-        }
-      } finally {
-        await killer.close();
-      }
-    };
-    // One process starts while another is killed.
-    await Promise.all([lane(), lane()]);
-    return rows;
-  } finally {
-    await remove();
-  }
-}
-
-function fork() {
-  const program = new URL("killed-answer-program.ts", import.meta.url);
-  return forkProgram<KilledAnswerTask, KilledAnswerReport>(program);
-}
+/** Processes that ask, answer or take a result. Others bring each call to its end after the kill. */
+export const killedAnswers: KillSubject<AnswerKillPoint, KilledAnswerTask, Count> = {
+  program: new URL("killed-answer-program.ts", import.meta.url),
+  points: answerKillPoints,
+  counts: { settled: "settled afterwards", unknown: "outcome unknown" },
+  openWorld: openShop,
+};
 
 /** Later than any sign of life of the process that was killed. */
 const later = () => Date.now() + 120_000;
 
-async function createKiller(place: StorePlace) {
+async function openShop(
+  store: SessionStore,
+): Promise<KillWorld<AnswerKillPoint, KilledAnswerTask, Count>> {
   const server = await startAskingServer();
-  const { store, close } = await openStoreAt(place);
-  let spare = fork();
 
   const newProcess = () => createShop({ url: server.url, store, now: later });
 
   /** Prepares what the process that is killed goes on with. */
-  const prepare = async (row: AnswerKillRow, sessionId: string) => {
-    if (workOf(row.point) === "ask") return { id: "", round: 1 };
+  const prepare = async (point: AnswerKillPoint, sessionId: string, isSecond: boolean) => {
+    if (workOf(point) === "ask") return { id: "", round: 1 };
     const shop = newProcess();
     const { id } = waitingCallOf(await order(shop, sessionId))!;
-    const isSecond = row.kills % 2 === 1;
-    if (workOf(row.point) === "resume" || isSecond) await answer(shop, sessionId, { id, round: 1 });
-    if (workOf(row.point) === "resume") await answer(shop, sessionId, { id, round: 2 });
+    if (workOf(point) === "resume" || isSecond) await answer(shop, sessionId, { id, round: 1 });
+    if (workOf(point) === "resume") await answer(shop, sessionId, { id, round: 2 });
     return { id, round: isSecond ? 2 : 1 };
   };
 
-  const killAt = async (
-    point: AnswerKillPoint,
-    task: Omit<KilledAnswerTask, "place" | "url" | "point">,
-  ) => {
-    const process = spare;
-    spare = fork();
-    await process.receive();
-    process.send({ ...task, place, url: server.url, point });
-    // The end of the process before its point is a failure of the harness.
-    await process.receive();
-    return await process.kill();
-  };
-
-  const kill = async (row: AnswerKillRow, sessionId: string): Promise<void> => {
-    const { point, faults } = row;
-    const fault = (text: string) => void faults.push(`${sessionId} ${point}: ${text}`);
-    const before = await prepare(row, sessionId);
-    const how = await killAt(point, { sessionId, ...before });
-    if (how !== "SIGKILL") fault(`ended with ${how}`);
-    row.kills += 1;
+  const killRound = async (
+    killed: KillRound<AnswerKillPoint, KilledAnswerTask, Count>,
+  ): Promise<void> => {
+    const { point, sessionId, before, kill, count, fault } = killed;
+    const call = await prepare(point, sessionId, before % 2 === 1);
+    await kill({ url: server.url, sessionId, ...call });
 
     if (workOf(point) === "ask") {
       // The step is run again, with the same call of the model.
       const id = waitingCallOf(await order(newProcess(), sessionId))?.id;
       if (id === undefined) return fault("the step that was run again got no placeholder");
-      before.id = id;
+      call.id = id;
     }
     const state = await bringToEnd(sessionId, fault);
-    const { messages, stillWaiting } = await resume(newProcess(), sessionId, before.id);
+    const { messages, stillWaiting } = await resume(newProcess(), sessionId, call.id);
     if (stillWaiting.length > 0 || state === "waiting") fault("nobody could settle it");
     const mine = server.journal().filter((line) => line.includes(`"${sessionId}"`));
     const { isUnknown, faults: found } = judge(point, JSON.stringify(messages), mine);
     found.forEach(fault);
-    row[isUnknown ? "unknown" : "settled"] += 1;
+    count(isUnknown ? "unknown" : "settled");
     await newProcess().end(sessionId, { principal });
   };
 
@@ -142,10 +77,8 @@ async function createKiller(place: StorePlace) {
   };
 
   return {
-    kill,
+    round: killRound,
     async close() {
-      await spare.kill();
-      await close?.();
       await server.stop();
     },
   };
@@ -176,14 +109,4 @@ function judge(point: AnswerKillPoint, said: string, journal: readonly string[])
     [isUnknown && !isBetween && !point.includes("during put"), "what was kept is unknown"],
   ];
   return { isUnknown, faults: wrong.flatMap(([isWrong, text]) => (isWrong ? [text] : [])) };
-}
-
-/** The rows as a table. */
-export function answerKillTable(rows: readonly AnswerKillRow[]): string {
-  const header =
-    "| killed | times | settled afterwards | outcome unknown | faults |\n| --- | ---: | ---: | ---: | ---: |";
-  const lines = rows.map(({ point, kills, settled, unknown, faults }) =>
-    ["", point, kills, settled, unknown, faults.length, ""].join(" | ").trim(),
-  );
-  return [header, ...lines].join("\n");
 }

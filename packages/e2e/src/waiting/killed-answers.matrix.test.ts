@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
+import { killAll, killTable } from "../durable/kill-harness.ts";
 import { answerKillPoints } from "./answer-kill-points.ts";
-import { answerKillTable, killAnswers } from "./kill-answers.ts";
+import { killedAnswers } from "./kill-answers.ts";
 import { raceAnswers } from "./race-answers.ts";
 
 // `npm run kill:waiting -- --times 1000`, on each store, for more.
 
 test("a process that is killed at any point sends no leg twice and loses no answer", async () => {
-  const rows = await killAnswers({ store: "sqlite", times: answerKillPoints.length });
-  console.log(answerKillTable(rows));
+  const rows = await killAll(killedAnswers, { store: "sqlite", times: answerKillPoints.length });
+  console.log(killTable(killedAnswers, rows));
   expect(rows.flatMap(({ faults }) => faults)).toEqual([]);
   for (const { kills } of rows) expect(kills).toBe(1);
 });

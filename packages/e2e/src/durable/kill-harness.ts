@@ -1,0 +1,153 @@
+import type { SessionStore } from "@durable-mcp/core";
+import { forkProgram } from "./fork-program.ts";
+import type { KilledTask, KilledReport } from "./killed-process.ts";
+import { openStoreAt, startStorePlace, type StoreKind, type StorePlace } from "./store-place.ts";
+
+/** What is killed, where, and what must be true afterwards. */
+export interface KillSubject<POINT extends string, TASK extends object, COUNT extends string> {
+  /** Starts with `receiveTask`; `bundle-programs.ts` names it. */
+  readonly program: URL;
+  /** Where a process is killed, in the order of its work. */
+  readonly points: readonly POINT[];
+  /** What is counted at each point: the headings of the table. */
+  readonly counts: Readonly<Record<COUNT, string>>;
+  /** Starts what the processes need. Two such worlds share the store. */
+  readonly openWorld: (store: SessionStore) => Promise<KillWorld<POINT, TASK, COUNT>>;
+}
+
+export interface KillWorld<POINT extends string, TASK extends object, COUNT extends string> {
+  /** Prepares a process, has it killed, and checks what it leaves behind. */
+  readonly round: (round: KillRound<POINT, TASK, COUNT>) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export interface KillRound<POINT extends string, TASK extends object, COUNT extends string> {
+  readonly point: POINT;
+  /** The agent session: another in each round. */
+  readonly sessionId: string;
+  /** How many processes were killed at this point before. */
+  readonly before: number;
+  /**
+   * Gives a process its task, and kills it when it is at its point.
+   *
+   * @param reached resolves when somebody else sees that it is there
+   */
+  readonly kill: (task: TASK, reached?: Promise<void>) => Promise<void>;
+  readonly count: (name: COUNT, by?: number) => void;
+  /** What must not be. */
+  readonly fault: (text: string) => void;
+}
+
+/** What became of the kills at one point. */
+export interface KillRow<POINT extends string, COUNT extends string> {
+  readonly point: POINT;
+  kills: number;
+  readonly counts: Record<COUNT, number>;
+  /** One line each. */
+  readonly faults: string[];
+}
+
+export interface KillTimes {
+  readonly store: StoreKind;
+  /** All in all, evenly at each point. */
+  readonly times: number;
+  readonly onKill?: (count: number) => void;
+}
+
+/** Kills processes with `kill -9`. */
+export async function killAll<POINT extends string, TASK extends object, COUNT extends string>(
+  subject: KillSubject<POINT, TASK, COUNT>,
+  { store: kind, times, onKill }: KillTimes,
+): Promise<KillRow<POINT, COUNT>[]> {
+  const { remove, ...place } = await startStorePlace(kind);
+  const rows = subject.points.map((point) => newRow(point, subject.counts));
+  const plan = Array.from({ length: times }, (_, index) => rows[index % rows.length]!).entries();
+  let count = 0;
+  try {
+    const lane = async () => {
+      const killer = await createKiller(subject, place);
+      try {
+        for (const [index, row] of plan) {
+          await killer.kill(row, `chat-${index}`);
+          count += 1;
+          onKill?.(count);
+        }
+      } finally {
+        await killer.close();
+      }
+    };
+    // One process starts while another is killed.
+    await Promise.all([lane(), lane()]);
+    return rows;
+  } finally {
+    await remove();
+  }
+}
+
+function newRow<POINT extends string, COUNT extends string>(
+  point: POINT,
+  counts: Readonly<Record<COUNT, string>>,
+): KillRow<POINT, COUNT> {
+  const zeros = Object.fromEntries(Object.keys(counts).map((name) => [name, 0]));
+  return { point, kills: 0, counts: zeros as Record<COUNT, number>, faults: [] };
+}
+
+async function createKiller<POINT extends string, TASK extends object, COUNT extends string>(
+  subject: KillSubject<POINT, TASK, COUNT>,
+  place: StorePlace,
+) {
+  const fork = () => forkProgram<KilledTask<POINT, TASK>, KilledReport>(subject.program);
+  const { store, close } = await openStoreAt(place);
+  const world = await subject.openWorld(store);
+  let spare = fork();
+
+  /** Gives a process its task, and resolves to how it ended. */
+  const killOne = async (task: KilledTask<POINT, TASK>, seen: Promise<void> | undefined) => {
+    const process = spare;
+    spare = fork();
+    await process.receive();
+    process.send(task);
+    // The end of the process before its point is a failure of the harness.
+    const reached = process.receive();
+    await (seen ? Promise.race([seen, reached]) : reached);
+    reached.catch(() => undefined);
+    return await process.kill();
+  };
+
+  return {
+    async kill(row: KillRow<POINT, COUNT>, sessionId: string): Promise<void> {
+      const { point, kills: before, counts, faults } = row;
+      const fault = (text: string) => void faults.push(`${sessionId}, ${point}: ${text}`);
+      await world.round({
+        ...{ point, sessionId, before, fault },
+        async kill(task, reached) {
+          const how = await killOne({ ...task, place, point }, reached);
+          if (how !== "SIGKILL") fault(`ended with ${how}`);
+          row.kills += 1;
+        },
+        count: (name, by = 1) => void (counts[name] += by),
+      });
+    },
+    async close() {
+      await spare.kill();
+      await close?.();
+      await world.close();
+    },
+  };
+}
+
+/** The rows as a table. */
+export function killTable<POINT extends string, COUNT extends string>(
+  subject: { readonly counts: Readonly<Record<COUNT, string>> },
+  rows: readonly KillRow<POINT, COUNT>[],
+): string {
+  const names = Object.keys(subject.counts) as COUNT[];
+  const lines = [
+    ["killed", "times", ...names.map((name) => subject.counts[name]), "faults"],
+    ["---", ...Array.from({ length: names.length + 2 }, () => "---:")],
+    ...rows.map(({ point, kills, counts, faults }) =>
+      [point, kills, ...names.map((name) => counts[name]), faults.length].map(String),
+    ),
+  ];
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
