@@ -80,8 +80,11 @@ export type { ConnectionContext } from "./connection/connection-context.ts";
 export type {
   ConnectionStart,
   ConnectionToken,
+  GetToken,
   McpClientConnectionOptions,
+  RefusedToken,
   StatefulSessionOptions,
+  TokenContext,
 } from "./connection/connection-options.ts";
 export type { PausingInput } from "./connection/input-options.ts";
 export type {

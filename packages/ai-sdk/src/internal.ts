@@ -20,7 +20,7 @@ export { clientInfo } from "./connection/client-capabilities.ts";
 export { checkConnections } from "./provider/check-connections.ts";
 export { someStore } from "./durable/option-schemas.ts";
 export { connectionUnavailable } from "./errors/connection-error.ts";
-export { isTold } from "./errors/unavailable-event.ts";
+export { emitUnavailable, isTold } from "./errors/unavailable-event.ts";
 export { warnOnConsole } from "./events/warn-on-console.ts";
 export { offeredTools } from "./tools/offered-tools.ts";
 export { answerWithoutSecrets } from "./tools/answer-without-secrets.ts";

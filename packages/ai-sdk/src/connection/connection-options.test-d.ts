@@ -2,7 +2,7 @@ import { describe, expectTypeOf, test } from "vitest";
 import { defineMcpStdioConnection } from "../stdio/index.ts";
 import type { ToolProgress } from "./call-progress.ts";
 import type { ConnectionContext } from "./connection-context.ts";
-import type { McpClientConnectionOptions } from "./connection-options.ts";
+import type { McpClientConnectionOptions, TokenContext } from "./connection-options.ts";
 import { defineMcpClientConnection } from "./define-connection.ts";
 import type { ToolApprovalCall } from "./tool-call-options.ts";
 
@@ -13,7 +13,7 @@ describe("auth", () => {
     defineMcpClientConnection({
       ...server,
       auth: (context) => {
-        expectTypeOf(context).toEqualTypeOf<ConnectionContext>();
+        expectTypeOf(context).toEqualTypeOf<TokenContext>();
         return "token";
       },
     });
@@ -21,6 +21,14 @@ describe("auth", () => {
     defineMcpClientConnection({ ...server, auth: () => ({ getToken: () => ({ token: "t" }) }) });
     defineMcpClientConnection({ ...server, auth: { getToken: () => ({ token: "t" }) } });
     defineMcpClientConnection({ ...server, auth: undefined });
+    defineMcpClientConnection({ ...server, auth: { getToken: () => undefined } });
+    const oauth = {
+      getToken: async ({ refused }: TokenContext) => (refused ? undefined : { token: "t" }),
+      authorizationFor: () => ({ scopes: ["a"], startUrl: "https://app.test", askedAt: 0 }),
+      deleteAll: async () => 1,
+      signOut: async () => undefined,
+    };
+    defineMcpClientConnection({ ...server, auth: oauth });
     // @ts-expect-error a function that returns nothing would send requests without a token
     defineMcpClientConnection({ ...server, auth: () => undefined });
     // @ts-expect-error a token of its own does not expire, and is a header

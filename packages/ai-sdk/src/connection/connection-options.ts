@@ -12,7 +12,14 @@ import type { InputOptions } from "./input-options.ts";
 import type { ToolCallOptions } from "./tool-call-options.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix, ToolOptions } from "./tool-options.ts";
 
-export type { ConnectionAuth, ConnectionHeaders, ConnectionToken } from "./credential-options.ts";
+export type {
+  ConnectionAuth,
+  ConnectionHeaders,
+  ConnectionToken,
+  GetToken,
+  RefusedToken,
+  TokenContext,
+} from "./credential-options.ts";
 
 /** `clientInfo` of the specification. */
 export interface ConnectionClientInfo {
@@ -169,7 +176,8 @@ export interface McpClientConnectionOptions<
   readonly session?: "stateless" | "stateful" | StatefulSessionOptions | undefined;
   /**
    * A bearer token: `{ getToken }`, or a function that returns a token, its text, or `{ getToken }`. It is
-   * asked for once a step, and again after a 401. Not together with `authProvider`.
+   * asked for once a step, and again after a 401, or a 403 for lack of a scope. Not together with
+   * `authProvider`.
    */
   readonly auth?: ConnectionAuth | undefined;
   /**

@@ -1,3 +1,5 @@
+import type { Principal } from "@durable-mcp/core";
+import type { BearerChallenge } from "@durable-mcp/core/internal";
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 
 /** A bearer token and its expiry, in milliseconds since 1970-01-01 UTC or as a `Date`. */
@@ -6,14 +8,62 @@ export interface ConnectionToken {
   readonly expiresAt?: number | Date | undefined;
 }
 
-interface GetToken {
-  readonly getToken: (context: ConnectionContext) => Awaitable<ConnectionToken>;
+/** What a server refused, and why. */
+export interface RefusedToken {
+  /** The token that was sent, if there was one. */
+  readonly token?: string | undefined;
+  /** 401, or 403 with the error `insufficient_scope`. */
+  readonly status: 401 | 403;
+  /** What the server asks for in `WWW-Authenticate: Bearer`. */
+  readonly challenge?: BearerChallenge | undefined;
+}
+
+/** The request for which a connection needs a token. */
+export interface TokenContext extends ConnectionContext {
+  /** The connection's URL: the resource that the token is for. */
+  readonly url: string;
+  /** The id of the agent session, if there is one. */
+  readonly sessionId?: string | undefined;
+  /** Set if the server has refused: another token is sent with the same request, once. */
+  readonly refused?: RefusedToken | undefined;
+}
+
+/** The connection of which something is asked outside of a request. */
+export interface AuthorizationUse {
+  readonly principal: Principal;
+  /** The connection's name. */
+  readonly connection: string;
+  /** The connection's URL. */
+  readonly url: string;
+}
+
+/** The sign-in that a connection waits for. */
+export interface RequiredAuthorization {
+  /** The scopes that the user has to grant, as far as they are known. */
+  readonly scopes: readonly string[];
+  /** The application's own page where the sign-in begins. */
+  readonly startUrl: string;
+  /** In milliseconds since 1970-01-01 UTC. */
+  readonly askedAt: number;
+}
+
+/** Where a connection's tokens come from, such as `createOAuth` of `@durable-mcp/oauth`. */
+export interface GetToken {
+  /**
+   * @returns `undefined` if no token is to be sent
+   * @throws {McpSessionError} `AUTHORIZATION_REQUIRED` if the user has to sign in; the caller gets it unchanged
+   */
+  getToken(context: TokenContext): Awaitable<ConnectionToken | undefined>;
+  /** The sign-in that the connection waits for, for `sessions.waiting`. Sends nothing. */
+  authorizationFor?(use: AuthorizationUse): Awaitable<RequiredAuthorization | undefined>;
+  /** Forgets all that it has of a principal, for `sessions.endAll`. */
+  deleteAll?(use: { readonly principal: Principal }): Promise<unknown>;
 }
 
 /** What a connection sends in `Authorization`, as a bearer token. */
 export type ConnectionAuth =
   | GetToken
-  | ((context: ConnectionContext) => Awaitable<ConnectionToken | string | GetToken>);
+  | ((context: TokenContext) => Awaitable<ConnectionToken | string | GetToken>);
 
 /** Headers by name: values, promises of them, or functions. A promise that rejects fails each request. */
 export type ConnectionHeaders = Readonly<

@@ -35,6 +35,15 @@ describe("accepts", () => {
       },
     ],
     ["a token", { auth: { getToken: () => ({ token: "t" }) } }],
+    ["an object that has tokens, and more", { auth: Object.freeze({ getToken() {}, start() {} }) }],
+    [
+      "an instance of a class that has tokens",
+      {
+        auth: new (class {
+          getToken() {}
+        })(),
+      },
+    ],
     ["an OAuth provider", { authProvider: { tokens: () => undefined } }],
     ["a function that returns an OAuth provider", { authProvider: () => undefined }],
     ["headers", { headers: { "X-Api-Key": "k", "x-trace": () => "t" } }],
@@ -78,7 +87,11 @@ describe("refuses, and names the field", () => {
     ["a session that is null", { session: null }, "session"],
     ["auth that is a token", { auth: { token: "secret-1" } }, "auth.getToken"],
     ["a getToken that is no function", { auth: { getToken: "secret-1" } }, "auth.getToken"],
-    ["an unknown key of auth", { auth: { getToken() {}, scope: "x" } }, "auth.scope"],
+    [
+      "a deleteAll that is no function",
+      { auth: { getToken() {}, deleteAll: 1 } },
+      "auth.deleteAll",
+    ],
     ["auth with authProvider", { auth: { getToken() {} }, authProvider: () => undefined }, "auth"],
     ["an OAuth provider without tokens", { authProvider: {} }, "authProvider"],
     ["an OAuth provider that is null", { authProvider: null }, "authProvider"],

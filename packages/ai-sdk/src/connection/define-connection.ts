@@ -133,7 +133,15 @@ const clientConnectionSchema = z
     input: z.optional(inputSchema),
     auth: z.optional(
       z.union(
-        [someFunction, z.strictObject({ getToken: someFunction })],
+        [
+          someFunction,
+          // It may have more, such as the routes of a sign-in.
+          z.object({
+            getToken: someFunction,
+            authorizationFor: z.optional(someFunction),
+            deleteAll: z.optional(someFunction),
+          }),
+        ],
         "must be { getToken }, or a function that returns a token",
       ),
     ),

@@ -54,9 +54,25 @@ interface FailedUse {
   readonly method?: string | undefined;
 }
 
-/** The request for which the session fetch, or another fetch of ours, has an error already. */
+/**
+ * The request for which the session fetch, or another fetch of ours, has an error already. The user's sign-in
+ * solves what failed for lack of it, but it does not tell what became of a call.
+ */
 function ownError(error: unknown): McpSessionError | undefined {
-  return causesOf(error).find((cause) => McpSessionError.isInstance(cause));
+  const own = causesOf(error).filter((cause) => McpSessionError.isInstance(cause));
+  return own[0]?.code === "OUTCOME_UNKNOWN" ? own[0] : (own.find(isForSignIn) ?? own[0]);
+}
+
+const isForSignIn = ({ code }: McpSessionError) => code === "AUTHORIZATION_REQUIRED";
+
+/** The error in a chain of causes that says that the user has to sign in. */
+export function authorizationRequired(
+  error: unknown,
+  connection?: string,
+): McpSessionError | undefined {
+  const own = ownError(error);
+  if (own === undefined || !isForSignIn(own)) return undefined;
+  return connection === undefined ? own : withConnection(own, connection);
 }
 
 function failedRequest(

@@ -6,35 +6,40 @@ type Emit = (event: ConnectionEvent) => void;
 
 const told = new WeakSet<McpSessionError>();
 
-/** Whether the event `unavailable` has told of an error. */
+/** Whether an event has told of an error. */
 export function isTold(error: unknown): boolean {
   return McpSessionError.isInstance(error) && told.has(error);
 }
 
-/** Emits `unavailable`, once for each error, however many callers see it. */
+/** Emits `unavailable`, or `authorization-required`, once for each error, however many callers see it. */
 export function emitUnavailable(emit: Emit, connection: string, error: McpSessionError): void {
   if (told.has(error)) return;
   told.add(error);
-  const { reason } = error.data;
-  emit({ type: "unavailable", connection, reason, error: withoutCause(error) });
+  const { reason, scopes = [], startUrl } = error.data;
+  emit(
+    error.code === "AUTHORIZATION_REQUIRED"
+      ? { type: "authorization-required", connection, scopes, startUrl, error: withoutCause(error) }
+      : { type: "unavailable", connection, reason, error: withoutCause(error) },
+  );
 }
 
-/** Refusals of this package, of servers that it cannot or must not talk to. */
-const refusedHere: ReadonlySet<string> = new Set([
+/** Codes of this project for connections that cannot be used as they are. */
+const ofConnection: ReadonlySet<string> = new Set([
+  "AUTHORIZATION_REQUIRED",
   "ERA_UNSUPPORTED",
   "FETCH_REQUIRED",
   "REDIRECT_REFUSED",
 ]);
 
 /**
- * Emits `unavailable` for the error of a request, if it says that the connection cannot be used, or that it
+ * Emits the event for the error of a request, if it says that the connection cannot be used, or that it
  * broke. Other errors are no news of the connection, or have an event of their own.
  */
 export function tellIfUnavailable(emit: Emit, connection: string, error: unknown): void {
   if (!McpSessionError.isInstance(error)) return;
   const { code, data } = error;
   const isOwnFunction = code === "CONNECTION_UNAVAILABLE" && data.field !== undefined;
-  if (data.reason !== undefined || isOwnFunction || refusedHere.has(code)) {
+  if (data.reason !== undefined || isOwnFunction || ofConnection.has(code)) {
     emitUnavailable(emit, connection, error);
   }
 }

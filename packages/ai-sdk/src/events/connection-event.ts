@@ -13,6 +13,9 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  * - `unavailable`: the server could not be reached, or it refused, or the connection to it broke: at a
  *   listing, whose tools are missing then, or at any other request. `reason` and the error's message say why.
  *   The error has no `cause`; only the thrown error has one.
+ * - `authorization-required`: the user has to sign in at `startUrl` before the connection can be used, or before a
+ *   request can be carried out. It comes in place of `unavailable` for errors with the code
+ *   `AUTHORIZATION_REQUIRED`. `scopes` are those to grant, as far as they are known.
  * - `tools-unmatched`: names in a filter of tools are none of the server's tools; `option` says in which:
  *   `tools.allow`, `tools.block`, `schemas` or `providedArgumentsByTool` of the connection, or `activeTools` of a durable agent.
  * - `tools-collide`: tools of several connections have one name for the model, `toolName`, and none of them
@@ -71,6 +74,12 @@ export type ConnectionEvent = {
   | {
       readonly type: "unavailable";
       readonly reason?: UnavailableReason | undefined;
+      readonly error: McpSessionError;
+    }
+  | {
+      readonly type: "authorization-required";
+      readonly scopes: readonly string[];
+      readonly startUrl?: string | undefined;
       readonly error: McpSessionError;
     }
   | {

@@ -36,6 +36,8 @@ function warningOf(
         text: event.error.message,
         about: [event.error.code, event.reason, event.error.data.status, event.error.data.field],
       };
+    case "authorization-required":
+      return { text: event.error.message, about: [event.scopes] };
     case "ids-vary":
       return {
         text: "the server names another session with each answer, so a lost session would not be noticed. If it runs in replicas that do not share sessions, send all requests of a session to one replica.",

@@ -1,9 +1,11 @@
-import { isRedirect, readRefusal } from "@durable-mcp/core/internal";
+import { bearerChallenge, isRedirect, readRefusal } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-context.ts";
+import type { RefusedToken } from "../connection/connection-options.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { hiddenValues } from "../connection/hidden-values.ts";
+import { authorizationRequired } from "../errors/connection-error.ts";
 import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
 import { ask, createCredentials } from "./credentials.ts";
 import { handshakeMethod } from "./handshake-method.ts";
@@ -15,17 +17,18 @@ type Send = (input: RequestInfo | URL, init: RequestInit, headers: Headers) => P
 
 /**
  * The fetches of one connection in one step. Headers and token are resolved once for the step. After
- * a 401 the request is sent once more, with another token.
+ * a 401, or a 403 for lack of a scope, the request is sent once more if there is another token.
  */
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createConnectionFetch(
   options: McpClientConnection["options"],
   context: ConnectionContext,
-  now: () => number,
+  { now, sessionId }: { readonly now: () => number; readonly sessionId?: string | undefined },
 ) {
   const { connection } = context;
   const url = new URL(options.url);
-  const createOwn = () => createCredentials(options, context, now);
+  const resource = { url: url.href, sessionId };
+  const createOwn = () => createCredentials(options, context, resource, now);
   let credentials = createOwn();
   const authProvider = once(async () =>
     typeof options.authProvider === "function"
@@ -58,13 +61,14 @@ export function createConnectionFetch(
       if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
       return await scrubAnswer(response, [...secrets]);
     };
-    const token = await own.token();
-    const response = await attempt(token);
-    if (response.status !== 401 || token === undefined) return response;
-    own.refused(token);
-    if (init.body instanceof ReadableStream) return response;
+    const sent = await own.token();
+    const response = await attempt(sent.token);
+    const refusal = refusalOf(response);
+    if (refusal === undefined) return response;
+    const other = await own.tokenAfter(sent, { ...refusal, token: sent.token });
+    if (other === undefined || init.body instanceof ReadableStream) return response;
     await response.body?.cancel();
-    return await attempt(await own.token());
+    return await attempt(other);
   };
 
   const createFetch =
@@ -102,8 +106,12 @@ export function createConnectionFetch(
     fetchForOrigin: createFetch(() => true, sendToServer),
     /** The definition's headers, for a client that sets them itself. */
     headers: () => credentials.headers(),
-    /** The error without what this connection has sent. @see scrubError */
-    scrubError: (error: unknown) => scrubError(error, [...secrets]),
+    /**
+     * The error without what this connection has sent. The words and the page of a sign-in are the
+     * application's, and a part of its link would be missing. @see scrubError
+     */
+    scrubError: (error: unknown) =>
+      authorizationRequired(error) === error ? error : scrubError(error, [...secrets]),
     /** The text without it, and without what calls under way send in secret. */
     scrub: (text: string) => scrubSecrets(text, [...secrets, ...hiddenValues(options)]),
     /** Resolves headers and token anew, for another step. */
@@ -112,6 +120,14 @@ export function createConnectionFetch(
       return initializeStatus;
     },
   };
+}
+
+/** Why a server refused, if another token may help. */
+function refusalOf({ status, headers }: Response): Omit<RefusedToken, "token"> | undefined {
+  if (status !== 401 && status !== 403) return undefined;
+  const challenge = bearerChallenge(headers);
+  const isForToken = status === 401 || challenge?.error === "insufficient_scope";
+  return isForToken ? { status, challenge } : undefined;
 }
 
 /** A refusal, as far as it is read, without the secrets that the server may repeat in it. */

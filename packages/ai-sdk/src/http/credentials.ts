@@ -1,45 +1,74 @@
 import { McpSessionError } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
-import type { ConnectionAuth, ConnectionToken } from "../connection/connection-options.ts";
+import type {
+  ConnectionAuth,
+  ConnectionToken,
+  RefusedToken,
+  TokenContext,
+} from "../connection/connection-options.ts";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { isHeaderName, isHeaderValue } from "../connection/option-schemas.ts";
 import { once } from "../base/once.ts";
+import { authorizationRequired } from "../errors/connection-error.ts";
 
 type Definition = McpClientConnection["options"];
 
 /** A token is no longer used this close to its expiry, in milliseconds. */
 const expiryMarginMs = 10_000;
 
+/** One answer of `getToken`. The object tells it from others with the same token. */
+interface Answer {
+  /** `undefined` if none is to be sent. */
+  readonly token?: string | undefined;
+  readonly expiresAt?: number | Date | undefined;
+}
+
 /** The application's headers and token for one connection, asked for once a step. */
 export function createCredentials(
   { headers = {}, auth }: Definition,
   context: ConnectionContext,
+  resource: Pick<TokenContext, "url" | "sessionId">,
   now: () => number,
 ) {
-  let loading: Promise<ConnectionToken> | undefined;
-  let current: ConnectionToken | undefined;
+  let asking: Promise<Answer> | undefined;
+  let current: Answer | undefined;
+
+  const load = async (refused: RefusedToken | undefined, before: Answer | undefined) => {
+    const answer = await loadToken(auth!, { ...context, ...resource, refused });
+    // A token that lacks a scope still serves other requests.
+    return answer.token === undefined && refused?.status === 403 ? { ...before } : answer;
+  };
+  const answerNow = async (refused?: RefusedToken, before?: Answer): Promise<Answer> => {
+    const own = (asking ??= load(refused, before));
+    try {
+      return (current = await own);
+    } catch (error) {
+      if (asking === own) asking = undefined;
+      throw error;
+    }
+  };
 
   return {
     headers: once(() => resolveHeaders(headers, context)),
-    /** A token that still works; `undefined` without `auth`. */
-    async token(): Promise<string | undefined> {
-      if (auth === undefined) return undefined;
+    /** A token that still works; none without `auth`. */
+    async token(): Promise<Answer> {
+      if (auth === undefined) return {};
       if (current?.expiresAt != null && Number(current.expiresAt) - expiryMarginMs <= now()) {
-        loading = current = undefined;
+        asking = current = undefined;
       }
-      const own = (loading ??= loadToken(auth, context));
-      try {
-        current = await own;
-        return current.token;
-      } catch (error) {
-        if (loading === own) loading = undefined;
-        throw error;
-      }
+      return await answerNow();
     },
-    /** Forgets a token that was refused, unless another has taken its place. */
-    refused(token: string) {
-      if (current?.token === token) loading = current = undefined;
+    /**
+     * Asks for another token, once for all requests that were refused with the same one.
+     *
+     * @returns `undefined` if there is no other
+     */
+    async tokenAfter(sent: Answer, refused: RefusedToken): Promise<string | undefined> {
+      if (auth === undefined) return undefined;
+      if (current === sent) asking = current = undefined;
+      const { token } = await answerNow(refused, sent);
+      return token === sent.token ? undefined : token;
     },
   };
 }
@@ -58,6 +87,8 @@ export async function ask<T>(
   try {
     return await question();
   } catch (cause) {
+    const required = authorizationRequired(cause, connection);
+    if (required !== undefined) throw required;
     if (abortSignal.aborted || McpSessionError.isInstance(cause)) throw cause;
     throw new McpSessionError(
       "CONNECTION_UNAVAILABLE",
@@ -87,21 +118,19 @@ async function resolveHeaders(
   return Object.fromEntries(await Promise.all(entries));
 }
 
-async function loadToken(
-  auth: ConnectionAuth,
-  context: ConnectionContext,
-): Promise<ConnectionToken> {
+async function loadToken(auth: ConnectionAuth, context: TokenContext): Promise<Answer> {
   let field = "auth";
   let given: unknown =
     typeof auth === "function" ? await ask(field, context, () => auth(context)) : auth;
   if (typeof given === "string") given = { token: given };
-  const { getToken } = (given ?? {}) as { getToken?: (context: ConnectionContext) => unknown };
-  if (typeof getToken === "function") {
+  const source = given as { getToken?: (context: TokenContext) => unknown } | null | undefined;
+  if (typeof source?.getToken === "function") {
     field = "auth.getToken";
-    given = await ask(field, context, () => getToken(context));
+    given = await ask(field, context, () => source.getToken!(context));
+    if (given === undefined) return {};
   }
-  const token = (given as ConnectionToken | null | undefined)?.token;
-  if (isHeaderValue(token) && token !== "") return given as ConnectionToken;
+  const { token, expiresAt } = (given ?? {}) as Partial<ConnectionToken>;
+  if (isHeaderValue(token) && token !== "") return { token, expiresAt };
   const expected = "{ token: string, expiresAt?: number | Date }, the token valid in a header";
   throw invalidAnswer(field, context, expected);
 }

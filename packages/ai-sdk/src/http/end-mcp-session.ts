@@ -70,7 +70,7 @@ function fetchOnce(
   context: ConnectionContext,
   now: () => number,
 ): typeof globalThis.fetch {
-  return createConnectionFetch(definition.options, context, now).fetch;
+  return createConnectionFetch(definition.options, context, { now }).fetch;
 }
 
 /** Asks the server whether it has a stored session. Never rejects; takes `timeoutMs` at most. */

@@ -132,7 +132,11 @@ export function createHttpParts(options: HttpConnectionOptions) {
   const { connection } = context;
   const { origin, pathname } = new URL(url);
   const endpoint = `${origin}${pathname}`;
-  const connectionFetch = createConnectionFetch(definition.options, context, now);
+  const connectionFetch = createConnectionFetch(definition.options, context, {
+    now,
+    // A shared session is used in several agent sessions.
+    sessionId: options.keptAs.shared === undefined ? options.sessionId : undefined,
+  });
   const { paused, limited } = createPausableLimits();
   const inConnectTime: LiveConnection["inConnectTime"] = (signal, work) =>
     limited(readyTimeoutMs(definition), signal, work);

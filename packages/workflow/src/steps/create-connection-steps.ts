@@ -4,6 +4,7 @@ import {
   anything,
   checkConnections,
   checkOptions,
+  emitUnavailable,
   isPausing,
   isTold,
   optionalOptions,
@@ -140,7 +141,7 @@ export function createConnectionSteps(options: ConnectionStepsOptions): Connecti
         const isRequired = definition.options.required === true || onUnavailable === "throw";
         if (isRequired || !isUnavailable(error)) throw error;
         // The registry tells of what fails in it.
-        if (!isTold(thrown)) emit({ type: "unavailable", connection, error });
+        if (!isTold(thrown)) emitUnavailable(emit, connection, error);
       });
     },
 
