@@ -1,0 +1,155 @@
+import * as oauth from "oauth4webapi";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { findChromium } from "../servers/playwright.ts";
+import { type AuthorizationServer, startAuthorizationServer } from "./authorization-server.ts";
+import { startBrowserUser } from "./browser-user.ts";
+import { createScriptedUser } from "./scripted-user.ts";
+import {
+  callbackUrl,
+  discover,
+  insecure,
+  refreshByHand,
+  register,
+  signInByHand,
+} from "./sign-in-by-hand.ts";
+
+const resource = "http://127.0.0.1:10239/mcp";
+let authorization: AuthorizationServer;
+let server: oauth.AuthorizationServer;
+let client: oauth.Client;
+beforeAll(async () => {
+  authorization = await startAuthorizationServer({ accessTokenSeconds: 60 });
+  server = await discover(authorization.issuer);
+  client = await register(server);
+});
+beforeEach(() => authorization.clearJournal());
+afterAll(() => authorization.stop());
+
+const signIn = (user = createScriptedUser()) => signInByHand({ server, client, user, resource });
+const refresh = (token: string | undefined) => refreshByHand(server, client, token!, resource);
+const refused = (error: string) => expect.objectContaining({ error });
+
+test("says what it can do in its metadata", () => {
+  expect(server).toMatchObject({
+    issuer: authorization.issuer,
+    code_challenge_methods_supported: ["S256"],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
+  });
+  expect(server.registration_endpoint).toContain(authorization.issuer);
+  expect(server.revocation_endpoint).toContain(authorization.issuer);
+});
+
+test("signs in a user who is a script, and records each request", async () => {
+  const tokens = await signIn();
+  expect(tokens).toMatchObject({ token_type: "bearer", expires_in: 60, scope: "notes:read" });
+  const [authorize] = await authorization.requests("authorize");
+  const [exchange] = await authorization.requests("token", "authorization_code");
+  expect(authorize).toMatchObject({ resources: [resource], scope: "notes:read" });
+  expect(exchange).toMatchObject({ resources: [resource], status: 200 });
+  expect(exchange!.issuedRefreshToken).toMatch(/^[0-9a-f]{16}$/);
+  expect(await authorization.reuse()).toEqual({
+    ...{ refreshToken: 0, code: 1, verifier: 1, grantsRevoked: 0 },
+  });
+  const said = JSON.stringify(await authorization.journal());
+  for (const secret of [tokens.access_token, tokens.refresh_token!])
+    expect(said).not.toContain(secret);
+});
+
+test.skipIf(!findChromium())("signs in a user with a browser", async () => {
+  const user = await startBrowserUser(findChromium()!, { login: "grace" });
+  try {
+    expect((await signIn(user)).access_token).toEqual(expect.any(String));
+  } finally {
+    await user.close();
+  }
+});
+
+test("sends a user who cancels to the callback with an error", async () => {
+  const user = createScriptedUser({ cancels: true });
+  await expect(signIn(user)).rejects.toEqual(refused("access_denied"));
+});
+
+test("refuses a sign-in without PKCE", async () => {
+  const url = new URL(server.authorization_endpoint!);
+  url.search = new URLSearchParams({
+    client_id: client.client_id,
+    response_type: "code",
+    redirect_uri: callbackUrl,
+    ...{ scope: "notes:read", resource },
+  }).toString();
+  const callback = await createScriptedUser().signIn(url, callbackUrl);
+  expect(callback.searchParams.get("error")).toBe("invalid_request");
+  expect(callback.searchParams.get("error_description")).toContain("PKCE");
+});
+
+test("rotates refresh tokens, and revokes the grant when one is used again", async () => {
+  const first = await signIn();
+  const second = await refresh(first.refresh_token);
+  expect(second.refresh_token).not.toBe(first.refresh_token);
+  await expect(refresh(first.refresh_token)).rejects.toEqual(refused("invalid_grant"));
+  await expect(refresh(second.refresh_token)).rejects.toEqual(refused("invalid_grant"));
+  const { refreshToken, grantsRevoked } = await authorization.reuse();
+  expect({ refreshToken, grantsRevoked }).toEqual({ refreshToken: 2, grantsRevoked: 1 });
+  const refreshes = await authorization.requests("token", "refresh_token");
+  expect(refreshes.map(({ status, error }) => [status, error])).toEqual([
+    [200, undefined],
+    [400, "invalid_grant"],
+    [400, "invalid_grant"],
+  ]);
+});
+
+test("revokes on request, which is no second use", async () => {
+  const { refresh_token: token } = await signIn();
+  const response = await oauth.revocationRequest(server, client, oauth.None(), token!, insecure);
+  await oauth.processRevocationResponse(response);
+  await expect(refresh(token)).rejects.toEqual(refused("invalid_grant"));
+  expect((await authorization.reuse()).grantsRevoked).toBe(0);
+  expect(await authorization.journal()).toContainEqual({ kind: "grant-revoked", by: "revocation" });
+});
+
+test("takes an https id of a client as its metadata document", async () => {
+  const id = "https://app.example/oauth/client.json";
+  await authorization.serveClientDocument(id, {
+    client_name: "From a document",
+    redirect_uris: [callbackUrl],
+    grant_types: ["authorization_code", "refresh_token"],
+    token_endpoint_auth_method: "none",
+  });
+  const user = createScriptedUser();
+  const tokens = await signInByHand({ server, client: { client_id: id }, user, resource });
+  expect(tokens.refresh_token).toEqual(expect.any(String));
+  expect(await authorization.requests("registration")).toEqual([]);
+});
+
+test("has token requests go wrong as planned", async () => {
+  const { refresh_token: first } = await signIn();
+  const grantType = "refresh_token";
+  await authorization.failTokenRequests({ fault: "unavailable", grantType });
+  await authorization.failTokenRequests({ fault: "cut-before", grantType });
+  await authorization.failTokenRequests({ fault: "wait-after", waitMs: 300, grantType });
+  await expect(refresh(first)).rejects.toMatchObject({ cause: { status: 503 } });
+  await expect(refresh(first)).rejects.toThrow("fetch failed");
+  const startedAt = Date.now();
+  const { refresh_token: second } = await refresh(first);
+  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(299);
+
+  await authorization.failTokenRequests({ fault: "cut-after", grantType });
+  await expect(refresh(second)).rejects.toThrow("fetch failed");
+  await expect(refresh(second)).rejects.toEqual(refused("invalid_grant"));
+  const refreshes = await authorization.requests("token", "refresh_token");
+  expect(refreshes.map(({ fault }) => fault)).toEqual([
+    ...["unavailable", "cut-before", "wait-after", "cut-after"],
+    undefined,
+  ]);
+});
+
+test("ends access tokens and grants on command", async () => {
+  const tokens = await signIn();
+  await authorization.expireAccessTokens();
+  const { refresh_token: next } = await refresh(tokens.refresh_token);
+  await authorization.revokeGrants("somebody else");
+  const { refresh_token: last } = await refresh(next);
+  await authorization.revokeGrants("ada");
+  await expect(refresh(last)).rejects.toEqual(refused("invalid_grant"));
+});

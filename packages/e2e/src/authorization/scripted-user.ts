@@ -1,0 +1,72 @@
+import { isCallback, type User, type UserOptions } from "./user.ts";
+
+const maxPages = 20;
+
+/** A user without a browser: plain fetch, and cookies that last as long as the user. */
+export function createScriptedUser({ login = "ada", cancels = false }: UserOptions = {}): User {
+  /** By host, for a cookie of one port is none of the others'. */
+  const cookies = new Map<string, string>();
+  const answers: Record<string, string> = { login, password: "any" };
+  return {
+    signIn: async (url, callbackUrl) => {
+      let next: URL = new URL(url);
+      let form: URLSearchParams | undefined;
+      for (let count = 0; count < maxPages; count += 1) {
+        if (isCallback(next, callbackUrl)) return next;
+        const response = await visit(next, form);
+        const location = response.headers.get("location");
+        if (location === null) {
+          const page = await response.text();
+          if (!response.ok) throw new Error(`The page says ${response.status}: ${inWords(page)}`);
+          ({ next, form } = leave(page, next));
+        } else {
+          await response.body?.cancel();
+          next = new URL(location, next);
+          form = undefined;
+        }
+      }
+      throw new Error(`The callback URL did not come within ${maxPages} pages.`);
+    },
+  };
+
+  async function visit(url: URL, form: URLSearchParams | undefined): Promise<Response> {
+    const jar = [...cookies]
+      .filter(([key]) => key.startsWith(`${url.host} `))
+      .map(([key, value]) => `${key.split(" ")[1]}=${value}`);
+    const response = await fetch(url, {
+      redirect: "manual",
+      ...(form && { method: "POST", body: form }),
+      headers: { accept: "text/html", cookie: jar.join("; ") },
+    });
+    for (const cookie of response.headers.getSetCookie()) {
+      const [name = "", value = ""] = cookie.split(";", 1)[0]!.split(/=(.*)/s);
+      const isGone = value === "" || /expires=Thu, 01 Jan 1970/i.test(cookie);
+      if (isGone) cookies.delete(`${url.host} ${name}`);
+      else cookies.set(`${url.host} ${name}`, value);
+    }
+    return response;
+  }
+
+  /** What the user sends from a page: its form, or what its link "Cancel" points to. */
+  function leave(page: string, at: URL): { next: URL; form: URLSearchParams | undefined } {
+    const cancel = /<a href="([^"]+)">[^<]*Cancel/.exec(page)?.[1];
+    if (cancels && cancel !== undefined) return { next: new URL(cancel, at), form: undefined };
+    const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1];
+    if (action === undefined) throw new Error(`The page has no form: ${inWords(page)}`);
+    const form = new URLSearchParams();
+    for (const [input] of page.matchAll(/<input[^>]*>/g)) {
+      const name = / name="([^"]*)"/.exec(input)?.[1];
+      const value = / value="([^"]*)"/.exec(input)?.[1] ?? "";
+      if (name !== undefined) form.set(name, answers[name] ?? value);
+    }
+    return { next: new URL(action, at), form };
+  }
+}
+
+function inWords(page: string): string {
+  return page
+    .replace(/<style.*?<\/style>/gs, "")
+    .replace(/<[^>]*>/g, " ")
+    .replace(/\s+/g, " ")
+    .slice(0, 300);
+}
