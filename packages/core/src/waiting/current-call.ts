@@ -13,7 +13,7 @@ export async function readCall(context: WaitingContext, id: string): Promise<Sto
 
 /**
  * The call as it is by now: without the claim of a process that is gone, for then nobody knows whether it sent its
- * leg, and expired if its questions are too old.
+ * leg, and expired if it has waited for too long.
  */
 export async function upToDate(context: WaitingContext, stored: StoredCall): Promise<StoredCall> {
   const { calls } = context;
@@ -33,7 +33,8 @@ async function overdue(
   const { call } = stored;
   const { calls, claimMs, limits, now } = context;
   if (call.state === "waiting") {
-    const isOver = call.expiresAt <= now() && limits.onExpired !== "ask-again";
+    const asksAgain = call.kind === "input" && limits.onExpired === "ask-again";
+    const isOver = call.expiresAt <= now() && !asksAgain;
     return isOver ? over(call, "expired") : undefined;
   }
   if (call.state !== "answering") return undefined;

@@ -12,8 +12,11 @@ export type {
 } from "./input-request.ts";
 export {
   type AskingMethod,
+  type WaitingAuthorization,
   type WaitingCall,
   waitingCallOf,
+  type WaitingEntry,
+  type WaitingKind,
   type WaitingResult,
   type WaitingState,
 } from "./waiting-call.ts";

@@ -4,13 +4,21 @@
  */
 export { answerCall } from "./answer-call.ts";
 export { hasDigest } from "./call-id.ts";
+export { type ClaimedOutcome, sendClaimed } from "./claimed-leg.ts";
+export { type ParkedCall, parkCall } from "./park-call.ts";
 export { upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
 export { showCall } from "./show-call.ts";
 export { createWaitingContext } from "./waiting-context.ts";
-export { goneCall, notPausing, notWaiting, waitingFailure } from "./waiting-failure.ts";
+export {
+  goneCall,
+  needsSignIn,
+  notPausing,
+  notWaiting,
+  waitingFailure,
+} from "./waiting-failure.ts";
 export { type CallNotes, createWaitingFetch } from "./waiting-fetch.ts";
-export { delivers } from "./waiting-life.ts";
+export { delivers, over, settles } from "./waiting-life.ts";
 export {
   describeWaiting,
   type WaitingAnswer,

@@ -26,9 +26,14 @@ export function settlesLost(call: WaitingRecord, answer: WaitingAnswer): Waiting
 
 /** A call with its questions, or settled with an error if they are too long to be kept. */
 export function asksBounded(before: WaitingRecord, asked: WaitingRecord): WaitingRecord {
-  if (printedLength(asked) <= maxAskedLength) return asked;
+  if (isKeepable(asked)) return asked;
   const message = `The server asked for input. The call with its questions ${sizeOf(asked)}, more than the ${maxAskedLength} characters that can wait. It was not carried out.`;
   return settles(before, { error: { code: -32_603, message } });
+}
+
+/** Whether a call that waits is short enough to be kept. */
+export function isKeepable(call: WaitingRecord): boolean {
+  return printedLength(call) <= maxAskedLength;
 }
 
 /** In characters of JSON. What is nested too deep to be printed can be kept nowhere. */

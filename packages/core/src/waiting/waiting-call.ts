@@ -22,11 +22,19 @@ export type WaitingState =
 /** The requests that a server may answer with questions (`input_required`). */
 export type AskingMethod = "tools/call" | "resources/read" | "prompts/get";
 
-/** A call that a server has answered with questions. It holds no secret. Times are milliseconds since 1970-01-01 UTC. */
+/**
+ * Why a call waits.
+ *
+ * - `input`: the server has answered it with questions.
+ * - `authorization`: the user has to sign in first. It was not carried out.
+ */
+export type WaitingKind = "input" | "authorization";
+
+/** A call that waits for a person. It holds no secret. Times are milliseconds since 1970-01-01 UTC. */
 export interface WaitingCall {
   /** Names the call within its agent session and principal. */
   readonly id: string;
-  readonly kind: "input";
+  readonly kind: WaitingKind;
   readonly state: WaitingState;
   readonly connection: string;
   /** The origin of the server's URL. */
@@ -36,15 +44,37 @@ export interface WaitingCall {
   readonly tool: string;
   /** The model's id of the call. */
   readonly toolCallId?: string | undefined;
-  /** Counts the server's questions, from 1. */
+  /** Counts the server's questions, from 1; 0 before the first. */
   readonly round: number;
-  /** The server's questions by its keys, as it sent them: in an object without a prototype. */
+  /**
+   * The server's questions by its keys, as it sent them: in an object without a prototype. Empty while the call waits
+   * for a sign-in.
+   */
   readonly requests: Readonly<Record<string, InputRequest>>;
-  /** When the questions of this round came. */
+  /** When the questions of this round came, or when the call began to wait for a sign-in. */
   readonly askedAt: number;
-  /** When the questions expire. The server may forget them earlier. */
+  /** When the questions, or the call, expire. The server may forget questions earlier. */
   readonly expiresAt?: number | undefined;
 }
+
+/** A connection that waits until its user has signed in. It holds no secret. */
+export interface WaitingAuthorization {
+  readonly kind: "authorization";
+  /** It is no call, and takes no answer. */
+  readonly id?: undefined;
+  readonly connection: string;
+  /** The origin of the server's URL. */
+  readonly server: string;
+  /** The scopes that the sign-in will ask for. */
+  readonly scopes: readonly string[];
+  /** The application's own route, where the sign-in starts. */
+  readonly startUrl: string;
+  /** When the server, or the lack of a token, asked for the sign-in, in milliseconds since 1970-01-01 UTC. */
+  readonly askedAt: number;
+}
+
+/** What waits for a person: a connection that needs a sign-in, without an `id`, or a call. */
+export type WaitingEntry = WaitingCall | WaitingAuthorization;
 
 /** The member of a result's `_meta` that says that the call waits. */
 export const waitingKey = "durable-mcp/waiting";
@@ -93,6 +123,9 @@ export function placeholderResult(call: WaitingCall): Record<string, unknown> {
 }
 
 /** For the model. */
-function waitingText({ connection }: WaitingCall): string {
+function waitingText({ connection, kind }: WaitingCall): string {
+  if (kind === "authorization") {
+    return `This call is not done yet: the user has to sign in to connection ${connection} first. It was not carried out, and it has not failed. Ask the user to sign in. Do not make the call again; its result will take the place of this text.`;
+  }
   return `This call is not done yet: connection ${connection} asks a person something, and waits for the answer. It has not failed. Do not make the call again; its result will take the place of this text.`;
 }

@@ -5,23 +5,25 @@ import type { WaitingRecord } from "./waiting-record.ts";
 
 /** Why a call that is over has no result. */
 export function waitingFailure({
+  kind,
   state,
   url,
   request: { method },
 }: WaitingRecord): McpSessionError {
   const request = { method, url: new URL(url) };
+  const isSignIn = kind === "authorization";
   switch (state) {
     case "outcome-unknown":
       return failed(
         "OUTCOME_UNKNOWN",
         request,
-        "the step that sent a person's answer was interrupted. Whether the call was carried out is unknown; check before you make it again.",
+        `${isSignIn ? "the step that made the call after the sign-in" : "the step that sent a person's answer"} was interrupted. Whether the call was carried out is unknown; check before you make it again.`,
       );
     case "expired":
       return over(
         request,
         state,
-        "nobody answered the server's question in time. The call was not carried out",
+        `${isSignIn ? "the user did not sign in" : "nobody answered the server's question"} in time. The call was not carried out`,
       );
     case "withdrawn":
       return over(
@@ -62,6 +64,24 @@ export function askedElsewhere({ connection, state, url }: WaitingRecord): McpSe
     "CONNECTION_INVALID",
     `connections.${connection}.url is not the URL whose server asked, at ${new URL(url).origin}. Answers only go there. Nothing was sent.`,
     { data: { field: `connections.${connection}.url`, connection, state } },
+  );
+}
+
+/**
+ * A call that takes no answer.
+ *
+ * @param startUrl where the sign-in starts, if it is known
+ */
+export function needsSignIn(
+  { connection, state, url }: WaitingRecord,
+  startUrl?: string,
+): McpSessionError {
+  const { origin } = new URL(url);
+  const where = startUrl === undefined ? "" : ` at ${startUrl}`;
+  return new McpSessionError(
+    "NOT_WAITING",
+    `The call waits until the user has signed in to connection ${connection}${where}, and takes no answer. The next step that resumes its messages carries it out. Nothing was sent.`,
+    { data: { connection, origin, state, ...(startUrl !== undefined && { startUrl }) } },
   );
 }
 

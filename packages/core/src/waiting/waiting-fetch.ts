@@ -9,6 +9,7 @@ import {
 import { answerWithPlaceholder } from "./answer-with-placeholder.ts";
 import { callDigest, callId, isNamed } from "./call-id.ts";
 import { goOn } from "./answer-call.ts";
+import { keep } from "./claim.ts";
 import { upToDate } from "./current-call.ts";
 import { asksBounded } from "./kept-answer.ts";
 import { waitingFailure } from "./waiting-failure.ts";
@@ -16,6 +17,7 @@ import { type AskingMethod, placeholderResult } from "./waiting-call.ts";
 import { maxAgeOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { asks, type Question } from "./waiting-life.ts";
 import { describeWaiting, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
+import type { StoredCall } from "./waiting-store.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -26,6 +28,8 @@ export interface CallNotes {
   readonly scope?: string | undefined;
   /** The input as the model gave it. @default the arguments of the request */
   readonly input?: unknown;
+  /** The record of a call that waited for a sign-in, and is now sent: it is not looked up, and gets the questions. */
+  readonly claimed?: StoredCall | undefined;
   /** The answer of a call that is settled: it is given to the client, and nothing is sent. */
   readonly answer?: WaitingAnswer | undefined;
   /** Gets the record of a call that was asked something, now or earlier, before the client gets its answer. */
@@ -88,7 +92,10 @@ export function createWaitingFetch(
     const { headers, signal } = request;
     const call = await beginCall({ connection, url, message, headers, notes });
     const leg = { fetch: withHeaders(fetch, headers), signal };
-    const { id, known } = await findCall(context, call);
+    const { claimed } = notes;
+    const { id, known } = claimed
+      ? { id: claimed.call.id, known: undefined }
+      : await findCall(context, call);
     if (known !== undefined) {
       const current = await goOn(context, known, leg);
       notes.onCall?.(current);
@@ -96,7 +103,7 @@ export function createWaitingFetch(
     }
     return await answerWithPlaceholder(await send(), message.id, async (question) => {
       try {
-        const asked = await keepQuestion(context, { ...call.first, id }, question);
+        const asked = await keepQuestion(context, { ...call.first, id }, question, claimed);
         const current = await goOn(context, asked, leg);
         notes.onCall?.(current);
         return current.answer ?? { result: placeholderOf(current) };
@@ -197,10 +204,12 @@ async function keepQuestion(
   context: WaitingContext,
   first: WaitingRecord,
   question: Question,
+  claimed: StoredCall | undefined,
 ): Promise<WaitingRecord> {
   const { limits, calls, now } = context;
   const next = asks(first, question, { now: now(), maxAgeMs: maxAgeOf(limits) });
   const asked = asksBounded(first, next);
+  if (claimed !== undefined) return await keep(context, claimed, asked);
   if (asked.state === "settled") return asked;
   const { call } = await calls.create(asked).catch(async (error: unknown) => {
     // The store may have taken it all the same. Then a person would answer a call that nobody waits for.

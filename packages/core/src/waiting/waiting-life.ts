@@ -7,12 +7,22 @@ import type { ShownRound, WaitingAnswer, WaitingRecord } from "./waiting-record.
  *
  *     waiting → answering → waiting (the next round) | settled | expired | outcome-unknown
  *     waiting → expired | withdrawn
+ *
+ * A call that waits for a sign-in is claimed in the same way, and sent for the first time. Its server may ask then.
  */
 
 /** A server's questions, as an `input_required` result has them. */
 export interface Question {
   readonly requests: Readonly<Record<string, InputRequest>>;
   readonly requestState?: string | undefined;
+}
+
+/** The user has to sign in first. The call was not carried out. */
+export function parks(
+  call: WaitingRecord,
+  { now, maxAgeMs }: { readonly now: number; readonly maxAgeMs: number },
+): WaitingRecord {
+  return { ...call, leg: randomToken(), askedAt: now, expiresAt: now + maxAgeMs };
 }
 
 /** The server asks, for the first time or again. The questions before it, and their state, are over. */
@@ -24,6 +34,7 @@ export function asks(
   const { claim: _claim, requestState: _state, ...call } = before;
   return {
     ...call,
+    kind: "input",
     state: "waiting",
     round: call.round + 1,
     leg: randomToken(),
@@ -40,7 +51,7 @@ export function claims(call: WaitingRecord, token: string, now: number): Waiting
 }
 
 /**
- * The leg was not carried out, or may be carried out twice, so the questions still wait, for another leg. The claim
+ * The leg was not carried out, or may be carried out twice, so the call still waits, for another leg. The claim
  * stays: a leg that was given up for dead may still end.
  */
 export function unclaims(claimed: WaitingRecord): WaitingRecord {

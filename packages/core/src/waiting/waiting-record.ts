@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import { isPrintable, isRecord } from "../base/json-values.ts";
 import type { InputRequest } from "./input-request.ts";
-import type { AskingMethod, WaitingCall, WaitingState } from "./waiting-call.ts";
+import type { AskingMethod, WaitingCall, WaitingKind, WaitingState } from "./waiting-call.ts";
 
 /** A JSON-RPC error of the server. */
 export interface WaitingError {
@@ -38,7 +38,7 @@ export interface ShownRound {
 /** A waiting call in a store. `requestState` is as secret as a session id. */
 export interface WaitingRecord {
   readonly version: 1;
-  readonly kind: "input";
+  readonly kind: WaitingKind;
   readonly id: string;
   readonly state: WaitingState;
   readonly connection: string;
@@ -59,6 +59,8 @@ export interface WaitingRecord {
   /** The process that sends answers, or was the last to do so in this round. */
   readonly claim?: { readonly token: string; readonly at: number } | undefined;
   readonly answer?: WaitingAnswer | undefined;
+  /** Whether it is the call of a stand-in for a connection's tools, which is never sent. */
+  readonly isStandIn?: true | undefined;
   /** Whether a conversation has got the result. */
   readonly isDelivered?: true | undefined;
 }
@@ -76,7 +78,7 @@ export function areRequests(value: unknown): value is Requests {
 const record = z.custom<Record<string, unknown>>(isRecord);
 const recordSchema = z.strictObject({
   version: z.literal(1),
-  kind: z.literal("input"),
+  kind: z.enum(["input", "authorization"]),
   id: z.string(),
   state: z.enum(["waiting", "answering", "settled", "expired", "outcome-unknown", "withdrawn"]),
   connection: z.string(),
@@ -113,6 +115,7 @@ const recordSchema = z.strictObject({
       }),
     ]),
   ),
+  isStandIn: z.optional(z.literal(true)),
   isDelivered: z.optional(z.literal(true)),
 });
 

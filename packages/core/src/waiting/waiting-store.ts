@@ -82,7 +82,7 @@ export function createWaitingStore(store: SessionStore, of: WaitingOwner) {
 function unreadable() {
   return new McpSessionError(
     "STORE_FAILED",
-    "The store has a value in the place of a waiting call that cannot be read, so the server's questions could not be kept. The call was not carried out.",
+    "The store has a value in the place of a waiting call that cannot be read, so the call cannot wait. It was not carried out.",
   );
 }
 

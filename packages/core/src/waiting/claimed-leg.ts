@@ -1,0 +1,85 @@
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { claim, keep, keepClaim } from "./claim.ts";
+import { mayRunTwice, readCall } from "./current-call.ts";
+import { asksBounded, settlesBounded, settlesLost } from "./kept-answer.ts";
+import { scrubAnswer } from "./scrub-answer.ts";
+import type { LegOutcome } from "./send-leg.ts";
+import { maxAgeOf, maxRoundsOf, type WaitingContext } from "./waiting-context.ts";
+import { asks, over, type Question, settles, unclaims } from "./waiting-life.ts";
+import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
+import type { StoredCall } from "./waiting-store.ts";
+
+/** A call after a leg. */
+export interface Sent {
+  readonly call: WaitingRecord;
+  /** Why the call still waits, if the leg was not carried out or may be sent again. */
+  readonly failure?: { readonly error: unknown } | undefined;
+}
+
+/** What became of a leg, or that the fetch which sent it has kept that. */
+export type ClaimedOutcome = LegOutcome | { readonly type: "kept" };
+
+/**
+ * Claims a call for one leg, and keeps what becomes of it.
+ *
+ * @param send sends the leg, at most once. Never rejects
+ * @throws {McpSessionError} `NOT_WAITING` if another process was first, and then nothing is sent; `STORE_FAILED`
+ */
+export async function sendClaimed(
+  context: WaitingContext,
+  stored: StoredCall,
+  send: (claimed: StoredCall) => Promise<ClaimedOutcome>,
+): Promise<Sent> {
+  const claimed = await claim(context, stored);
+  const stop = keepClaim(context, claimed.call.id);
+  try {
+    return await note(context, claimed, await send(claimed));
+  } finally {
+    stop();
+  }
+}
+
+/** Keeps what became of a leg. */
+async function note(
+  context: WaitingContext,
+  claimed: StoredCall,
+  outcome: ClaimedOutcome,
+): Promise<Sent> {
+  const { call } = claimed;
+  const end = async (next: WaitingRecord) => ({ call: await keep(context, claimed, next) });
+  switch (outcome.type) {
+    case "asks":
+      return await end(nextRound(context, call, outcome.question));
+    case "settles":
+      return { call: await keepAnswer(context, claimed, outcome.answer) };
+    case "expired":
+      return await end(over(call, "expired"));
+    case "kept":
+      return { call: (await readCall(context, call.id)).call };
+    default: {
+      const isUnknown = outcome.type === "unknown" && !mayRunTwice(context, call);
+      if (isUnknown) return await end(over(call, "outcome-unknown"));
+      return { ...(await end(unclaims(call))), failure: { error: outcome.error } };
+    }
+  }
+}
+
+function nextRound({ limits, now }: WaitingContext, call: WaitingRecord, question: Question) {
+  const maxRounds = maxRoundsOf(limits);
+  if (call.round < maxRounds) {
+    return asksBounded(call, asks(call, question, { now: now(), maxAgeMs: maxAgeOf(limits) }));
+  }
+  const message = `The server asked for input more than ${maxRounds} times for one call.`;
+  return settles(call, { error: { code: -32_603, message } });
+}
+
+async function keepAnswer(context: WaitingContext, claimed: StoredCall, given: WaitingAnswer) {
+  const answer = scrubAnswer(given, claimed.call, context.scrub);
+  try {
+    return await keep(context, claimed, settlesBounded(claimed.call, answer));
+  } catch (error) {
+    if (!McpSessionError.isInstance(error) || error.code !== "STATE_INVALID") throw error;
+    // Encrypted, a record can be too long that was short enough before.
+    return await keep(context, claimed, settlesLost(claimed.call, answer));
+  }
+}

@@ -1,0 +1,71 @@
+import { isPrintable } from "../base/json-values.ts";
+import { callDigest, callId, type CallIdentity } from "./call-id.ts";
+import { upToDate } from "./current-call.ts";
+import { isKeepable } from "./kept-answer.ts";
+import { maxAgeOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
+import { parks } from "./waiting-life.ts";
+import type { WaitingRecord } from "./waiting-record.ts";
+import type { StoredCall } from "./waiting-store.ts";
+
+/** A tool call that only goes on when the user has signed in. */
+export interface ParkedCall {
+  readonly connection: string;
+  readonly url: URL;
+  readonly tool: string;
+  /** The input as the model gave it. What the application adds to it is not kept. */
+  readonly input: unknown;
+  readonly toolCallId: string;
+  /** Whether it is the call of a stand-in for the connection's tools, which is never sent. @default false */
+  readonly isStandIn?: boolean | undefined;
+}
+
+/**
+ * Keeps a tool call until its user has signed in: one write. The same call, made again by a step that is run again,
+ * finds its record.
+ *
+ * @returns the record; `undefined` for an input that is too long to be kept
+ * @throws {McpSessionError} `STORE_FAILED`
+ */
+export async function parkCall(
+  context: WaitingContext,
+  { connection, url, tool, input, toolCallId, isStandIn = false }: ParkedCall,
+): Promise<WaitingRecord | undefined> {
+  const { limits, now } = context;
+  const method = "tools/call";
+  // A server may have a tool of the stand-in's name.
+  const scope = isStandIn ? { scope: "stand-in" } : {};
+  if (!isPrintable(input)) return undefined;
+  const args = asJson(input);
+  const identity: CallIdentity = { connection, method, tool, input: args, toolCallId, ...scope };
+  const first: WaitingRecord = {
+    ...{ version: 1, kind: "authorization", id: "", state: "waiting", connection, url: url.href },
+    ...{ toolCallId, digest: await callDigest(identity) },
+    request: { method, params: { name: tool, arguments: args }, headers: {} },
+    ...{ round: 0, leg: "", requests: {}, askedAt: 0, expiresAt: 0 },
+    ...(isStandIn && { isStandIn }),
+  };
+  const parked = parks(first, { now: now(), maxAgeMs: maxAgeOf(limits) });
+  if (!isKeepable(parked)) return undefined;
+  for (let turn = 0; ; turn += 1) {
+    const stored = await create(context, { ...parked, id: await callId(identity, turn) });
+    // Models give their ids again.
+    if (!stored.call.isDelivered) return (await upToDate(context, stored)).call;
+  }
+}
+
+async function create(context: WaitingContext, call: WaitingRecord): Promise<StoredCall> {
+  const { calls } = context;
+  const stored = await calls.create(call).catch(async (error: unknown) => {
+    // The store may have taken it all the same.
+    const current = await calls.read(call.id).catch(() => undefined);
+    if (current?.call.leg !== call.leg) throw error;
+    return { ...current, call };
+  });
+  if (stored.call === call) await tellWaiting(context, call);
+  return stored;
+}
+
+/** A tool's schema may make other values of the model's, such as dates. */
+function asJson(input: unknown): unknown {
+  return input === undefined ? {} : (JSON.parse(JSON.stringify(input)) as unknown);
+}

@@ -1,0 +1,205 @@
+import { expect, test } from "vitest";
+import {
+  asks,
+  createAskingServer,
+  done,
+  orders,
+  principal,
+  send,
+  url,
+  watchStore,
+  yes,
+} from "../../test/asking-server.ts";
+import { createMemoryStore } from "../index.ts";
+import type { WaitingLimits } from "./index.ts";
+import {
+  answerCall,
+  type ClaimedOutcome,
+  createWaitingContext,
+  createWaitingFetch,
+  createWaitingStore,
+  delivers,
+  describeWaiting,
+  type ParkedCall,
+  parkCall,
+  sendClaimed,
+  upToDate,
+  waitingFailure,
+  withdrawCall,
+} from "./internal.ts";
+
+const server = new URL(url);
+const tea = { tool: "order", input: { item: "tea" }, toolCallId: "call 1" };
+
+/** An agent session whose connection `shop` needs a sign-in. Each `open` is a process. */
+function startChat(limits: WaitingLimits = {}) {
+  const time = { now: 1_000 };
+  const store = watchStore(createMemoryStore());
+  const open = () => {
+    const calls = createWaitingStore(store, { agent: "default", sessionId: "chat", principal });
+    return createWaitingContext(calls, { now: () => time.now, ...limits });
+  };
+  const read = async (id: string) => {
+    const context = open();
+    return await upToDate(context, (await context.calls.read(id))!);
+  };
+  return {
+    ...{ store, time, open, read },
+    park: async (call: Partial<ParkedCall> = {}) =>
+      (await parkCall(open(), { connection: "shop", url: server, ...tea, ...call }))!,
+    /** @param outcome what becomes of the call */
+    carryOut: async (id: string, outcome: () => Promise<ClaimedOutcome> | ClaimedOutcome) =>
+      await sendClaimed(open(), await read(id), async () => await outcome()),
+  };
+}
+
+const hangs = () => new Promise<never>(() => undefined);
+const settles = { type: "settles", answer: { result: done() } } as const;
+
+test("a call waits for a sign-in with one write, and shows what it waits for", async () => {
+  const { park, store, time } = startChat();
+  const call = describeWaiting(await park());
+  expect(store.operations).toEqual(["put"]);
+  expect(call).toEqual({
+    ...{ id: expect.any(String), kind: "authorization", state: "waiting", connection: "shop" },
+    ...{ server: server.origin, method: "tools/call", tool: "order", toolCallId: "call 1" },
+    ...{ round: 0, requests: {}, askedAt: time.now, expiresAt: time.now + 604_800_000 },
+  });
+});
+
+test("the same call, made again by a step that runs again, is one record until it is delivered", async () => {
+  const { park, open, read } = startChat();
+  const first = await park();
+  expect(await park()).toEqual(first);
+  const other = await park({ input: { item: "milk" } });
+  const standIn = await park({ isStandIn: true });
+  expect(new Set([first.id, other.id, standIn.id]).size).toBe(3);
+  const { calls } = open();
+  await calls.replace(await read(first.id), delivers(first));
+  expect((await park()).id).toBe(`${first.id}.1`);
+});
+
+test("an input that no store takes is not kept", async () => {
+  const { park, open } = startChat();
+  expect(await park({ input: { text: "a".repeat(600_000) } })).toBeUndefined();
+  expect(await open().calls.list()).toEqual([]);
+});
+
+test("a record that the store took before it failed is found", async () => {
+  const memory = createMemoryStore();
+  const failing = {
+    ...memory,
+    put: async (...put: Parameters<typeof memory.put>) => {
+      await memory.put(...put);
+      throw new Error("The connection broke.");
+    },
+  };
+  const calls = createWaitingStore(failing, { agent: "a", sessionId: "chat", principal });
+  const context = createWaitingContext(calls, { now: Date.now });
+  const parked = await parkCall(context, { connection: "shop", url: server, ...tea });
+  expect(parked).toMatchObject({ kind: "authorization", state: "waiting" });
+});
+
+test("two processes that go on at once send one call", async () => {
+  const { park, carryOut, read } = startChat();
+  const { id } = await park();
+  let sent = 0;
+  const once = () => {
+    sent += 1;
+    return settles;
+  };
+  const outcomes = await Promise.allSettled([carryOut(id, once), carryOut(id, once)]);
+  expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  expect(sent).toBe(1);
+  expect((await read(id)).call).toMatchObject({ state: "settled", answer: { result: done() } });
+});
+
+test("a call that is refused again waits again, for another claim", async () => {
+  const { park, carryOut, read } = startChat();
+  const first = await park();
+  const error = new Error("Sign in with more scopes.");
+  const { call, failure } = await carryOut(first.id, () => ({ type: "not-sent", error }));
+  expect(failure).toEqual({ error });
+  expect(call).toMatchObject({ kind: "authorization", state: "waiting" });
+  expect(call.leg).not.toBe(first.leg);
+  await carryOut(first.id, () => settles);
+  expect((await read(first.id)).call.state).toBe("settled");
+});
+
+test("the outcome of a process that died after its claim is unknown, but for a tool that may run twice", async () => {
+  const gone = startChat();
+  const { id } = await gone.park();
+  void gone.carryOut(id, hangs);
+  await expect.poll(async () => (await gone.read(id)).call.state).toBe("answering");
+  gone.time.now += 61_000;
+  const { call } = await gone.read(id);
+  expect(call.state).toBe("outcome-unknown");
+  expect(waitingFailure(call)).toMatchObject({ code: "OUTCOME_UNKNOWN" });
+  expect(waitingFailure(call).message).toContain("the step that made the call after the sign-in");
+
+  const safe = startChat({ safeTools: ["order"] });
+  await safe.park();
+  void safe.carryOut(id, hangs);
+  await expect.poll(async () => (await safe.read(id)).call.state).toBe("answering");
+  safe.time.now += 61_000;
+  expect((await safe.read(id)).call.state).toBe("waiting");
+});
+
+test.each(["fail", "ask-again"] as const)(
+  "it expires, with onExpired: %s too",
+  async (onExpired) => {
+    const { park, read, time } = startChat({ onExpired, maxAgeMs: 1_000 });
+    const { id } = await park();
+    time.now += 1_001;
+    const { call } = await read(id);
+    expect(call.state).toBe("expired");
+    expect(waitingFailure(call).message).toContain("the user did not sign in in time");
+  },
+);
+
+test("it takes no answer, and can be withdrawn", async () => {
+  const { park, open } = startChat();
+  const { id } = await park();
+  const answered = answerCall(open(), id, {}, { url: server, fetch });
+  await expect(answered).rejects.toMatchObject({
+    code: "NOT_WAITING",
+    message: expect.stringContaining("until the user has signed in to connection shop"),
+    data: { state: "waiting", connection: "shop" },
+  });
+  expect(await withdrawCall(open(), id)).toMatchObject({ state: "withdrawn" });
+  const again = answerCall(open(), id, {}, { url: server, fetch });
+  await expect(again).rejects.toMatchObject({ data: { state: "withdrawn" } });
+});
+
+test("the server may ask something after the sign-in: the same record has the questions", async () => {
+  const { park, open, read } = startChat();
+  const { id } = await park();
+  const shop = createAskingServer(orders);
+  const context = open();
+  await sendClaimed(context, await read(id), async (claimed) => {
+    const fetch = createWaitingFetch(context, shop.fetch, {
+      ...{ url: server, connection: "shop" },
+      takeNotes: (message) => ({ message, notes: { ...tea, claimed } }),
+    });
+    const { result } = await send(fetch);
+    expect(result).toMatchObject({ _meta: { "durable-mcp/waiting": { id, kind: "input" } } });
+    return { type: "kept" };
+  });
+  expect((await read(id)).call).toMatchObject({ kind: "input", state: "waiting", round: 1 });
+  const settled = await answerCall(open(), id, yes, { url: server, fetch: shop.fetch });
+  expect(settled).toMatchObject({ state: "settled", answer: { result: done() } });
+  expect(shop.legs).toHaveLength(2);
+});
+
+test("a step that runs again with a call that waits for a sign-in sends nothing", async () => {
+  const { park, open } = startChat();
+  const { id } = await park();
+  const shop = createAskingServer(() => asks("state"));
+  const fetch = createWaitingFetch(open(), shop.fetch, {
+    ...{ url: server, connection: "shop" },
+    takeNotes: (message) => ({ message, notes: tea }),
+  });
+  const { result } = await send(fetch);
+  expect(result).toMatchObject({ _meta: { "durable-mcp/waiting": { id, kind: "authorization" } } });
+  expect(shop.legs).toEqual([]);
+});
