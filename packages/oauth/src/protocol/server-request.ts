@@ -1,0 +1,131 @@
+import { McpSessionError, type McpSessionErrorData } from "@durable-mcp/core";
+import {
+  connectionFailure,
+  describeFailure,
+  endpointName,
+  isRecord,
+} from "@durable-mcp/core/internal";
+
+/** How requests are sent. */
+export interface Sending {
+  /** The guarded `fetch`: it bounds answers and time, and refuses redirects. */
+  readonly fetch: typeof globalThis.fetch;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An answer of a server, whole. */
+export interface ServerAnswer {
+  readonly type: "answer";
+  readonly status: number;
+  readonly text: string;
+  /** The object in the text; `undefined` if there is none. */
+  readonly json: Readonly<Record<string, unknown>> | undefined;
+  /** Whether the server calls the answer JSON. */
+  readonly isJson: boolean;
+}
+
+/**
+ * A request that brought nothing.
+ *
+ * - `no`: it was certainly not sent.
+ * - `answered`: the server, or what stands before it, refused to work on it.
+ * - `perhaps`: nobody knows whether it was carried out.
+ */
+export interface RequestFailed {
+  readonly type: "failed";
+  readonly sent: "no" | "answered" | "perhaps";
+  readonly error: McpSessionError;
+}
+
+/** A request, as messages name it. */
+export interface RequestName {
+  readonly method: "GET" | "POST";
+  readonly url: URL;
+}
+
+/**
+ * Sends one request, and reads its answer. What failed is in words that hold nothing of what was sent.
+ *
+ * @param send sends once with the `fetch` given to it
+ */
+export async function sendRequest(
+  name: RequestName,
+  { fetch, signal }: Sending,
+  send: (fetch: typeof globalThis.fetch, signal: AbortSignal | undefined) => Promise<Response>,
+): Promise<ServerAnswer | RequestFailed> {
+  let hasAnswer = false;
+  let isSending = false;
+  const onceFetch: typeof globalThis.fetch = async (input, init) => {
+    isSending = true;
+    return await fetch(input, init);
+  };
+  try {
+    const response = await send(onceFetch, signal);
+    hasAnswer = response.status >= 400;
+    return readAnswer(response, await response.text());
+  } catch (error) {
+    if (McpSessionError.isInstance(error)) {
+      const sent = sentBefore(error);
+      return { type: "failed", sent, error };
+    }
+    if (!isSending) return failed(name, "no", `${wordsOf(error)}. Nothing was sent.`);
+    const sent = hasAnswer ? "answered" : "perhaps";
+    if (signal?.aborted === true) return failed(name, sent, "the caller took the request back.");
+    const failure = connectionFailure(error);
+    if (failure === undefined) return failed(name, sent, "the `fetch` failed.");
+    const { reason } = failure;
+    const words = describeFailure(failure);
+    return failed(name, failure.sent === "never" ? "no" : sent, words, { reason });
+  }
+}
+
+/** An error of the request, for its own words. */
+export function requestError(
+  { method, url }: RequestName,
+  why: string,
+  data: McpSessionErrorData = {},
+): McpSessionError {
+  const { status } = data;
+  const withStatus = status === undefined ? "" : ` (HTTP ${status})`;
+  return new McpSessionError(
+    "CONNECTION_UNAVAILABLE",
+    `${method} at ${endpointName(url)}${withStatus}: ${why}`,
+    { data: { method, origin: url.origin, ...data } },
+  );
+}
+
+function failed(
+  name: RequestName,
+  sent: RequestFailed["sent"],
+  why: string,
+  data?: McpSessionErrorData,
+): RequestFailed {
+  return { type: "failed", sent, error: requestError(name, why, data) };
+}
+
+/** What the guard says: no answer, a redirect, or an answer that is too large. */
+function sentBefore({ code, data: { status } }: McpSessionError): RequestFailed["sent"] {
+  if (code === "REDIRECT_REFUSED") return "answered";
+  if (status === undefined) return "no";
+  return status >= 400 ? "answered" : "perhaps";
+}
+
+/** Errors before anything was sent are of this project or of oauth4webapi, about metadata and keys. */
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : "the request could not be made";
+}
+
+function readAnswer({ status, headers }: Response, text: string): ServerAnswer {
+  const contentType = headers.get("content-type")?.split(";")[0]?.trim().toLowerCase() ?? "";
+  const isJson = contentType === "application/json" || contentType.endsWith("+json");
+  return { type: "answer", status, text, json: jsonObject(text), isJson };
+}
+
+function jsonObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+import * as oauth from "oauth4webapi";
+import { asServer, type AuthorizationServer } from "./authorization-server.ts";
+import { type Client, clientOf } from "./client.ts";
+import { splitScopes } from "./scopes-to-ask.ts";
+import type { ServerAnswer } from "./server-request.ts";
+
+/** What a token endpoint gave. */
+export interface Tokens {
+  readonly accessToken: string;
+  /** In milliseconds since 1970, counted from when the request was sent. */
+  readonly expiresAt?: number | undefined;
+  /** Without one in the answer to a refresh, the old one stays good. */
+  readonly refreshToken?: string | undefined;
+  /** As granted. Without them in the answer, they are those that were asked for. */
+  readonly scopes?: readonly string[] | undefined;
+}
+
+/**
+ * The tokens of a token endpoint's answer with status 200; otherwise what is wrong with it. An ID token is not looked
+ * at: nothing here is decided by it.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6749#section-5.1
+ * @see https://www.rfc-editor.org/rfc/rfc6750#section-4
+ */
+export async function readTokens(
+  { json, text }: ServerAnswer,
+  { server, client, sentAt }: { server: AuthorizationServer; client: Client; sentAt: number },
+): Promise<Tokens | { readonly wrong: string }> {
+  if (json === undefined) {
+    return { wrong: text === "" ? "the answer is empty" : "the answer is no JSON object" };
+  }
+  const type = json["token_type"];
+  if (typeof type === "string" && type.toLowerCase() !== "bearer") {
+    return { wrong: "its tokens are no bearer tokens. Others, such as DPoP, are not supported" };
+  }
+  // Some servers write `null` for what they do not give.
+  const given = Object.entries(json).filter(
+    ([name, value]) => value !== null && value !== "" && name !== "id_token",
+  );
+  const response = Response.json(Object.fromEntries(given));
+  try {
+    const tokens = await oauth.processGenericTokenEndpointResponse(
+      asServer(server),
+      clientOf(client),
+      response,
+    );
+    const { expires_in: seconds, scope } = tokens;
+    return {
+      accessToken: tokens.access_token,
+      expiresAt: seconds === undefined ? undefined : sentAt + seconds * 1_000,
+      refreshToken: tokens.refresh_token,
+      scopes: scope === undefined ? undefined : splitScopes(scope),
+    };
+  } catch {
+    // The error of `oauth4webapi` has the whole answer as its cause.
+    return { wrong: "the answer does not have the fields of a token response (RFC 6749, 5.1)" };
+  }
+}
