@@ -1,5 +1,5 @@
-import { abortable, isRedirect } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/core";
+import { abortable, isRedirect } from "@durable-mcp/core/internal";
 
 /** The largest answer that is read, in bytes after decompression (1 MiB). Metadata and tokens are far smaller. */
 const maxAnswerBytes = 1_048_576;
@@ -10,7 +10,8 @@ const droppedHeaders = ["content-encoding", "content-length", "set-cookie", "tra
 /**
  * The answer, read whole, without its cookies. What a server sends afterwards cannot hang anybody.
  *
- * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if it is larger than 1 MiB, `REDIRECT_REFUSED`
+ * @throws {McpSessionError} `REDIRECT_REFUSED`; `CONNECTION_UNAVAILABLE` if it is larger than 1 MiB, or has no
+ *   status of HTTP
  */
 export async function readBounded(
   response: Response,
@@ -22,18 +23,19 @@ export async function readBounded(
     letGo(response);
     throw redirectRefused(method, url, response);
   }
-  const { status, statusText } = response;
+  const { status } = response;
   const bytes = await readBytes(response, signal);
-  if (bytes === undefined) {
+  // Such a status is on no list, and no `Response` can be made with it.
+  if (bytes === undefined || status < 200 || status > 599) {
     throw new McpSessionError(
       "CONNECTION_UNAVAILABLE",
-      `${method} ${url.origin} was answered with more than 1 MiB, which is no answer of an authorization server. Check that its URL is right.`,
+      `${method} ${url.origin} was answered with ${bytes === undefined ? "more than 1 MiB" : `HTTP ${status}`}, which is no answer of an authorization server. Check that its URL is right.`,
       { data: { method, origin: url.origin, status } },
     );
   }
   const headers = new Headers([...response.headers]);
   for (const name of droppedHeaders) headers.delete(name);
-  return new Response(bytes.length === 0 ? null : bytes, { status, statusText, headers });
+  return new Response(bytes.length === 0 ? null : bytes, { status, headers });
 }
 
 /** Stops reading an answer, which frees its connection. */

@@ -1,5 +1,8 @@
 import type { ServerResponse } from "node:http";
-import { describe, expect, test } from "vitest";
+import { gzipSync } from "node:zlib";
+import { connectionFailure } from "@durable-mcp/core/internal";
+import { getGlobalDispatcher, ProxyAgent, setGlobalDispatcher, fetch as undiciFetch } from "undici";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { startLoopbackServer } from "../../test/loopback-server.ts";
 import type { ResolvedAddress } from "./connect.ts";
 import { createGuardedFetch, type GuardOptions } from "./guarded-fetch.ts";
@@ -17,6 +20,17 @@ function dnsWith(...addresses: string[]) {
     );
   };
   return { asked, resolve };
+}
+
+/** The server does not do TLS, so a connection is all that can come of it. */
+async function connects(resource: string, target: string, options: Partial<GuardOptions>) {
+  const server = await startLoopbackServer(json({}));
+  const guard = guardOf(resource, options);
+  const url = `${target}:${server.port}`;
+  guard.allow(url);
+  const error = await refusalOf(guard.fetch(url));
+  expect(server.connections() === 0).toBe(error.code === "FETCH_REQUIRED");
+  return server.connections() > 0;
 }
 
 /** The error of a request, which has neither path nor query in it. */
@@ -150,5 +164,200 @@ describe("refuses, when it connects,", () => {
       guardOf("http://a.localhost/mcp", { resolve }).fetch("http://a.localhost"),
     );
     expect(error).toMatchObject({ code: "FETCH_REQUIRED", data: { origin: "http://a.localhost" } });
+  });
+});
+
+describe("connects to what it has checked:", () => {
+  test("asks DNS once a request, and each request has a connection of its own", async () => {
+    const server = await startLoopbackServer(json({ ok: true }));
+    const { resolve, asked } = dnsWith("127.0.0.1");
+    const origin = `http://a.localhost:${server.port}`;
+    const { fetch } = guardOf(origin, { resolve });
+    await (await fetch(origin)).json();
+    await (await fetch(origin)).json();
+    expect(asked).toHaveLength(2);
+    expect(server.connections()).toBe(2);
+  });
+
+  test("a name that DNS moves to a private address is refused", async () => {
+    const server = await startLoopbackServer(json({ ok: true }));
+    const answers = ["127.0.0.1", "10.0.0.1"];
+    const resolve = () => Promise.resolve([{ address: answers.shift() ?? "", family: 4 }]);
+    const origin = `http://a.localhost:${server.port}`;
+    const { fetch } = guardOf(origin, { resolve });
+    expect((await fetch(origin)).ok).toBe(true);
+    expect(await refusalOf(fetch(origin))).toMatchObject({ code: "FETCH_REQUIRED" });
+    expect(server.connections()).toBe(1);
+  });
+
+  test("a name without an address was never sent to", async () => {
+    const { fetch } = guardOf("http://a.localhost", { resolve: dnsWith().resolve });
+    const error = await refusalOf(fetch("http://a.localhost"));
+    expect(connectionFailure(error)).toMatchObject({ sent: "never", reason: "dns" });
+  });
+
+  test("proxies of the process are not used", async () => {
+    const proxy = await startLoopbackServer(json({ proxied: true }));
+    const server = await startLoopbackServer(json({ proxied: false }));
+    const before = getGlobalDispatcher();
+    setGlobalDispatcher(new ProxyAgent({ uri: proxy.origin, proxyTunnel: false }));
+    onTestFinished(() => setGlobalDispatcher(before));
+    const url = `${server.origin}/metadata`;
+    expect(await (await undiciFetch(url)).json()).toEqual({ proxied: true });
+    expect(await (await guardOf(url).fetch(url)).json()).toEqual({ proxied: false });
+  });
+});
+
+describe("private addresses", () => {
+  const { resolve } = dnsWith("127.0.0.1");
+
+  test.each([
+    ["by a public name", "https://mcp.example/mcp", "https://login.example", false],
+    ["by a private name", "https://mcp.internal/mcp", "https://keycloak", false],
+    ["for a server on this computer", "http://localhost/mcp", "https://login.example", true],
+    ["for a server of the network", "https://10.0.0.1/mcp", "https://login.example", false],
+  ])("%s, without the option", async (_, resource, target, connected) => {
+    expect(await connects(resource, target, { resolve })).toBe(connected);
+  });
+
+  test.each([
+    ["by a public name", "https://mcp.example/mcp", "https://login.example"],
+    ["by a private name", "https://mcp.internal/mcp", "https://keycloak"],
+    ["as they are", "https://mcp.example/mcp", "https://127.0.0.1"],
+  ])("%s, with it", async (_, resource, target) => {
+    expect(await connects(resource, target, { resolve, allowPrivateAddresses: true })).toBe(true);
+  });
+
+  test("link-local ones are refused with it, too, and http is", async () => {
+    const guard = guardOf("https://mcp.example/mcp", {
+      allowPrivateAddresses: true,
+      resolve: dnsWith("127.0.0.1", "169.254.169.254").resolve,
+    });
+    for (const url of ["https://login.example", "https://169.254.169.254", "http://10.0.0.1"]) {
+      guard.allow(url);
+      expect(await refusalOf(guard.fetch(url))).toMatchObject({ code: "FETCH_REQUIRED" });
+    }
+  });
+
+  test("a server of the network may name others of it by address", async () => {
+    const asked: unknown[] = [];
+    const fetch: typeof globalThis.fetch = (url) => {
+      asked.push(url);
+      return Promise.resolve(new Response());
+    };
+    const guard = guardOf("https://10.0.0.1/mcp", { fetch });
+    guard.allow("https://10.0.0.2");
+    await guard.fetch("https://10.0.0.2/token");
+    expect(asked).toEqual(["https://10.0.0.2/token"]);
+  });
+});
+
+describe("answers:", () => {
+  test.each([301, 302, 303, 307, 308])("a redirect with %i is not followed", async (status) => {
+    const other = await startLoopbackServer(json({}));
+    const server = await startLoopbackServer((_, response) => {
+      response.writeHead(status, { location: `${other.origin}/secret?secret` }).end("secret");
+    });
+    const guard = guardOf(server.origin);
+    guard.allow(other.origin);
+    const error = await refusalOf(guard.fetch(server.origin, { method: "POST", body: "secret" }));
+    expect(error).toMatchObject({ code: "REDIRECT_REFUSED", data: { status } });
+    expect(error.message).toContain(other.origin);
+    expect(other.requests).toEqual([]);
+  });
+
+  test("a redirect that the application's fetch followed is refused", async () => {
+    const server = await startLoopbackServer((request, response) => {
+      const headers = request.url === "/" ? { location: "/secret" } : {};
+      response.writeHead(request.url === "/" ? 302 : 200, headers).end();
+    });
+    const guard = guardOf(server.origin, {
+      fetch: (url, init) => fetch(url, { ...init, redirect: "follow" }),
+    });
+    const error = await refusalOf(guard.fetch(server.origin));
+    expect(error).toMatchObject({ code: "REDIRECT_REFUSED" });
+  });
+
+  test("one of 1 MiB is read, a larger one and an endless one are not", async () => {
+    const closed = Promise.withResolvers<void>();
+    const server = await startLoopbackServer((request, response) => {
+      if (request.url === "/whole") return response.end(Buffer.alloc(2 ** 20));
+      if (request.url === "/large") return response.end(Buffer.alloc(2 ** 20 + 1));
+      const send = () => {
+        while (response.write(Buffer.alloc(2 ** 16)));
+      };
+      response.on("drain", send).on("close", closed.resolve);
+      return send();
+    });
+    const { fetch } = guardOf(server.origin);
+    const whole = await fetch(`${server.origin}/whole`);
+    expect((await whole.arrayBuffer()).byteLength).toBe(2 ** 20);
+    for (const path of ["/large", "/endless"]) {
+      const error = await refusalOf(fetch(server.origin + path));
+      expect(error).toMatchObject({ code: "CONNECTION_UNAVAILABLE", data: { status: 200 } });
+    }
+    await closed.promise;
+  });
+
+  test("a compressed one is read, and counts by what comes out", async () => {
+    const server = await startLoopbackServer((request, response) => {
+      response.setHeader("content-encoding", "gzip");
+      response.end(gzipSync(request.url === "/bomb" ? Buffer.alloc(2 ** 26) : '{"ok":true}'));
+    });
+    const { fetch } = guardOf(server.origin);
+    const response = await fetch(server.origin);
+    expect(response.headers.has("content-encoding")).toBe(false);
+    expect(await response.json()).toEqual({ ok: true });
+    const error = await refusalOf(fetch(`${server.origin}/bomb`));
+    expect(error).toMatchObject({ code: "CONNECTION_UNAVAILABLE" });
+  });
+
+  test("cookies are neither kept nor shown", async () => {
+    const server = await startLoopbackServer((_, response) => {
+      response.setHeader("set-cookie", ["a=1", "b=2"]).setHeader("x-other", "1").end();
+    });
+    const { fetch } = guardOf(server.origin);
+    const { headers } = await fetch(server.origin);
+    expect(headers.get("set-cookie")).toBeNull();
+    expect(headers.get("x-other")).toBe("1");
+    await fetch(server.origin);
+    expect(server.requests[1]?.headers.cookie).toBeUndefined();
+  });
+
+  test.each([204, 400, 503])("a status passes: %i", async (status) => {
+    const server = await startLoopbackServer((_, response) => response.writeHead(status).end());
+    expect((await guardOf(server.origin).fetch(server.origin)).status).toBe(status);
+  });
+
+  test("a status that HTTP does not have", async () => {
+    const server = await startLoopbackServer((_, response) => response.writeHead(999).end());
+    const error = await refusalOf(guardOf(server.origin).fetch(server.origin));
+    expect(error).toMatchObject({ code: "CONNECTION_UNAVAILABLE", data: { status: 999 } });
+  });
+
+  test.each(["/silent", "/started"])("one that does not end takes too long: %s", async (path) => {
+    const server = await startLoopbackServer((request, response) => {
+      if (request.url === "/started") response.write("{");
+    });
+    const { fetch } = guardOf(server.origin, { timeoutMs: 50 });
+    const error = await refusalOf(fetch(server.origin + path));
+    expect(error.name).toBe("TimeoutError");
+    expect(connectionFailure(error)).toMatchObject({ sent: "perhaps", reason: "timeout" });
+  });
+
+  test("the caller's abort ends it, with the caller's reason", async () => {
+    const controller = new AbortController();
+    const server = await startLoopbackServer(() => controller.abort(new Error("enough")));
+    const sending = guardOf(server.origin).fetch(server.origin, { signal: controller.signal });
+    expect(await refusalOf(sending)).toBe(controller.signal.reason);
+  });
+
+  test("one that comes after the abort is let go, if the fetch ignores signals", async () => {
+    const late = Promise.withResolvers<Response>();
+    const cancelled = Promise.withResolvers<void>();
+    const guard = guardOf("https://mcp.example", { timeoutMs: 10, fetch: () => late.promise });
+    expect((await refusalOf(guard.fetch("https://mcp.example"))).name).toBe("TimeoutError");
+    late.resolve(new Response(new ReadableStream({ cancel: () => cancelled.resolve() })));
+    await cancelled.promise;
   });
 });

@@ -34,7 +34,7 @@ export interface Guard {
  *
  * @throws {McpSessionError} from its `fetch`: `FETCH_REQUIRED` for a target that is refused, before anything was
  *   sent; `REDIRECT_REFUSED`; `CONNECTION_UNAVAILABLE` for an answer that is too large
- * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/security_best_practices#server-side-request-forgery-ssrf
+ * @see https://modelcontextprotocol.io/docs/2025-11-25/tutorials/security/security_best_practices#server-side-request-forgery-ssrf
  */
 export function createGuardedFetch({
   resource,
