@@ -14,19 +14,24 @@ export {
   withTimeLimit,
 } from "./base/bounded-wait.ts";
 export {
+  checkedClock,
+  checkedLater,
   checkFunction,
   checkMethods,
   checkMs,
+  checkOptions,
   checkText,
   checkWhole,
   invalid,
   invalidOption,
   isTimerMs,
+  type OptionChecks,
 } from "./base/check-option.ts";
 export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
-export { guarded } from "./base/observe.ts";
+export { guarded, warnOnce } from "./base/observe.ts";
 export { randomToken } from "./base/random-token.ts";
+export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export { isOutdated } from "./session/session-snapshot.ts";
 export { forgetTools, giveUpSession } from "./tools/manage-slot.ts";

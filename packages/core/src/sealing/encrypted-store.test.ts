@@ -2,7 +2,7 @@ import { createMemoryStore } from "../stores/memory-store.ts";
 import type { SessionStore } from "../stores/session-store.ts";
 import { testSessionStore } from "../testing/index.ts";
 import { beforeEach, describe, expect, test, vi } from "vitest";
-import { encryptStore, type UnreadableValueReason } from "./encrypted-store.ts";
+import { encryptStore, encryptValues, type UnreadableValueReason } from "./encrypted-store.ts";
 
 const randomKey = () => crypto.getRandomValues(new Uint8Array(32));
 const current = randomKey();
@@ -14,6 +14,19 @@ describe("the suite for stores", () => {
   testSessionStore({
     test,
     open: () => ({ store }),
+    hasConnection: false,
+    async plant(key, text) {
+      const { records } = await inner.list({ prefix: key, limit: 1 });
+      await inner.put(key, text, records[0]!.revision, { owner: records[0]!.owner });
+    },
+  });
+});
+
+describe("the suite for stores, with readable keys", () => {
+  const inner = createMemoryStore();
+  testSessionStore({
+    test,
+    open: () => ({ store: encryptValues(inner, { keys: { current } }) }),
     hasConnection: false,
     async plant(key, text) {
       const { records } = await inner.list({ prefix: key, limit: 1 });
@@ -169,6 +182,24 @@ describe("an encrypted store", () => {
     expect(key + owner).not.toContain("alice");
     expect(await store.delete(key, revision)).toEqual({ ok: true });
     expect((await inner.list({ limit: 10 })).records).toEqual([]);
+  });
+
+  test("with readable keys keeps values sealed, and bound to their keys", async () => {
+    store = encryptValues(inner, {
+      keys: { current },
+      onUnreadable: (reason) => unreadable.push(reason),
+    });
+    const [key, other] = [keyOf("s1", "notes", alice), keyOf("s1", "notes", aliceB)];
+    await put(key, "of alice", alice);
+    await put(other, "of alice-b", aliceB);
+    const records = (await inner.list({ limit: 10 })).records;
+    expect(records.map((record) => record.key).toSorted()).toEqual([key, other].toSorted());
+    expect(JSON.stringify(records)).not.toContain("of alice");
+    const stored = await inner.get(other);
+    const moved = (await inner.get(key))!.value;
+    await inner.put(other, moved, stored!.revision, { owner: "o" });
+    expect(await store.get(other)).toMatchObject({ value: null });
+    expect(unreadable).toEqual(["other-key"]);
   });
 
   test("does not open a value that was moved under another key", async () => {

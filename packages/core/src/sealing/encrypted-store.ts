@@ -3,7 +3,12 @@ import { checkKnown } from "../base/known-options.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
 import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
 import { isStoreText, printValue } from "../stores/store-limits.ts";
-import { createFingerprint, fingerprintedPrefix, fingerprintKey } from "./fingerprint.ts";
+import {
+  createFingerprint,
+  type Fingerprint,
+  fingerprintedPrefix,
+  fingerprintKey,
+} from "./fingerprint.ts";
 import {
   checkKeys,
   keyBytes,
@@ -48,19 +53,48 @@ const maxDecompressedLength = 5_000_000;
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function encryptStore(store: SessionStore, options: EncryptStoreOptions): SessionStore {
+  checkEncryption(store, options, ["keys", "fingerprintKey", "onUnreadable"]);
+  keyBytes(options.fingerprintKey, "fingerprintKey");
+  return createEncryptedStore(store, options, createFingerprint(options.fingerprintKey));
+}
+
+/**
+ * As `encryptStore`, but keys and owners stay as they are: a reader of the store sees the principal of each record.
+ * Sealed values are bound to their key all the same.
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
+ */
+export function encryptValues(
+  store: SessionStore,
+  options: Omit<EncryptStoreOptions, "fingerprintKey">,
+): SessionStore {
+  checkEncryption(store, options, ["keys", "onUnreadable"]);
+  return createEncryptedStore(store, options, undefined);
+}
+
+function checkEncryption(
+  store: SessionStore,
+  options: Omit<EncryptStoreOptions, "fingerprintKey">,
+  known: string[],
+): void {
   checkMethods(store, "store", ["get", "put", "touch", "delete", "list"], "a SessionStore");
-  checkKnown(options, ["keys", "fingerprintKey", "onUnreadable"]);
+  checkKnown(options, known);
   checkFunction(options.onUnreadable, "onUnreadable");
   checkKeys(options.keys);
-  keyBytes(options.fingerprintKey, "fingerprintKey");
-  const fingerprint = createFingerprint(options.fingerprintKey);
+}
+
+function createEncryptedStore(
+  store: SessionStore,
+  options: Omit<EncryptStoreOptions, "fingerprintKey">,
+  fingerprint: Fingerprint | undefined,
+): SessionStore {
   const { loadKeys, open } = createOpener(options);
 
   // A text that no store takes stays unchanged, and the store refuses it.
   const outerKey = async (key: string) =>
-    isStoreText(key) ? await fingerprintKey(key, fingerprint) : key;
+    fingerprint && isStoreText(key) ? await fingerprintKey(key, fingerprint) : key;
   const outerOwner = async (owner: string) =>
-    isStoreText(owner) ? await fingerprint(owner) : owner;
+    fingerprint && isStoreText(owner) ? await fingerprint(owner) : owner;
 
   const openStored = async (outer: string, stored: StoredValue | undefined) =>
     stored && {
@@ -94,7 +128,7 @@ export function encryptStore(store: SessionStore, options: EncryptStoreOptions):
       return { ok: false, current: await openStored(outer, answer.current) };
     },
     async list({ prefix, owner, ...query }) {
-      const outerPrefix = isStoreText(prefix) ? fingerprintedPrefix(prefix) : prefix;
+      const outerPrefix = fingerprint && isStoreText(prefix) ? fingerprintedPrefix(prefix) : prefix;
       const page = await store.list({
         ...query,
         prefix: outerPrefix,
@@ -116,7 +150,7 @@ export function encryptStore(store: SessionStore, options: EncryptStoreOptions):
 }
 
 /** Opens values, and tells of those that it cannot open. */
-function createOpener({ keys, onUnreadable }: EncryptStoreOptions) {
+function createOpener({ keys, onUnreadable }: Omit<EncryptStoreOptions, "fingerprintKey">) {
   const tellUnreadable = guarded(
     onUnreadable ??
       warnOnce(

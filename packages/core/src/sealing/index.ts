@@ -1,5 +1,6 @@
 export {
   encryptStore,
+  encryptValues,
   type EncryptStoreOptions,
   type UnreadableValueReason,
 } from "./encrypted-store.ts";

@@ -1,5 +1,6 @@
 import { randomToken } from "../base/random-token.ts";
 import { isRecord } from "../base/json-values.ts";
+import { textDigest } from "../base/text-digest.ts";
 
 /** What a call is told apart by, beside its agent session and principal. */
 export interface CallIdentity {
@@ -22,7 +23,7 @@ export function isNamed({ toolCallId, scope }: CallIdentity): boolean {
 
 /** The digest of what is called, and with what. The order of members does not matter. */
 export async function callDigest(call: CallIdentity): Promise<string> {
-  return await digestOf(printed(call));
+  return await textDigest(printed(call));
 }
 
 /** Whether a call has this digest. Its input may come from a browser, and nest too deep for any call. */
@@ -33,7 +34,7 @@ export async function hasDigest(call: CallIdentity, expected: string): Promise<b
   } catch {
     return false;
   }
-  return (await digestOf(text)) === expected;
+  return (await textDigest(text)) === expected;
 }
 
 function printed({ method, tool, input }: CallIdentity): string {
@@ -57,14 +58,7 @@ export async function callId(call: CallIdentity, turn: number): Promise<string> 
 }
 
 async function digest(value: unknown): Promise<string> {
-  return await digestOf(JSON.stringify(value));
-}
-
-async function digestOf(text: string): Promise<string> {
-  const hash = new Uint8Array(
-    await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)),
-  );
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return await textDigest(JSON.stringify(value));
 }
 
 /** A JSON value with the members of its objects in order, because databases change it. */

@@ -1,0 +1,61 @@
+import type { McpSessionError } from "@durable-mcp/core";
+
+/**
+ * What happened to sign-ins. No event holds a token, a state, a code, an id or a principal.
+ *
+ * - `authorization-required`: a connection needs the user's sign-in. `scopes` are those to be granted, if they are
+ *   known.
+ * - `signed-in`: a callback has brought tokens.
+ * - `sign-in-refused`: a callback was refused, and nothing that is stored has changed. Or the authorization server
+ *   gave no tokens. `reason` says why.
+ * - `refreshed`: tokens were refreshed, once for all processes.
+ * - `refresh-failed`: the authorization server could not be asked, or did not answer. The tokens stay.
+ * - `refresh-refused`: it takes the refresh token no more. The user has to sign in.
+ * - `refresh-lost`: the answers to two refreshes were lost with their processes. The user has to sign in.
+ * - `registered`: this client was registered at an authorization server.
+ * - `signed-out`: the tokens are forgotten. `isRevoked`: the authorization server knows.
+ * - `unreadable`: a stored value could not be opened, for example because its key is gone. It counts as none.
+ */
+export type OAuthEvent =
+  | {
+      readonly type: "authorization-required";
+      readonly connection: string;
+      readonly scopes: readonly string[];
+    }
+  | { readonly type: "signed-in"; readonly connection: string; readonly issuer: string }
+  | {
+      readonly type: "sign-in-refused";
+      readonly reason: SignInRefusal;
+      readonly connection?: string | undefined;
+      readonly error?: McpSessionError | undefined;
+    }
+  | { readonly type: "refreshed"; readonly connection: string }
+  | {
+      readonly type: "refresh-failed";
+      readonly connection: string;
+      readonly error: McpSessionError;
+    }
+  | { readonly type: "refresh-refused" | "refresh-lost"; readonly connection: string }
+  | { readonly type: "registered"; readonly issuer: string }
+  | { readonly type: "signed-out"; readonly connection: string; readonly isRevoked: boolean }
+  | { readonly type: "unreadable"; readonly reason: string };
+
+/**
+ * Why a sign-in did not come to its end.
+ *
+ * - `unknown`: no sign-in of this user has this state: it is forged, somebody else's, or was used before.
+ * - `expired`: it was started more than ten minutes ago.
+ * - `other-issuer`: the answer is of another authorization server than the one that was asked.
+ * - `denied`: the authorization server says that the user, or it, does not agree.
+ * - `not-exchanged`: the authorization server gave no tokens for the code.
+ * - `signed-out`: the user signed out meanwhile.
+ * - `not-started`: the sign-in could not begin: the server's authorization server was not found, or is not allowed.
+ */
+export type SignInRefusal =
+  | "unknown"
+  | "expired"
+  | "other-issuer"
+  | "denied"
+  | "not-exchanged"
+  | "signed-out"
+  | "not-started";

@@ -1,0 +1,145 @@
+import { McpSessionError, type Principal, principalParts } from "@durable-mcp/core";
+import { bearerChallenge, isRedirect } from "@durable-mcp/core/internal";
+import type { RefusedToken } from "./base/refused-token.ts";
+import type { ResourceUse } from "./grants/authorization-required.ts";
+import { getToken } from "./grants/get-token.ts";
+import type { OAuthContext } from "./grants/oauth-context.ts";
+import { resourceIdOf } from "./records/resource-id.ts";
+
+export interface ConnectUse {
+  /** On whose behalf the client acts. */
+  readonly principal: Principal;
+  /** The URL of the MCP server. Tokens go nowhere else. */
+  readonly url: string | URL;
+  /** Your name of the server, for `signOut` and `list`. @default the host of its URL */
+  readonly connection?: string | undefined;
+  /** The agent session, for `onSignedIn`. */
+  readonly sessionId?: string | undefined;
+  /** Sends the requests, with the token. @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+}
+
+/** For an MCP client that is not made by this project. */
+export interface OAuthConnection {
+  /**
+   * Puts the stored token in. After a 401 it sends once more, with another token. Throws `AUTHORIZATION_REQUIRED`
+   * where only the user can go on, before a client can begin a sign-in of its own.
+   */
+  readonly fetch: typeof globalThis.fetch;
+  /**
+   * For clients that ask for one, beside `fetch`. It has no refresh token to lose: what a client saves or invalidates
+   * is ignored, and a sign-in of its own ends in `AUTHORIZATION_REQUIRED`.
+   */
+  readonly authProvider: OAuthClientProvider;
+}
+
+/** The members of `OAuthClientProvider` that MCP clients call, of `@ai-sdk/mcp` 2, SDK v1 and client v2. */
+export interface OAuthClientProvider {
+  readonly redirectUrl: string;
+  readonly clientMetadata: { readonly redirect_uris: string[] };
+  clientInformation(): undefined;
+  tokens(): Promise<{ access_token: string; token_type: "Bearer" } | undefined>;
+  saveTokens(): void;
+  saveCodeVerifier(): void;
+  codeVerifier(): string;
+  invalidateCredentials(): void;
+  redirectToAuthorization(): Promise<void>;
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID`, `PRINCIPAL_REQUIRED` */
+export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnection {
+  const { principal, sessionId, fetch: base = globalThis.fetch } = use;
+  principalParts(principal);
+  const url = new URL(use.url);
+  const connection = use.connection ?? url.host;
+  const ask = async (refused?: RefusedToken, signal?: AbortSignal | null) => {
+    const resourceId = await resourceIdOf(url);
+    const own: ResourceUse = { principal, connection, url, resourceId, sessionId };
+    const tokens = await getToken(context, { ...own, refused, signal: signal ?? undefined });
+    return tokens?.accessToken;
+  };
+
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    const request = input instanceof Request ? input : undefined;
+    const target = new URL(request?.url ?? (input as string | URL));
+    if (target.origin !== url.origin) throw otherOrigin(connection, target.origin);
+    const signal = init?.signal ?? request?.signal;
+    const send = async (token: string | undefined) => {
+      const headers = new Headers(init?.headers ?? request?.headers);
+      headers.delete("authorization");
+      if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+      const own = request?.clone() ?? target;
+      const response = await base(own, { ...init, headers, redirect: "manual" });
+      if (!isRedirect(response)) return response;
+      await response.body?.cancel();
+      throw redirected(connection, url.origin, response.status);
+    };
+    // Whatever else there is at this origin gets no token.
+    if (target.pathname !== url.pathname) return await send(undefined);
+    const token = await ask(undefined, signal);
+    const response = await send(token);
+    const refused = refusalOf(response, token);
+    if (refused === undefined || init?.body instanceof ReadableStream) return response;
+    const other = await ask(refused, signal);
+    if (other === undefined || other === token) return response;
+    await response.body?.cancel();
+    return await send(other);
+  };
+  return { fetch, authProvider: createAuthProvider(ask, connection) };
+}
+
+/** Why a token was refused, if another one may help. */
+function refusalOf(response: Response, token: string | undefined): RefusedToken | undefined {
+  const { status, headers } = response;
+  const challenge = bearerChallenge(headers);
+  const isForScopes = status === 403 && challenge?.error === "insufficient_scope";
+  if (status !== 401 && !isForScopes) return undefined;
+  return { token, status: status === 401 ? 401 : 403, challenge };
+}
+
+function ignored(): undefined {
+  return undefined;
+}
+
+function createAuthProvider(
+  ask: () => Promise<string | undefined>,
+  connection: string,
+): OAuthClientProvider {
+  const notHere = () => {
+    throw new McpSessionError(
+      "AUTHORIZATION_REQUIRED",
+      `Connection ${connection}: the client has begun a sign-in of its own. Give it the \`fetch\` of \`connect\` as well.`,
+      { data: { connection, reason: "authorization-required" } },
+    );
+  };
+  return {
+    redirectUrl: "",
+    clientMetadata: { redirect_uris: [] },
+    clientInformation: ignored,
+    async tokens() {
+      const token = await ask();
+      return token === undefined ? undefined : { access_token: token, token_type: "Bearer" };
+    },
+    saveTokens: ignored,
+    saveCodeVerifier: ignored,
+    codeVerifier: notHere,
+    invalidateCredentials: ignored,
+    redirectToAuthorization: async () => notHere(),
+  };
+}
+
+function otherOrigin(connection: string, origin: string): McpSessionError {
+  return new McpSessionError(
+    "FETCH_REQUIRED",
+    `Connection ${connection}: a request to ${origin} was refused. This fetch only sends to the MCP server; the sign-in makes its own requests.`,
+    { data: { connection, origin } },
+  );
+}
+
+function redirected(connection: string, origin: string, status: number): McpSessionError {
+  return new McpSessionError(
+    "REDIRECT_REFUSED",
+    `Connection ${connection}: ${origin} answered with a redirect. It is not followed, because it could carry the token elsewhere. Use the server's final URL.`,
+    { data: { connection, origin, status } },
+  );
+}

@@ -1,0 +1,197 @@
+import { type Principal, principalParts } from "@durable-mcp/core";
+import { checkedClock, guarded, warnOnce } from "@durable-mcp/core/internal";
+import { encryptValues } from "@durable-mcp/core/sealing";
+import type { OAuthEvent } from "./base/oauth-event.ts";
+import type { RefusedToken } from "./base/refused-token.ts";
+import { connectTo, type ConnectUse, type OAuthConnection } from "./connect.ts";
+import type { ResourceUse } from "./grants/authorization-required.ts";
+import { startUrlOf } from "./grants/authorization-required.ts";
+import { getToken } from "./grants/get-token.ts";
+import { type Grant, listGrants } from "./grants/list-grants.ts";
+import { leaseMs, type OAuthContext } from "./grants/oauth-context.ts";
+import { type SignedOut, signOut } from "./grants/sign-out.ts";
+import { createGuardedFetch } from "./guard/guarded-fetch.ts";
+import { checkOAuthOptions, type OAuthOptions, unencrypted } from "./oauth-options.ts";
+import { createRecords } from "./records/records.ts";
+import { resourceIdOf } from "./records/resource-id.ts";
+import { createClients } from "./sign-in/clients.ts";
+import { createRoutes, type StartUse } from "./sign-in/routes.ts";
+
+/** A connection that asks for its token. `auth` of a connection passes it. */
+export interface OAuthTokenContext {
+  readonly principal: Principal | undefined;
+  readonly connection: string;
+  /** The URL of the MCP server. */
+  readonly url: string;
+  /** The agent session. */
+  readonly sessionId?: string | undefined;
+  /** Set after a server has refused a request. */
+  readonly refused?: RefusedToken | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+}
+
+/** What a connection waits for. */
+export interface AwaitedAuthorization {
+  /** Those that the user has to grant, as far as they are known. */
+  readonly scopes: readonly string[];
+  /** The application's page where the sign-in begins. Nothing in it is secret, and it does not expire. */
+  readonly startUrl: string;
+  /** When the server asked first, in milliseconds since 1970-01-01 UTC. */
+  readonly askedAt: number;
+}
+
+/** Sign-in to MCP servers, for all principals of an application. Made by `createOAuth`; `auth` of connections. */
+export interface OAuth {
+  /**
+   * The access token of a principal, refreshed if need be; `undefined` as long as no server has asked for one.
+   *
+   * @throws {McpSessionError} `AUTHORIZATION_REQUIRED`: the user has to sign in. `CONNECTION_UNAVAILABLE`: the
+   *   authorization server does not answer, and the user stays signed in. `PRINCIPAL_REQUIRED`, `STORE_FAILED`
+   */
+  getToken(
+    context: OAuthTokenContext,
+  ): Promise<{ readonly token: string; readonly expiresAt?: number } | undefined>;
+  /** The sign-in that a connection waits for; `undefined` if it waits for none. One read of the store. */
+  authorizationFor(use: {
+    readonly principal: Principal | undefined;
+    readonly connection: string;
+    readonly url: string;
+  }): Promise<AwaitedAuthorization | undefined>;
+  /**
+   * The route of `startUrl`: sends the user's browser to the authorization server. The state, the verifier and the
+   * authorization URL are made now.
+   *
+   * @param use.principal whose browser it is, from the application's own login
+   * @param use.connection, use.url what to sign in to, where no server has asked yet. @default as the link says
+   */
+  start(request: Request, use: StartUse): Promise<Response>;
+  /**
+   * The route of `redirectUrl`: ends the sign-in. Only the user who began it can.
+   *
+   * @see https://www.rfc-editor.org/rfc/rfc9207
+   */
+  callback(request: Request, use: { readonly principal: Principal }): Promise<Response>;
+  /**
+   * Forgets the tokens of a principal at a connection, and revokes them (RFC 7009). A refresh under way does not
+   * bring them back.
+   *
+   * @param use.url of the MCP server, if several have the connection's name. @default all of that name
+   */
+  signOut(use: {
+    readonly principal: Principal;
+    readonly connection: string;
+    readonly url?: string | URL | undefined;
+  }): Promise<SignedOut[]>;
+  /** The principal's sign-ins, without tokens. */
+  list(use: { readonly principal: Principal }): Promise<Grant[]>;
+  /** Signs out everywhere: for the end of an account. */
+  deleteAll(use: { readonly principal: Principal }): Promise<SignedOut[]>;
+  /** The same for any MCP client that takes a `fetch`, without a connection of `@durable-mcp/ai-sdk`. */
+  connect(use: ConnectUse): OAuthConnection;
+}
+
+/**
+ * Sign-in to MCP servers that need OAuth, for agents whose steps are processes. Tokens are kept in the store, for each
+ * principal and server, and refreshed once, whoever meets them expired.
+ *
+ * @example
+ * const oauth = createOAuth({ store, keys, redirectUrl: "https://app.example/oauth/callback" });
+ * const linear = defineMcpClientConnection({ url, description, session: "stateful", auth: oauth });
+ * // two routes
+ * export const GET_start = (request: Request) => oauth.start(request, { principal: principalOf(request) });
+ * export const GET_callback = (request: Request) => oauth.callback(request, { principal: principalOf(request) });
+ *
+ * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ */
+export function createOAuth(options: OAuthOptions): OAuth {
+  checkOAuthOptions(options);
+  const context = createContext(options);
+  const redirectUrl = new URL(options.redirectUrl);
+  const { onSignedIn } = options;
+  return Object.freeze({
+    async getToken({ refused, abortSignal: signal, ...asked }: OAuthTokenContext) {
+      const tokens = await getToken(context, { ...(await useOf(asked)), refused, signal });
+      if (tokens === undefined) return undefined;
+      const { accessToken: token, expiresAt } = tokens;
+      return { token, ...(expiresAt !== undefined && { expiresAt }) };
+    },
+    async authorizationFor(asked) {
+      const use = await useOf(asked);
+      const { record } = await context.records.grant(use.principal, use.resourceId);
+      if (record?.needed === undefined) return undefined;
+      const { scopes, askedAt } = record.needed;
+      return { scopes, startUrl: startUrlOf(context, use), askedAt };
+    },
+    ...createRoutes(context, { redirectUrl, onSignedIn }),
+    async signOut({ principal, connection, url }) {
+      principalParts(principal);
+      const { href } = url === undefined ? {} : new URL(url);
+      return await signOut(
+        context,
+        principal,
+        (grant) => grant.connection === connection && (href === undefined || grant.url === href),
+      );
+    },
+    async list({ principal }) {
+      principalParts(principal);
+      return await listGrants(context, principal);
+    },
+    async deleteAll({ principal }) {
+      principalParts(principal);
+      return await signOut(context, principal, () => true);
+    },
+    connect: (use) => connectTo(context, use),
+  } satisfies OAuth);
+}
+
+/** @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID` */
+async function useOf(asked: {
+  readonly principal: Principal | undefined;
+  readonly connection: string;
+  readonly url: string | URL;
+  readonly sessionId?: string | undefined;
+}): Promise<ResourceUse> {
+  const { principal, connection, sessionId } = asked;
+  principalParts(principal);
+  const url = new URL(asked.url);
+  const resourceId = await resourceIdOf(url);
+  return { principal: principal!, connection, url, resourceId, sessionId };
+}
+
+const tellUnreadable = warnOnce(
+  (reason: string) =>
+    `A stored sign-in could not be opened (${reason}). It counts as none, so its user has to sign in again.`,
+);
+
+function createContext(options: OAuthOptions): OAuthContext {
+  const { store, keys, startUrl, clientMetadataUrl, clients = [], clientName } = options;
+  const { allowIssuers, allowPrivateAddresses, fetch, onEvent, timeoutMs = 10_000 } = options;
+  const now = checkedClock(options.now);
+  const redirectUrl = new URL(options.redirectUrl);
+  const emit: (event: OAuthEvent) => void = guarded(onEvent);
+  const onUnreadable = (reason: string) =>
+    onEvent ? emit({ type: "unreadable", reason }) : tellUnreadable(reason);
+  const records = createRecords(
+    keys === unencrypted ? store : encryptValues(store, { keys, onUnreadable }),
+  );
+  return {
+    records,
+    startUrl: new URL(startUrl ?? "start", redirectUrl),
+    guard: (resource) => createGuardedFetch({ resource, fetch, allowPrivateAddresses, timeoutMs }),
+    mayUse: allowedIssuers(allowIssuers),
+    clients: createClients({
+      ...{ records, redirectUrl, given: clients, clientName, emit, now },
+      clientMetadataUrl: clientMetadataUrl === undefined ? undefined : new URL(clientMetadataUrl),
+      leaseMs: leaseMs({ timeoutMs }),
+    }),
+    ...{ emit, timeoutMs, now },
+  };
+}
+
+function allowedIssuers(allowed: OAuthOptions["allowIssuers"]): OAuthContext["mayUse"] {
+  if (allowed === undefined) return () => true;
+  if (typeof allowed === "function") return allowed;
+  const issuers = new Set(allowed.map((issuer) => new URL(issuer).href));
+  return (issuer) => issuers.has(issuer.href);
+}

@@ -1,0 +1,125 @@
+import { timeLimited } from "@durable-mcp/core/internal";
+import { discover } from "../protocol/discover.ts";
+import { type AuthorizationServer, requestUrlsOf } from "../protocol/authorization-server.ts";
+import type { Client } from "../protocol/client.ts";
+import { revokeToken } from "../protocol/revoke-token.ts";
+import {
+  refreshTokens,
+  requestClientCredentials,
+  type TokenOutcome,
+} from "../protocol/token-request.ts";
+import type { GrantRecord, GrantTokens } from "../records/grant-record.ts";
+import type { ResourceUse } from "./authorization-required.ts";
+import type { OAuthContext } from "./oauth-context.ts";
+import { type AskForTokens, renewedTokens } from "./renew.ts";
+
+/** The fetch for an authorization server's own endpoints. */
+export function fetchFor(
+  context: OAuthContext,
+  url: URL,
+  server: AuthorizationServer,
+): typeof globalThis.fetch {
+  const guard = context.guard(url);
+  allowServer(guard, server);
+  return guard.fetch;
+}
+
+/** Allows an issuer, and the endpoints that its own metadata names. */
+export function allowServer(
+  guard: { readonly allow: (url: string) => void },
+  server: AuthorizationServer,
+): void {
+  for (const url of requestUrlsOf(server)) guard.allow(url);
+}
+
+/** Nothing was sent: the tokens, or the client they were given to, are gone. */
+const refusedHere = { type: "refused", error: "invalid_grant", description: "" } as const;
+
+/** Refreshes tokens; `undefined` if there is no refresh token. */
+export function askRefresh(
+  context: OAuthContext,
+  { url }: ResourceUse,
+  tokens: GrantTokens | undefined,
+): AskForTokens | undefined {
+  if (tokens?.refreshToken === undefined) return undefined;
+  return async (before) => {
+    if (before?.refreshToken === undefined) return refusedHere;
+    const { server, clientId, resource, refreshToken } = before;
+    const client = await context.clients.find(server, clientId);
+    if (client === undefined) return refusedHere;
+    const fetch = fetchFor(context, url, server);
+    // Who asked may leave, but the answer must not be lost.
+    const outcome = await timeLimited(context.timeoutMs, undefined, (signal) =>
+      refreshTokens({ server, client, refreshToken, resource, fetch, signal, now: context.now }),
+    );
+    if (outcome.type === "refused" && outcome.error === "invalid_client") {
+      await context.clients.forget(server, clientId);
+    }
+    return asAnswer(context, url, outcome, { client, before });
+  };
+}
+
+/** Asks for the application's own tokens; `undefined` where it has none. */
+export async function askApplicationTokens(
+  context: OAuthContext,
+  { principal, url, connection }: ResourceUse,
+  record: GrantRecord | undefined,
+): Promise<AskForTokens | undefined> {
+  if (principal.type !== "app" || !context.clients.hasOwnTokens) return undefined;
+  return async (before) => {
+    const { now, timeoutMs } = context;
+    const guard = context.guard(url);
+    const found = await timeLimited(timeoutMs, undefined, async (signal) =>
+      before
+        ? { server: before.server, resource: before.resource }
+        : await discover({
+            ...{ url, guard, signal, resourceMetadata: record?.needed?.resourceMetadata },
+            mayUse: (issuer) => context.mayUse(issuer, { url, connection }),
+          }),
+    );
+    const { server, resource } = found;
+    const own = context.clients.ofApplication(server);
+    if (own === undefined) return refusedHere;
+    const { client, scopes } = own;
+    allowServer(guard, server);
+    const { fetch } = guard;
+    const outcome = await timeLimited(timeoutMs, undefined, (signal) =>
+      requestClientCredentials({ server, client, resource, scopes, fetch, signal, now }),
+    );
+    const first = { server, clientId: client.clientId, resource, scopes, signedInAt: now() };
+    return asAnswer(context, url, outcome, { client, before: { ...first, ...before } });
+  };
+}
+
+type Before = Parameters<typeof renewedTokens>[1];
+
+function asAnswer(
+  context: OAuthContext,
+  url: URL,
+  outcome: TokenOutcome,
+  { client, before }: { readonly client: Client; readonly before: Before },
+): Awaited<ReturnType<AskForTokens>> {
+  if (outcome.type !== "tokens") return outcome;
+  const tokens = renewedTokens(outcome.tokens, before, context.now());
+  return { type: "tokens", tokens, undo: () => revoke(context, url, tokens, client) };
+}
+
+/** Revokes tokens, the refresh token first. @returns whether the authorization server has done it */
+export async function revoke(
+  context: OAuthContext,
+  url: URL,
+  { server, accessToken, refreshToken }: GrantTokens,
+  client: Client,
+): Promise<boolean> {
+  const fetch = fetchFor(context, url, server);
+  const revokeOne = async (token: string, hint: "access_token" | "refresh_token") => {
+    const outcome = await timeLimited(context.timeoutMs, undefined, (signal) =>
+      revokeToken({ server, client, token, hint, fetch, signal }),
+    );
+    return outcome.type === "revoked";
+  };
+  const isRefreshGone =
+    refreshToken === undefined || (await revokeOne(refreshToken, "refresh_token"));
+  const isAccessGone = await revokeOne(accessToken, "access_token");
+  return isRefreshGone && isAccessGone;
+}

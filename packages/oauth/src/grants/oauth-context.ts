@@ -1,0 +1,50 @@
+import type { OAuthEvent } from "../base/oauth-event.ts";
+import type { Guard } from "../guard/guarded-fetch.ts";
+import type { AuthorizationServer } from "../protocol/authorization-server.ts";
+import type { Client } from "../protocol/client.ts";
+import type { Records } from "../records/records.ts";
+
+/** What the parts of one `createOAuth` share. */
+export interface OAuthContext {
+  readonly records: Records;
+  /** The application's page where a sign-in begins. */
+  readonly startUrl: URL;
+  /** The OAuth requests of a resource. */
+  readonly guard: (resource: URL) => Guard;
+  /** Whether the application allows an authorization server. */
+  readonly mayUse: (
+    issuer: URL,
+    use: { readonly url: URL; readonly connection: string },
+  ) => boolean;
+  readonly clients: ClientSource;
+  readonly emit: (event: OAuthEvent) => void;
+  /** How long one request to an authorization server may take, in milliseconds. */
+  readonly timeoutMs: number;
+  /** In milliseconds since 1970-01-01 UTC. */
+  readonly now: () => number;
+}
+
+/** This application as a client of authorization servers. */
+export interface ClientSource {
+  /** The client for a new sign-in, registered if need be. */
+  readonly take: (
+    server: AuthorizationServer,
+    guard: Guard,
+    signal: AbortSignal,
+  ) => Promise<Client>;
+  /** The client of this id; `undefined` if it is not known any more. */
+  readonly find: (server: AuthorizationServer, clientId: string) => Promise<Client | undefined>;
+  /** The client that has tokens of its own, without a user. */
+  readonly ofApplication: (
+    server: AuthorizationServer,
+  ) => { readonly client: Client; readonly scopes: readonly string[] } | undefined;
+  /** Whether there may be one. */
+  readonly hasOwnTokens: boolean;
+  /** Forgets a registration that the server does not know any more. */
+  readonly forget: (server: AuthorizationServer, clientId: string) => Promise<void>;
+}
+
+/** How long one process may keep others from refreshing or registering, in milliseconds. */
+export function leaseMs({ timeoutMs }: Pick<OAuthContext, "timeoutMs">): number {
+  return 3 * timeoutMs;
+}

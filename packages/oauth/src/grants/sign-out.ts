@@ -1,0 +1,56 @@
+import type { Principal } from "@durable-mcp/core";
+import type { GrantRecord } from "../records/grant-record.ts";
+import type { Stored } from "../records/records.ts";
+import { revoke } from "./ask-for-tokens.ts";
+import { leaseMs, type OAuthContext } from "./oauth-context.ts";
+
+/** A sign-in that the application has taken back. */
+export interface SignedOut {
+  readonly connection: string;
+  /** The origin of the MCP server. */
+  readonly server: string;
+  /** Whether the authorization server has revoked the tokens, too. */
+  readonly isRevoked: boolean;
+}
+
+/** How long a sign-in may be under way, in milliseconds. */
+export const signInMs = 600_000;
+
+/** Forgets the grants of a principal that match, and revokes their tokens (RFC 7009). */
+export async function signOut(
+  context: OAuthContext,
+  principal: Principal,
+  isMeant: (grant: GrantRecord) => boolean,
+): Promise<SignedOut[]> {
+  const stored = await context.records.grants(principal);
+  const meant = stored.filter(({ record }) => record !== undefined && isMeant(record));
+  const ended = await Promise.all(meant.map((each) => signOutOf(context, each)));
+  return ended.filter((each) => each !== undefined);
+}
+
+async function signOutOf(
+  context: OAuthContext,
+  listed: Stored<GrantRecord>,
+): Promise<SignedOut | undefined> {
+  const { records, now, emit } = context;
+  let stored = listed;
+  for (;;) {
+    const { record } = stored;
+    if (record === undefined) return undefined;
+    const { version, url, connection, generation, tokens } = record;
+    // It stays until nothing that has begun before it can end after it.
+    const tombstone: GrantRecord = {
+      ...{ version, url, connection, generation: generation + 1, signedOutAt: now() },
+    };
+    const expiresAt = now() + signInMs + leaseMs(context);
+    if ((await records.replace(stored, tombstone, expiresAt)) === undefined) {
+      stored = await records.reread(stored);
+      continue;
+    }
+    if (tokens === undefined) return undefined;
+    const client = await context.clients.find(tokens.server, tokens.clientId);
+    const isRevoked = client !== undefined && (await revoke(context, new URL(url), tokens, client));
+    emit({ type: "signed-out", connection, isRevoked });
+    return { connection, server: new URL(url).origin, isRevoked };
+  }
+}

@@ -1,0 +1,148 @@
+import type { Principal, SessionStore } from "@durable-mcp/core";
+import {
+  checkedLater,
+  checkFunction,
+  checkMethods,
+  checkMs,
+  checkOptions,
+  checkText,
+  invalidOption,
+  isRecord,
+  type OptionChecks,
+} from "@durable-mcp/core/internal";
+import type { SealingKeys } from "@durable-mcp/core/sealing";
+import type { OAuthClient } from "./base/oauth-client.ts";
+import type { OAuthEvent } from "./base/oauth-event.ts";
+
+/** What to say instead of `keys` for a store whose readers may see tokens. */
+export const unencrypted = "store tokens unencrypted";
+
+/** A user who has just signed in. */
+export interface SignedIn {
+  readonly principal: Principal;
+  readonly connection: string;
+  /** The URL of the MCP server. */
+  readonly url: string;
+  /** The agent session that waits for the sign-in, if one does. */
+  readonly sessionId?: string | undefined;
+}
+
+export interface OAuthOptions {
+  /** Keeps tokens, registrations and sign-ins under way, with compare-and-set. */
+  readonly store: SessionStore;
+  /**
+   * Seal what is stored, each value bound to its key. `"store tokens unencrypted"` instead, where the store is
+   * encrypted by itself, or whoever reads it may have the tokens.
+   */
+  readonly keys: SealingKeys | typeof unencrypted;
+  /** The application's route that calls `callback`. Authorization servers send users there. */
+  readonly redirectUrl: string | URL;
+  /** The application's route that calls `start`. @default `start` beside `redirectUrl` */
+  readonly startUrl?: string | URL | undefined;
+  /** The https URL of this application's client ID metadata document. Used where a server takes one. */
+  readonly clientMetadataUrl?: string | URL | undefined;
+  /** Registrations by hand, for servers that take no metadata document. */
+  readonly clients?: readonly OAuthClient[] | undefined;
+  /** The application's name, for servers that register it by themselves. @default none */
+  readonly clientName?: string | undefined;
+  /** The issuers that may be used, of those that a resource names. @default all */
+  readonly allowIssuers?:
+    | readonly (string | URL)[]
+    | ((issuer: URL, use: { readonly url: URL; readonly connection: string }) => boolean)
+    | undefined;
+  /** Whether names of servers may stand for private addresses, as in a company network. @default false */
+  readonly allowPrivateAddresses?: boolean | undefined;
+  /** Makes the connections of OAuth requests, such as through a proxy. You vouch for the addresses. */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /**
+   * Where the user goes after a sign-in: a URL of the application, or an answer of its own.
+   * @default a small page that says that it is done
+   */
+  readonly onSignedIn?:
+    | ((
+        done: SignedIn,
+      ) => Response | string | URL | undefined | Promise<Response | string | URL | undefined>)
+    | undefined;
+  readonly onEvent?: ((event: OAuthEvent) => void) | undefined;
+  /**
+   * How long one request to an authorization server may take, in milliseconds. One process may keep the others from
+   * refreshing for three times as long. @default 10000
+   */
+  readonly timeoutMs?: number | undefined;
+  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  readonly now?: (() => number) | undefined;
+}
+
+const httpUrl = (value: unknown, field: string) => {
+  const text = String(value);
+  const isUrl = URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+  if (!isUrl) throw invalidOption(field, "must be an http or https URL");
+};
+
+const clientChecks: OptionChecks<OAuthClient> = {
+  issuer: httpUrl,
+  clientId: checkText,
+  clientSecret: checkText,
+  privateKey: checkedLater,
+  keyId: checkText,
+  tokenEndpointAuthMethod: (value, field) => {
+    const methods = ["none", "client_secret_basic", "client_secret_post", "private_key_jwt"];
+    if (!methods.includes(String(value))) {
+      throw invalidOption(field, `must be one of ${methods.join(", ")}`);
+    }
+  },
+  clientCredentials: (value, field) => {
+    if (typeof value !== "boolean") throw invalidOption(field, "must be true or false");
+  },
+  scopes: (value, field) => {
+    const areScopes = Array.isArray(value) && value.every((scope) => typeof scope === "string");
+    if (!areScopes) throw invalidOption(field, "must be a list of scopes");
+  },
+};
+
+const checks: OptionChecks<OAuthOptions> = {
+  store: (value, field) =>
+    checkMethods(value, field, ["get", "put", "touch", "delete", "list"], "a store"),
+  keys: (value, field) => {
+    if (value !== unencrypted && !isRecord(value)) {
+      throw invalidOption(field, `must be { current, previous? }, or "${unencrypted}"`);
+    }
+  },
+  redirectUrl: httpUrl,
+  startUrl: httpUrl,
+  clientMetadataUrl: (value, field) => {
+    httpUrl(value, field);
+    const { protocol, pathname } = new URL(String(value));
+    const isRight = protocol === "https:" && pathname !== "/";
+    if (!isRight) throw invalidOption(field, "must be an https URL with a path");
+  },
+  clients: (value, field) => {
+    if (!Array.isArray(value)) throw invalidOption(field, "must be a list of registrations");
+    for (const [index, client] of value.entries()) {
+      const path = `${field}[${index}]`;
+      checkOptions(client as OAuthClient, clientChecks, path);
+      const { issuer, clientId } = client as Partial<OAuthClient>;
+      httpUrl(issuer, `${path}.issuer`);
+      checkText(clientId, `${path}.clientId`);
+    }
+  },
+  clientName: checkText,
+  allowIssuers: (value, field) => {
+    if (typeof value === "function") return;
+    if (!Array.isArray(value))
+      throw invalidOption(field, "must be a list of issuers, or a function");
+    for (const [index, issuer] of value.entries()) httpUrl(issuer, `${field}[${index}]`);
+  },
+  allowPrivateAddresses: clientChecks.clientCredentials,
+  fetch: checkFunction,
+  onSignedIn: checkFunction,
+  onEvent: checkFunction,
+  timeoutMs: checkMs,
+  now: checkFunction,
+};
+
+/** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
+export function checkOAuthOptions(options: OAuthOptions): void {
+  checkOptions(options, checks);
+  for (const name of ["store", "keys", "redirectUrl"] as const) checks[name](options[name], name);
+}

@@ -1,0 +1,118 @@
+import { McpSessionError, type Principal } from "@durable-mcp/core";
+import { timeLimited } from "@durable-mcp/core/internal";
+import type { SignInRefusal } from "../base/oauth-event.ts";
+import { fetchFor, revoke } from "../grants/ask-for-tokens.ts";
+import { newGrant, type ResourceUse } from "../grants/authorization-required.ts";
+import type { OAuthContext } from "../grants/oauth-context.ts";
+import { renewedTokens } from "../grants/renew.ts";
+import { checkCallback } from "../protocol/check-callback.ts";
+import { exchangeCode } from "../protocol/token-request.ts";
+import type { GrantTokens } from "../records/grant-record.ts";
+import { resourceIdOf } from "../records/resource-id.ts";
+import type { SignInRecord } from "../records/sign-in-record.ts";
+
+/** What became of a callback. */
+export type CallbackOutcome =
+  | {
+      readonly type: "signed-in";
+      readonly connection: string;
+      readonly url: URL;
+      readonly sessionId?: string | undefined;
+      readonly issuer: string;
+    }
+  | {
+      readonly type: "refused";
+      readonly reason: SignInRefusal;
+      readonly connection?: string | undefined;
+      readonly error?: McpSessionError | undefined;
+    };
+
+/**
+ * Ends a sign-in: consumes its state, and exchanges the code for tokens, once.
+ *
+ * @param url of the callback, with the authorization server's parameters
+ */
+export async function finishSignIn(
+  context: OAuthContext,
+  principal: Principal,
+  url: URL,
+): Promise<CallbackOutcome> {
+  const { records, clients, now } = context;
+  const [state, ...others] = url.searchParams.getAll("state");
+  if (!state || others.length > 0) return { type: "refused", reason: "unknown" };
+  // Found under its principal alone: nobody finishes somebody else's.
+  const stored = await records.signIn(principal, state);
+  const signIn = stored.record;
+  if (signIn === undefined) return { type: "refused", reason: "unknown" };
+  const { connection, server, clientId } = signIn;
+  const refused = (reason: SignInRefusal, error?: McpSessionError) =>
+    ({ type: "refused", reason, connection, error }) as const;
+  if (signIn.expiresAt <= now()) return refused("expired");
+  const client = await clients.find(server, clientId);
+  if (client === undefined) return refused("not-exchanged");
+
+  const checked = checkCallback({ server, client, url, state });
+  // What is forged changes nothing.
+  if (checked.type === "forged") return refused("other-issuer", refusal(signIn, checked.why));
+  // Whoever removes it is the one to go on: neither code nor verifier is used twice.
+  if (!(await records.remove(stored))) return refused("unknown");
+  if (checked.type === "denied") return refused("denied", refusal(signIn, checked));
+
+  const { parameters } = checked;
+  const { resource, redirectUrl, verifier, scopes } = signIn;
+  const resourceUrl = new URL(signIn.url);
+  const fetch = fetchFor(context, resourceUrl, server);
+  const own = { server, client, resource, fetch, now };
+  const issued = await timeLimited(context.timeoutMs, undefined, (signal) =>
+    exchangeCode({ ...own, parameters, redirectUrl, verifier, signal }),
+  );
+  if (issued.type === "failed") return refused("not-exchanged", issued.error);
+  if (issued.type === "refused") return refused("not-exchanged", refusal(signIn, issued));
+  const signedInAt = now();
+  const before = { server, clientId, resource, scopes, signedInAt };
+  const tokens = renewedTokens(issued.tokens, before, signedInAt);
+  const resourceId = await resourceIdOf(resourceUrl);
+  const use = { principal, connection, url: resourceUrl, resourceId };
+  if (await save(context, use, tokens, signIn)) {
+    const { sessionId } = signIn;
+    return { type: "signed-in", connection, url: resourceUrl, sessionId, issuer: server.issuer };
+  }
+  await revoke(context, resourceUrl, tokens, client);
+  return refused("signed-out");
+}
+
+/** What the authorization server said, or what is wrong with what it seems to have said. */
+function refusal(
+  { connection, server }: SignInRecord,
+  said: string | { readonly error: string; readonly description: string },
+): McpSessionError {
+  const { origin } = new URL(server.issuer);
+  const words =
+    typeof said === "string"
+      ? `a callback was refused: ${said}`
+      : `${origin} refused the sign-in: ${said.error}${said.description === "" ? "" : ` (${said.description})`}`;
+  return new McpSessionError("AUTHORIZATION_REQUIRED", `Connection ${connection}: ${words}.`, {
+    data: { connection, origin, reason: "authorization-required" },
+  });
+}
+
+/** @returns whether the user has not signed out since the sign-in began */
+async function save(
+  { records }: OAuthContext,
+  use: ResourceUse,
+  tokens: GrantTokens,
+  { startedAt }: SignInRecord,
+): Promise<boolean> {
+  for (;;) {
+    const stored = await records.grant(use.principal, use.resourceId);
+    const { generation, stepUps, signedOutAt } = stored.record ?? newGrant(use);
+    if (signedOutAt !== undefined && signedOutAt >= startedAt) return false;
+    const next = {
+      ...newGrant(use),
+      generation: generation + 1,
+      tokens,
+      ...(stepUps && { stepUps }),
+    };
+    if ((await records.replace(stored, next)) !== undefined) return true;
+  }
+}

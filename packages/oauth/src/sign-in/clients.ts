@@ -1,0 +1,119 @@
+import { randomToken, wait } from "@durable-mcp/core/internal";
+import type { OAuthClient } from "../base/oauth-client.ts";
+import type { OAuthEvent } from "../base/oauth-event.ts";
+import { allowServer } from "../grants/ask-for-tokens.ts";
+import type { ClientSource } from "../grants/oauth-context.ts";
+import type { Guard } from "../guard/guarded-fetch.ts";
+import type { AuthorizationServer } from "../protocol/authorization-server.ts";
+import { chooseAuthMethod, type Client } from "../protocol/client.ts";
+import { registerClient } from "../protocol/register-client.ts";
+import type { Records } from "../records/records.ts";
+
+interface ClientsOptions {
+  readonly records: Records;
+  readonly redirectUrl: URL;
+  readonly clientMetadataUrl: URL | undefined;
+  /** Registrations by hand. */
+  readonly given: readonly OAuthClient[];
+  readonly clientName: string | undefined;
+  readonly emit: (event: OAuthEvent) => void;
+  /** How long one process may keep others from registering, in milliseconds. */
+  readonly leaseMs: number;
+  readonly now: () => number;
+}
+
+/**
+ * This application as a client: by its metadata document where the server takes one, by a registration by hand, or by
+ * a dynamic registration, which is made once and kept.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization/client-registration
+ */
+export function createClients(options: ClientsOptions): ClientSource {
+  const { records, redirectUrl, clientMetadataUrl, given, now } = options;
+  const ofUsers = given.filter(({ clientCredentials }) => !clientCredentials);
+  const own = given.filter(({ clientCredentials }) => clientCredentials);
+  const byMetadata = (): Client | undefined =>
+    clientMetadataUrl && { clientId: clientMetadataUrl.href, authMethod: "none" };
+  const registered = async ({ issuer }: AuthorizationServer) => {
+    const stored = await records.client(issuer, redirectUrl.href);
+    const { client } = stored.record ?? {};
+    const isCurrent = client && (client.expiresAt === undefined || client.expiresAt > now());
+    return { stored, client: isCurrent ? client : undefined };
+  };
+
+  return {
+    async take(server, guard, signal) {
+      const known = server.client_id_metadata_document_supported ? byMetadata() : undefined;
+      const client = known ?? byHand(ofUsers, server) ?? (await registered(server)).client;
+      return client ?? (await registerOnce(options, server, guard, signal));
+    },
+    async find(server, clientId) {
+      const known = [byMetadata(), byHand(ofUsers, server), byHand(own, server)];
+      const found = known.find((client) => client?.clientId === clientId);
+      if (found !== undefined) return found;
+      const { client } = await registered(server);
+      return client?.clientId === clientId ? client : undefined;
+    },
+    ofApplication(server) {
+      const client = byHand(own, server);
+      const scopes = own.find(({ issuer }) => issuer === server.issuer)?.scopes ?? [];
+      return client && { client, scopes };
+    },
+    hasOwnTokens: own.length > 0,
+    async forget(server, clientId) {
+      const { stored, client } = await registered(server);
+      if (client?.clientId === clientId) await records.remove(stored);
+    },
+  };
+}
+
+const byHand = (from: readonly OAuthClient[], server: AuthorizationServer) => {
+  const found = from.find(({ issuer }) => issuer === server.issuer);
+  return found && givenClient(server, found);
+};
+
+function givenClient(server: AuthorizationServer, given: OAuthClient): Client {
+  const { clientId, clientSecret: secret, privateKey, keyId, tokenEndpointAuthMethod } = given;
+  const authMethod = chooseAuthMethod(server, {
+    ...{ secret, privateKey, wanted: tokenEndpointAuthMethod },
+  });
+  return { clientId, secret, privateKey, keyId, authMethod };
+}
+
+/** Registers, while other processes that meet the server for the first time wait for the result. */
+async function registerOnce(
+  { records, redirectUrl, clientName, emit, leaseMs, now }: ClientsOptions,
+  server: AuthorizationServer,
+  guard: Guard,
+  signal: AbortSignal,
+): Promise<Client> {
+  const { issuer } = server;
+  for (;;) {
+    const stored = await records.client(issuer, redirectUrl.href);
+    const { client, lease } = stored.record ?? {};
+    if (client && (client.expiresAt === undefined || client.expiresAt > now())) return client;
+    if (lease !== undefined && lease.until > now()) {
+      await wait(100, signal);
+      continue;
+    }
+    const own = { token: randomToken(), until: now() + leaseMs };
+    const claimed = await records.replace(stored, { version: 1, issuer, lease: own });
+    if (claimed === undefined) continue;
+    try {
+      allowServer(guard, server);
+      const { fetch } = guard;
+      const fresh = await registerClient({
+        ...{ server, redirectUrl: redirectUrl.href, fetch, signal },
+        ...(clientName !== undefined && { clientName }),
+      });
+      const kept = await records.replace(claimed, { version: 1, issuer, client: fresh });
+      // Too late: another process has registered.
+      if (kept === undefined) continue;
+      emit({ type: "registered", issuer });
+      return fresh;
+    } catch (error) {
+      await records.remove(claimed);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { timeLimited } from "@durable-mcp/core/internal";
+import { allowServer } from "../grants/ask-for-tokens.ts";
+import type { ResourceUse } from "../grants/authorization-required.ts";
+import type { OAuthContext } from "../grants/oauth-context.ts";
+import { signInMs } from "../grants/sign-out.ts";
+import { discover } from "../protocol/discover.ts";
+import { scopesToAsk } from "../protocol/scopes-to-ask.ts";
+import { createSignIn, newState, newVerifier } from "../protocol/sign-in-request.ts";
+
+/** A sign-in that is about to begin. */
+export interface SignInStart extends ResourceUse {
+  readonly redirectUrl: URL;
+}
+
+/** What a browser is sent to, and what is known of it. */
+export interface StartedSignIn {
+  readonly authorizationUrl: URL;
+  readonly state: string;
+}
+
+/**
+ * Begins a sign-in: finds the authorization server, registers there if need be, and keeps what the callback needs
+ * under a new state.
+ *
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, `FETCH_REQUIRED`, `STORE_FAILED`
+ */
+export async function startSignIn(
+  context: OAuthContext,
+  { principal, connection, url, resourceId, sessionId, redirectUrl }: SignInStart,
+): Promise<StartedSignIn> {
+  const { records, clients, now, timeoutMs } = context;
+  const { record } = await records.grant(principal, resourceId);
+  const guard = context.guard(url);
+  // Several requests: metadata of the resource and of its authorization server, and a registration.
+  return await timeLimited(4 * timeoutMs, undefined, async (signal) => {
+    const { server, resource, scopesSupported } = await discover({
+      ...{ url, guard, signal, resourceMetadata: record?.needed?.resourceMetadata },
+      mayUse: (issuer) => context.mayUse(issuer, { url, connection }),
+    });
+    allowServer(guard, server);
+    const client = await clients.take(server, guard, signal);
+    const scopes = scopesToAsk({
+      challenged: record?.needed?.scopes,
+      held: record?.tokens?.scopes,
+      resourceScopes: scopesSupported,
+      server,
+    });
+    const [state, verifier] = [newState(), newVerifier()];
+    const redirect = redirectUrl.href;
+    const authorizationUrl = await createSignIn({
+      ...{ server, client, redirectUrl: redirect, scopes, resource, state, verifier },
+    });
+    const startedAt = now();
+    const own = sessionId ?? record?.needed?.sessionId;
+    const signIn = {
+      ...{ version: 1 as const, url: url.href, connection, server, clientId: client.clientId },
+      ...{ resource, redirectUrl: redirect, verifier, scopes },
+      ...(own !== undefined && { sessionId: own }),
+      ...{ startedAt, expiresAt: startedAt + signInMs },
+    };
+    // A state is never the same twice.
+    const place = await records.signIn(principal, state);
+    // Kept for longer than it counts, so that a late callback is told that it is late.
+    await records.replace(place, signIn, startedAt + 2 * signInMs);
+    return { authorizationUrl, state };
+  });
+}
