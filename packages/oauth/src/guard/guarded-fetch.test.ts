@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
-import { connectionFailure } from "@durable-mcp/core/internal";
+import { connectionFailure, wait } from "@durable-mcp/core/internal";
 import { getGlobalDispatcher, ProxyAgent, setGlobalDispatcher, fetch as undiciFetch } from "undici";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { startLoopbackServer } from "../../test/loopback-server.ts";
@@ -173,8 +173,9 @@ describe("connects to what it has checked:", () => {
     const { resolve, asked } = dnsWith("127.0.0.1");
     const origin = `http://a.localhost:${server.port}`;
     const { fetch } = guardOf(origin, { resolve });
-    await (await fetch(origin)).json();
-    await (await fetch(origin)).json();
+    await fetch(origin);
+    await wait(20); // A connection that is kept is free by now.
+    await fetch(origin);
     expect(asked).toHaveLength(2);
     expect(server.connections()).toBe(2);
   });
@@ -228,15 +229,24 @@ describe("private addresses", () => {
     expect(await connects(resource, target, { resolve, allowPrivateAddresses: true })).toBe(true);
   });
 
-  test("link-local ones are refused with it, too, and http is", async () => {
-    const guard = guardOf("https://mcp.example/mcp", {
-      allowPrivateAddresses: true,
-      resolve: dnsWith("127.0.0.1", "169.254.169.254").resolve,
-    });
-    for (const url of ["https://login.example", "https://169.254.169.254", "http://10.0.0.1"]) {
+  test("link-local ones are refused with it, too", async () => {
+    const { resolve: resolveSeveral } = dnsWith("127.0.0.1", "169.254.169.254");
+    const options = { allowPrivateAddresses: true, resolve: resolveSeveral };
+    const guard = guardOf("https://mcp.example/mcp", options);
+    for (const url of ["https://login.example", "https://169.254.169.254"]) {
       guard.allow(url);
       expect(await refusalOf(guard.fetch(url))).toMatchObject({ code: "FETCH_REQUIRED" });
     }
+  });
+
+  test("and so is http, except for a server on this computer", async () => {
+    const server = await startLoopbackServer(json({}));
+    const guard = guardOf("https://mcp.example/mcp", { allowPrivateAddresses: true });
+    for (const url of ["http://10.0.0.1", server.origin]) {
+      guard.allow(url);
+      expect(await refusalOf(guard.fetch(url))).toMatchObject({ code: "FETCH_REQUIRED" });
+    }
+    expect(server.connections()).toBe(0);
   });
 
   test("a server of the network may name others of it by address", async () => {
