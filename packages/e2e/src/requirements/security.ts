@@ -133,8 +133,13 @@ export const securityRequirements: readonly Requirement[] = [
       "ai-sdk/src/http/connection-fetch.test.ts": [
         "follows no redirect, which would take the headers",
       ],
+      "oauth/src/guard/guarded-fetch.test.ts": [
+        "a public name with %s",
+        "a name that DNS moves to a private address is refused",
+        "a redirect with %i is not followed",
+      ],
     },
-    note: "Which URLs a connection may have, and a fetch guarded against private addresses, are the application's: it passes the base `fetch`.",
+    note: "`@durable-mcp/oauth` checks where requests of a sign-in go. Which URLs a connection may have is the application's; so is the base `fetch` of a client that signs in by itself.",
   },
   {
     id: "B7",
