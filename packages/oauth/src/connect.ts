@@ -1,8 +1,9 @@
-import { McpSessionError, type Principal, principalParts } from "@durable-mcp/core";
+import { McpSessionError, type Principal } from "@durable-mcp/core";
 import { bearerChallenge, isRedirect } from "@durable-mcp/core/internal";
 import type { RefusedToken } from "./base/refused-token.ts";
 import type { ResourceUse } from "./grants/authorization-required.ts";
 import { getToken } from "./grants/get-token.ts";
+import { checkOwner } from "./base/token-owner.ts";
 import type { OAuthContext } from "./grants/oauth-context.ts";
 import { resourceIdOf } from "./records/resource-id.ts";
 
@@ -49,7 +50,7 @@ export interface OAuthClientProvider {
 /** @throws {McpSessionError} `CONNECTION_INVALID`, `PRINCIPAL_REQUIRED` */
 export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnection {
   const { principal, sessionId, fetch: base = globalThis.fetch } = use;
-  principalParts(principal);
+  checkOwner(principal);
   const url = new URL(use.url);
   const connection = use.connection ?? url.host;
   const ask = async (refused?: RefusedToken, signal?: AbortSignal | null) => {

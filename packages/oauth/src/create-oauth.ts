@@ -1,9 +1,10 @@
-import { type Principal, principalParts } from "@durable-mcp/core";
+import type { Principal } from "@durable-mcp/core";
 import { checkedClock, guarded, warnOnce } from "@durable-mcp/core/internal";
 import { encryptValues } from "@durable-mcp/core/sealing";
 import type { OAuthEvent } from "./base/oauth-event.ts";
 import type { RefusedToken } from "./base/refused-token.ts";
 import { connectTo, type ConnectUse, type OAuthConnection } from "./connect.ts";
+import { checkOwner, mayOwnTokens } from "./base/token-owner.ts";
 import type { ResourceUse } from "./grants/authorization-required.ts";
 import { startUrlOf } from "./grants/authorization-required.ts";
 import { getToken } from "./grants/get-token.ts";
@@ -111,12 +112,15 @@ export function createOAuth(options: OAuthOptions): OAuth {
   const { onSignedIn } = options;
   return Object.freeze({
     async getToken({ refused, abortSignal: signal, ...asked }: OAuthTokenContext) {
+      // Who is nobody may use a server that asks for no sign-in.
+      if (!mayOwnTokens(asked.principal) && refused === undefined) return undefined;
       const tokens = await getToken(context, { ...(await useOf(asked)), refused, signal });
       if (tokens === undefined) return undefined;
       const { accessToken: token, expiresAt } = tokens;
       return { token, ...(expiresAt !== undefined && { expiresAt }) };
     },
     async authorizationFor(asked) {
+      if (!mayOwnTokens(asked.principal)) return undefined;
       const use = await useOf(asked);
       const { record } = await context.records.grant(use.principal, use.resourceId);
       if (record?.needed === undefined) return undefined;
@@ -125,7 +129,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
     },
     ...createRoutes(context, { redirectUrl, onSignedIn }),
     async signOut({ principal, connection, url }) {
-      principalParts(principal);
+      checkOwner(principal);
       const { href } = url === undefined ? {} : new URL(url);
       return await signOut(
         context,
@@ -134,11 +138,11 @@ export function createOAuth(options: OAuthOptions): OAuth {
       );
     },
     async list({ principal }) {
-      principalParts(principal);
+      checkOwner(principal);
       return await listGrants(context, principal);
     },
     async deleteAll({ principal }) {
-      principalParts(principal);
+      checkOwner(principal);
       return await signOut(context, principal, () => true);
     },
     connect: (use) => connectTo(context, use),
@@ -153,10 +157,10 @@ async function useOf(asked: {
   readonly sessionId?: string | undefined;
 }): Promise<ResourceUse> {
   const { principal, connection, sessionId } = asked;
-  principalParts(principal);
+  checkOwner(principal);
   const url = new URL(asked.url);
   const resourceId = await resourceIdOf(url);
-  return { principal: principal!, connection, url, resourceId, sessionId };
+  return { principal, connection, url, resourceId, sessionId };
 }
 
 const tellUnreadable = warnOnce(

@@ -38,7 +38,7 @@ const refusedHere = { type: "refused", error: "invalid_grant", description: "" }
 /** Refreshes tokens; `undefined` if there is no refresh token. */
 export function askRefresh(
   context: OAuthContext,
-  { url }: ResourceUse,
+  { url, connection }: ResourceUse,
   tokens: GrantTokens | undefined,
 ): AskForTokens | undefined {
   if (tokens?.refreshToken === undefined) return undefined;
@@ -46,7 +46,9 @@ export function askRefresh(
     if (before?.refreshToken === undefined) return refusedHere;
     const { server, clientId, resource, refreshToken } = before;
     const client = await context.clients.find(server, clientId);
-    if (client === undefined) return refusedHere;
+    // The application may allow fewer issuers now.
+    const isAllowed = context.mayUse(new URL(server.issuer), { url, connection });
+    if (client === undefined || !isAllowed) return refusedHere;
     const fetch = fetchFor(context, url, server);
     // Who asked may leave, but the answer must not be lost.
     const outcome = await timeLimited(context.timeoutMs, undefined, (signal) =>

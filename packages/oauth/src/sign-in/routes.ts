@@ -1,5 +1,6 @@
-import { McpSessionError, type Principal, principalParts } from "@durable-mcp/core";
+import { McpSessionError, type Principal } from "@durable-mcp/core";
 import type { SignInRefusal } from "../base/oauth-event.ts";
+import { checkOwner } from "../base/token-owner.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import type { OAuthOptions } from "../oauth-options.ts";
 import { resourceIdOf } from "../records/resource-id.ts";
@@ -27,7 +28,7 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
   const { emit } = context;
   return {
     async start(request: Request, { principal, ...use }: StartUse): Promise<Response> {
-      principalParts(principal);
+      checkOwner(principal);
       const target = await targetOf(context, new URL(request.url).searchParams, principal, use);
       if (target === undefined) return await page(404, nothingToSignIn);
       const { connection } = target;
@@ -43,7 +44,7 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
       }
     },
     async callback(request: Request, { principal }: { readonly principal: Principal }) {
-      principalParts(principal);
+      checkOwner(principal);
       let outcome: Awaited<ReturnType<typeof finishSignIn>>;
       try {
         outcome = await finishSignIn(context, principal, new URL(request.url));
