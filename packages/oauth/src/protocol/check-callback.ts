@@ -32,8 +32,11 @@ export function checkCallback({
   readonly state: string;
 }): CallbackOutcome {
   const { searchParams } = url;
-  // An empty `iss` is there as well, and names no issuer.
+  // An empty `iss` is there as well, and names no issuer. `oauth4webapi` would see it as missing.
   if (searchParams.get("iss") === "") return { type: "forged", why: "its `iss` is empty" };
+  if (searchParams.getAll("code").length > 1) {
+    return { type: "forged", why: "there are several codes in it" };
+  }
   try {
     const parameters = oauth.validateAuthResponse(asServer(server), clientOf(client), url, state);
     if (parameters.get("code")) return { type: "code", parameters };

@@ -14,8 +14,8 @@ export interface Registration extends Sending {
 }
 
 /**
- * Registers a client at a server: public where the server has such clients, for a code and for refreshes. On
- * this computer it is a "native" application, elsewhere a "web" one.
+ * Registers a client at a server: public where the server has such clients, for a code and for refreshes. With
+ * a callback on this computer without TLS it is a "native" application, otherwise a "web" one.
  *
  * @throws {McpSessionError} `CONNECTION_UNAVAILABLE` if the server has no registration, or refuses this one
  * @see https://www.rfc-editor.org/rfc/rfc7591#section-3

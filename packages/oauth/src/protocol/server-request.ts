@@ -53,6 +53,8 @@ export async function sendRequest(
   { fetch, signal }: Sending,
   send: (fetch: typeof globalThis.fetch, signal: AbortSignal | undefined) => Promise<Response>,
 ): Promise<ServerAnswer | RequestFailed> {
+  const isTakenBack = () => signal?.aborted === true;
+  if (isTakenBack()) return failed(name, "no", takenBack);
   let hasAnswer = false;
   let isSending = false;
   const onceFetch: typeof globalThis.fetch = async (input, init) => {
@@ -70,7 +72,7 @@ export async function sendRequest(
     }
     if (!isSending) return failed(name, "no", `${wordsOf(error)}. Nothing was sent.`);
     const sent = hasAnswer ? "answered" : "perhaps";
-    if (signal?.aborted === true) return failed(name, sent, "the caller took the request back.");
+    if (isTakenBack()) return failed(name, sent, takenBack);
     const failure = connectionFailure(error);
     if (failure === undefined) return failed(name, sent, "the `fetch` failed.");
     const { reason } = failure;
@@ -79,7 +81,9 @@ export async function sendRequest(
   }
 }
 
-/** An error of the request, for its own words. */
+const takenBack = "the caller took the request back.";
+
+/** An error of a request, with what the server has to do with it. */
 export function requestError(
   { method, url }: RequestName,
   why: string,

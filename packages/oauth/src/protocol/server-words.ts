@@ -1,8 +1,6 @@
 import { scrubText } from "@durable-mcp/core/internal";
 
 const maxLength = 200;
-/** Longer texts are not looked through. */
-const maxLooked = 4_000;
 
 /**
  * A text of an authorization server, safe to show: one line of at most 200 characters, without the secrets that were
@@ -12,7 +10,7 @@ const maxLooked = 4_000;
  */
 export function serverWords(value: unknown, secrets: readonly (string | undefined)[]): string {
   if (typeof value !== "string") return "";
-  const line = value.slice(0, maxLooked).replaceAll(/[\p{C}\p{Z}]+/gu, " ");
+  const line = value.replaceAll(/[\p{C}\p{Z}]+/gu, " ");
   const known = secrets.filter((secret) => secret !== undefined);
   const forms = known.flatMap((secret) => [secret, encodeURIComponent(secret)]);
   const scrubbed = scrubText(line, forms, "[removed]").trim();

@@ -1,0 +1,68 @@
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import { type AuthorizationServer, serverByConvention } from "./authorization-server.ts";
+import { createSignIn, newState, newVerifier } from "./sign-in-request.ts";
+
+const server = serverByConvention("https://as.example");
+
+function signIn(of: AuthorizationServer, scopes: string[] = []) {
+  return createSignIn({
+    server: of,
+    client: { clientId: "a-client", secret: "canary", authMethod: "client_secret_post" },
+    redirectUrl: "https://app.example/callback",
+    scopes,
+    resource: "https://mcp.example/mcp",
+    state: "a-state",
+    verifier: "a-verifier-canary",
+  });
+}
+
+test("the request has PKCE, the resource, and nothing secret", async () => {
+  const url = await signIn(server, ["a", "b"]);
+  expect(url.origin + url.pathname).toBe("https://as.example/authorize");
+  expect(Object.fromEntries(url.searchParams)).toEqual({
+    response_type: "code",
+    client_id: "a-client",
+    redirect_uri: "https://app.example/callback",
+    state: "a-state",
+    code_challenge: createHash("sha256").update("a-verifier-canary").digest("base64url"),
+    code_challenge_method: "S256",
+    resource: "https://mcp.example/mcp",
+    scope: "a b",
+  });
+});
+
+test("the endpoint's own query stays, and cannot take the place of a parameter", async () => {
+  const authorization_endpoint = "https://as.example/authorize?tenant=1&state=theirs";
+  const url = await signIn({ ...server, authorization_endpoint });
+  expect(url.searchParams.get("tenant")).toBe("1");
+  expect(url.searchParams.getAll("state")).toEqual(["a-state"]);
+  expect(url.searchParams.has("scope")).toBe(false);
+});
+
+test("for refreshes without the user the user is asked for consent", async () => {
+  const url = await signIn(server, ["a", "offline_access"]);
+  expect(url.searchParams.get("prompt")).toBe("consent");
+});
+
+test.each([[undefined], [[]], [["plain"]]])(
+  "a server whose code_challenge_methods_supported is %j gets no sign-in",
+  async (code_challenge_methods_supported) => {
+    await expect(signIn({ ...server, code_challenge_methods_supported })).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      message: expect.stringMatching(/https:\/\/as\.example does not say that it does PKCE/),
+    });
+  },
+);
+
+test("a server without an authorization endpoint is named", async () => {
+  await expect(signIn({ ...server, authorization_endpoint: undefined })).rejects.toThrow(
+    /names no authorization endpoint/,
+  );
+});
+
+test("states and verifiers are new each time, and long", () => {
+  const values = Array.from({ length: 50 }, () => [newState(), newVerifier()]).flat();
+  expect(new Set(values).size).toBe(100);
+  expect(values.every((value) => /^[\w-]{43}$/.test(value))).toBe(true);
+});
