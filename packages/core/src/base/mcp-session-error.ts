@@ -7,7 +7,8 @@ const marker = Symbol.for("durable-mcp.McpSessionError");
  * - `CONNECTION_INVALID`: a connection, principal or option does not have the documented shape.
  * - `CONNECTION_UNAVAILABLE`: the server of a connection could not be reached or refused the handshake.
  * - `ERA_UNSUPPORTED`: the server has no sessions (2026-07-28 and later); this client needs them.
- * - `FETCH_REQUIRED`: a request to another origin needs a base `fetch` that the application vouches for.
+ * - `FETCH_REQUIRED`: a request to another origin needs a base `fetch` that the application vouches for, or a
+ *   request of a sign-in may not go where the server sends it.
  * - `INPUT_INVALID`: the answers do not fit what the server asked; nothing was sent, and the call still waits.
  * - `NOT_WAITING`: no call with this id waits for this principal, or it is being answered, or it is over.
  * - `OUTCOME_UNKNOWN`: the request may have been carried out, and its answer was lost or came too late.

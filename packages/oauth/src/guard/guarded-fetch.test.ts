@@ -262,6 +262,29 @@ describe("private addresses", () => {
   });
 });
 
+test("a fetch of the application gets plain values, and sends no cookies", async () => {
+  const calls: Parameters<typeof globalThis.fetch>[] = [];
+  const guard = guardOf("https://mcp.example/mcp", {
+    fetch: (...call) => {
+      calls.push(call);
+      return Promise.resolve(new Response());
+    },
+  });
+  const headers = { accept: "application/json" };
+  await guard.fetch(new Request("https://mcp.example/token", { method: "POST", headers }));
+  expect(calls).toEqual([
+    [
+      "https://mcp.example/token",
+      expect.objectContaining({
+        method: "POST",
+        headers: [["accept", "application/json"]],
+        redirect: "manual",
+        credentials: "omit",
+      }),
+    ],
+  ]);
+});
+
 describe("answers:", () => {
   test.each([301, 302, 303, 307, 308])("a redirect with %i is not followed", async (status) => {
     const other = await startLoopbackServer(json({}));

@@ -75,8 +75,7 @@ async function plainInit(
     method,
     headers: [...request.headers],
     redirect: "manual",
-    // Cloudflare's workerd has no cookies, and refuses to be asked for none.
-    ...("credentials" in Request.prototype ? { credentials: "omit" } : {}),
+    credentials: "omit",
     ...(hasBody ? { body: await request.arrayBuffer() } : {}),
   };
 }
