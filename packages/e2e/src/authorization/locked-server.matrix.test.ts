@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connectClient2Auto } from "../clients/client-2.ts";
 import { connectSdk1 } from "../clients/sdk-1.ts";
 import { type AuthorizationServer, startAuthorizationServer } from "./authorization-server.ts";
-import { type LockedServer, type LockedServerOptions, startLockedServer } from "./locked-server.ts";
+import { type LockedServer, startLockedServer } from "./locked-server.ts";
 import { createScriptedUser } from "./scripted-user.ts";
 import { startSdkDemoAuthorizationServer } from "./sdk-demo-authorization-server.ts";
 import { discover, register, signInByHand } from "./sign-in-by-hand.ts";
@@ -12,7 +12,7 @@ let signed: AuthorizationServer;
 beforeAll(async () => {
   [opaque, signed] = await Promise.all([
     startAuthorizationServer(),
-    startAuthorizationServer({ accessTokens: "jwt", accessTokenSeconds: 2 }),
+    startAuthorizationServer({ accessTokens: "jwt", accessTokenSeconds: 3 }),
   ]);
 });
 afterAll(() => Promise.all([opaque.stop(), signed.stop()]));
@@ -48,12 +48,10 @@ async function post(url: string, method: string, params: object, token?: string)
 }
 
 describe.for([{ sdk: 1 }, { sdk: 2 }] as const)("on SDK $sdk", ({ sdk }) => {
-  const start = (options: Omit<LockedServerOptions, "sdk">) =>
-    startLockedServer({ sdk, ...options });
   let locked: LockedServer;
   let metadataUrl: string;
   beforeAll(async () => {
-    locked = await start({ issuer: opaque.issuer });
+    locked = await startLockedServer({ sdk, issuer: opaque.issuer });
     metadataUrl = new URL("/.well-known/oauth-protected-resource/mcp", locked.url).href;
   });
   afterAll(() => locked.stop());
@@ -112,34 +110,53 @@ describe.for([{ sdk: 1 }, { sdk: 2 }] as const)("on SDK $sdk", ({ sdk }) => {
     await second.close();
     expect(locked.runs("spring")).toBe(1);
   });
+});
 
-  test("takes signed tokens until their time is over", async () => {
-    const server = await start({ issuer: signed.issuer, verify: "signature" });
-    try {
-      const token = await tokenFor(signed.issuer, server.url, "notes:read", "grace");
-      const client = await connectSdk1({ url: server.url, fetch: fetchWith(token) });
-      expect(await client.callTool("whose", {})).toMatchObject({ text: "grace" });
-      await client.close();
-      await expect
-        .poll(async () => (await post(server.url, "tools/list", {}, token)).status)
-        .toBe(401);
-    } finally {
-      await server.stop();
-    }
+test("takes signed tokens until their time is over", async () => {
+  const server = await startLockedServer({
+    sdk: 2,
+    issuer: signed.issuer,
+    verify: "signature",
   });
+  try {
+    const token = await tokenFor(signed.issuer, server.url, "notes:read", "grace");
+    const client = await connectSdk1({ url: server.url, fetch: fetchWith(token) });
+    expect(await client.callTool("whose", {})).toMatchObject({ text: "grace" });
+    await client.close();
+    await expect
+      .poll(async () => (await post(server.url, "tools/list", {}, token)).status)
+      .toBe(401);
+  } finally {
+    await server.stop();
+  }
+});
 
-  test("takes tokens of the SDK's demo server", async () => {
-    const demo = await startSdkDemoAuthorizationServer();
-    const server = await start({ issuer: demo.issuer });
-    try {
-      const token = await tokenFor(demo.issuer, server.url, "notes:read");
-      const client = await connectSdk1({ url: server.url, fetch: fetchWith(token) });
-      expect(await client.callTool("whose", {})).toMatchObject({ text: "demo_user" });
-      await client.close();
-    } finally {
-      await Promise.all([server.stop(), demo.stop()]);
-    }
-  });
+test("takes tokens of the SDK's demo server", async () => {
+  const demo = await startSdkDemoAuthorizationServer();
+  const server = await startLockedServer({ sdk: 1, issuer: demo.issuer });
+  try {
+    const token = await tokenFor(demo.issuer, server.url, "notes:read");
+    const client = await connectSdk1({ url: server.url, fetch: fetchWith(token) });
+    expect(await client.callTool("whose", {})).toMatchObject({ text: "demo_user" });
+    await client.close();
+  } finally {
+    await Promise.all([server.stop(), demo.stop()]);
+  }
+});
+
+test("moves to another authorization server", async () => {
+  const locked = await startLockedServer({ sdk: 2, issuer: opaque.issuer });
+  try {
+    const token = await tokenFor(opaque.issuer, locked.url, "notes:read");
+    await locked.moveTo(signed.issuer);
+    expect((await post(locked.url, "tools/list", {}, token)).status).toBe(401);
+    const metadataUrl = new URL("/.well-known/oauth-protected-resource/mcp", locked.url);
+    expect(await (await fetch(metadataUrl)).json()).toMatchObject({
+      authorization_servers: [signed.issuer],
+    });
+  } finally {
+    await locked.stop();
+  }
 });
 
 test("keeps the notes of a user without a session, in 2026-07-28", async () => {

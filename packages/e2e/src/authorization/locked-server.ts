@@ -7,6 +7,8 @@ export interface LockedServer extends FixtureServer {
   runs: (text: string) => number;
   /** Messages that were answered 401 or 403. */
   refusals: () => Refusal[];
+  /** Starts a new process on the same port, under another authorization server. */
+  moveTo: (issuer: string) => Promise<void>;
 }
 
 interface Refusal {
@@ -16,7 +18,7 @@ interface Refusal {
   readonly tool?: string;
 }
 
-export interface LockedServerOptions {
+interface LockedServerOptions {
   /** 1: sessions alone. 2: 2026-07-28 without sessions, and sessions for older clients. */
   readonly sdk: 1 | 2;
   /** Of the authorization server, which runs already. */
@@ -32,12 +34,15 @@ export async function startLockedServer({
   verify = "introspection",
 }: LockedServerOptions): Promise<LockedServer> {
   const program = new URL(`./locked-v${sdk}-program.ts`, import.meta.url);
-  const server = await startNotebookProgram({
-    name: `locked notebook on SDK ${sdk}`,
-    args: [...programArguments(program), "--issuer", issuer, "--verify", verify],
-  });
+  const args = [...programArguments(program), "--verify", verify, "--issuer", issuer];
+  const server = await startNotebookProgram({ name: `locked notebook on SDK ${sdk}`, args });
   return {
     ...server,
+    moveTo: async (next) => {
+      // Read again at each start.
+      args[args.length - 1] = next;
+      await server.restart();
+    },
     refusals: () =>
       server
         .journal()

@@ -1,11 +1,14 @@
+import { createCookieJar } from "./cookie-jar.ts";
 import { isCallback, type User, type UserOptions } from "./user.ts";
 
 const maxPages = 20;
 
-/** A user without a browser: plain fetch, and cookies that last as long as the user. */
+/**
+ * A user without a browser: plain fetch, and cookies that last as long as the user. Several sign-ins at once are
+ * several tabs, for which `oidc-provider` wants one of them to have gone before.
+ */
 export function createScriptedUser({ login = "ada", cancels = false }: UserOptions = {}): User {
-  /** By host, for a cookie of one port is none of the others'. */
-  const cookies = new Map<string, string>();
+  const jar = createCookieJar();
   const answers: Record<string, string> = { login, password: "any" };
   return {
     signIn: async (url, callbackUrl) => {
@@ -30,20 +33,12 @@ export function createScriptedUser({ login = "ada", cancels = false }: UserOptio
   };
 
   async function visit(url: URL, form: URLSearchParams | undefined): Promise<Response> {
-    const jar = [...cookies]
-      .filter(([key]) => key.startsWith(`${url.host} `))
-      .map(([key, value]) => `${key.split(" ")[1]}=${value}`);
     const response = await fetch(url, {
       redirect: "manual",
       ...(form && { method: "POST", body: form }),
-      headers: { accept: "text/html", cookie: jar.join("; ") },
+      headers: { accept: "text/html", cookie: jar.cookiesFor(url) },
     });
-    for (const cookie of response.headers.getSetCookie()) {
-      const [name = "", value = ""] = cookie.split(";", 1)[0]!.split(/=(.*)/s);
-      const isGone = value === "" || /expires=Thu, 01 Jan 1970/i.test(cookie);
-      if (isGone) cookies.delete(`${url.host} ${name}`);
-      else cookies.set(`${url.host} ${name}`, value);
-    }
+    jar.keep(url, response);
     return response;
   }
 

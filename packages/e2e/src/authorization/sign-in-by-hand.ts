@@ -28,20 +28,21 @@ export async function register(server: oauth.AuthorizationServer): Promise<oauth
   return oauth.processDynamicClientRegistrationResponse(response);
 }
 
-/** Signs a user in: the tokens for one resource. */
-export async function signInByHand({
+export interface SignInByHand {
+  readonly server: oauth.AuthorizationServer;
+  readonly client: oauth.Client;
+  readonly resource: string;
+  /** @default "notes:read" */
+  readonly scope?: string;
+}
+
+/** The authorization URL, and what the token request needs of it. */
+export async function startByHand({
   server,
   client,
-  user,
   resource,
   scope = "notes:read",
-}: {
-  server: oauth.AuthorizationServer;
-  client: oauth.Client;
-  user: User;
-  resource: string;
-  scope?: string;
-}): Promise<oauth.TokenEndpointResponse> {
+}: SignInByHand): Promise<{ url: URL; verifier: string; state: string }> {
   const verifier = oauth.generateRandomCodeVerifier();
   const state = oauth.generateRandomState();
   const url = new URL(server.authorization_endpoint!);
@@ -53,17 +54,21 @@ export async function signInByHand({
     code_challenge_method: "S256",
     ...{ scope, state, resource },
   }).toString();
-  const parameters = oauth.validateAuthResponse(
-    server,
-    client,
-    await user.signIn(url, callbackUrl),
-    state,
-  );
+  return { url, verifier, state };
+}
+
+/** Signs a user in: the tokens for one resource. */
+export async function signInByHand(
+  use: SignInByHand & { user: User },
+): Promise<oauth.TokenEndpointResponse> {
+  const { server, client, resource, user } = use;
+  const { url, verifier, state } = await startByHand(use);
+  const callback = await user.signIn(url, callbackUrl);
   const response = await oauth.authorizationCodeGrantRequest(
     server,
     client,
     oauth.None(),
-    parameters,
+    oauth.validateAuthResponse(server, client, callback, state),
     callbackUrl,
     verifier,
     { additionalParameters: { resource }, ...insecure },
