@@ -127,6 +127,15 @@ test("rotates refresh tokens, and revokes the grant when one is used again", asy
   ]);
 });
 
+test("sees the second use of a refresh token also when both come at once", async () => {
+  for (let round = 0; round < 5; round += 1) {
+    const { refresh_token: token } = await signIn();
+    const all = await Promise.allSettled([refresh(token), refresh(token), refresh(token)]);
+    expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect((await authorization.reuse()).grantsRevoked).toBe(round + 1);
+  }
+});
+
 test("revokes on request, which is no second use", async () => {
   const { refresh_token: token } = await signIn();
   const response = await oauth.revocationRequest(server, client, oauth.None(), token!, insecure);
