@@ -2,7 +2,7 @@ import { createGuardedFetch, type Guard } from "../src/guard/guarded-fetch.ts";
 import { startLoopbackServer } from "./loopback-server.ts";
 
 /** A request of the code under test. */
-export interface SentRequest {
+interface SentRequest {
   readonly url: string;
   readonly headers: Headers;
   readonly body: URLSearchParams;
@@ -35,7 +35,7 @@ export async function startProtectedServer(
 }
 
 /** A guard whose requests are kept. */
-export function recordRequests(resource: URL): Pick<ProtectedServer, "guard" | "sent"> {
+function recordRequests(resource: URL): Pick<ProtectedServer, "guard" | "sent"> {
   const sent: SentRequest[] = [];
   const guard = createGuardedFetch({ resource });
   const fetch: typeof globalThis.fetch = async (input, init) => {

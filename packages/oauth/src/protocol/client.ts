@@ -3,7 +3,7 @@ import * as oauth from "oauth4webapi";
 import type { AuthorizationServer } from "./authorization-server.ts";
 
 /** The ways of client authentication that this package knows. */
-export const authMethods = [
+const authMethods = [
   "none",
   "client_secret_basic",
   "client_secret_post",

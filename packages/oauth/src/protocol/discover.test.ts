@@ -268,4 +268,8 @@ test("a caller that gives up gets its own reason", async () => {
   setTimeout(() => limit.abort(reason), 50);
   await expect(find(server.origin, { signal: limit.signal })).rejects.toBe(reason);
   await expect(find(server.origin, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  await expect(find(server.origin, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({
+    code: "CONNECTION_UNAVAILABLE",
+    data: { reason: "timeout" },
+  });
 });

@@ -80,7 +80,7 @@ function readMetadata(
  *
  * @see https://www.rfc-editor.org/rfc/rfc9728#section-3.3
  */
-export function isResourceOf(resource: string, url: URL): boolean {
+function isResourceOf(resource: string, url: URL): boolean {
   const named = URL.canParse(resource) ? new URL(resource) : undefined;
   if (named === undefined || named.origin !== url.origin || resource.includes("#")) return false;
   if (named.username !== "" || named.password !== "") return false;

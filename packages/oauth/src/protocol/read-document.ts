@@ -1,4 +1,4 @@
-import { requestError, type Sending, sendRequest } from "./server-request.ts";
+import { requestError, type Sending, sendRequest, throwFailed } from "./server-request.ts";
 
 /**
  * The JSON object at a well-known URL. `undefined` if there is none: a 4xx, or an answer that is no JSON, because many
@@ -18,10 +18,7 @@ export async function readDocument(
       ...(limit !== undefined && { signal: limit }),
     }),
   );
-  if (answer.type === "failed") {
-    signal?.throwIfAborted();
-    throw answer.error;
-  }
+  if (answer.type === "failed") throwFailed(answer, signal);
   const { status, json, isJson } = answer;
   if (status === 200) {
     if (json !== undefined || !isJson) return json;

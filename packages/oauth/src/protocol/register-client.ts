@@ -2,7 +2,13 @@ import * as oauth from "oauth4webapi";
 import { asServer, type AuthorizationServer } from "./authorization-server.ts";
 import { type AuthMethod, type Client, isAuthMethod } from "./client.ts";
 import { isLoopbackUrl } from "./loopback-url.ts";
-import { requestError, type RequestName, type Sending, sendRequest } from "./server-request.ts";
+import {
+  requestError,
+  type RequestName,
+  type Sending,
+  sendRequest,
+  throwFailed,
+} from "./server-request.ts";
 import { errorWord, serverWords } from "./server-words.ts";
 
 export interface Registration extends Sending {
@@ -54,10 +60,7 @@ export async function registerClient({
       ...(limit !== undefined && { signal: limit }),
     }),
   );
-  if (answer.type === "failed") {
-    signal?.throwIfAborted();
-    throw answer.error;
-  }
+  if (answer.type === "failed") throwFailed(answer, signal);
   const { status, json } = answer;
   const client = status === 200 || status === 201 ? readClient(json, authMethod) : undefined;
   if (client !== undefined) return client;

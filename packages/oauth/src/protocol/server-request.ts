@@ -53,8 +53,8 @@ export async function sendRequest(
   { fetch, signal }: Sending,
   send: (fetch: typeof globalThis.fetch, signal: AbortSignal | undefined) => Promise<Response>,
 ): Promise<ServerAnswer | RequestFailed> {
-  const isTakenBack = () => signal?.aborted === true;
-  if (isTakenBack()) return failed(name, "no", takenBack);
+  const isOver = () => signal?.aborted === true;
+  if (isOver()) return overBy(name, signal?.reason, "no");
   let hasAnswer = false;
   let isSending = false;
   const onceFetch: typeof globalThis.fetch = async (input, init) => {
@@ -72,7 +72,7 @@ export async function sendRequest(
     }
     if (!isSending) return failed(name, "no", `${wordsOf(error)}. Nothing was sent.`);
     const sent = hasAnswer ? "answered" : "perhaps";
-    if (isTakenBack()) return failed(name, sent, takenBack);
+    if (isOver()) return overBy(name, signal?.reason, sent);
     const failure = connectionFailure(error);
     if (failure === undefined) return failed(name, sent, "the `fetch` failed.");
     const { reason } = failure;
@@ -81,7 +81,14 @@ export async function sendRequest(
   }
 }
 
-const takenBack = "the caller took the request back.";
+/**
+ * Throws what ended a request: the reason of a caller that took it back, or else the failure.
+ *
+ * @throws {McpSessionError} `CONNECTION_UNAVAILABLE`, and what the guard throws
+ */
+export function throwFailed({ error }: RequestFailed, signal: AbortSignal | undefined): never {
+  throw signal?.aborted === true && !isTimeout(signal.reason) ? signal.reason : error;
+}
 
 /** An error of a request, with what the server has to do with it. */
 export function requestError(
@@ -96,6 +103,16 @@ export function requestError(
     `${method} at ${endpointName(url)}${withStatus}: ${why}`,
     { data: { method, origin: url.origin, ...data } },
   );
+}
+
+function overBy(name: RequestName, reason: unknown, sent: RequestFailed["sent"]): RequestFailed {
+  return isTimeout(reason)
+    ? failed(name, sent, "no answer came in time.", { reason: "timeout" })
+    : failed(name, sent, "the caller took the request back.");
+}
+
+function isTimeout(reason: unknown): boolean {
+  return isRecord(reason) && reason["name"] === "TimeoutError";
 }
 
 function failed(
