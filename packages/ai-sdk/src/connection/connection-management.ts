@@ -26,6 +26,7 @@ export interface ServerCheck {
     | "no-session"
     | "not-connected"
     | "lost"
+    | "authorization-required"
     | "refused"
     | "timeout"
     | "unreachable"

@@ -16,6 +16,7 @@ import {
   type McpClientConnection,
   sessionOptions,
 } from "../connection/define-connection.ts";
+import { authorizationRequired } from "../errors/connection-error.ts";
 import type { SessionStatus } from "../slots/session-reports.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 
@@ -100,6 +101,9 @@ export async function pingSession(
     return { connection, alive: true };
   } catch (error) {
     if (signal.aborted) return { connection, alive: false, reason: "timeout" };
+    if (authorizationRequired(error)) {
+      return { connection, alive: false, reason: "authorization-required" };
+    }
     const status = (error as { data?: { status?: number } }).data?.status;
     const reason = slot.snapshot?.kind === "lost" ? "lost" : "unreachable";
     return { connection, alive: false, reason, ...(status !== undefined && { status }) };

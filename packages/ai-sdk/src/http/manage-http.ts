@@ -30,7 +30,11 @@ export function manageHttp(
       return { alive: true };
     } catch (error) {
       if (signal.aborted) return { alive: false, reason: "timeout" };
-      const { status } = parts.unavailable(error).data;
+      const { code, data } = parts.unavailable(error);
+      if (code === "AUTHORIZATION_REQUIRED") {
+        return { alive: false, reason: "authorization-required" };
+      }
+      const { status } = data;
       const reason = status === undefined ? "unreachable" : "refused";
       return { alive: false, reason, ...(status !== undefined && { status }) };
     }
