@@ -26,14 +26,13 @@ export async function lock(
   judge: Judge = () => undefined,
 ): Promise<LockedServer> {
   let current = judge;
-  const tokenOf = ({ headers }: ReceivedRequest) =>
-    /^Bearer (.*)$/.exec(headers.authorization ?? "")?.[1];
   const server = await startHttpServer((request, response) => {
     const refusal = current(tokenOf(request), request);
     if (refusal !== undefined) {
       const { status, challenge } = refusal;
       const headers = challenge === undefined ? {} : { "www-authenticate": challenge };
-      return void response.writeHead(status, headers).end("not you");
+      response.writeHead(status, headers).end("not you");
+      return;
     }
     const { method, path, headers, message } = request;
     const passed = send(new URL(path, origin), { method, headers }, (answer) => {
@@ -50,3 +49,6 @@ export async function lock(
     tokens: () => server.requests.filter(({ method }) => method === "POST").map(tokenOf),
   });
 }
+
+const tokenOf = ({ headers }: ReceivedRequest) =>
+  /^Bearer (.*)$/.exec(headers.authorization ?? "")?.[1];

@@ -37,7 +37,7 @@ export { isOutdated } from "./session/session-snapshot.ts";
 export { forgetTools, giveUpSession } from "./tools/manage-slot.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type BearerChallenge, bearerChallenge } from "./wire/bearer-challenge.ts";
-export { grantPrefix, isOAuthKey, oauthKey } from "./session/oauth-key.ts";
+export { grantPrefix, isOAuthKey, oauthKey, parseOAuthKey } from "./session/oauth-key.ts";
 export { type ConnectionFailure, connectionFailure } from "./wire/connection-failure.ts";
 export { waitingCallOf, waitingResult, withoutPlaceholder } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";

@@ -153,7 +153,8 @@ export interface DurableSessions<
   /**
    * Ends all MCP sessions of a principal, of all agents and agent sessions in the store and shared ones,
    * and removes all of the principal's records, whether or not the servers could be reached: also those of
-   * calls that wait for a person.
+   * calls that wait for a person. After that it forgets the principal's sign-ins (`deleteAll` of each `auth`).
+   * Those of one agent session outlast its end.
    *
    * @returns one entry for each session
    */

@@ -35,6 +35,7 @@ import {
   recordPrefix,
 } from "./slot-record.ts";
 import type { SessionsContext } from "./sessions-context.ts";
+import { forgetGrants } from "./grant-records.ts";
 import { deleteCalls, isCallOf } from "./waiting-records.ts";
 
 /** The uses of a principal's stored sessions outside of a step. */
@@ -75,12 +76,14 @@ export function createSessionsManagement(
 
     async endAll(query) {
       const { principal } = checkOptions(endAllSchema, query);
-      const { records, waiting } = await listAll(store, { owner: recordOwner(principal) });
+      const { records, waiting, grants } = await listAll(store, { owner: recordOwner(principal) });
       const [ended, processes] = await Promise.all([
         endRecords(context, records, principal, "delete"),
         endKept(context, [], { principal }, "end"),
         deleteCalls(context, waiting, principal),
       ]);
+      // Not before: the end of a session on its server needs a token.
+      await forgetGrants(context, grants, principal);
       return [...ended, ...processes];
     },
   };
@@ -92,7 +95,7 @@ interface SelectedBy {
   /** The same, with a time limit. */
   readonly inTimeSchema: z.ZodMiniType;
   /** @param id the agent session's, or the shared session's */
-  readonly find: (id: string, selection: SessionSelection) => Promise<FoundRecords>;
+  readonly find: (id: string, selection: SessionSelection) => Promise<Omit<FoundRecords, "grants">>;
   /** Ends what only the pool has. */
   readonly endKept: (
     id: string,
@@ -170,7 +173,7 @@ async function findRecords(
   { store, provider }: SessionsContext,
   prefix: string,
   { principal, connection, name }: SessionSelection,
-): Promise<FoundRecords> {
+): Promise<Omit<FoundRecords, "grants">> {
   const found = await listAll(store, { prefix, owner: recordOwner(principal), name });
   const records = found.records.filter(
     ({ of }) => connection === undefined || of.connection === connection,

@@ -1,4 +1,10 @@
-import { invalidOption, isRecord, isTimerMs, parseWaitingKey } from "@durable-mcp/core/internal";
+import {
+  invalidOption,
+  isOAuthKey,
+  isRecord,
+  isTimerMs,
+  parseWaitingKey,
+} from "@durable-mcp/core/internal";
 import {
   type ActiveSessionSnapshot,
   parseSessionSnapshot,
@@ -64,7 +70,7 @@ export function recordOwner(principal: Principal): string {
 
 /** The name in a key, with the principal or its fingerprint; `undefined` for other keys. */
 export function parseRecordKey(key: string): RecordName | undefined {
-  if (parseWaitingKey(key) !== undefined) return undefined;
+  if (isOAuthKey(key) || parseWaitingKey(key) !== undefined) return undefined;
   const [agent, sessionId, slot] = parseTexts(key, [null]) ?? [];
   if (agent === undefined || sessionId === undefined || typeof slot !== "string") return undefined;
   const { connection, name } = parseSlotName(slot);

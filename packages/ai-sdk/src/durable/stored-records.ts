@@ -11,6 +11,7 @@ import { checkSessionName } from "../base/session-name.ts";
 import { withoutCause } from "../errors/connection-error.ts";
 import { isNewerEntry, withoutToolList } from "../slots/kept-session.ts";
 import type { SessionsContext } from "./sessions-context.ts";
+import { asGrant, type ListedGrant } from "./grant-records.ts";
 import { asWaitingCall, type ListedCall } from "./waiting-records.ts";
 import {
   type ListedRecord,
@@ -125,11 +126,13 @@ interface RecordsQuery extends StoreListQuery {
   readonly shared?: boolean | undefined;
 }
 
-/** The records of sessions, and those of waiting calls. */
+/** The records of sessions, and those of something else. */
 export interface FoundRecords {
   readonly records: readonly ListedRecord[];
   /** Waiting calls have no name, and no agent sessions share them. */
   readonly waiting: readonly ListedCall[];
+  /** Of users' sign-ins. They belong to no agent session. */
+  readonly grants: readonly ListedGrant[];
 }
 
 /** A page of records, without those of something else. @throws {McpSessionError} `CONNECTION_INVALID` */
@@ -147,7 +150,7 @@ export async function listRecords(
   });
   const isOfCalls = name === undefined && shared !== true;
   const waiting = isOfCalls ? page.records.flatMap(asWaitingCall) : [];
-  return { records, waiting, cursor: page.cursor };
+  return { records, waiting, grants: page.records.flatMap(asGrant), cursor: page.cursor };
 }
 
 /** All matching records, over all pages. */
@@ -155,15 +158,18 @@ export async function listAll(
   store: SessionStore,
   query: Omit<RecordsQuery, "cursor" | "limit">,
 ): Promise<FoundRecords> {
-  const [records, waiting]: [ListedRecord[], ListedCall[]] = [[], []];
+  const found = { records: [], waiting: [], grants: [] } as {
+    [KIND in keyof FoundRecords]: FoundRecords[KIND][number][];
+  };
   let cursor: string | undefined;
   do {
     const page = await listRecords(store, { ...query, cursor, limit: pageSize });
-    records.push(...page.records);
-    waiting.push(...page.waiting);
+    found.records.push(...page.records);
+    found.waiting.push(...page.waiting);
+    found.grants.push(...page.grants);
     ({ cursor } = page);
   } while (cursor !== undefined);
-  return { records, waiting };
+  return found;
 }
 
 /** The event of a store's failure. */

@@ -28,7 +28,10 @@ const signIn = () =>
 const wrapped = () => new Error("No token.", { cause: new TypeError("x", { cause: signIn() }) });
 
 /** A user who is signed in or not. A refused token is no help. */
-function createUser({ isSignedIn = false, error = signIn as () => Error } = {}) {
+function createUser({
+  isSignedIn = false,
+  error = signIn,
+}: { isSignedIn?: boolean; error?: () => Error } = {}) {
   const user = {
     isSignedIn,
     auth: {
@@ -208,7 +211,7 @@ test("an answer to a waiting call is not sent, and the call still waits", async 
   const use = { principal: alice };
   await sessions.run("chat", use, ({ tools }) => callTool(tools, "notes__order", { item: "a" }));
   const [call] = await sessions.waiting("chat", use);
-  const answer = async () => await sessions.answer("chat", call!.id!, yes, use);
+  const answer = async () => await sessions.answer("chat", call!.id, yes, use);
 
   user.isSignedIn = false;
   await expect(answer()).rejects.toMatchObject(required);
@@ -223,14 +226,15 @@ test("an answer to a waiting call is not sent, and the call still waits", async 
   expect(server.legs).toHaveLength(2);
 });
 
+const onStart = async ({ client }: { client: { callTool(use: object): Promise<unknown> } }) =>
+  void (await client.callTool({ name: "list_notes" }));
+
 test("a preparation of a session that meets it ends the session, and says so", async () => {
   const user = createUser({ isSignedIn: true });
   const server = await startNotebookServer();
   const locked = await lock(server, (_, { message }) =>
     message?.method === "tools/call" ? invalidToken : undefined,
   );
-  const onStart = async ({ client }: { client: { callTool(use: object): Promise<unknown> } }) =>
-    void (await client.callTool({ name: "list_notes" }));
   const session = { mode: "stateful", onStart } as const;
   const { step } = startApplication({ notes: define(locked, { auth: user.auth, session }) });
   await step({}, async (registry) => {

@@ -22,6 +22,9 @@ const lacksScope = {
 const isCall = ({ message }: { message?: any }) => message?.method === "tools/call";
 const isRefused = { data: { status: 401, reason: "authorization-required" } };
 
+const listNotes = async (registry: any) =>
+  void (await callForText(await registry.tools(), "notes__list_notes"));
+
 /** A locked notebook, and how its connection's `getToken` is asked. */
 async function startLocked(
   answer: Answer,
@@ -189,11 +192,9 @@ describe.each(["stateful", "stateless"] as const)("on a %s connection", (session
       (_, count) => ({ token: `token-${count}` }),
       { session },
     );
-    const use = async (registry: any) =>
-      void (await callForText(await registry.tools(), "notes__list_notes"));
-    const state = await step({}, use);
+    const state = await step({}, listNotes);
     only(locked, "token-3");
-    await step(state, use);
+    await step(state, listNotes);
     expect(contexts.map(({ refused }) => refused?.token)).toEqual([
       undefined,
       undefined,
