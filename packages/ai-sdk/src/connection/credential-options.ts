@@ -29,7 +29,7 @@ export interface TokenContext extends ConnectionContext {
 }
 
 /** The connection of which something is asked outside of a request. */
-export interface AuthorizationUse {
+interface AuthorizationUse {
   readonly principal: Principal;
   /** The connection's name. */
   readonly connection: string;
