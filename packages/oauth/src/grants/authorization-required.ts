@@ -53,7 +53,8 @@ export async function noteNeeded(
     ...(need.stepUps && { stepUps: need.stepUps }),
     ...(signedOutAt !== undefined && { signedOutAt }),
   };
-  const isKnown = !need.isOver && !need.stepUps && isSame(before.needed, needed);
+  const isEnded = need.isOver && (tokens ?? lease) !== undefined;
+  const isKnown = !isEnded && !need.stepUps && isSame(before.needed, needed);
   if (!isKnown && (await context.records.replace(stored, next)) === undefined) return undefined;
   if (!isKnown) {
     context.emit({

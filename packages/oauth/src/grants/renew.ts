@@ -48,15 +48,18 @@ export async function renew(
 ): Promise<Renewal> {
   const { records, now } = context;
   const { isEnough, signal } = options;
-  const patience = now() + 3 * leaseMs(context);
   let stored = first;
+  let seen: { readonly token: string | undefined; readonly since: number } | undefined;
   for (;;) {
     const { tokens, lease } = stored.record ?? newGrant(use);
     if (tokens && isEnough(tokens)) return { type: "tokens", tokens };
-    const isHeld = lease !== undefined && lease.until > now();
-    if (isHeld && lease.isPause) return { type: "failed", error: notRefreshed(use, "pause") };
+    if (seen?.token !== lease?.token) seen = { token: lease?.token, since: now() };
+    // No longer than a lease lasts by this clock: its holder's clock may be wrong.
+    const heldUntil = lease && Math.min(lease.until, (seen?.since ?? now()) + leaseMs(context));
+    const isHeld = heldUntil !== undefined && heldUntil > now();
+    const isPause = lease?.isPause && lease.until <= now() + leaseMs(context);
+    if (isHeld && isPause) return { type: "failed", error: notRefreshed(use, "pause") };
     if (isHeld) {
-      if (now() > patience) return { type: "failed", error: notRefreshed(use, "wait") };
       await wait(50 + Math.random() * 150, signal);
     } else if ((lease?.tries ?? 0) >= maxTries) {
       return { type: "over", stored, isLost: true };
@@ -96,12 +99,18 @@ export async function renewClaimed(
   const { emit } = context;
   const { connection } = use;
   const record = claimed.record!;
-  const outcome = await ask(record.tokens);
+  const outcome = await ask(record.tokens).catch(async (error: unknown) => {
+    // It brought no answer that counts, so others may ask.
+    await pause(context, claimed);
+    throw error;
+  });
   if (outcome.type === "tokens") {
     const saved = await save(context, use, claimed, outcome.tokens);
-    if (saved === outcome.tokens) emit({ type: "refreshed", connection });
-    else await outcome.undo();
+    // By its text: a store that failed may have written all the same.
+    if (saved?.accessToken === outcome.tokens.accessToken) emit({ type: "refreshed", connection });
     if (saved !== undefined) return { type: "tokens", tokens: saved };
+    // Only now: to revoke a token may end the grant of the tokens that another process has saved.
+    await outcome.undo();
     return { type: "over", stored: await context.records.grant(use.principal, use.resourceId) };
   }
   if (outcome.type === "refused") {
@@ -157,7 +166,6 @@ async function save(
 const whyNot = {
   failed: "the authorization server could not refresh the token",
   pause: "the authorization server could not refresh the token a moment ago",
-  wait: "another process has not refreshed the token in time",
 };
 
 function notRefreshed(

@@ -1,0 +1,472 @@
+import { createMemoryStore, McpSessionError, type SessionStore } from "@durable-mcp/core";
+import { expect, test } from "vitest";
+import { ada, contentOf, createApplication, createClock, errorOf } from "../../test/application.ts";
+import {
+  type HandMadeRules,
+  type HandMadeServer,
+  startHandMadeServer,
+} from "../../test/hand-made-server.ts";
+import type { OAuthOptions } from "../oauth-options.ts";
+import type { GrantRecord } from "../records/grant-record.ts";
+
+const unencrypted = "store tokens unencrypted";
+
+/** An application whose user has signed in, and a clock to let tokens expire. */
+async function signedIn(
+  rules: Partial<HandMadeRules> = {},
+  options: Partial<Omit<OAuthOptions, "onEvent">> = {},
+) {
+  const server = await startHandMadeServer(rules);
+  const clock = createClock();
+  const app = createApplication({ url: server.url, now: clock.now, ...options });
+  await app.callback(server.consent(await app.begin()));
+  const { token } = (await app.getToken())!;
+  return { server, clock, app, token };
+}
+
+const hour = 3_600_000;
+
+/** The grant's record of an unencrypted store. */
+async function grantOf(store: SessionStore) {
+  const all = await contentOf(store);
+  const found = all.find(({ key }) => key.includes("oauth/grant/"))!;
+  return { ...found, record: found.value as unknown as GrantRecord };
+}
+
+async function changeGrant(store: SessionStore, changes: Partial<GrantRecord>) {
+  const { key, owner, revision, record } = await grantOf(store);
+  const value = JSON.parse(JSON.stringify({ ...record, ...changes }));
+  expect((await store.put(key, value, revision, { owner })).ok).toBe(true);
+}
+
+/** As two processes that ended while they refreshed. */
+const ended = (tries: number, until = 0) => ({ lease: { token: "of-another", until, tries } });
+
+const cut = (server: HandMadeServer, times: number, isAnswerLost = false) => {
+  let left = times;
+  server.rules.onToken = (_request, usual) => {
+    left -= 1;
+    if (left < 0) return usual();
+    if (isAnswerLost) usual();
+    return "cut";
+  };
+};
+
+test("refreshes once for all callers of a process", async () => {
+  const { server, clock, app, token } = await signedIn();
+  clock.offsetMs = hour;
+  const tokens = await Promise.all(Array.from({ length: 20 }, async () => await app.getToken()));
+  expect(new Set(tokens.map((each) => each?.token)).size).toBe(1);
+  expect(tokens[0]!.token).not.toBe(token);
+  expect(server.refreshes()).toHaveLength(1);
+  expect(app.eventsOf("refreshed")).toEqual([{ type: "refreshed", connection: "notes" }]);
+});
+
+test("refreshes once for processes that share a store, with the resource in the request", async () => {
+  const { server, clock, app } = await signedIn();
+  clock.offsetMs = hour;
+  server.rules.onToken = async (_request, usual) => {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    return usual();
+  };
+  const other = app.next();
+  const tokens = await Promise.all([app, other, app, other].map((each) => each.getToken()));
+  expect(new Set(tokens.map((each) => each?.token)).size).toBe(1);
+  expect(server.accepts(tokens[0]?.token)).toBe(true);
+  expect(server.refreshes().map(({ parameters }) => parameters.get("resource"))).toEqual([
+    server.url,
+  ]);
+  expect([...app.eventsOf("refreshed"), ...other.eventsOf("refreshed")]).toHaveLength(1);
+});
+
+test("gives a token that another process has refreshed, in place of a refused one", async () => {
+  const { server, app, token } = await signedIn();
+  const other = app.next();
+  const refused = { status: 401, token } as const;
+  const fresh = await other.getToken({ refused });
+  expect(await app.getToken({ refused })).toEqual(fresh);
+  expect(server.refreshes()).toHaveLength(1);
+});
+
+test("does not refresh for a token that nobody refused", async () => {
+  const { server, app, token } = await signedIn();
+  expect((await app.getToken())?.token).toBe(token);
+  expect((await app.getToken({ refused: { status: 401, token: "older" } }))?.token).toBe(token);
+  expect((await app.getToken({ refused: { status: 401 } }))?.token).toBe(token);
+  expect(server.refreshes()).toHaveLength(0);
+});
+
+test("has saved the rotated tokens before it gives them", async () => {
+  const { clock, app, server } = await signedIn({}, { keys: unencrypted });
+  clock.offsetMs = hour;
+  const before = (await grantOf(app.store)).record;
+  const fresh = await app.getToken();
+  const { record } = await grantOf(app.store);
+  expect(record.tokens?.accessToken).toBe(fresh?.token);
+  expect(record.tokens?.refreshToken).not.toBe(before.tokens?.refreshToken);
+  expect(record).toMatchObject({ generation: before.generation + 1 });
+  expect(record.lease).toBeUndefined();
+  expect(server.accepts(record.tokens?.accessToken)).toBe(true);
+});
+
+test("keeps the refresh token of a server that does not rotate, and the scopes that it does not repeat", async () => {
+  const { clock, app } = await signedIn(
+    { rotates: false, grants: "notes:read" },
+    { keys: unencrypted },
+  );
+  const before = (await grantOf(app.store)).record.tokens!;
+  clock.offsetMs = hour;
+  await app.getToken();
+  const { refreshToken, scopes, signedInAt } = (await grantOf(app.store)).record.tokens!;
+  expect({ refreshToken, scopes, signedInAt }).toEqual({
+    refreshToken: before.refreshToken,
+    scopes: ["notes:read"],
+    signedInAt: before.signedInAt,
+  });
+});
+
+test.each([
+  ["429", { status: 429, body: { error: "slow_down" } }],
+  ["503", { status: 503, body: "down" }],
+  ["500 with the words of a refusal", { status: 500, body: { error: "invalid_grant" } }],
+  ["a broken connection", "cut"],
+] as const)(
+  "keeps the tokens after %s, and does not let all ask at once",
+  async (_name, answer) => {
+    const { server, clock, app } = await signedIn();
+    clock.offsetMs = hour;
+    server.rules.onToken = () => answer;
+    const failures = await Promise.all(
+      Array.from({ length: 10 }, async () => await errorOf(app.getToken())),
+    );
+    for (const { code, message } of failures) {
+      expect(code).toBe("CONNECTION_UNAVAILABLE");
+      expect(message).toContain("The user stays signed in");
+    }
+    expect(server.refreshes()).toHaveLength(1);
+    expect(app.eventsOf("refresh-failed")).toHaveLength(1);
+    expect(await app.oauth.authorizationFor(app.use)).toBeUndefined();
+
+    // In the pause, other processes do not ask either.
+    await errorOf(app.next().getToken());
+    expect(server.refreshes()).toHaveLength(1);
+    clock.offsetMs += 1_500;
+    server.rules.onToken = undefined;
+    expect(server.accepts((await app.getToken())?.token)).toBe(true);
+  },
+);
+
+test("does not count a holder that was told of a failure among those that ended", async () => {
+  const { server, clock, app } = await signedIn();
+  clock.offsetMs = hour;
+  server.rules.onToken = () => ({ status: 503, body: {} });
+  for (let each = 0; each < 4; each += 1) {
+    expect((await errorOf(app.getToken())).code).toBe("CONNECTION_UNAVAILABLE");
+    clock.offsetMs += 1_500;
+  }
+  server.rules.onToken = undefined;
+  expect(server.accepts((await app.getToken())?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(5);
+});
+
+test("asks for a sign-in after invalid_grant, once for all", async () => {
+  const { server, clock, app } = await signedIn({ grants: "notes:read" });
+  clock.offsetMs = hour;
+  server.revokeAll();
+  const failures = await Promise.all(
+    Array.from({ length: 5 }, async () => await errorOf(app.getToken())),
+  );
+  for (const { code, data } of failures) {
+    expect(code).toBe("AUTHORIZATION_REQUIRED");
+    expect(data).toMatchObject({
+      connection: "notes",
+      origin: server.origin,
+      reason: "authorization-required",
+      scopes: ["notes:read"],
+    });
+  }
+  expect(server.refreshes()).toHaveLength(1);
+  expect(app.eventsOf("refresh-refused")).toHaveLength(1);
+  expect(app.eventsOf("authorization-required")).toHaveLength(1);
+  expect(await app.oauth.authorizationFor(app.use)).toMatchObject({ scopes: ["notes:read"] });
+  expect(await app.oauth.list({ principal: ada })).toEqual([]);
+});
+
+test("tries a refresh token once more after a process has ended with it", async () => {
+  const { server, clock, app } = await signedIn({}, { keys: unencrypted });
+  await changeGrant(app.store, ended(1));
+  clock.offsetMs = hour;
+  expect(server.accepts((await app.getToken())?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(1);
+});
+
+test("asks for a sign-in after two processes have ended with a refresh token, and says so", async () => {
+  const { server, clock, app } = await signedIn({}, { keys: unencrypted });
+  await changeGrant(app.store, ended(2));
+  clock.offsetMs = hour;
+  const { code, message } = await errorOf(app.getToken());
+  expect(code).toBe("AUTHORIZATION_REQUIRED");
+  expect(message).toContain("The tokens of the last sign-in were lost");
+  expect(server.refreshes()).toHaveLength(0);
+  expect(app.eventsOf("refresh-lost")).toHaveLength(1);
+  expect((await errorOf(app.getToken())).message).toContain("were lost");
+});
+
+test("uses a token to its end, however many processes have ended with its refresh", async () => {
+  for (const tries of [1, 2]) {
+    const { server, clock, app, token } = await signedIn({}, { keys: unencrypted });
+    await changeGrant(app.store, ended(tries));
+    clock.offsetMs = hour - 30_000;
+    expect((await app.getToken())?.token).toBe(token);
+    expect(server.refreshes()).toHaveLength(0);
+  }
+});
+
+test("waits for the holder of the lease, also with another clock", async () => {
+  const { server, app, token } = await signedIn({}, { keys: unencrypted, timeoutMs: 10_000 });
+  await changeGrant(app.store, ended(1, Date.now() + 30_000));
+  const ahead = app.next({ now: createClock(15_000).now });
+  const refused = { status: 401, token } as const;
+  const waiting = Promise.all([app.getToken({ refused }), ahead.getToken({ refused })]);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(server.refreshes()).toHaveLength(0);
+  await changeGrant(app.store, ended(1));
+  const [first, second] = await waiting;
+  expect(first).toEqual(second);
+  expect(server.refreshes()).toHaveLength(1);
+});
+
+test("stops to wait with its caller", async () => {
+  const { app, token } = await signedIn({}, { keys: unencrypted });
+  await changeGrant(app.store, ended(1, Date.now() + 30_000));
+  const abort = new AbortController();
+  const waiting = app.getToken({ refused: { status: 401, token }, abortSignal: abort.signal });
+  abort.abort(new Error("The step is over."));
+  await expect(waiting).rejects.toThrow("The step is over.");
+});
+
+test("saves the answer to a caller that has left", async () => {
+  const { server, clock, app } = await signedIn();
+  clock.offsetMs = hour;
+  const abort = new AbortController();
+  server.rules.onToken = (_request, usual) => {
+    abort.abort();
+    return usual();
+  };
+  await app.getToken({ abortSignal: abort.signal }).catch(() => undefined);
+  expect(server.accepts((await app.next().getToken())?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(1);
+});
+
+test("sends a token to its end if the clock is behind, and another after the refusal", async () => {
+  const { server, clock, app, token } = await signedIn();
+  clock.offsetMs = -hour;
+  expect((await app.getToken())?.token).toBe(token);
+  const fresh = await app.getToken({ refused: { status: 401, token } });
+  expect(fresh?.token).not.toBe(token);
+  expect(server.refreshes()).toHaveLength(1);
+});
+
+test("never refreshes a token without a known end, until it is refused", async () => {
+  const { server, clock, app, token } = await signedIn({ accessTokenSeconds: undefined });
+  clock.offsetMs = 1_000 * hour;
+  expect(await app.getToken()).toEqual({ token });
+  expect(server.refreshes()).toHaveLength(0);
+  expect((await app.getToken({ refused: { status: 401, token } }))?.token).not.toBe(token);
+});
+
+test("refreshes before the end, once, while all others use the old token", async () => {
+  const { server, clock, app, token } = await signedIn();
+  clock.offsetMs = hour - 130_000;
+  expect((await app.getToken())?.token).toBe(token);
+  expect(server.refreshes()).toHaveLength(0);
+
+  clock.offsetMs = hour - 59_000;
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  server.rules.onToken = async (_request, usual) => {
+    await held;
+    return usual();
+  };
+  const first = app.getToken();
+  await expect.poll(() => server.refreshes().length).toBe(1);
+  const others = await Promise.all([app, app.next(), app].map((each) => each.getToken()));
+  expect(others.map((each) => each?.token)).toEqual([token, token, token]);
+  release();
+  const fresh = await first;
+  expect(fresh?.token).not.toBe(token);
+  expect(await app.getToken()).toEqual(fresh);
+  expect(server.refreshes()).toHaveLength(1);
+});
+
+test("refreshes at different times in different processes", async () => {
+  const { clock, app, server } = await signedIn();
+  server.rules.onToken = () => ({ status: 503, body: {} });
+  clock.offsetMs = hour - 90_000;
+  const times = new Set<number>();
+  for (let each = 0; each < 40; each += 1) {
+    const before = server.refreshes().length;
+    await app.getToken();
+    clock.offsetMs += 1_200; // past the pause
+    clock.offsetMs -= 1_200;
+    times.add(server.refreshes().length - before);
+    if (times.size === 2) break;
+  }
+  expect(times).toEqual(new Set([0, 1]));
+});
+
+test.each([
+  ["a failure", { status: 503, body: {} }],
+  ["a broken connection", "cut"],
+  ["invalid_grant", { status: 400, body: { error: "invalid_grant" } }],
+] as const)("gives the old token after %s of an early refresh", async (name, answer) => {
+  const { server, clock, app, token } = await signedIn();
+  clock.offsetMs = hour - 59_000;
+  server.rules.onToken = () => answer;
+  expect((await app.getToken())?.token).toBe(token);
+  expect((await app.getToken())?.token).toBe(token);
+  expect(server.refreshes()).toHaveLength(1);
+  expect(await app.oauth.authorizationFor(app.use)).toBeUndefined();
+  clock.offsetMs = hour;
+  const { code } = await errorOf(app.getToken());
+  expect(code).toBe(name === "invalid_grant" ? "AUTHORIZATION_REQUIRED" : "CONNECTION_UNAVAILABLE");
+});
+
+test("asks for a sign-in where there is no refresh token, at the end of the access token", async () => {
+  const { server, clock, app, token } = await signedIn({
+    onToken: (_request, usual) => {
+      const answer = usual();
+      if (answer === "cut") return answer;
+      const { refresh_token: _, ...body } = answer.body as Record<string, unknown>;
+      return { ...answer, body };
+    },
+  });
+  clock.offsetMs = hour - 30_000;
+  expect((await app.getToken())?.token).toBe(token);
+  clock.offsetMs = hour;
+  expect((await errorOf(app.getToken())).code).toBe("AUTHORIZATION_REQUIRED");
+  expect(server.refreshes()).toHaveLength(0);
+});
+
+/** A store whose writes of grants fail so often. */
+function failingStore(hasWritten: boolean) {
+  const inner = createMemoryStore();
+  const failing = { left: 0 };
+  const store: SessionStore = {
+    ...inner,
+    async put(key, value, revision, options) {
+      if (failing.left === 0 || !key.includes("oauth/grant/")) {
+        return await inner.put(key, value, revision, options);
+      }
+      failing.left -= 1;
+      if (hasWritten) await inner.put(key, value, revision, options);
+      throw new McpSessionError("STORE_FAILED", "The store does not answer.");
+    },
+  };
+  return { store, failing };
+}
+
+test("saves new tokens again where the store fails for a moment", async () => {
+  const { store, failing } = failingStore(false);
+  const { server, clock, app } = await signedIn({}, { store });
+  clock.offsetMs = hour;
+  server.rules.onToken = (_request, usual) => {
+    failing.left = 2;
+    return usual();
+  };
+  const fresh = await app.getToken();
+  expect(await app.next().getToken()).toEqual(fresh);
+  expect(server.accepts(fresh?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(1);
+});
+
+test("keeps new tokens that a failing store has written all the same", async () => {
+  const { store, failing } = failingStore(true);
+  const { server, clock, app } = await signedIn({}, { store });
+  clock.offsetMs = hour;
+  server.rules.onToken = (_request, usual) => {
+    failing.left = 1;
+    return usual();
+  };
+  const fresh = await app.getToken();
+  expect(server.accepts(fresh?.token)).toBe(true);
+  expect(server.revoked).toEqual([]);
+  expect(app.eventsOf("refreshed")).toHaveLength(1);
+});
+
+test("says that the store failed, and lets the next holder try once", async () => {
+  const { store, failing } = failingStore(false);
+  const { server, clock, app } = await signedIn({}, { store });
+  clock.offsetMs = hour;
+  server.rules.onToken = (_request, usual) => {
+    failing.left = 5;
+    return usual();
+  };
+  expect((await errorOf(app.getToken())).code).toBe("STORE_FAILED");
+  server.rules.onToken = undefined;
+  clock.offsetMs += 6_500; // past the lease
+  // The rotated token is gone with the store, so the server refuses the old one.
+  expect((await errorOf(app.next().getToken())).code).toBe("AUTHORIZATION_REQUIRED");
+  expect(server.refreshes()).toHaveLength(2);
+});
+
+test("lets others refresh at once after the store failed before anything was sent", async () => {
+  const inner = createMemoryStore();
+  let isDown = false;
+  const store: SessionStore = {
+    ...inner,
+    async get(key) {
+      if (isDown && key.includes("oauth/client/")) {
+        throw new McpSessionError("STORE_FAILED", "The store does not answer.");
+      }
+      return await inner.get(key);
+    },
+  };
+  const { server, clock, app } = await signedIn({}, { store });
+  clock.offsetMs = hour;
+  isDown = true;
+  for (let each = 0; each < 3; each += 1) {
+    expect((await errorOf(app.getToken())).code).toBe("STORE_FAILED");
+    clock.offsetMs += 1_500;
+  }
+  isDown = false;
+  expect(server.accepts((await app.getToken())?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(1);
+});
+
+test("asks for a sign-in where the answers of two refreshes were lost on their way", async () => {
+  const { server, clock, app } = await signedIn();
+  clock.offsetMs = hour;
+  cut(server, 1, true);
+  expect((await errorOf(app.getToken())).code).toBe("CONNECTION_UNAVAILABLE");
+  clock.offsetMs += 1_500;
+  expect((await errorOf(app.getToken())).code).toBe("AUTHORIZATION_REQUIRED");
+  expect(server.refreshes()).toHaveLength(2);
+});
+
+test("takes over from a holder whose clock is far ahead", async () => {
+  const { server, app, token } = await signedIn({}, { keys: unencrypted, timeoutMs: 200 });
+  await changeGrant(app.store, ended(1, Date.now() + 24 * hour));
+  const fresh = await app.getToken({ refused: { status: 401, token } });
+  expect(server.accepts(fresh?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(1);
+});
+
+test("leaves the grant alone when a slower process brings tokens of it, too", async () => {
+  const { server, clock, app } = await signedIn({ rotates: false });
+  clock.offsetMs = hour;
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  server.rules.onToken = async (_request, usual) => {
+    server.rules.onToken = undefined;
+    await held;
+    return usual();
+  };
+  const slow = app.getToken();
+  await expect.poll(() => server.refreshes().length).toBe(1);
+  const next = app.next({ now: createClock(hour + 7_000).now }); // past the lease
+  const fresh = await next.getToken();
+  release();
+  expect(await slow).toEqual(fresh);
+  expect(server.revoked).toEqual([]);
+  expect(server.accepts(fresh?.token)).toBe(true);
+  expect([...app.eventsOf("refreshed"), ...next.eventsOf("refreshed")]).toHaveLength(1);
+});
