@@ -29,7 +29,7 @@ export interface TokenContext extends ConnectionContext {
 }
 
 /** The connection of which something is asked outside of a request. */
-interface AuthorizationUse {
+export interface AuthorizationUse {
   readonly principal: Principal;
   /** The connection's name. */
   readonly connection: string;
@@ -38,7 +38,7 @@ interface AuthorizationUse {
 }
 
 /** The sign-in that a connection waits for. */
-export interface RequiredAuthorization {
+interface RequiredAuthorization {
   /** The scopes that the user has to grant, as far as they are known. */
   readonly scopes: readonly string[];
   /** The application's own page where the sign-in begins. */
