@@ -11,7 +11,7 @@ import type { McpSessionError } from "@durable-mcp/core";
  * - `refreshed`: tokens were refreshed, once for all processes.
  * - `refresh-failed`: the authorization server could not be asked, or did not answer. The tokens stay.
  * - `refresh-refused`: it takes the refresh token no more. The user has to sign in.
- * - `refresh-lost`: the answers to two refreshes were lost with their processes. The user has to sign in.
+ * - `refresh-lost`: the answer to a refresh was lost with its process, and the tokens with it. The user has to sign in.
  * - `registered`: this client was registered at an authorization server.
  * - `signed-out`: the tokens are forgotten. `isRevoked`: the authorization server knows.
  * - `unreadable`: a stored value could not be opened, for example because its key is gone. It counts as none.

@@ -114,6 +114,9 @@ export async function renewClaimed(
     return { type: "over", stored: await context.records.grant(use.principal, use.resourceId) };
   }
   if (outcome.type === "refused") {
+    // The try before was never answered for: what that process lost is what the server refuses.
+    const isLost = outcome.error === "invalid_grant" && record.lease!.tries > 1;
+    if (isLost) return { type: "over", stored: claimed, isLost };
     emit({ type: "refresh-refused", connection });
     return { type: "over", stored: claimed };
   }
