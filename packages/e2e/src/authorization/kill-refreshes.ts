@@ -1,0 +1,59 @@
+import { goOn, later, type SignInKillRound, type SignInWorld } from "./sign-in-world.ts";
+import type { NotesUse } from "./notes-application.ts";
+import { type SignInKillPoint, workOf } from "./sign-in-kill-points.ts";
+
+/** Why the process refreshes: a 401, or the token's end, or because the end is near. */
+const ways = ["refused", "expired", "early"] as const;
+const aheadMs = { refused: 0, expired: 3_600_000, early: 280_000 } as const;
+
+/** Points with the lease in the store, and nothing else. */
+const pointsOfLease: ReadonlySet<SignInKillPoint> = new Set<SignInKillPoint>([
+  "refresh: after put 1",
+  "refresh: request sent",
+  "refresh: answer received",
+  "refresh: before put 2",
+]);
+
+/** Kills a process that refreshes, or two in a row; then three need a token at once. */
+export async function killRefresh(world: SignInWorld, killed: SignInKillRound): Promise<void> {
+  const { authorization, useOf, newProcess } = world;
+  const { point, sessionId: user, before, kill, count, fault } = killed;
+  const refreshes = () => authorization.requests("token", "refresh_token");
+  const isTwice = workOf(point) === "refresh twice";
+  const way = ways[before % (isTwice ? 2 : 3)]!;
+  let use: NotesUse = useOf(user);
+  await newProcess(use).signIn();
+  if (way !== "early") await authorization.expireAccessTokens();
+
+  use = { ...use, aheadMs: aheadMs[way] };
+  await kill({ use });
+  if (isTwice) {
+    use = later(use);
+    await kill({ use });
+  }
+  const atKill = await refreshes();
+  const isSaved = point === "refresh: after put 2";
+  const mayBeLost = !isSaved && atKill.some(({ issuedRefreshToken }) => issuedRefreshToken);
+
+  if (way === "early" && pointsOfLease.has(point)) {
+    const { outcome } = await newProcess(use).ask();
+    if (outcome !== user) fault(`the token works, and was not used: ${outcome}`);
+    if ((await refreshes()).length > atKill.length) fault("a working token was refreshed");
+  }
+  const others = Promise.all([1, 2].map(() => newProcess(later(use)).ask()));
+  const { isSignInNeeded, words } = await goOn(world, later(use), killed);
+  await others;
+  // It may have been saved during the kill.
+  const isLost = mayBeLost && isSignInNeeded;
+  if (isLost) count("lost");
+
+  const more = (await refreshes()).length - atKill.length;
+  const { grantsRevoked } = await authorization.reuse();
+  if (more > 1) fault(`${more} refreshes after the kill`);
+  if (isSaved && more > 0) fault("tokens were lost, though they were saved");
+  if (isTwice && atKill.length === 2 && more > 0) fault("a third process sent the refresh token");
+  if (isSignInNeeded && !words.includes("were lost")) fault(`nobody says what was lost: ${words}`);
+  // Two that ended without a word count as lost, for nobody can know.
+  if (isSignInNeeded && !isLost && !isTwice) fault("a sign-in was asked for, and nothing was lost");
+  if (grantsRevoked > 0 && !isLost) fault("a grant was revoked, and nothing was lost");
+}

@@ -1,0 +1,9 @@
+/**
+ * `npm run kill:sign-in -- --store sqlite|postgres|redis --times 500`: kills processes that begin or end a sign-in, or
+ * refresh, with `kill -9`, as often as said, evenly at each of their points, goes on in others, and prints what became
+ * of it.
+ */
+import { printKills, readKillOptions } from "../durable/kill-command.ts";
+import { killedSignIns } from "./kill-sign-ins.ts";
+
+await printKills(killedSignIns, readKillOptions());
