@@ -71,7 +71,7 @@ async function renewed(
   return await required(context, request, renewal.stored, need);
 }
 
-/** The server asks for more scopes at most this often within an hour. */
+/** The user signs in for more scopes at most this often within an hour. */
 const maxStepUps = 3;
 const stepUpsMs = 3_600_000;
 
@@ -81,6 +81,9 @@ async function stepUp(
   stored: Stored<GrantRecord>,
   tokens: GrantTokens,
 ) {
+  const { challenge } = request.refused ?? {};
+  // It waits for a sign-in already, which may bring enough.
+  if (stored.record?.needed) return await required(context, request, stored, { challenge });
   const now = context.now();
   const before = stored.record?.stepUps;
   const { count, since } =
@@ -88,7 +91,7 @@ async function stepUp(
   // The server's own refusal says more than another sign-in would bring.
   if (count >= maxStepUps) return tokens;
   return await required(context, request, stored, {
-    challenge: request.refused?.challenge,
+    challenge,
     stepUps: { count: count + 1, since },
   });
 }

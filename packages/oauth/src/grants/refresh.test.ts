@@ -1,43 +1,10 @@
 import { createMemoryStore, McpSessionError, type SessionStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
-import { ada, contentOf, createApplication, createClock, errorOf } from "../../test/application.ts";
-import {
-  type HandMadeRules,
-  type HandMadeServer,
-  startHandMadeServer,
-} from "../../test/hand-made-server.ts";
-import type { OAuthOptions } from "../oauth-options.ts";
-import type { GrantRecord } from "../records/grant-record.ts";
-
-const unencrypted = "store tokens unencrypted";
-
-/** An application whose user has signed in, and a clock to let tokens expire. */
-async function signedIn(
-  rules: Partial<HandMadeRules> = {},
-  options: Partial<Omit<OAuthOptions, "onEvent">> = {},
-) {
-  const server = await startHandMadeServer(rules);
-  const clock = createClock();
-  const app = createApplication({ url: server.url, now: clock.now, ...options });
-  await app.callback(server.consent(await app.begin()));
-  const { token } = (await app.getToken())!;
-  return { server, clock, app, token };
-}
+import { ada, createClock, errorOf } from "../../test/application.ts";
+import type { HandMadeServer } from "../../test/hand-made-server.ts";
+import { changeGrant, grantOf, signedIn, unencrypted } from "../../test/signed-in.ts";
 
 const hour = 3_600_000;
-
-/** The grant's record of an unencrypted store. */
-async function grantOf(store: SessionStore) {
-  const all = await contentOf(store);
-  const found = all.find(({ key }) => key.includes("oauth/grant/"))!;
-  return { ...found, record: found.value as unknown as GrantRecord };
-}
-
-async function changeGrant(store: SessionStore, changes: Partial<GrantRecord>) {
-  const { key, owner, revision, record } = await grantOf(store);
-  const value = JSON.parse(JSON.stringify({ ...record, ...changes }));
-  expect((await store.put(key, value, revision, { owner })).ok).toBe(true);
-}
 
 /** As two processes that ended while they refreshed. */
 const ended = (tries: number, until = 0) => ({ lease: { token: "of-another", until, tries } });

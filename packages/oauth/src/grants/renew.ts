@@ -61,7 +61,7 @@ export async function renew(
     if (isHeld && isPause) return { type: "failed", error: notRefreshed(use, "pause") };
     if (isHeld) {
       await wait(50 + Math.random() * 150, signal);
-    } else if ((lease?.tries ?? 0) >= maxTries) {
+    } else if (tokens?.refreshToken !== undefined && (lease?.tries ?? 0) >= maxTries) {
       return { type: "over", stored, isLost: true };
     } else {
       const claimed = await claim(context, use, stored);

@@ -1,6 +1,6 @@
 import { timeLimited } from "@durable-mcp/core/internal";
 import { allowServer } from "../grants/ask-for-tokens.ts";
-import type { ResourceUse } from "../grants/authorization-required.ts";
+import { newGrant, type ResourceUse } from "../grants/authorization-required.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import { signInMs } from "../grants/sign-out.ts";
 import { discover } from "../protocol/discover.ts";
@@ -26,10 +26,12 @@ export interface StartedSignIn {
  */
 export async function startSignIn(
   context: OAuthContext,
-  { principal, connection, url, resourceId, sessionId, redirectUrl }: SignInStart,
+  { redirectUrl, ...use }: SignInStart,
 ): Promise<StartedSignIn> {
+  const { principal, connection, url, resourceId, sessionId } = use;
   const { records, clients, now, timeoutMs } = context;
-  const { record } = await records.grant(principal, resourceId);
+  const grant = await records.grant(principal, resourceId);
+  const { record } = grant;
   const guard = context.guard(url);
   // Several requests: metadata of the resource and of its authorization server, and a registration.
   return await timeLimited(4 * timeoutMs, undefined, async (signal) => {
@@ -51,6 +53,9 @@ export async function startSignIn(
       ...{ server, client, redirectUrl: redirect, scopes, resource, state, verifier },
     });
     const startedAt = now();
+    const keptUntil = startedAt + 2 * signInMs;
+    // So that there is one to sign out of. In a conflict there is one.
+    if (record === undefined) await records.replace(grant, newGrant(use), keptUntil);
     const own = sessionId ?? record?.needed?.sessionId;
     const signIn = {
       ...{ version: 1 as const, url: url.href, connection, server, clientId: client.clientId },
@@ -61,7 +66,7 @@ export async function startSignIn(
     // A state is never the same twice.
     const place = await records.signIn(principal, state);
     // Kept for longer than it counts, so that a late callback is told that it is late.
-    await records.replace(place, signIn, startedAt + 2 * signInMs);
+    await records.replace(place, signIn, keptUntil);
     return { authorizationUrl, state };
   });
 }
