@@ -79,6 +79,12 @@ const httpUrl = (value: unknown, field: string) => {
   if (!isUrl) throw invalidOption(field, "must be an http or https URL");
 };
 
+/** Parameters of the authorization request that nobody else sets. */
+const ownParameters = new Set([
+  ...["response_type", "client_id", "redirect_uri", "state", "scope", "resource"],
+  ...["code_challenge", "code_challenge_method"],
+]);
+
 const clientChecks: OptionChecks<OAuthClient> = {
   issuer: httpUrl,
   clientId: checkText,
@@ -90,6 +96,13 @@ const clientChecks: OptionChecks<OAuthClient> = {
     if (!methods.includes(String(value))) {
       throw invalidOption(field, `must be one of ${methods.join(", ")}`);
     }
+  },
+  authorizationParameters: (value, field) => {
+    const isRight =
+      isRecord(value) && Object.values(value).every((each) => typeof each === "string");
+    if (!isRight) throw invalidOption(field, "must be an object of texts");
+    const taken = Object.keys(value).find((name) => ownParameters.has(name));
+    if (taken !== undefined) throw invalidOption(`${field}.${taken}`, "is set by this package");
   },
   clientCredentials: (value, field) => {
     if (typeof value !== "boolean") throw invalidOption(field, "must be true or false");

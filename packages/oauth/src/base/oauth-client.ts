@@ -18,6 +18,11 @@ export interface OAuthClient {
     | "client_secret_post"
     | "private_key_jwt"
     | undefined;
+  /**
+   * Further parameters of the authorization request, such as `{ access_type: "offline" }`, without which Google gives
+   * no refresh token.
+   */
+  readonly authorizationParameters?: Readonly<Record<string, string>> | undefined;
   /** Gives the principal `{ type: "app" }` tokens of the application's own (client credentials). @default false */
   readonly clientCredentials?: boolean | undefined;
   /** The scopes of the application's own tokens. @default none: the server decides */

@@ -21,6 +21,8 @@ export interface Client {
   readonly privateKey?: JsonWebKey | CryptoKey | undefined;
   readonly keyId?: string | undefined;
   readonly authMethod: AuthMethod;
+  /** Further parameters of its authorization requests. They replace no other but `prompt`. */
+  readonly authorizationParameters?: Readonly<Record<string, string>> | undefined;
   /** When the secret expires, in milliseconds since 1970. */
   readonly expiresAt?: number | undefined;
 }

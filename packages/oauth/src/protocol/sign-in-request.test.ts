@@ -1,14 +1,15 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { type AuthorizationServer, serverByConvention } from "./authorization-server.ts";
+import type { Client } from "./client.ts";
 import { createSignIn, newState, newVerifier } from "./sign-in-request.ts";
 
 const server = serverByConvention("https://as.example");
 
-function signIn(of: AuthorizationServer, scopes: string[] = []) {
+function signIn(of: AuthorizationServer, scopes: string[] = [], more: Partial<Client> = {}) {
   return createSignIn({
     server: of,
-    client: { clientId: "a-client", secret: "canary", authMethod: "client_secret_post" },
+    client: { clientId: "a-client", secret: "canary", authMethod: "client_secret_post", ...more },
     redirectUrl: "https://app.example/callback",
     scopes,
     resource: "https://mcp.example/mcp",
@@ -43,6 +44,15 @@ test("the endpoint's own query stays, and cannot take the place of a parameter",
 test("for refreshes without the user the user is asked for consent", async () => {
   const url = await signIn(server, ["a", "offline_access"]);
   expect(url.searchParams.get("prompt")).toBe("consent");
+});
+
+test("a client has further parameters, in the place of none but the prompt", async () => {
+  const authorizationParameters = { access_type: "offline", prompt: "select_account", state: "x" };
+  const scopes = ["a", "offline_access"];
+  const { searchParams } = await signIn(server, scopes, { authorizationParameters });
+  expect(searchParams.get("access_type")).toBe("offline");
+  expect(searchParams.get("prompt")).toBe("select_account");
+  expect(searchParams.getAll("state")).toEqual(["a-state"]);
 });
 
 test.each([[undefined], [[]], [["plain"]]])(

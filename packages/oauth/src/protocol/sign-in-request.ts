@@ -60,6 +60,8 @@ export async function createSignIn({
   }
   const url = new URL(server.authorization_endpoint);
   const parameters = {
+    ...(scopes.includes("offline_access") && { prompt: "consent" }),
+    ...client.authorizationParameters,
     response_type: "code",
     client_id: client.clientId,
     redirect_uri: redirectUrl,
@@ -68,7 +70,6 @@ export async function createSignIn({
     code_challenge_method: "S256",
     resource,
     ...(scopes.length > 0 && { scope: scopes.join(" ") }),
-    ...(scopes.includes("offline_access") && { prompt: "consent" }),
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   return url;

@@ -5,7 +5,7 @@ import type { Client } from "../protocol/client.ts";
 export interface ClientRecord {
   readonly version: 1;
   readonly issuer: string;
-  readonly client?: Omit<Client, "privateKey" | "keyId"> | undefined;
+  readonly client?: Omit<Client, "privateKey" | "keyId" | "authorizationParameters"> | undefined;
   /** Until when one process registers, in milliseconds since 1970-01-01 UTC. */
   readonly lease?: { readonly token: string; readonly until: number } | undefined;
 }

@@ -74,10 +74,11 @@ const byHand = (from: readonly OAuthClient[], server: AuthorizationServer) => {
 
 function givenClient(server: AuthorizationServer, given: OAuthClient): Client {
   const { clientId, clientSecret: secret, privateKey, keyId, tokenEndpointAuthMethod } = given;
+  const { authorizationParameters } = given;
   const authMethod = chooseAuthMethod(server, {
     ...{ secret, privateKey, wanted: tokenEndpointAuthMethod },
   });
-  return { clientId, secret, privateKey, keyId, authMethod };
+  return { clientId, secret, privateKey, keyId, authMethod, authorizationParameters };
 }
 
 /** Registers, while other processes that meet the server for the first time wait for the result. */
