@@ -1,4 +1,5 @@
 import type { RefusedToken } from "../base/refused-token.ts";
+import { splitScopes } from "../protocol/scopes-to-ask.ts";
 import type { GrantRecord, GrantTokens } from "../records/grant-record.ts";
 import type { Stored } from "../records/records.ts";
 import { askApplicationTokens, askRefresh } from "./ask-for-tokens.ts";
@@ -88,8 +89,11 @@ async function stepUp(
   const before = stored.record?.stepUps;
   const { count, since } =
     before && now - before.since < stepUpsMs ? before : { count: 0, since: now };
+  const asked = splitScopes(challenge?.scope ?? "");
+  // The user may have given less than the authorization server says, which another sign-in shows.
+  const isGranted = asked.length > 0 && asked.every((scope) => tokens.scopes.includes(scope));
   // The server's own refusal says more than another sign-in would bring.
-  if (count >= maxStepUps) return tokens;
+  if (count >= (isGranted ? 1 : maxStepUps)) return tokens;
   return await required(context, request, stored, {
     challenge,
     stepUps: { count: count + 1, since },

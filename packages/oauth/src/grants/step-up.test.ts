@@ -94,3 +94,13 @@ test("leaves the refusal as it is where sign-ins do not help, for an hour", asyn
     "AUTHORIZATION_REQUIRED",
   );
 });
+
+test("asks once more for scopes that the token has, and no second time", async () => {
+  const it = await signedIn({ grants: "notes:read notes:delete" });
+  expect((await meet(it, "notes:delete")).code).toBe("AUTHORIZATION_REQUIRED");
+  await it.app.callback(it.server.consent(await it.app.begin()));
+  const token = (await it.app.getToken())!.token;
+  const refused = refusal(token, "notes:delete");
+  expect((await it.app.getToken({ refused }))?.token).toBe(token);
+  expect((await meet(it, "notes:write notes:delete")).data.scopes).toContain("notes:write");
+});
