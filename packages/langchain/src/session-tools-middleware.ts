@@ -9,6 +9,7 @@ import {
   loadSessionTools,
   type SessionToolsOptions,
 } from "./load-session-tools.ts";
+import { ToolException } from "./tool-exception.ts";
 
 type ToolsByName = ReadonlyMap<string, DynamicStructuredTool>;
 
@@ -68,9 +69,8 @@ export function sessionToolsMiddleware(options: SessionToolsOptions = {}) {
         return await handler({ ...request, tool });
       } catch (error) {
         if (runtime.signal?.aborted || isForLangChain(error)) throw error;
-        // LangChain's text for a tool's error if no middleware wraps tool calls.
         return new ToolMessage({
-          content: `${String(error)}\n Please fix your mistakes.`,
+          content: ToolException.textOf(error),
           tool_call_id: toolCall.id!,
           name: toolCall.name,
           status: "error",
