@@ -1,5 +1,5 @@
 /** What an application hears that gave no `onEvent`. */
-import { createMemoryStore } from "@durable-mcp/core";
+import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { collectEvents } from "../../test/collect-events.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
@@ -40,6 +40,24 @@ test("a wrong URL is said once, with the connection, where it is, and why", asyn
   await step();
   await step();
   expect(warnings()).toHaveLength(1);
+});
+
+test("a sign-in that is missing is said once for what it is to grant", async () => {
+  const server = await startNotebookServer();
+  let scopes = ["notes:read"];
+  const getToken = () => {
+    const data = { scopes, startUrl: "https://app.test/start" };
+    throw new McpSessionError("AUTHORIZATION_REQUIRED", "Sign in.", { data });
+  };
+  const connections = { notes: define(server.url, { auth: { getToken } }) };
+  const sessions = createDurableSessions({ connections, store: createMemoryStore() });
+  const step = () => sessions.run("chat", { principal: alice }, () => undefined);
+  await step();
+  await step();
+  expect(warnings()).toEqual([expect.stringContaining("Connection notes: Sign in.")]);
+  scopes = ["notes:write"];
+  await step();
+  expect(warnings()).toHaveLength(2);
 });
 
 test("another reason is said, too", async () => {

@@ -1,4 +1,4 @@
-import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import { defineMcpClientConnection, McpSessionError } from "@durable-mcp/ai-sdk";
 import { expect, test } from "vitest";
 import { startNotebookServer } from "../../../ai-sdk/test/notebook-server.ts";
 import { openDurableConnections } from "../run/open-durable-connections.ts";
@@ -8,14 +8,23 @@ const principal = { type: "user", issuer: "https://idp.test", id: "alice" } as c
 const keys = { current: "a2V5IGZvciB0aGUgdGVzdHMgb2YgdGhlIHdvcmtmbG8" };
 const open = { kind: "open", connections: ["notes"], principal, onUnavailable: "omit" } as const;
 
+const signIn = { startUrl: "https://app.test/start", scopes: ["notes"] };
+
 async function startSteps(required: boolean) {
   const server = await startNotebookServer();
+  const user = { isSignedIn: true };
   const events: StepEvent[] = [];
   const notes = defineMcpClientConnection({
     url: server.url,
     description: "Notes.",
     session: "stateful",
     required,
+    auth: {
+      getToken() {
+        if (user.isSignedIn) return undefined;
+        throw new McpSessionError("AUTHORIZATION_REQUIRED", "Sign in.", { data: signIn });
+      },
+    },
   });
   const steps = createConnectionSteps({
     connections: { notes },
@@ -24,7 +33,7 @@ async function startSteps(required: boolean) {
   });
   const { notes: opened } = await steps.sessions({ ...open, slots: {} });
   server.requests.length = 0;
-  return { server, steps, events, slots: { notes: opened!.slot! } };
+  return { server, user, steps, events, slots: { notes: opened!.slot! } };
 }
 
 test("a required connection is asked when a run opens it, and fails the step if it is down", async () => {
@@ -46,6 +55,24 @@ test("another one is left out, with an event, and costs no request more", async 
   expect(await steps.sessions({ ...open, slots })).toEqual({});
   expect(events.map(({ type }) => type)).toContain("unavailable");
 });
+
+test.each([true, false])(
+  "a user who has to sign in loses no session, required: %s",
+  async (required) => {
+    const { server, user, steps, slots, events } = await startSteps(required);
+    user.isSignedIn = false;
+    const opening = steps.sessions({ ...open, slots });
+    if (required) {
+      const data = { ...signIn, connection: "notes" };
+      await expect(opening).rejects.toMatchObject({ code: "AUTHORIZATION_REQUIRED", data });
+    } else expect(await opening).toEqual({});
+    const told = { type: "authorization-required", connection: "notes", ...signIn };
+    expect(events.filter(({ type }) => type === told.type)).toMatchObject([told]);
+    user.isSignedIn = true;
+    await steps.sessions({ ...open, slots });
+    expect(server.sessionIds).toHaveLength(1);
+  },
+);
 
 const valid = { connections: {}, keys };
 
