@@ -6,6 +6,7 @@ import type { GrantRecord, GrantTokens, RefreshLease } from "../records/grant-re
 import type { Stored } from "../records/records.ts";
 import { newGrant, type ResourceUse } from "./authorization-required.ts";
 import { leaseMs, type OAuthContext } from "./oauth-context.ts";
+import { saveInsistently } from "./save-insistently.ts";
 
 /** Asks an authorization server for new tokens. It takes `timeoutMs` at most. */
 export type AskForTokens = (
@@ -137,9 +138,6 @@ async function pause(context: OAuthContext, claimed: Stored<GrantRecord>): Promi
   });
 }
 
-/** How often tokens are saved where the store fails: nobody else has them. */
-const maxSaves = 5;
-
 /** Saves new tokens. @returns those that are saved then; `undefined` if the user has signed out */
 async function save(
   context: OAuthContext,
@@ -150,20 +148,16 @@ async function save(
   const { records } = context;
   const { generation } = claimed.record!;
   let stored = claimed;
-  for (let failures = 0; ;) {
-    try {
+  return await saveInsistently(async () => {
+    for (;;) {
       const { lease: _, ...record } = stored.record!;
       const next = { ...record, tokens, generation: generation + 1 };
       if ((await records.replace(stored, next)) !== undefined) return tokens;
       stored = await records.grant(use.principal, use.resourceId);
       // The user has signed out, or in again, or the next holder of the lease was faster.
       if (stored.record?.generation !== generation) return stored.record?.tokens;
-    } catch (error) {
-      failures += 1;
-      if (failures >= maxSaves) throw error;
-      await wait(100 * 2 ** failures);
     }
-  }
+  });
 }
 
 const whyNot = {

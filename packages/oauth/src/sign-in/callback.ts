@@ -5,6 +5,7 @@ import { fetchFor, revoke } from "../grants/ask-for-tokens.ts";
 import { newGrant, type ResourceUse } from "../grants/authorization-required.ts";
 import type { OAuthContext } from "../grants/oauth-context.ts";
 import { renewedTokens } from "../grants/renew.ts";
+import { saveInsistently } from "../grants/save-insistently.ts";
 import { checkCallback } from "../protocol/check-callback.ts";
 import { exchangeCode } from "../protocol/token-request.ts";
 import type { GrantTokens } from "../records/grant-record.ts";
@@ -67,7 +68,10 @@ export async function finishSignIn(
     exchangeCode({ ...own, parameters, redirectUrl, verifier, signal }),
   );
   if (issued.type === "failed") return refused("not-exchanged", issued.error);
-  if (issued.type === "refused") return refused("not-exchanged", refusal(signIn, issued));
+  if (issued.type === "refused") {
+    if (issued.error === "invalid_client") await clients.forget(server, clientId);
+    return refused("not-exchanged", refusal(signIn, issued));
+  }
   const signedInAt = now();
   const before = { server, clientId, resource, scopes, signedInAt };
   const tokens = renewedTokens(issued.tokens, before, signedInAt);
@@ -103,16 +107,19 @@ async function save(
   tokens: GrantTokens,
   { startedAt }: SignInRecord,
 ): Promise<boolean> {
-  for (;;) {
-    const stored = await records.grant(use.principal, use.resourceId);
-    const { generation, stepUps, signedOutAt } = stored.record ?? newGrant(use);
-    if (signedOutAt !== undefined && signedOutAt >= startedAt) return false;
-    const next = {
-      ...newGrant(use),
-      generation: generation + 1,
-      tokens,
-      ...(stepUps && { stepUps }),
-    };
-    if ((await records.replace(stored, next)) !== undefined) return true;
-  }
+  return await saveInsistently(async () => {
+    for (;;) {
+      const stored = await records.grant(use.principal, use.resourceId);
+      const { generation, stepUps, signedOutAt, tokens: kept } = stored.record ?? newGrant(use);
+      if (kept?.accessToken === tokens.accessToken) return true;
+      if (signedOutAt !== undefined && signedOutAt >= startedAt) return false;
+      const next = {
+        ...newGrant(use),
+        generation: generation + 1,
+        tokens,
+        ...(stepUps && { stepUps }),
+      };
+      if ((await records.replace(stored, next)) !== undefined) return true;
+    }
+  });
 }

@@ -89,6 +89,8 @@ async function targetOf(
       : await context.records.grant(principal, resourceId);
   const { record } = stored ?? {};
   if (record === undefined) return undefined;
+  // The application has another one in mind than the link.
+  if (connection !== undefined && connection !== record.connection) return undefined;
   const resource = new URL(record.url);
   return {
     ...{ connection: record.connection, url: resource, sessionId },
