@@ -4,7 +4,8 @@
 //
 // It installs the dependencies, then runs the command at the workspace root. Where Node is too old for the
 // workspace or pnpm is missing, npx fetches the versions below and this file starts again under them.
-// Only the command itself writes to stdout; everything else goes to stderr.
+// Only the command itself writes to stdout; everything else goes to stderr. With `DURABLE_MCP_TOOLCHAIN=ready` it
+// runs the command and nothing else.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
@@ -17,7 +18,9 @@ const OLDEST_PNPM = 11;
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 process.env.TURBO_TELEMETRY_DISABLED = "1";
 
-if (process.env.DURABLE_MCP_TOOLCHAIN || (nodeRunsTheWorkspace() && pnpmRunsTheWorkspace())) {
+if (process.env.DURABLE_MCP_TOOLCHAIN === "ready") {
+  run(process.argv[2], process.argv.slice(3));
+} else if (process.env.DURABLE_MCP_TOOLCHAIN || (nodeRunsTheWorkspace() && pnpmRunsTheWorkspace())) {
   const installed = install();
   if (installed !== 0) process.exit(installed);
   run(process.argv[2], process.argv.slice(3));
