@@ -11,6 +11,12 @@ export interface ForkedProgram<TO, FROM> {
   kill: () => Promise<string>;
 }
 
+/** They end with this process. */
+const living = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of living) child.kill("SIGKILL");
+});
+
 /** @param file a program of this folder, or any by its URL */
 export function forkProgram<TO, FROM>(file: string | URL): ForkedProgram<TO, FROM> {
   const args = programArguments(new URL(file, import.meta.url));
@@ -19,8 +25,7 @@ export function forkProgram<TO, FROM>(file: string | URL): ForkedProgram<TO, FRO
     env: { ...process.env, ...compileCache, NODE_NO_WARNINGS: "1" },
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });
-  const killNow = () => child.kill("SIGKILL");
-  process.once("exit", killNow);
+  living.add(child);
   let said = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     said = (said + text).slice(-4_000);
@@ -28,7 +33,7 @@ export function forkProgram<TO, FROM>(file: string | URL): ForkedProgram<TO, FRO
   const received: FROM[] = [];
   const waiting: { resolve: (message: FROM) => void; reject: (error: Error) => void }[] = [];
   const ended = end(child).then((how) => {
-    process.off("exit", killNow);
+    living.delete(child);
     for (const { reject } of waiting.splice(0)) reject(new Error(`${file}: ${how}\n${said}`));
     return how;
   });

@@ -1,0 +1,75 @@
+import type { StoreKind } from "../durable/store-place.ts";
+import type { Meeting } from "./refresher-protocol.ts";
+import { type Refresher, type Refreshers, withRefreshers } from "./refreshers.ts";
+
+export interface RacedRefreshes {
+  rounds: number;
+  /** Refreshes that the authorization server has seen. */
+  refreshes: number;
+  /** Requests of the processes that were answered. */
+  answered: number;
+  /** The longest that a process had to wait, in milliseconds. */
+  slowestMs: number;
+  /** One line each. */
+  readonly faults: string[];
+}
+
+/** How processes learn that a token has expired, and where they meet: one after the other. */
+const rounds: readonly { readonly way: "expired" | "refused"; readonly meets: Meeting }[] = [
+  { way: "expired", meets: "start" },
+  { way: "refused", meets: "start" },
+  { way: "expired", meets: "claim" },
+  { way: "refused", meets: "claim" },
+];
+
+/** Living processes meet an expired token at once, `times` times. */
+export async function raceRefreshes(options: {
+  store: StoreKind;
+  processes: number;
+  times: number;
+}): Promise<RacedRefreshes> {
+  return await withRefreshers(options, async (refreshers) => {
+    const raced = { rounds: 0, refreshes: 0, answered: 0, slowestMs: 0, faults: [] };
+    let aheadMs = 0;
+    for (let round = 0; round < options.times; round += 1) {
+      const { way, meets } = rounds[round % rounds.length]!;
+      // By their clock it is long over; or only the servers know that it is.
+      if (way === "expired") aheadMs += 3_600_000;
+      await raceOnce(refreshers, { aheadMs, meets }, raced);
+    }
+    return raced;
+  });
+}
+
+async function raceOnce(
+  { authorization, use, processes }: Refreshers,
+  { aheadMs, meets }: { aheadMs: number; meets: Meeting },
+  raced: RacedRefreshes,
+): Promise<void> {
+  const fault = (text: string) => void raced.faults.push(`round ${raced.rounds}: ${text}`);
+  await authorization.expireAccessTokens();
+  await authorization.clearJournal();
+  for (const each of processes) each.send({ type: "race", use: { ...use, aheadMs }, meets });
+  await Promise.all(processes.map(receiveWaiting));
+  for (const each of processes) each.send({ type: "go" });
+  const done = await Promise.all(processes.map((each) => each.receive()));
+
+  for (const report of done) {
+    if (report.type !== "done") throw new Error(`${report.type} came instead of done.`);
+    raced.slowestMs = Math.max(raced.slowestMs, report.ms);
+    if (report.outcome === use.user) raced.answered += 1;
+    else fault(report.outcome);
+  }
+  const refreshes = (await authorization.requests("token", "refresh_token")).length;
+  const { refreshToken, grantsRevoked } = await authorization.reuse();
+  raced.refreshes += refreshes;
+  if (refreshes !== 1) fault(`${refreshes} refreshes`);
+  if (refreshToken !== 1) fault(`one refresh token was sent ${refreshToken} times`);
+  if (grantsRevoked > 0) fault("the grant was revoked");
+  raced.rounds += 1;
+}
+
+async function receiveWaiting(refresher: Refresher): Promise<void> {
+  const report = await refresher.receive();
+  if (report.type !== "waiting") throw new Error(`It did not wait: ${JSON.stringify(report)}`);
+}

@@ -1,0 +1,28 @@
+/**
+ * `npm run race:sign-in -- --store sqlite|postgres|redis --times 200 --processes 20 --early 20`: so many living
+ * processes meet an expired token at once, as often as said; then they send requests all the time, for `--early` lives
+ * of a token. Prints how often it was refreshed.
+ */
+import { printFaults, readKillOptions } from "../durable/kill-command.ts";
+import { refreshEarly } from "./early-refreshes.ts";
+import { raceRefreshes } from "./race-refreshes.ts";
+
+const { store, times, processes, early } = readKillOptions({ times: 200, processes: 20, early: 0 });
+if (times > 0) {
+  const { rounds, refreshes, answered, slowestMs, faults } = await raceRefreshes({
+    ...{ store, processes, times },
+  });
+  console.log(
+    `${store}, ${processes} processes with an expired token, ${rounds} times: ${refreshes} refreshes, ${answered} requests answered, the slowest in ${slowestMs} ms, ${faults.length} faults`,
+  );
+  printFaults(faults);
+}
+if (early > 0) {
+  const { requests, tokens, refreshes, faults, ...spans } = await refreshEarly({
+    ...{ store, processes, lives: early },
+  });
+  console.log(
+    `${store}, ${processes} processes under load for ${early} lives of a token: ${requests} requests, ${tokens} tokens, ${refreshes} refreshes, a token in use for ${spans.shortestLifeMs} to ${spans.longestLifeMs} ms, the slowest request ${spans.slowestMs} ms, ${spans.refused} were late and sent again, ${faults.length} faults`,
+  );
+  printFaults(faults);
+}

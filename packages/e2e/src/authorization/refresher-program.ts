@@ -1,0 +1,93 @@
+/** A long-lived process that needs a token as it is told, at the same time as others. */
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SessionStore } from "@durable-mcp/core";
+import { openStoreAt } from "../durable/store-place.ts";
+import { createNotesApplication } from "./notes-application.ts";
+import type { LoadReport, RefresherReport, RefresherTask } from "./refresher-protocol.ts";
+
+const tasks: RefresherTask[] = [];
+const waiting: ((task: RefresherTask) => void)[] = [];
+process.on("message", (task: RefresherTask) => {
+  const waiter = waiting.shift();
+  if (waiter) waiter(task);
+  else tasks.push(task);
+});
+const nextTask = async () =>
+  tasks.shift() ?? (await new Promise<RefresherTask>((resolve) => waiting.push(resolve)));
+const report = (message: RefresherReport) => void process.send!(message);
+
+report({ type: "waiting" });
+const start = await nextTask();
+if (start.type !== "start") throw new Error("The first task has to be start.");
+const { store } = await openStoreAt(start.place);
+report({ type: "waiting" });
+
+for (;;) {
+  const task = await nextTask();
+  if (task.type === "race") await race(task);
+  else if (task.type === "load") report({ type: "loaded", ...(await load(task)) });
+  else throw new Error(`There is no task ${task.type} here.`);
+}
+
+/** Says that it waits, until all others do. */
+async function meet(): Promise<void> {
+  report({ type: "waiting" });
+  const task = await nextTask();
+  if (task.type !== "go") throw new Error(`${task.type} came instead of go.`);
+}
+
+async function race({ use, meets }: RefresherTask & { type: "race" }): Promise<void> {
+  let isToMeet = meets === "claim";
+  const meeting: SessionStore = {
+    ...store,
+    async put(...args) {
+      if (isToMeet) {
+        isToMeet = false;
+        await meet();
+      }
+      return await store.put(...args);
+    },
+  };
+  const { ask } = createNotesApplication(use, { store: meeting });
+  if (meets === "start") await meet();
+  const startedAt = Date.now();
+  const { outcome, words } = await ask();
+  const isUser = outcome === use.user;
+  report({ type: "done", outcome: isUser ? outcome : words, ms: Date.now() - startedAt });
+}
+
+async function load({
+  use,
+  everyMs,
+  untilMs,
+}: RefresherTask & { type: "load" }): Promise<LoadReport> {
+  const tokens: Record<string, [number, number]> = {};
+  const failures: string[] = [];
+  let requests = 0;
+  let bare = 0;
+  let slowestMs = 0;
+  const notebookFetch: typeof fetch = (input, init) => {
+    const sentAt = Date.now();
+    const token = new Headers(init?.headers).get("authorization");
+    if (token === null) bare += 1;
+    else {
+      const digest = createHash("sha256").update(token).digest("hex").slice(0, 16);
+      tokens[digest] = [tokens[digest]?.[0] ?? sentAt, sentAt];
+    }
+    return fetch(input, init);
+  };
+  const { ask } = createNotesApplication(use, { store, notebookFetch });
+  // Not all at the same moment.
+  await sleep(Math.random() * everyMs);
+  while (Date.now() < untilMs) {
+    const startedAt = Date.now();
+    const { outcome, words } = await ask();
+    requests += 1;
+    if (outcome !== use.user) failures.push(words);
+    const ms = Date.now() - startedAt;
+    slowestMs = Math.max(slowestMs, ms);
+    await sleep(Math.max(0, everyMs - ms));
+  }
+  return { requests, bare, failures, slowestMs, tokens };
+}

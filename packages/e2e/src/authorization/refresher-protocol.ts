@@ -1,0 +1,37 @@
+import type { StorePlace } from "../durable/store-place.ts";
+import type { NotesUse } from "./notes-application.ts";
+
+/** What a process is told that needs a token at the same time as others. */
+export type RefresherTask =
+  | { readonly type: "start"; readonly place: StorePlace }
+  /** Asks once; with `meets`, it says so before it goes on. */
+  | { readonly type: "race"; readonly use: NotesUse; readonly meets: Meeting }
+  | { readonly type: "go" }
+  /** Asks all the time. */
+  | {
+      readonly type: "load";
+      readonly use: NotesUse;
+      readonly everyMs: number;
+      readonly untilMs: number;
+    };
+
+/** Where all wait for each other: before they read the token, or when each is about to claim the refresh. */
+export type Meeting = "start" | "claim";
+
+/** What it says. */
+export type RefresherReport =
+  | { readonly type: "waiting" }
+  | { readonly type: "done"; readonly outcome: string; readonly ms: number }
+  | ({ readonly type: "loaded" } & LoadReport);
+
+/** What became of the requests of one process. */
+export interface LoadReport {
+  readonly requests: number;
+  /** Those that went out without a token. */
+  readonly bare: number;
+  /** Those that were not answered with the user. */
+  readonly failures: readonly string[];
+  readonly slowestMs: number;
+  /** For each token, by its digest: when it was sent first and last, in milliseconds since 1970-01-01 UTC. */
+  readonly tokens: Readonly<Record<string, readonly [first: number, last: number]>>;
+}

@@ -1,0 +1,57 @@
+import { type ForkedProgram, forkProgram } from "../durable/fork-program.ts";
+import { openStoreAt, startStorePlace, type StoreKind } from "../durable/store-place.ts";
+import { type AuthorizationServer, startAuthorizationServer } from "./authorization-server.ts";
+import { type LockedServer, startLockedServer } from "./locked-server.ts";
+import { createNotesApplication, type NotesUse } from "./notes-application.ts";
+import type { RefresherReport, RefresherTask } from "./refresher-protocol.ts";
+
+export type Refresher = ForkedProgram<RefresherTask, RefresherReport>;
+
+/** Living processes of one application, whose only user has signed in. */
+export interface Refreshers {
+  readonly authorization: AuthorizationServer;
+  readonly locked: LockedServer;
+  readonly use: NotesUse;
+  readonly processes: readonly Refresher[];
+}
+
+/** Lends processes that share a store, and ends them. */
+export async function withRefreshers<RESULT>(
+  {
+    store: kind,
+    processes: count,
+    accessTokenSeconds,
+  }: { store: StoreKind; processes: number; accessTokenSeconds?: number },
+  run: (refreshers: Refreshers) => Promise<RESULT>,
+): Promise<RESULT> {
+  await using ends = new AsyncDisposableStack();
+  const { remove, ...place } = await startStorePlace(kind);
+  ends.defer(remove);
+  const authorization = await startAuthorizationServer({
+    ...(accessTokenSeconds !== undefined && { accessTokenSeconds }),
+  });
+  ends.defer(() => authorization.stop());
+  const locked = await startLockedServer({ sdk: 2, issuer: authorization.issuer });
+  ends.defer(() => locked.stop());
+  const { store, close } = await openStoreAt(place);
+  ends.defer(async () => await close?.());
+
+  const program = new URL("refresher-program.ts", import.meta.url);
+  const processes = Array.from({ length: count }, () =>
+    forkProgram<RefresherTask, RefresherReport>(program),
+  );
+  ends.defer(async () => void (await Promise.all(processes.map((each) => each.kill()))));
+  await Promise.all(
+    processes.map(async (each) => {
+      await each.receive();
+      each.send({ type: "start", place });
+      await each.receive();
+    }),
+  );
+  const use = {
+    ...{ url: locked.url, user: "ada" },
+    redirectUrl: "http://127.0.0.1:10239/callback",
+  };
+  await createNotesApplication(use, { store }).signIn();
+  return await run({ authorization, locked, use, processes });
+}
