@@ -6,6 +6,8 @@ export interface ClientRecord {
   readonly version: 1;
   readonly issuer: string;
   readonly client?: Omit<Client, "privateKey" | "keyId" | "authorizationParameters"> | undefined;
+  /** When it was last written, in milliseconds since 1970-01-01 UTC. */
+  readonly writtenAt?: number | undefined;
   /** Until when one process registers, in milliseconds since 1970-01-01 UTC. */
   readonly lease?: { readonly token: string; readonly until: number } | undefined;
 }
@@ -21,6 +23,7 @@ const clientSchema = z.strictObject({
       expiresAt: z.optional(z.number()),
     }),
   ),
+  writtenAt: z.optional(z.number()),
   lease: z.optional(z.strictObject({ token: z.string(), until: z.number() })),
 });
 

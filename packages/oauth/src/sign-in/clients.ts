@@ -9,6 +9,12 @@ import { chooseAuthMethod, type Client } from "../protocol/client.ts";
 import { registerClient } from "../protocol/register-client.ts";
 import type { Records } from "../records/records.ts";
 
+/**
+ * A registration in use is written anew after this time, in milliseconds: under the current key. Otherwise the key under
+ * which it was made could never be dropped.
+ */
+const sealedAgainMs = 86_400_000;
+
 interface ClientsOptions {
   readonly records: Records;
   readonly redirectUrl: URL;
@@ -40,18 +46,27 @@ export function createClients(options: ClientsOptions): ClientSource {
     const isCurrent = client && (client.expiresAt === undefined || client.expiresAt > now());
     return { stored, client: isCurrent ? client : undefined };
   };
+  const useRegistered = async (server: AuthorizationServer) => {
+    const { stored, client } = await registered(server);
+    const { writtenAt = 0 } = stored.record ?? {};
+    // In a conflict another process has done so.
+    if (client && now() - writtenAt >= sealedAgainMs) {
+      await records.replace(stored, { ...stored.record!, writtenAt: now() });
+    }
+    return client;
+  };
 
   return {
     async take(server, guard, signal) {
       const known = server.client_id_metadata_document_supported ? byMetadata() : undefined;
-      const client = known ?? byHand(ofUsers, server) ?? (await registered(server)).client;
+      const client = known ?? byHand(ofUsers, server) ?? (await useRegistered(server));
       return client ?? (await registerOnce(options, server, guard, signal));
     },
     async find(server, clientId) {
       const known = [byMetadata(), byHand(ofUsers, server), byHand(own, server)];
       const found = known.find((client) => client?.clientId === clientId);
       if (found !== undefined) return found;
-      const { client } = await registered(server);
+      const client = await useRegistered(server);
       return client?.clientId === clientId ? client : undefined;
     },
     ofApplication(server) {
@@ -107,7 +122,12 @@ async function registerOnce(
         ...{ server, redirectUrl: redirectUrl.href, fetch, signal },
         ...(clientName !== undefined && { clientName }),
       });
-      const kept = await records.replace(claimed, { version: 1, issuer, client: fresh });
+      const kept = await records.replace(claimed, {
+        version: 1,
+        issuer,
+        client: fresh,
+        writtenAt: now(),
+      });
       // Too late: another process has registered.
       if (kept === undefined) continue;
       emit({ type: "registered", issuer });
