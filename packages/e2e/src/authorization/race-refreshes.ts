@@ -1,6 +1,6 @@
 import type { StoreKind } from "../durable/store-place.ts";
 import type { Meeting } from "./refresher-protocol.ts";
-import { type Refresher, type Refreshers, withRefreshers } from "./refreshers.ts";
+import { type Refreshers, withRefreshers } from "./refreshers.ts";
 
 export interface RacedRefreshes {
   rounds: number;
@@ -50,9 +50,15 @@ async function raceOnce(
   await authorization.expireAccessTokens();
   await authorization.clearJournal();
   for (const each of processes) each.send({ type: "race", use: { ...use, aheadMs }, meets });
-  await Promise.all(processes.map(receiveWaiting));
-  for (const each of processes) each.send({ type: "go" });
-  const done = await Promise.all(processes.map((each) => each.receive()));
+  const met = await Promise.all(processes.map((each) => each.receive()));
+  const done = await Promise.all(
+    processes.map(async (each, index) => {
+      // It did not come to the meeting.
+      if (met[index]!.type !== "waiting") return met[index]!;
+      each.send({ type: "go" });
+      return await each.receive();
+    }),
+  );
 
   for (const report of done) {
     if (report.type !== "done") throw new Error(`${report.type} came instead of done.`);
@@ -60,6 +66,7 @@ async function raceOnce(
     if (report.outcome === use.user) raced.answered += 1;
     else fault(report.outcome);
   }
+  if (met.some(({ type }) => type !== "waiting")) fault("not all of them met");
   const refreshes = (await authorization.requests("token", "refresh_token")).length;
   const { refreshToken, grantsRevoked } = await authorization.reuse();
   raced.refreshes += refreshes;
@@ -67,9 +74,4 @@ async function raceOnce(
   if (refreshToken !== 1) fault(`one refresh token was sent ${refreshToken} times`);
   if (grantsRevoked > 0) fault("the grant was revoked");
   raced.rounds += 1;
-}
-
-async function receiveWaiting(refresher: Refresher): Promise<void> {
-  const report = await refresher.receive();
-  if (report.type !== "waiting") throw new Error(`It did not wait: ${JSON.stringify(report)}`);
 }
