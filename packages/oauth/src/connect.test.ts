@@ -139,20 +139,25 @@ test("gives no token to other paths of the server", async () => {
 test("gives clients a provider that has nothing to lose", async () => {
   const { authProvider, app, server, token } = await connected();
   expect(await authProvider.tokens()).toEqual({ access_token: token, token_type: "Bearer" });
-  authProvider.invalidateCredentials();
-  authProvider.saveTokens();
-  authProvider.saveCodeVerifier();
-  expect((await app.getToken())?.token).toBe(token);
-  expect(authProvider.clientInformation()).toBeUndefined();
-  for (const begins of [
-    authProvider.redirectToAuthorization(),
-    (async () => authProvider.codeVerifier())(),
-  ]) {
-    expect((await errorOf(begins)).code).toBe("AUTHORIZATION_REQUIRED");
+  const { redirectUrl: _, clientMetadata: __, tokens: ___, ...ofOwnSignIn } = authProvider;
+  // The client was refused. The first member that it calls renews the token, and its sign-in ends.
+  for (const member of Object.values(ofOwnSignIn)) {
+    expect(await errorOf(member())).toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+      data: { connection: "notes", reason: "authorization-required" },
+      message: expect.stringContaining("`fetch`"),
+    });
   }
+  expect(server.refreshes()).toHaveLength(1);
+  const next = await authProvider.tokens();
+  expect(next?.access_token).toBe((await app.getToken())?.token);
+  expect(next?.access_token).not.toBe(token);
+
   await app.oauth.signOut({ principal: ada, connection: "notes" });
   expect(await authProvider.tokens()).toBeUndefined();
-  expect(server.tokenRequests).toHaveLength(1);
+  expect(await errorOf(authProvider.discoveryState())).toMatchObject({
+    code: "AUTHORIZATION_REQUIRED",
+  });
 });
 
 test("needs a principal", async () => {

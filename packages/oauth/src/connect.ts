@@ -20,7 +20,14 @@ export interface ConnectUse {
   readonly fetch?: typeof globalThis.fetch | undefined;
 }
 
-/** For an MCP client that is not made by this project. */
+/**
+ * For an MCP client that is not made by this project. `fetch` is all that a client needs. Some clients put the error of
+ * a `fetch` into one of their own: follow its `cause` to the first that `McpSessionError.isInstance` knows.
+ *
+ * @example
+ * const { fetch } = oauth.connect({ principal, url });
+ * await createMCPClient({ transport: { type: "http", url, fetch } });
+ */
 export interface OAuthConnection {
   /**
    * Puts the stored token in. After a 401 it sends once more, with another token. Throws `AUTHORIZATION_REQUIRED`
@@ -28,23 +35,32 @@ export interface OAuthConnection {
    */
   readonly fetch: typeof globalThis.fetch;
   /**
-   * For clients that ask for one, beside `fetch`. It has no refresh token to lose: what a client saves or invalidates
-   * is ignored, and a sign-in of its own ends in `AUTHORIZATION_REQUIRED`.
+   * For what wants an `authProvider` and gives it to its client. Pass `fetch` as well: it is `fetch` that renews
+   * tokens. The provider holds no refresh token, and each sign-in of the client's own ends before its first request to
+   * an authorization server. (Client v2's small `AuthProvider { token, onUnauthorized }` is no other way: it does
+   * nothing that `fetch` does not do, and it is not asked at a 403.)
    */
   readonly authProvider: OAuthClientProvider;
 }
 
-/** The members of `OAuthClientProvider` that MCP clients call, of `@ai-sdk/mcp` 2, SDK v1 and client v2. */
+/** The client's sign-in ends where it calls one of these. */
+type OwnSignIn = () => Promise<never>;
+
+/**
+ * The `OAuthClientProvider` of `@ai-sdk/mcp` 2, SDK v1 and client v2. `tokens` works. `discoveryState` of the SDKs and
+ * `validateResourceURL` of `@ai-sdk/mcp` come before the rest, which their types require.
+ */
 export interface OAuthClientProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: { readonly redirect_uris: string[] };
-  clientInformation(): undefined;
-  tokens(): Promise<{ access_token: string; token_type: "Bearer" } | undefined>;
-  saveTokens(): void;
-  saveCodeVerifier(): void;
-  codeVerifier(): string;
-  invalidateCredentials(): void;
-  redirectToAuthorization(): Promise<void>;
+  readonly tokens: () => Promise<{ access_token: string; token_type: "Bearer" } | undefined>;
+  readonly discoveryState: OwnSignIn;
+  readonly validateResourceURL: OwnSignIn;
+  readonly clientInformation: OwnSignIn;
+  readonly saveTokens: OwnSignIn;
+  readonly saveCodeVerifier: OwnSignIn;
+  readonly codeVerifier: OwnSignIn;
+  readonly redirectToAuthorization: OwnSignIn;
 }
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, `PRINCIPAL_REQUIRED` */
@@ -86,7 +102,7 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
     await response.body?.cancel();
     return await send(other);
   };
-  return { fetch, authProvider: createAuthProvider(ask, connection) };
+  return { fetch, authProvider: createAuthProvider(ask, { connection, url }) };
 }
 
 /** Why a token was refused, if another one may help. */
@@ -98,34 +114,34 @@ function refusalOf(response: Response, token: string | undefined): RefusedToken 
   return { token, status: status === 401 ? 401 : 403, challenge };
 }
 
-function ignored(): undefined {
-  return undefined;
-}
-
 function createAuthProvider(
-  ask: () => Promise<string | undefined>,
-  connection: string,
+  ask: (refused?: RefusedToken) => Promise<string | undefined>,
+  { connection, url }: { readonly connection: string; readonly url: URL },
 ): OAuthClientProvider {
-  const notHere = () => {
+  let given: string | undefined;
+  const ownSignIn = async () => {
+    // It throws where the user has to sign in.
+    await ask({ status: 401, token: given });
     throw new McpSessionError(
-      "AUTHORIZATION_REQUIRED",
-      `Connection ${connection}: the client has begun a sign-in of its own. Give it the \`fetch\` of \`connect\` as well.`,
-      { data: { connection, reason: "authorization-required" } },
+      "CONNECTION_UNAVAILABLE",
+      `Connection ${connection}: ${url.origin} refused the token, and the client began a sign-in of its own. Pass the \`fetch\` of \`connect\` as well, which renews tokens. If the client has it, the server takes none of them. Nothing was carried out.`,
+      { data: { connection, origin: url.origin, reason: "authorization-required" } },
     );
   };
   return {
     redirectUrl: "",
     clientMetadata: { redirect_uris: [] },
-    clientInformation: ignored,
     async tokens() {
-      const token = await ask();
-      return token === undefined ? undefined : { access_token: token, token_type: "Bearer" };
+      given = await ask();
+      return given === undefined ? undefined : { access_token: given, token_type: "Bearer" };
     },
-    saveTokens: ignored,
-    saveCodeVerifier: ignored,
-    codeVerifier: notHere,
-    invalidateCredentials: ignored,
-    redirectToAuthorization: async () => notHere(),
+    discoveryState: ownSignIn,
+    validateResourceURL: ownSignIn,
+    clientInformation: ownSignIn,
+    saveTokens: ownSignIn,
+    saveCodeVerifier: ownSignIn,
+    codeVerifier: ownSignIn,
+    redirectToAuthorization: ownSignIn,
   };
 }
 
