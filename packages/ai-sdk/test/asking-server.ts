@@ -1,23 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { sendJson, sendText, startHttpServer, type TestHttpServer } from "./http-server.ts";
+import { confirm, yes } from "../../core/test/yes-or-no.ts";
+
+export { confirm, yes };
 
 const version = "2026-07-28";
-
-/** A yes-or-no question. */
-export const confirm = {
-  method: "elicitation/create",
-  params: {
-    message: "Order it?",
-    requestedSchema: {
-      type: "object",
-      properties: { ok: { type: "boolean" } },
-      required: ["ok"],
-    },
-  },
-} as const;
-
-export const yes = { confirm: { action: "accept", content: { ok: true } } } as const;
 
 /** A request of a tool, as it arrived. */
 interface AskingLeg {

@@ -9,6 +9,9 @@ import {
   type WaitingCallsOptions,
 } from "../src/waiting/index.ts";
 import { readMessages } from "./rpc-client.ts";
+import { confirm, yes } from "./yes-or-no.ts";
+
+export { confirm, yes };
 
 /** A request that may be answered with questions, as it came. */
 export interface Leg {
@@ -55,19 +58,6 @@ export function createAskingServer(
 export function resultOf({ id }: Leg, result: object) {
   return { jsonrpc: "2.0", id, result };
 }
-
-export const confirm = {
-  method: "elicitation/create",
-  params: {
-    message: "Order it?",
-    requestedSchema: {
-      type: "object",
-      properties: { ok: { type: "boolean" } },
-      required: ["ok"],
-    },
-  },
-} as const;
-export const yes = { confirm: { action: "accept", content: { ok: true } } } as const;
 
 /** A result that asks. */
 export function asks(requestState?: string, inputRequests: object | null = { confirm }) {
