@@ -67,7 +67,8 @@ export async function startShop(
   ): Promise<RESULT> => await sessions().run("chat", use, work);
   return {
     ...{ shop, events, step },
-    waiting: async () => await sessions().waiting("chat", use),
+    waiting: async () =>
+      (await sessions().waiting("chat", use)).filter((entry) => entry.id !== undefined),
     answer: async (id: string, responses: InputResponses) =>
       await sessions().answer("chat", id, responses, use),
     withdraw: async (id: string) => await sessions().withdraw("chat", id, use),

@@ -10,6 +10,7 @@ import {
 } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { callsOf } from "../../test/calls-of.ts";
 import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
 import { scriptedModel, toolResults, type Turn } from "../../test/scripted-model.ts";
 import { alice, bob } from "../../test/step.ts";
@@ -44,7 +45,7 @@ function startApplication({ url }: AskingServer) {
       });
     },
     async answer(index = 0) {
-      const [...calls] = await sessions().waiting("chat", use);
+      const [...calls] = callsOf(await sessions().waiting("chat", use));
       return await sessions().answer("chat", calls[index]!.id, yes, use);
     },
   };
@@ -157,7 +158,9 @@ describe("generate of a durable agent", () => {
     ];
     const agent = app.agent(["never"]);
     expect(await agent.generate({ messages, options })).toMatchObject(waited);
-    await app.sessions().withdraw("chat", (await app.sessions().waiting("chat", use))[0]!.id, use);
+    await app
+      .sessions()
+      .withdraw("chat", callsOf(await app.sessions().waiting("chat", use))[0]!.id, use);
     const later = app.agent(["Then not."]);
     expect(await later.generate({ messages, options })).toMatchObject({ text: "Then not." });
     expect(toolResults(later.model)[0]).toContain("taken the call back");
@@ -266,7 +269,7 @@ describe("an open agent", () => {
     const agent = app.agent([order, "Done."]);
     const open = await agent.open(options);
     const first = await open.generate({ prompt: "Order." });
-    const [call] = await open.waiting.list();
+    const [call] = callsOf(await open.waiting.list());
     expect(call).toMatchObject({ state: "waiting", tool: "order" });
     await open.waiting.answer(call!.id, yes);
     const messages = [user("Order."), ...first.responseMessages];
@@ -283,7 +286,7 @@ describe("a stream of UI messages", () => {
     const first = await send(order, "never");
     expect(first.calls).toHaveLength(1);
     expect(outputs().map(waitingCallOf)).toMatchObject([{ tool: "order", state: "waiting" }]);
-    const [call] = await app.sessions().waiting("chat", use);
+    const [call] = callsOf(await app.sessions().waiting("chat", use));
     expect(waitingCallOf(outputs()[0])).toEqual(asJson(call));
 
     // The page is loaded again while the call waits.

@@ -32,6 +32,9 @@ export function forwardConnection(
       answer: async (...answer) => await current().pausing!.answer(...answer),
       show: async (...shown) => await current().pausing!.show(...shown),
     },
+    keptAnswers: first.keptAnswers && {
+      giving: async (...answer) => await current().keptAnswers!.giving(...answer),
+    },
     inConnectTime: (signal, work) => current().inConnectTime(signal, work),
     createFetch: (use) => current().createFetch(use),
     client: async () => await current().client(),

@@ -9,6 +9,8 @@ import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
 import type { LossNotices } from "./loss-notice.ts";
 import type { PausingCalls } from "./pausing-calls.ts";
+import type { KeptAnswers } from "./kept-answers.ts";
+import type { SignIn } from "./sign-in.ts";
 
 /** The name of a named session, or the id of a shared one. */
 export interface KeptAs {
@@ -97,6 +99,10 @@ export interface LiveConnection {
   readonly lossNotices: LossNotices | undefined;
   /** Set if the connection's calls wait for a person (`input: "pause"`). */
   readonly pausing?: PausingCalls | undefined;
+  /** Set if the connection's user signs in (`auth.authorizationFor`), where it has its own session or none. */
+  readonly signIn?: SignIn | undefined;
+  /** Set if calls may wait for a sign-in, and not for more. */
+  readonly keptAnswers?: KeptAnswers | undefined;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
   createFetch(use?: {
     /** Whether requests carry the trace context; only for clients of this project. */

@@ -1,6 +1,16 @@
-import { type Principal, principalParts } from "@durable-mcp/core";
-import type { WaitingCall, WaitingEvent, WaitingLimits } from "@durable-mcp/core/waiting";
-import type { StoredCall } from "@durable-mcp/core/waiting/internal";
+import { McpSessionError, type Principal, principalParts } from "@durable-mcp/core";
+import type {
+  WaitingAuthorization,
+  WaitingCall,
+  WaitingEvent,
+  WaitingLimits,
+} from "@durable-mcp/core/waiting";
+import type {
+  ClaimedOutcome,
+  ParkedCall,
+  StoredCall,
+  WaitingRecord,
+} from "@durable-mcp/core/waiting/internal";
 import { once } from "../base/once.ts";
 import type { WaitingSource } from "./waiting-source.ts";
 
@@ -58,6 +68,33 @@ export function createStoredCalls(options: StoredCallsOptions) {
       if (stored === undefined) throw notWaiting(undefined);
       return describeWaiting(await withdrawCall(contextOf(stored.call.connection), id));
     },
+    /** Keeps a call until its user has signed in; `undefined` for one that is too long. */
+    async park(call: ParkedCall): Promise<WaitingRecord | undefined> {
+      const { contextOf, parkCall } = await load();
+      return await parkCall(contextOf(call.connection), call);
+    },
+    /**
+     * Claims a call that has waited for a sign-in, and keeps what becomes of it. Sends nothing if another process was
+     * first.
+     *
+     * @param send makes the call, at most once. Never rejects
+     */
+    async carryOut(
+      stored: StoredCall,
+      send: (claimed: StoredCall) => Promise<ClaimedOutcome>,
+    ): Promise<void> {
+      const { contextOf, sendClaimed } = await load();
+      try {
+        await sendClaimed(contextOf(stored.call.connection), stored, send);
+      } catch (error) {
+        if (!McpSessionError.isInstance(error) || error.code !== "NOT_WAITING") throw error;
+      }
+    },
+    /** Gives a call a result that is not the server's, unless another process has. */
+    async settle({ call, revision }: StoredCall, result: Record<string, unknown>): Promise<void> {
+      const { contextOf, settleCall } = await load();
+      await settleCall(contextOf(call.connection), { call, revision }, { result });
+    },
     /** Notes that a conversation has the result. @returns whether the call is as it was read */
     async noteDelivered(stored: StoredCall): Promise<boolean> {
       if (stored.call.isDelivered) return true;
@@ -65,6 +102,21 @@ export function createStoredCalls(options: StoredCallsOptions) {
       return (await calls.replace(stored, delivers(stored.call))) !== undefined;
     },
   };
+}
+
+/**
+ * Refuses answers to a call that waits for a sign-in.
+ *
+ * @param pending gives the sign-in, if it is still to be done
+ * @throws {McpSessionError} `NOT_WAITING`, with the page where the sign-in starts
+ */
+export async function refuseAnswer(
+  call: WaitingRecord,
+  pending: () => Promise<WaitingAuthorization | undefined>,
+): Promise<void> {
+  if (call.kind !== "authorization" || !isOpen({ call })) return;
+  const { needsSignIn } = await loadWaiting();
+  throw needsSignIn(call, (await pending())?.startUrl);
 }
 
 /** Whether a call waits or is being answered. */

@@ -1,6 +1,7 @@
 import { createMemoryStore, type Principal, type SessionStore } from "@durable-mcp/core";
 import { encryptStore } from "@durable-mcp/core/sealing";
 import { describe, expect, test } from "vitest";
+import { callsOf } from "../../test/calls-of.ts";
 import { startAskingServer, yes } from "../../test/asking-server.ts";
 import { bothStores } from "../../test/both-stores.ts";
 import { collectEvents } from "../../test/collect-events.ts";
@@ -41,7 +42,7 @@ async function start(wrap: (store: SessionStore) => SessionStore = (store) => st
     of = sessions,
   ) => {
     await of.run(chat, { principal }, ({ tools }) => callTool(tools, tool, { item: "tea" }));
-    return (await of.waiting(chat, { principal })).at(-1)!;
+    return callsOf(await of.waiting(chat, { principal })).at(-1)!;
   };
   const pass = (ms: number) => {
     time += ms;
@@ -194,7 +195,7 @@ test("they are found and deleted after a rotation of the keys, and where the sto
       await process(before).run(id, use, ({ tools }) => callTool(tools, "shop__order"));
     }
     const later = process(after);
-    const [call] = await later.waiting("a", use);
+    const [call] = callsOf(await later.waiting("a", use));
     expect(await later.answer("a", call!.id, yes, use)).toMatchObject({ state: "settled" });
     await later.end("a", use);
     await later.endAll({ principal: bob });
@@ -222,7 +223,7 @@ test("a leg that ends after the deletion does not bring the call back", async ()
     ...{ store, onEvent },
   });
   await sessions.run("chat", use, ({ tools }) => callTool(tools, "shop__order_twice"));
-  const [call] = await sessions.waiting("chat", use);
+  const [call] = callsOf(await sessions.waiting("chat", use));
   const answer = sessions.answer("chat", call!.id, yes, use);
   await begun.promise;
   await sessions.end("chat", use);

@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import { createMemoryStore } from "@durable-mcp/core";
 import type { ModelMessage } from "ai";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { callsOf } from "../../test/calls-of.ts";
 import { confirm, startAskingServer } from "../../test/asking-server.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { collectMetrics } from "../../test/collect-metrics.ts";
@@ -102,7 +103,7 @@ async function goThrough({ sessions, store, keep, server }: Application) {
   const messages: ModelMessage[] = [{ role: "user", content: "Order." }];
   const { responseMessages } = await first.agent.generate({ messages, options });
   messages.push(...responseMessages);
-  const [call] = await sessions.waiting(sessionId, use);
+  const [call] = callsOf(await sessions.waiting(sessionId, use));
   const { id } = call!;
   expect(await stored()).toContain(server.states[0]);
   const wrong = { confirm: { action: "accept", content: { name: 1, other: secretAnswer } } };
@@ -232,7 +233,7 @@ describe("no requestState, answer, id or principal is in a log, event, span, met
     });
     const model = scriptedModel([{ tool: "shop__order" }], "never");
     await createDurableAgent({ sessions, model }).generate({ prompt: "Order.", options });
-    const [call] = await sessions.waiting(sessionId, use);
+    const [call] = callsOf(await sessions.waiting(sessionId, use));
     expect(call?.requests["confirm"]?.params).toMatchObject({
       message: `Yes? ${server.states[0]}`,
     });

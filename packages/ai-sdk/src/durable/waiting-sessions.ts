@@ -1,14 +1,17 @@
 import type { Principal } from "@durable-mcp/core";
-import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import type { InputResponses, WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
 import type { AnswerOptions } from "../registry/waiting-registry.ts";
 
 /** The uses of waiting calls outside of a step. */
 export interface WaitingSessions {
   /**
-   * The calls of the agent session that wait for a person (`input: "pause"`), or are being answered, in the order
-   * in which their servers asked.
+   * What waits for a person. First the connections whose user has to sign in (`auth.authorizationFor`): they have no
+   * `id`. Then the agent session's calls that wait, for an answer (`input: "pause"`) or for a sign-in, or are being
+   * answered, in the order in which they began to wait. Sends nothing.
+   *
+   * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor`
    */
-  waiting(sessionId: string, use: { readonly principal: Principal }): Promise<WaitingCall[]>;
+  waiting(sessionId: string, use: { readonly principal: Principal }): Promise<WaitingEntry[]>;
   /**
    * Answers the questions of a waiting call, in any process: one request, sent at most once. It opens no session.
    *

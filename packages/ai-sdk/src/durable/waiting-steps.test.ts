@@ -2,6 +2,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import type { InputResponses } from "@durable-mcp/core/waiting";
 import type { ModelMessage, UIMessage } from "ai";
 import { beforeEach, describe, expect, test } from "vitest";
+import { callsOf } from "../../test/calls-of.ts";
 import { type AskingServer, startAskingServer, yes } from "../../test/asking-server.ts";
 import { toolResults, type Turn } from "../../test/scripted-model.ts";
 import { alice } from "../../test/step.ts";
@@ -67,7 +68,9 @@ function startApplication(ai: Ai, input: Partial<PausingInput> = {}) {
     },
     waiting: () => sessions().waiting("chat", use),
     async answer(tool: string, responses: InputResponses = yes) {
-      const call = (await sessions().waiting("chat", use)).find((each) => each.tool === tool)!;
+      const call = callsOf(await sessions().waiting("chat", use)).find(
+        (each) => each.tool === tool,
+      )!;
       return await sessions().answer("chat", call.id, responses, { ...use, round: call.round });
     },
   };
@@ -118,7 +121,7 @@ describe.each(majors)("steps of an agent with AI SDK $major", ({ ai }) => {
   test("stored UI messages are resumed before they are converted", async () => {
     const app = startApplication(ai);
     await app.step([user], [order]);
-    const [call] = await app.waiting();
+    const [call] = callsOf(await app.waiting());
     const part = { type: "tool-shop__order", toolCallId: "call-0-0", input: { item: "tea" } };
     const output = { _meta: { "durable-mcp/waiting": call } };
     const chat = [
@@ -156,7 +159,7 @@ describe("the model is told", () => {
   test("of a call that was taken back", async () => {
     const app = startApplication(ai);
     const { messages } = await app.step([user], [order]);
-    const [call] = await app.waiting();
+    const [call] = callsOf(await app.waiting());
     await app.sessions().withdraw("chat", call!.id, use);
     expect(await failed(app, messages)).toMatch(/has taken the call back.* not carried out/);
   });
@@ -164,7 +167,7 @@ describe("the model is told", () => {
   test("of an answer of which nobody knows what became", async () => {
     const app = startApplication(ai);
     const { messages } = await app.step([user], [order]);
-    const [call] = await app.waiting();
+    const [call] = callsOf(await app.waiting());
     const abort = new AbortController();
     onAnswer = async () => {
       abort.abort();

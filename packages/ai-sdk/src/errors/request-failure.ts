@@ -82,7 +82,11 @@ function refusal(status: number, body: string): RequestFailure {
 /** Clients call a JSON-RPC error of the server so. System errors have codes that are words. */
 const ofServer = /^(?:MCPClientError|McpError)$/;
 
-function isOwnAnswer({ name, code }: Record<string, unknown> = {}): boolean {
+/** Whether a client's error is the server's own JSON-RPC error. */
+export function isOwnAnswer(
+  error: unknown,
+): error is { readonly code: number; readonly message: string; readonly data?: unknown } {
+  const { name, code } = isRecord(error) ? error : {};
   return Number.isInteger(code) && ofServer.test(String(name));
 }
 

@@ -1,6 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { describe, expect, test, vi } from "vitest";
+import { callsOf } from "../../test/calls-of.ts";
 import { type AnswerLeg, startAskingServer, yes } from "../../test/asking-server.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { alice, callTool } from "../../test/step.ts";
@@ -36,7 +37,7 @@ async function start(
     ...{ store: createMemoryStore(), onEvent },
   });
   await sessions.run("chat", use, ({ tools }) => callTool(tools, "shop__order_twice"));
-  const [call] = await sessions.waiting("chat", use);
+  const [call] = callsOf(await sessions.waiting("chat", use));
   const { id } = call!;
   const abortSignal = controller.signal;
   const answer = () => sessions.answer("chat", id, yes, { ...use, abortSignal });

@@ -1,8 +1,9 @@
 import type { Principal } from "@durable-mcp/core";
-import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import type { InputResponses, WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
 import { pausingInput } from "../connection/input-options.ts";
 import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
-import { createStoredCalls, loadWaiting } from "../connection/stored-calls.ts";
+import { pendingSignIn, pendingSignIns } from "../connection/sign-in.ts";
+import { createStoredCalls, loadWaiting, refuseAnswer } from "../connection/stored-calls.ts";
 import type { WaitingSource } from "../connection/waiting-source.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
@@ -45,7 +46,13 @@ export function waitingOutsideStep({ source, principal, ...parts }: OutsideStep)
     });
   };
   return {
-    list: async () => await stored.list(),
+    async list(): Promise<WaitingEntry[]> {
+      const [signIns, calls] = await Promise.all([
+        pendingSignIns(declared, principal),
+        stored.list(),
+      ]);
+      return [...signIns, ...calls];
+    },
     withdraw: async (id: string) => await stored.withdraw(id),
     async answer(
       id: string,
@@ -55,6 +62,12 @@ export function waitingOutsideStep({ source, principal, ...parts }: OutsideStep)
       const { describeWaiting, notPausing, notWaiting } = await loadWaiting();
       const found = await stored.read(id);
       if (found === undefined) throw notWaiting(undefined);
+      const { connection } = found.call;
+      const definition = findDeclared(declared, connection);
+      await refuseAnswer(
+        found.call,
+        async () => definition && (await pendingSignIn(definition, { connection, principal })),
+      );
       const { pausing } = connect(found.call.connection, abortSignal) ?? {};
       if (pausing === undefined) throw notPausing(found.call);
       const use = { round, signal: abortSignal };

@@ -1,10 +1,15 @@
 import type { SessionEvent } from "@durable-mcp/core";
 import { callTimeoutMs } from "../connection/define-connection.ts";
+import { createKeptAnswers } from "../connection/kept-answers.ts";
+import { authorizationSource } from "../connection/sign-in.ts";
 import { pausingInput } from "../connection/input-options.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { withBounds } from "./bounded-answers.ts";
 import { createPausingCalls } from "./pausing-calls.ts";
 import { createStatefulFetch, type HttpParts, withDefinedRetries } from "./stateful-fetch.ts";
+
+/** What a connection's fetches do for calls that wait. */
+export type WaitingParts = ReturnType<typeof createWaitingParts>;
 
 export type TakeFetch = () => typeof globalThis.fetch;
 
@@ -12,13 +17,14 @@ export type TakeFetch = () => typeof globalThis.fetch;
 export function createFetchSource(
   parts: HttpParts,
   onEvent: (event: SessionEvent) => void,
-  pausing: ReturnType<typeof createPausing>,
+  { pausing, keptAnswers }: WaitingParts,
 ): TakeFetch {
   const { slot } = parts;
-  const create = () => {
+  const createOwn = () => {
     if (slot !== undefined) return createStatefulFetch(parts, slot, onEvent);
     return pausing?.wrap(createPlainFetch(parts)) ?? createPlainFetch(parts);
   };
+  const create = () => keptAnswers?.wrap(createOwn()) ?? createOwn();
   // One is made at once, because it reports a saved snapshot of another URL even if it is not used.
   let unused: typeof globalThis.fetch | undefined = create();
   return () => {
@@ -34,8 +40,17 @@ function createPlainFetch(parts: HttpParts): typeof fetch {
   return withBounds(isAsked ? withDefinedRetries(parts) : parts.serverFetch);
 }
 
+export function createWaitingParts(parts: HttpParts) {
+  const { definition, waiting } = parts;
+  const pausing = createPausing(parts);
+  // A pausing connection does more than that.
+  const mayPark = waiting !== undefined && authorizationSource(definition) !== undefined;
+  const keptAnswers = mayPark && pausing === undefined ? createKeptAnswers() : undefined;
+  return { pausing, keptAnswers };
+}
+
 /** The waiting calls of a connection, if its calls wait. */
-export function createPausing(parts: HttpParts) {
+function createPausing(parts: HttpParts) {
   const { definition, context, waiting, telemetry, trace, url, emit, now } = parts;
   const limits = pausingInput(definition.options);
   if (limits === undefined || waiting === undefined) return undefined;

@@ -14,7 +14,7 @@ import { track } from "../connection/call-progress.ts";
 import { watchClientVersion } from "./client-version.ts";
 import { withFollowedCalls } from "./followed-calls.ts";
 import { ping } from "./end-mcp-session.ts";
-import { createFetchSource, createPausing, type TakeFetch } from "./client-fetches.ts";
+import { createFetchSource, createWaitingParts, type TakeFetch } from "./client-fetches.ts";
 import { manageHttp } from "./manage-http.ts";
 import { isOldServerStatus, openClient } from "./open-client.ts";
 import { withRefusals } from "./refused-requests.ts";
@@ -45,8 +45,9 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     parts.emit({ ...withoutSecrets(parts, event), connection: name });
     capabilities.note(event);
   };
-  const pausing = createPausing(parts);
-  const takeFetch = createFetchSource(parts, onEvent, pausing);
+  const waitingParts = createWaitingParts(parts);
+  const { pausing, keptAnswers } = waitingParts;
+  const takeFetch = createFetchSource(parts, onEvent, waitingParts);
   const probe = (signal: AbortSignal) => probeServer(parts, client, takeFetch, signal);
   const tell = (error: unknown) => {
     // The end of the step says nothing about the server.
@@ -65,6 +66,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     emit: parts.emit,
     lossNotices: slot && createLossNotices(slots, sessionOptions(definition).lossNotice),
     pausing,
+    keptAnswers,
     createFetch: ({ isTraced = false } = {}) =>
       isTraced ? withTraceContext(takeFetch(), parts.telemetry) : takeFetch(),
     async client() {

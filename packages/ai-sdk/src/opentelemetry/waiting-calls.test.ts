@@ -2,6 +2,7 @@ import { SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import { createMemoryStore } from "@durable-mcp/core";
 import { ToolLoopAgent } from "ai";
 import { beforeEach, expect, test } from "vitest";
+import { callsOf } from "../../test/calls-of.ts";
 import { type AnswerLeg, startAskingServer, yes } from "../../test/asking-server.ts";
 import { collectMetrics } from "../../test/collect-metrics.ts";
 import { collectSpans } from "../../test/collect-spans.ts";
@@ -33,7 +34,7 @@ async function start(reply: AnswerLeg = () => undefined, abortSignal?: AbortSign
     telemetry: openTelemetry({ propagate: true }),
   });
   await sessions.run("chat", use, ({ tools }) => callTool(tools, "shop__order_twice"));
-  const [call] = await sessions.waiting("chat", use);
+  const [call] = callsOf(await sessions.waiting("chat", use));
   const answer = () => sessions.answer("chat", call!.id, yes, { ...use, abortSignal });
   return { server, sessions, answer };
 }
@@ -115,7 +116,7 @@ test("in a run there is one span an answer, and a result that is filled in is no
   });
   reset();
   await sessions.run("chat", use, async ({ tools, waiting }) => {
-    const [first, second] = await waiting.list();
+    const [first, second] = callsOf(await waiting.list());
     await waiting.answer(first!.id, yes);
     await waiting.answer(second!.id, yes);
     await waiting.resume(messages, { tools });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { callsOf } from "../../test/calls-of.ts";
 import { startAskingServer, yes } from "../../test/asking-server.ts";
 import { alice, bob, callTool } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
@@ -33,7 +34,7 @@ const use = { principal: alice };
 describe("a call that waits in a state that the application carries", () => {
   test("is answered in another process, and its result is in the next state", async () => {
     const { server, start, session } = await startShop();
-    const [question] = await start().waiting(session, use);
+    const [question] = callsOf(await start().waiting(session, use));
     expect(question).toMatchObject({ tool: "order", round: 1, state: "waiting" });
     const answered = await start().answer(session, question!.id, yes, use);
     expect(answered.call.state).toBe("settled");
@@ -51,7 +52,7 @@ describe("a call that waits in a state that the application carries", () => {
 
   test("is sent once, although two processes have loaded the same state", async () => {
     const { server, start, session } = await startShop();
-    const [question] = await start().waiting(session, use);
+    const [question] = callsOf(await start().waiting(session, use));
     const both = await Promise.allSettled(
       [1, 2].map(() => start().answer(session, question!.id, yes, use)),
     );
@@ -64,7 +65,7 @@ describe("a call that waits in a state that the application carries", () => {
 
   test("waits on after a leg that was not carried out, under the state that onSession gets", async () => {
     const { start, session, setBusy } = await startShop();
-    const [question] = await start().waiting(session, use);
+    const [question] = callsOf(await start().waiting(session, use));
     let saved = session;
     const onSession = (changed: typeof session) => void (saved = changed);
     setBusy(true);
@@ -79,7 +80,7 @@ describe("a call that waits in a state that the application carries", () => {
 
   test("is another principal's secret, and goes with the agent session", async () => {
     const { start, session } = await startShop();
-    const [question] = await start().waiting(session, use);
+    const [question] = callsOf(await start().waiting(session, use));
     const others = { principal: bob };
     expect(await start().waiting(session, others)).toEqual([]);
     for (const act of [

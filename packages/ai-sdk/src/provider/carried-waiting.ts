@@ -1,19 +1,19 @@
 import type { Principal } from "@durable-mcp/core";
-import type { InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import type { InputResponses, WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
 import type { AnswerOptions } from "../registry/waiting-registry.ts";
 
 /** The waiting calls in an agent session's state, outside of a step. */
 export interface CarriedWaiting {
   /**
-   * The principal's calls that wait for a person (`input: "pause"`), or are being answered, in the order in which
-   * their servers asked. Sends nothing.
+   * What waits for a person, as `waiting` of durable sessions: the principal's connections whose user has to sign in,
+   * and then the calls. Sends nothing.
    *
-   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`
+   * @throws {McpSessionError} `PRINCIPAL_REQUIRED`, `CONNECTION_INVALID`; the error of `auth.authorizationFor`
    */
   waiting(
     session: { readonly state?: unknown },
     use: { readonly principal: Principal },
-  ): Promise<WaitingCall[]>;
+  ): Promise<WaitingEntry[]>;
   /**
    * Answers the questions of a waiting call: one request, after `claim` of the provider has allowed it. It mutates
    * nothing.

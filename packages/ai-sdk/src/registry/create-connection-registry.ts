@@ -3,15 +3,15 @@ import { abortable } from "@durable-mcp/core/internal";
 import { checkOptions } from "../base/check-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { WaitingSource } from "../connection/waiting-source.ts";
-import { notDeclared } from "../connection/mcp-connection.ts";
+import { type Connections, notDeclared } from "../connection/mcp-connection.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
 import { emitUnavailable } from "../errors/unavailable-event.ts";
 import { runToEndOfStream } from "../streams/read-to-end.ts";
 import { callTool, clientForUse } from "../tools/call-tool.ts";
-import { connectionTools } from "../tools/connection-tools.ts";
 import { mergeTools } from "../tools/same-names.ts";
 import type { ConnectionRegistry, RunOptions } from "./connection-registry.ts";
 import { askRequired, isRequired } from "./ask-required.ts";
+import { listTools } from "./list-tools.ts";
 import { createRegistryManagement } from "./manage-registry.ts";
 import { runSchema, toolsSchema } from "./option-schemas.ts";
 import { registerRegistryInternals, type RegistryInternals } from "./registry-internals.ts";
@@ -24,6 +24,7 @@ import { waitUntilReady } from "./wait-until-ready.ts";
 export interface RegistryParts {
   /** All connections, also those of a run around it. */
   readonly connections: readonly LiveConnection[];
+  readonly declared: Connections;
   readonly lifetime: RegistryLifetime;
   /** Whether its owner disposes of the registry, instead of a run of it. */
   readonly isLeased: boolean;
@@ -57,10 +58,7 @@ export function createConnectionRegistry(
       );
       const sets = await collect(
         [...new Set(names)],
-        async (connection) => ({
-          connection: connection.name,
-          tools: await connectionTools(connection),
-        }),
+        async (connection) => await listTools(connection, onUnavailable),
         onUnavailable,
       );
       return mergeTools(sets, { onUnavailable, emit: internals.emit });

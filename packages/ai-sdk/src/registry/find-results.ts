@@ -4,6 +4,7 @@ import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { ToolSet } from "ai";
 import { inParallel } from "../base/in-parallel.ts";
 import { isOpen, loadWaiting, type StoredCalls } from "../connection/stored-calls.ts";
+import { isParked } from "./resume-parked.ts";
 import { answerWithoutSecrets } from "../tools/answer-without-secrets.ts";
 import { replayOf } from "../tools/replay-call.ts";
 import type { FilledIn } from "../waiting/fill-in.ts";
@@ -36,15 +37,27 @@ interface Results {
   readonly filled: readonly (FilledIn | undefined)[];
 }
 
-/** Looks up the calls of these places, each once, and makes their results. */
+/**
+ * Looks up the calls of these places, each once, and makes their results.
+ *
+ * @param resumeCall goes on with a call that waits for a sign-in
+ */
 export async function findResults(
   stored: StoredCalls | undefined,
   tools: ToolSet,
   places: readonly Placeholder[],
+  resumeCall: (parked: StoredCall) => Promise<StoredCall>,
 ): Promise<Results> {
   const waiting = await loadWaiting();
   const ids = [...new Set(places.map(({ id }) => id))];
   const found = new Map(await inParallel(ids, async (id) => [id, await stored?.read(id)] as const));
+  // Messages come from browsers: only a call that is in its place is carried out.
+  const parked = new Set<string>();
+  await inParallel(places, async (place) => {
+    const call = found.get(place.id);
+    if (call && isParked(call) && (await isCallOf(call, tools, place))) parked.add(place.id);
+  });
+  await inParallel([...parked], async (id) => found.set(id, await resumeCall(found.get(id)!)));
 
   const matching = new Set<StoredCall>();
   /** Places of the same call under the same name have the same result. */
@@ -69,7 +82,7 @@ export async function findResults(
       isOpen(call) || (await stored!.noteDelivered(call)) || call.call.answer !== undefined,
   );
   // A leg that was given up for dead has ended meanwhile, and its result is known after all.
-  if (areKnown.includes(false)) return await findResults(stored, tools, places);
+  if (areKnown.includes(false)) return await findResults(stored, tools, places, resumeCall);
   return { calls: calls.map(({ call }) => waiting.describeWaiting(call)), filled };
 }
 
@@ -84,7 +97,7 @@ async function isCallOf(
   const { method, params } = call.request;
   const tool = String(params["name"]);
   // Applications name tools as they like, and those of a connection that is down are missing.
-  const named = replayOf(ownTool(tools, toolName));
+  const named = call.isStandIn ? undefined : replayOf(ownTool(tools, toolName));
   if (named && (named.connection !== connection || named.tool !== tool)) return false;
   if (call.toolCallId !== toolCallId) return false;
   return await hasDigest({ connection, method, tool, input }, call.digest);
@@ -102,7 +115,7 @@ async function resultOf(
   if (answer === undefined) return failedWith(waitingFailure(call));
   const tool = ownTool(tools, place.toolName);
   try {
-    const replay = replayOf(tool);
+    const replay = call.isStandIn ? undefined : replayOf(tool);
     if (replay === undefined) {
       // The tools of a connection that is down are missing, and the answer is here all the same.
       const { result, error } = answer;

@@ -31,7 +31,6 @@ export interface StepParts {
 
 /** A step, or a run inside it. */
 export interface Run extends RegistryParts {
-  readonly declared: Connections;
   readonly step: StepTime;
 }
 

@@ -3,6 +3,7 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { ToolSet } from "ai";
 import { expect, test } from "vitest";
+import { callsOf } from "../../test/calls-of.ts";
 import { startAskingServer, yes } from "../../test/asking-server.ts";
 import { alice, callTool } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
@@ -35,7 +36,7 @@ async function startShop(answer?: Parameters<typeof startAskingServer>[0]) {
   await sessions.run("chat", use, async ({ tools }) => {
     await callTool(tools, "shop__order", { item: "tea" });
   });
-  const [call] = await sessions.waiting("chat", use);
+  const [call] = callsOf(await sessions.waiting("chat", use));
   const { id } = call!;
   return {
     ...{ sessions, server, id, reads },

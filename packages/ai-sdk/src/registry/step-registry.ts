@@ -26,6 +26,7 @@ import {
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
+import { withSignIn } from "./park-calls.ts";
 import { createRegistryLifetime } from "./registry-lifetime.ts";
 import type { Successor } from "./succession.ts";
 
@@ -92,8 +93,12 @@ export function createStepRegistry(
   const connections = Object.entries(declared).map(([connection, definition]) => {
     const use = { slot: ownSlot(connection, definition), definition, principal, step };
     const own = { ...use, successor };
-    if (!hasSession(definition)) return connect(parts, own, undefined);
-    return slotFor ? connect(parts, use, slotFor(connection)) : isolate(parts, own);
+    const connected = () => {
+      if (!hasSession(definition)) return connect(parts, own, undefined);
+      return slotFor ? connect(parts, use, slotFor(connection)) : isolate(parts, own);
+    };
+    const { now } = factory;
+    return withSignIn(connected(), { definition, principal, waiting, now });
   });
   connections.forEach(lifetime.own);
   // A connection from the pool must return to the pool, used or not.

@@ -2,6 +2,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import type { ModelMessage } from "ai";
 import { expect, test } from "vitest";
+import { callsOf } from "../../test/calls-of.ts";
 import { startAskingServer, yes } from "../../test/asking-server.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { alice, bob, callTool } from "../../test/step.ts";
@@ -45,7 +46,7 @@ async function order({ tools }: Pick<SessionTools<any>, "tools">): Promise<Model
 test("a pool's client serves the next run of a chat, its results too", async () => {
   const { server, sessions, clientEvents } = await start({ pool: {} });
   const messages = await sessions.run("chat", use, order);
-  const [call] = await sessions.waiting("chat", use);
+  const [call] = callsOf(await sessions.waiting("chat", use));
   expect(await sessions.answer("chat", call!.id, yes, use)).toMatchObject({ state: "settled" });
   const resumed = await sessions.run("chat", use, ({ tools, waiting }) =>
     waiting.resume(messages, { tools }),
@@ -73,7 +74,7 @@ test("a run that is open gets an answer that is given outside of it", async () =
   const { server, sessions } = await start();
   await sessions.run("chat", use, async ({ tools, waiting }) => {
     const messages = await order({ tools });
-    const [call] = await waiting.list();
+    const [call] = callsOf(await waiting.list());
     await sessions.answer("chat", call!.id, yes, use);
     expect(await waiting.list()).toEqual([]);
     await expect(waiting.answer(call!.id, yes)).rejects.toMatchObject({ code: "NOT_WAITING" });
@@ -86,7 +87,7 @@ test("a run that is open gets an answer that is given outside of it", async () =
 test("of two runs at once that answer, one sends the answer", async () => {
   const { server, sessions } = await start({ pool: {} });
   await sessions.run("chat", use, order);
-  const [call] = await sessions.waiting("chat", use);
+  const [call] = callsOf(await sessions.waiting("chat", use));
   const answers = await Promise.allSettled(
     [1, 2].map(() => sessions.run("chat", use, ({ waiting }) => waiting.answer(call!.id, yes))),
   );
@@ -102,7 +103,7 @@ test("code below a run finds its waiting calls", async () => {
   const { sessions } = await start();
   await sessions.run("chat", use, async ({ tools, registry }) => {
     await order({ tools });
-    const [call] = await currentConnections().waiting.list();
+    const [call] = callsOf(await currentConnections().waiting.list());
     await registry.run(async () => {
       expect(await currentConnections().waiting.list()).toEqual([call]);
     });
@@ -120,7 +121,7 @@ test("a nested run of another principal has its own, and sees none of the run ar
   const { server, sessions } = await start();
   await sessions.run("chat", use, async ({ tools, registry }) => {
     const messages = await order({ tools });
-    const [call] = await registry.waiting.list();
+    const [call] = callsOf(await registry.waiting.list());
     const asBob = { principal: bob };
     const isolated = { shop: "isolate" } as const;
     await withConnections(
@@ -150,7 +151,7 @@ test("a script on an implicit session answers in it", async () => {
   const { sessions } = await start({ autoSession: { sessionId: "nightly", principal: alice } });
   const registry = currentConnections();
   await order({ tools: await registry.tools() });
-  const [call] = await registry.waiting.list();
+  const [call] = callsOf(await registry.waiting.list());
   expect(await sessions.waiting("nightly", use)).toEqual([call]);
   expect(await registry.waiting.answer(call!.id, yes)).toMatchObject({ state: "settled" });
   expect(await registry.waiting.list()).toEqual([]);

@@ -1,10 +1,20 @@
-import type { AnsweredCall, InputResponses, WaitingCall } from "@durable-mcp/core/waiting";
+import type {
+  AnsweredCall,
+  InputResponses,
+  WaitingCall,
+  WaitingEntry,
+} from "@durable-mcp/core/waiting";
 import type { ToolSet } from "ai";
 
 /** The calls of an agent session that wait for a person, for one principal. */
 export interface WaitingRegistry {
-  /** Those that wait or are being answered, in the order in which their servers asked. Sends nothing. */
-  list(): Promise<WaitingCall[]>;
+  /**
+   * First the connections whose user has to sign in: they have no `id`. Then the calls that wait or are being
+   * answered, in the order in which they began to wait. Sends nothing.
+   *
+   * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor`
+   */
+  list(): Promise<WaitingEntry[]>;
   /**
    * One call, whatever its state; `undefined` for an unknown id. If it is settled, with the server's `result` or
    * `error`: for calls that no conversation waits for, such as those of `registry.call`.
@@ -18,7 +28,8 @@ export interface WaitingRegistry {
    *   @default any
    * @param options.abortSignal ends the waiting for the server; the outcome is unknown then
    * @returns the call: `waiting` if the server asks more, `settled`, `expired` or `outcome-unknown`
-   * @throws {McpSessionError} `INPUT_INVALID`, naming the field, and `NOT_WAITING`: nothing was sent.
+   * @throws {McpSessionError} `INPUT_INVALID`, naming the field, and `NOT_WAITING`, also for a call that waits for a
+   *   sign-in: nothing was sent.
    *   `CONNECTION_UNAVAILABLE`, or the code that says why: the server did not take the answers, and the
    *   questions still wait. `STORE_FAILED`
    */
@@ -31,7 +42,8 @@ export interface WaitingRegistry {
   withdraw(id: string): Promise<WaitingCall>;
   /**
    * Puts the results of calls that are over in the places of their placeholders, in model messages or UI
-   * messages. Sends nothing but, on first use of a connection, its handshake.
+   * messages. A call that has waited for a sign-in is carried out when the user has signed in, at most once. Otherwise
+   * it sends nothing but, on first use of a connection, its handshake.
    *
    * A place whose call is not kept any more gets an error, and so does one that names another tool or other arguments
    * than the call: messages come from browsers.

@@ -1,5 +1,6 @@
 import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
+import type { CallNotes } from "@durable-mcp/core/waiting/internal";
 import {
   abortable,
   timeLimited,
@@ -25,16 +26,21 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { callTimeoutMs } from "../connection/define-connection.ts";
 import type { ConnectionOperationDetails } from "../events/connection-telemetry.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
-import { callTimedOut } from "../errors/connection-error.ts";
+import { authorizationRequired, callTimedOut } from "../errors/connection-error.ts";
 import { scrubError, scrubResult } from "../errors/scrub-secrets.ts";
 import { withProvided } from "./provided-arguments.ts";
 
-/** Calls a tool of a connection without a model. A loss notice waits for the model's next result. */
+/**
+ * Calls a tool of a connection without a model. A loss notice waits for the model's next result.
+ *
+ * @param notes of a model's call that has waited for a sign-in
+ */
 export async function callTool(
   connection: LiveConnection,
   tool: string,
   input: Readonly<Record<string, unknown>> = {},
   options: CallOptions = {},
+  { toolCallId, claimed }: Pick<CallNotes, "toolCallId" | "claimed"> = {},
 ): Promise<CallToolResult> {
   if (typeof tool !== "string" || tool === "") {
     throw new McpSessionError("CONNECTION_INVALID", "tool must be the name of a tool.", {
@@ -52,12 +58,14 @@ export async function callTool(
     const callWith = (args: Readonly<Record<string, unknown>>) =>
       client.callTool({ ...use, arguments: args });
     const result = await onClient(client, own, (args) =>
-      connection.pausing ? connection.pausing.noting({ input }, args, callWith) : callWith(args),
+      connection.pausing
+        ? connection.pausing.noting({ input, toolCallId, claimed }, args, callWith)
+        : callWith(args),
     );
     return withoutError(connection, result);
   };
-  const observers = [progressObserver(connection, tool), options.onProgress];
-  const call = { tool: { name: tool }, input };
+  const observers = [progressObserver(connection, tool, toolCallId), options.onProgress];
+  const call = { tool: { name: tool }, input, toolCallId };
   return await reportProgress(observers, (onClient) =>
     boundedCall(connection, call, (signal, args) => attempt(onClient, signal, args), options),
   );
@@ -89,6 +97,8 @@ interface ToolCall {
   readonly input: unknown;
   /** The model's id of the call. */
   readonly toolCallId?: string | undefined;
+  /** Makes the call wait for the user's sign-in, if it can, and gives the placeholder. */
+  readonly park?: (() => Promise<unknown>) | undefined;
 }
 
 export interface CallOptions {
@@ -113,7 +123,7 @@ export interface CallOptions {
  */
 export async function boundedCall<T>(
   connection: LiveConnection,
-  { tool, input, toolCallId }: ToolCall,
+  { tool, input, toolCallId, park }: ToolCall,
   attempt: (signal: AbortSignal | undefined, args: any) => PromiseLike<T>,
   { abortSignal: callers, timeoutMs }: Omit<CallOptions, "onProgress"> = {},
 ): Promise<T> {
@@ -140,7 +150,12 @@ export async function boundedCall<T>(
         // An error of ours knows more about the fate of the call.
         if (!isLate || McpSessionError.isInstance(restored)) {
           connection.tell(restored);
-          throw restored;
+          // It was certainly not carried out.
+          const isLocked = authorizationRequired(restored) === restored;
+          const parked = isLocked && (await park?.());
+          if (!parked) throw restored;
+          note({ isToolError: false, waiting: waitingOf(parked) });
+          return parked as T;
         }
         throw callTimedOut(restored, { connection: name, origin, callMs: callMs! });
       }

@@ -3,6 +3,7 @@ import type { WaitingResult } from "@durable-mcp/core/waiting";
 import { abortable, listPages, uniqueTools, waitingCallOf } from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
+import type { KeptAnswers } from "../connection/kept-answers.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
 import { boundedCall, progressObserver, withoutError } from "./call-tool.ts";
@@ -60,12 +61,12 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     // Made of the whole schema, because the client reads in it which arguments go into headers.
     const inputSchema = await modelSchema(connection, serverName, tool.inputSchema);
     const own = { inputSchema, execute, ...fixed, ...(toModelOutput && { toModelOutput }) };
-    const pausing = connection.pausing && {
+    const waiting = mayWait(connection) && {
       ...(tool.outputSchema && { outputSchema: acceptWaiting(tool.outputSchema) }),
     };
     const make = createReplay(connection, called.name, boundNow);
     const replay = make && { connection: name, tool: called.name, make };
-    return [ownName, withReplay({ ...tool, ...own, ...pausing } as Tool, replay)] as const;
+    return [ownName, withReplay({ ...tool, ...own, ...waiting } as Tool, replay)] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }
@@ -81,7 +82,7 @@ function createCall(
   tool: { readonly name: string; readonly annotations?: unknown },
   boundNow: BoundTools,
 ) {
-  const { lossNotices } = connection;
+  const { lossNotices, signIn } = connection;
   return async (input: unknown, use: CallUse = {}, observe?: ObserveProgress) => {
     const { toolCallId, abortSignal } = use;
     const observers = [progressObserver(connection, tool.name, toolCallId), observe];
@@ -98,37 +99,48 @@ function createCall(
         );
         return withoutError(connection, answered);
       };
-      return boundedCall(connection, { tool, input, toolCallId }, attempt, { abortSignal });
+      const park = async () =>
+        toolCallId && (await signIn?.park?.({ tool: tool.name, input, toolCallId }));
+      return boundedCall(connection, { tool, input, toolCallId, park }, attempt, { abortSignal });
     });
+    // A notice is for the model's next result, which a placeholder is not.
+    if (waitingCallOf(result)) return result;
     return lossNotices?.mark(result, toolCallId ?? "") ?? result;
   };
 }
 
 /** What the model is told of a result, if it is not what the client's tool says. */
-function modelOutput({ lossNotices, pausing }: LiveConnection, tool: Tool): Tool["toModelOutput"] {
-  if (pausing !== undefined) {
-    return (result) =>
-      waitingCallOf(result.output)
-        ? waitingModelOutput(result.output as WaitingResult)
-        : (tool.toModelOutput?.(result) ?? plainModelOutput(result.output));
-  }
-  return lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
+function modelOutput(connection: LiveConnection, tool: Tool): Tool["toModelOutput"] {
+  const { lossNotices } = connection;
+  const told: Tool["toModelOutput"] =
+    lossNotices && ((result) => lossNotices.tell(tool.toModelOutput, result));
+  if (!mayWait(connection)) return told;
+  return (result) => {
+    if (waitingCallOf(result.output)) return waitingModelOutput(result.output as WaitingResult);
+    return told?.(result) ?? tool.toModelOutput?.(result) ?? plainModelOutput(result.output);
+  };
+}
+
+/** Whether a call may have a placeholder for its result: with `input: "pause"`, or for the user's sign-in. */
+function mayWait({ pausing, signIn }: LiveConnection): boolean {
+  return pausing !== undefined || signIn?.park !== undefined;
 }
 
 /** Makes of a kept answer what the client's own tool makes of it. */
 function createReplay(
-  { pausing, restoreError }: LiveConnection,
+  { pausing, keptAnswers, lossNotices, restoreError }: LiveConnection,
   tool: string,
   boundNow: BoundTools,
 ): ReplayCall | undefined {
-  if (pausing === undefined) return undefined;
+  const giving: KeptAnswers["giving"] | undefined =
+    keptAnswers?.giving ?? (pausing && ((answer, ...call) => pausing.noting({ answer }, ...call)));
+  if (giving === undefined) return undefined;
   return async (answer, { input, toolCallId }) => {
     try {
       const { tools } = await boundNow(undefined);
       const { execute } = tools[tool] as { execute: Execute };
-      return await pausing.noting({ answer, toolCallId }, input, (marked) =>
-        execute(marked, { toolCallId }),
-      );
+      const result = await giving(answer, input, (marked) => execute(marked, { toolCallId }));
+      return lossNotices?.mark(result, toolCallId) ?? result;
     } catch (error) {
       throw restoreError(error, { method: "tools/call" });
     }

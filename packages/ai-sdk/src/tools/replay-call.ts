@@ -15,7 +15,7 @@ interface Replay {
   readonly make: ReplayCall;
 }
 
-/** The member of a tool of a pausing connection. A copy of the tool has it too, under any name. */
+/** The member of a tool whose calls may wait. A copy of the tool has it too, under any name. */
 const replayKey = Symbol("durable-mcp.replay");
 
 export function withReplay<TOOL extends Tool>(tool: TOOL, replay: Replay | undefined): TOOL {

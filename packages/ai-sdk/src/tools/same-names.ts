@@ -51,20 +51,25 @@ export function sameName(
 /** By tool of a registry, the connection that it belongs to. */
 const connections = new WeakMap<object, string>();
 
-/** The connection of a tool that a registry made; `undefined` for any other tool. */
+/** The connection of a tool that a registry made; `undefined` for a stand-in, and for any other tool. */
 export function connectionOf(tool: object): string | undefined {
   return connections.get(tool);
 }
 
+/** The tools of a connection under their names for the model. */
+export interface ConnectionSet {
+  readonly connection: string;
+  readonly tools: ToolSet;
+  /** Whether there is only a stand-in for the connection's tools. @default false */
+  readonly isDown?: boolean | undefined;
+}
+
 /** The tools of several connections as one set. @throws as `withoutCollisions` */
-export function mergeTools(
-  sets: readonly { readonly connection: string; readonly tools: ToolSet }[],
-  options: CollisionOptions,
-): ToolSet {
-  const listed = sets.flatMap(({ connection, tools }) =>
+export function mergeTools(sets: readonly ConnectionSet[], options: CollisionOptions): ToolSet {
+  const listed = sets.flatMap(({ connection, tools, isDown }) =>
     Object.entries(tools).map(([name, value]) => {
       const { toolName = name } = (value.metadata ?? {}) as { toolName?: string };
-      connections.set(value, connection);
+      if (!isDown) connections.set(value, connection);
       return { name, connection, tool: toolName, value };
     }),
   );

@@ -4,7 +4,7 @@ import { mayRunTwice, readCall } from "./current-call.ts";
 import { asksBounded, settlesBounded, settlesLost } from "./kept-answer.ts";
 import { scrubAnswer } from "./scrub-answer.ts";
 import type { LegOutcome } from "./send-leg.ts";
-import { maxAgeOf, maxRoundsOf, type WaitingContext } from "./waiting-context.ts";
+import { maxAgeOf, maxRoundsOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { asks, over, type Question, settles, unclaims } from "./waiting-life.ts";
 import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
@@ -37,6 +37,17 @@ export async function sendClaimed(
   } finally {
     stop();
   }
+}
+
+/** Settles a call that is never sent, unless another process has changed it. @throws {McpSessionError} `STORE_FAILED` */
+export async function settleCall(
+  context: WaitingContext,
+  stored: StoredCall,
+  answer: WaitingAnswer,
+): Promise<void> {
+  const next = settles(stored.call, answer);
+  if ((await context.calls.replace(stored, next)) === undefined) return;
+  await tellWaiting(context, next, stored.call);
 }
 
 /** Keeps what became of a leg. */

@@ -4,7 +4,7 @@
  */
 export { answerCall } from "./answer-call.ts";
 export { hasDigest } from "./call-id.ts";
-export { type ClaimedOutcome, sendClaimed } from "./claimed-leg.ts";
+export { type ClaimedOutcome, sendClaimed, settleCall } from "./claimed-leg.ts";
 export { type ParkedCall, parkCall } from "./park-call.ts";
 export { upToDate } from "./current-call.ts";
 export { answered, withdrawCall } from "./waiting-calls.ts";
@@ -18,7 +18,7 @@ export {
   waitingFailure,
 } from "./waiting-failure.ts";
 export { type CallNotes, createWaitingFetch } from "./waiting-fetch.ts";
-export { delivers, over, settles } from "./waiting-life.ts";
+export { delivers } from "./waiting-life.ts";
 export {
   describeWaiting,
   type WaitingAnswer,

@@ -68,7 +68,8 @@ async function openShop(
   const bringToEnd = async (sessionId: string, fault: (text: string) => void) => {
     for (let round = 0; round < 5; round += 1) {
       const shop = newProcess();
-      const [call] = await shop.waiting(sessionId, { principal });
+      const entries = await shop.waiting(sessionId, { principal });
+      const [call] = entries.filter((entry) => entry.id !== undefined);
       if (call === undefined) return "over";
       if (call.state !== "waiting") fault(`it is still ${call.state}, and its process is gone`);
       await answer(shop, sessionId, call);

@@ -30,7 +30,8 @@ const turn = await sessions.run(chatId, { principal }, async ({ tools, waiting }
   return { calls: toolCalls.map(describeCall), text };
 });
 
-const [question] = await sessions.waiting(chatId, { principal });
+const entries = await sessions.waiting(chatId, { principal });
+const [question] = entries.filter((entry) => entry.id !== undefined);
 await close();
 const { calls = [], text = "" } = turn ?? {};
 printPersonReport({

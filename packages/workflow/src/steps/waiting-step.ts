@@ -115,7 +115,7 @@ async function goOn(
   { id, round, now }: Pick<WaitingStep, "id" | "round"> & { readonly now: () => number },
 ): Promise<Found> {
   const { waiting } = registry;
-  const open = (await waiting.list()).find((each) => each.id === id);
+  const open = (await openCalls(registry)).find((each) => each.id === id);
   let tools: Tools = {};
   let failure: unknown;
   try {
@@ -139,10 +139,15 @@ async function goOn(
   return { ...(await look(registry, tools, id, request)), failure };
 }
 
+/** The calls that wait. A connection whose user has to sign in is none. */
+async function openCalls({ waiting }: ConnectionRegistry) {
+  return (await waiting.list()).filter((entry) => entry.id !== undefined);
+}
+
 /** The call of a step that was interrupted after its server had asked. */
 async function find(registry: ConnectionRegistry, request: CallRequest): Promise<Found> {
   const { connection, tool, toolCallId } = request;
-  const open = await registry.waiting.list();
+  const open = await openCalls(registry);
   const alike = open.filter(
     (each) =>
       each.connection === connection && each.tool === tool && each.toolCallId === toolCallId,

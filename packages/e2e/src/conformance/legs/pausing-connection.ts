@@ -38,7 +38,10 @@ export const openPausingConnection: OpenLegClient = async ({ url, storePath }) =
       conversation.add(call, await tool.toModelOutput!({ ...call, output }));
       return calledOf(output);
     },
-    waiting: () => sessions.waiting("suite", owner),
+    async waiting() {
+      const entries = await sessions.waiting("suite", owner);
+      return entries.filter((entry) => entry.id !== undefined);
+    },
     async answer(id, responses) {
       const call = await sessions.answer("suite", id, responses, owner);
       if (call.state === "waiting") return { waiting: call };
