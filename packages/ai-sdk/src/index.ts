@@ -1,3 +1,4 @@
+export { isWaiting } from "./waiting/is-waiting.ts";
 export {
   type StoppedWhenWaiting,
   stopWhenWaiting,

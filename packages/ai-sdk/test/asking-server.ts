@@ -5,6 +5,8 @@ import { confirm, yes } from "../../core/test/yes-or-no.ts";
 
 export { confirm, yes };
 
+import type { Interceptor } from "./notebook-server.ts";
+
 const version = "2026-07-28";
 
 /** A request of a tool, as it arrived. */
@@ -41,7 +43,10 @@ const schema = { type: "object", properties: { item: { type: "string" } } };
 export async function startAskingServer({
   answer = () => undefined,
   question = () => confirm,
+  guard = () => "next",
 }: {
+  /** Stands before the server. @default lets all through */
+  guard?: Interceptor;
   /** Takes the place of an answer, such as `{ error }` or `{ result }`. */
   answer?: AnswerLeg;
   /** The question. @default a yes-or-no question */
@@ -70,7 +75,9 @@ export async function startAskingServer({
     return { result: { resultType: "input_required", inputRequests, requestState: state } };
   };
 
-  const server = await startHttpServer(async ({ method, message, headers }, response) => {
+  const server = await startHttpServer(async (request, response) => {
+    if ((await guard(request, response)) !== "next") return;
+    const { method, message, headers } = request;
     if (method !== "POST") return void response.writeHead(405).end();
     const { id, params } = message;
     const give = ({ status = 200, text, ...body }: { status?: number; text?: string }) =>

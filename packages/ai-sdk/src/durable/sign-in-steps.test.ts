@@ -1,0 +1,246 @@
+import type { UIMessage } from "ai";
+import { describe, expect, test } from "vitest";
+import { callsOf } from "../../test/calls-of.ts";
+import {
+  addNote,
+  ai7,
+  asJson,
+  parkCalls,
+  startLockedNotebook,
+  startLockedShop,
+  use,
+  user,
+} from "../../test/sign-in-application.ts";
+import { yes } from "../../test/asking-server.ts";
+import { bob } from "../../test/step.ts";
+import { majors } from "../../test/waiting-tool.ts";
+
+const lockedDoor = {
+  ...{ kind: "authorization", connection: "work", server: expect.any(String) },
+  ...{ scopes: [], startUrl: "https://app.test/oauth/start", askedAt: expect.any(Number) },
+};
+
+describe.each(majors)("a sign-in between the steps of an agent with AI SDK $major", ({ ai }) => {
+  test("with no session at all a stand-in waits, and then the tools are there", async () => {
+    const app = await startLockedNotebook({ ai });
+    const first = await app.step([user], [[{ tool: "work__sign_in" }]]);
+    expect(first.model.doGenerateCalls).toHaveLength(1);
+    const [tool, ...others] = first.model.doGenerateCalls[0]!.tools!;
+    expect(tool).toMatchObject({
+      name: "work__sign_in",
+      description: expect.stringContaining("connection work (Work.)"),
+      inputSchema: { type: "object", properties: {}, additionalProperties: false },
+    });
+    expect(others).toEqual([]);
+    const told = app.events.filter(({ type }) => /unavailable|authorization/.test(type));
+    expect(told).toMatchObject([{ type: "authorization-required", connection: "work" }]);
+
+    const standIn = { kind: "authorization", tool: "sign_in", state: "waiting" };
+    expect(await app.waiting()).toEqual([lockedDoor, expect.objectContaining(standIn)]);
+    const early = await app.step(first.messages);
+    expect(early.model.doGenerateCalls).toEqual([]);
+    expect(early.messages).toEqual(first.messages);
+
+    await app.signIn();
+    const later = await app.step(first.messages, [[addNote("tea")], "Done."]);
+    expect(later.told).toEqual([
+      expect.stringContaining("signed in to connection work"),
+      "1 notes",
+    ]);
+    expect(await app.waiting()).toEqual([]);
+  });
+
+  test("on a resumed session, whose tools are kept, the call itself waits, and is sent once", async () => {
+    const app = await startLockedNotebook({ ai });
+    const messages = await parkCalls(app, [addNote("milk")]);
+    expect(JSON.stringify(messages)).toContain("the user has to sign in to connection work first");
+    expect(app.take().sent).toEqual(["POST tools/call"]);
+    const [door, call] = await app.waiting();
+    expect(door).toEqual(lockedDoor);
+    const parked = { kind: "authorization", state: "waiting", tool: "add_note", round: 0 };
+    expect(call).toMatchObject({ ...parked, requests: {}, id: expect.any(String) });
+
+    await app.signIn();
+    expect(await app.waiting()).toEqual([call]);
+    expect((await app.step(messages, ["Done."])).told).toEqual(["1 notes"]);
+    expect(app.take().sent).toEqual(["POST tools/call"]);
+    // The session is the same.
+    expect(app.server.sessionIds).toHaveLength(1);
+    expect(await app.waiting()).toEqual([]);
+  });
+
+  test("several calls in one message wait together, and find their places in UI messages", async () => {
+    const app = await startLockedShop({ ai });
+    const look = (item: string) => ({ tool: "work__look", input: { item } });
+    const messages = await parkCalls(app, [look("tea"), look("milk")]);
+    expect(callsOf(await app.waiting())).toHaveLength(2);
+    await app.signIn();
+    app.take();
+    const resumed = await app.sessions().run("chat", use, async ({ tools, waiting }) => {
+      const parts = callsOf(await waiting.list()).map((call) => ({
+        ...{ type: "dynamic-tool", toolName: `work__${call.tool}`, toolCallId: call.toolCallId! },
+        ...{ state: "output-available", input: { item: "tea" } },
+        output: { content: [], _meta: { "durable-mcp/waiting": call } },
+      }));
+      parts[1]!.input = { item: "milk" };
+      const ui = [{ id: "1", role: "assistant", parts }] as unknown as UIMessage[];
+      return await waiting.resume(ui, { tools });
+    });
+    expect(resumed.resumed.map(({ state }) => state)).toEqual(["settled", "settled"]);
+    expect(JSON.stringify(resumed.messages)).toMatch(/look tea is done.*look milk is done/);
+    const { told } = await app.step(messages, ["Done."]);
+    expect(told).toEqual(["look tea is done.", "look milk is done."]);
+    expect(app.calls()).toHaveLength(2);
+  });
+});
+
+test("what it costs: a write for a call that waits; two reads, three writes and the call for its end", async () => {
+  const app = await startLockedNotebook();
+  await app.signIn();
+  await app.step([user], ["Hello."]);
+  app.take();
+  await app.step([user], [[addNote("a")], "Done."]);
+  const plain = app.take();
+  app.signIns.revokeAll();
+  const { messages } = await app.step([user], [[addNote("b")]]);
+  const parked = app.take();
+  expect(count(parked.stored)).toEqual(plus(plain.stored, { put: 1 }));
+  expect(parked.sent).toEqual(plain.sent);
+  await app.signIn();
+  await app.step(messages, ["Done."]);
+  const resumed = app.take();
+  expect(resumed.sent).toEqual(["POST tools/call"]);
+  expect(count(resumed.stored)).toEqual(plus(plain.stored, { get: 2, put: 3 }));
+});
+
+function count(operations: readonly string[]) {
+  const of = (name: string) => operations.filter((each) => each === name).length;
+  return { get: of("get"), put: of("put"), list: of("list") };
+}
+
+function plus(operations: readonly string[], more: { get?: number; put?: number }) {
+  const { get, put, list } = count(operations);
+  return { get: get + (more.get ?? 0), put: put + (more.put ?? 0), list };
+}
+
+describe("a call that waits for a sign-in", () => {
+  test("waits again if the server refuses it again, for the same reason or for a scope", async () => {
+    const app = await startLockedNotebook();
+    const messages = await parkCalls(app, [{ tool: "work__list_notes" }]);
+    await app.signIn();
+    app.signIns.revokeAll();
+    const again = await app.step(messages);
+    expect(again.model.doGenerateCalls).toEqual([]);
+    expect(again.messages).toEqual(messages);
+    expect(await app.waiting()).toMatchObject([{ scopes: [] }, { state: "waiting" }]);
+
+    await app.signIn();
+    await app.step(messages);
+    expect(await app.waiting()).toMatchObject([{ scopes: ["notes.read"] }, { state: "waiting" }]);
+    expect(app.calls()).toHaveLength(3);
+    await app.signIn();
+    expect((await app.step(messages, ["Done."])).told).toEqual([""]);
+    expect(app.calls()).toHaveLength(4);
+  });
+
+  test("is sent once by two processes that go on at once", async () => {
+    const app = await startLockedNotebook();
+    const messages = await parkCalls(app, [addNote("tea")]);
+    await app.signIn();
+    app.take();
+    await Promise.all([app.step(messages, ["Done."]), app.step(messages, ["Done."])]);
+    expect(app.calls()).toHaveLength(1);
+    expect((await app.step(messages, ["Done."])).told).toEqual(["1 notes"]);
+  });
+
+  test("has an unknown outcome if its process is gone after the claim, and is not sent again", async () => {
+    const app = await startLockedNotebook();
+    const messages = await parkCalls(app, [{ tool: "work__wait" }]);
+    await app.signIn();
+    app.take();
+    // The process is gone: it gives no sign of life to those that come a minute later.
+    const hung = app.step(messages, ["Done."]).catch(() => undefined);
+    await expect.poll(() => app.server.waits).toEqual(["started"]);
+    const during = await app.step(messages);
+    expect(during.messages).toEqual(messages);
+    const later = app.sessions({ now: () => Date.now() + 120_000 });
+    const { told } = await app.step(messages, ["I check."], later);
+    expect(told).toEqual([expect.stringContaining("carried out is unknown; check before")]);
+    app.server.release();
+    await hung;
+    expect(app.calls()).toHaveLength(1);
+  });
+
+  test("that is settled, by a step that died before it saved, is delivered in the next", async () => {
+    const app = await startLockedNotebook();
+    const messages = await parkCalls(app, [addNote("tea")]);
+    await app.signIn();
+    await app.step(messages, ["Lost."]);
+    app.take();
+    expect((await app.step(messages, ["Done."])).told).toEqual(["1 notes"]);
+    expect(app.calls()).toEqual([]);
+  });
+
+  test("takes no answer, and can be withdrawn", async () => {
+    const app = await startLockedNotebook();
+    const messages = await parkCalls(app, [addNote("tea")]);
+    const [call] = callsOf(await app.waiting());
+    const refusal = {
+      code: "NOT_WAITING",
+      message: expect.stringContaining("at https://app.test/oauth/start"),
+      data: { startUrl: "https://app.test/oauth/start", state: "waiting" },
+    };
+    await expect(app.sessions().answer("chat", call!.id, {}, use)).rejects.toMatchObject(refusal);
+    const inStep = app.sessions().run("chat", use, ({ waiting }) => waiting.answer(call!.id, {}));
+    await expect(inStep).rejects.toMatchObject(refusal);
+    await app.sessions().withdraw("chat", call!.id, use);
+    await app.signIn();
+    app.take();
+    const { told } = await app.step(messages, ["Then not."]);
+    expect(told).toEqual([expect.stringContaining("has taken the call back")]);
+    expect(app.calls()).toEqual([]);
+  });
+
+  test("is nobody else's, and not another call than in the message", async () => {
+    const app = await startLockedNotebook();
+    const messages = await parkCalls(app, [addNote("tea")]);
+    await app.signIn();
+    const principal = bob;
+    expect(callsOf(await app.sessions().waiting("chat", { principal }))).toEqual([]);
+    const forged = asJson(messages);
+    Object.assign((forged[1]!.content as { input: object }[])[0]!.input, { text: "all" });
+    app.take();
+    const { told } = await app.step(forged, ["Hm."]);
+    expect(told).toEqual([expect.stringContaining("it is another call than this one")]);
+    expect(app.calls()).toEqual([]);
+    expect((await app.step(messages, ["Done."])).told).toEqual(["1 notes"]);
+  });
+
+  test("goes on where the server then asks a person something", async () => {
+    const app = await startLockedShop({ input: "pause" });
+    const messages = await parkCalls(app, [{ tool: "work__order", input: { item: "tea" } }]);
+    const [parked] = callsOf(await app.waiting());
+    await app.signIn();
+    const asked = await app.step(messages);
+    expect(asked.messages).toEqual(messages);
+    const [call] = callsOf(await app.waiting());
+    expect(call).toMatchObject({ id: parked!.id, kind: "input", round: 1 });
+    await app.sessions().answer("chat", call!.id, yes, use);
+    expect((await app.step(messages, ["Done."])).told).toEqual(["order tea is done."]);
+    expect(app.server.legs).toHaveLength(2);
+    expect(app.calls()).toHaveLength(3);
+  });
+});
+
+test("the agent loop of AI SDK can stop with isWaiting()", async () => {
+  const app = await startLockedNotebook();
+  const { isWaiting } = await import("../waiting/is-waiting.ts");
+  const { modelOfBoth } = await import("../../test/waiting-tool.ts");
+  for (const { ai } of majors) {
+    const model = modelOfBoth([{ tool: "work__sign_in" }], "never");
+    await app.sessions().run(`chat ${ai === ai7}`, use, async ({ tools }) => {
+      await ai.generateText({ model, tools, messages: [user], stopWhen: [isWaiting()] });
+    });
+    expect(model.doGenerateCalls).toHaveLength(1);
+  }
+});
