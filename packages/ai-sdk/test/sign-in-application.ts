@@ -11,7 +11,7 @@ import { createSignIns } from "./sign-ins.ts";
 import { alice } from "./step.ts";
 import { majors, modelOfBoth } from "./waiting-tool.ts";
 
-export type Ai = (typeof majors)[number]["ai"];
+type Ai = (typeof majors)[number]["ai"];
 export const { ai: ai7 } = majors[1]!;
 
 type Options = Partial<McpClientConnectionOptions> & {
@@ -116,14 +116,14 @@ export type LockedApplication = ReturnType<typeof startApplication>;
  * tools can only be listed by a user who is.
  */
 export async function parkCalls(
-  { step, signIn, signIns, take, connection }: LockedApplication,
+  app: LockedApplication,
   turn: Exclude<Turn, string>,
 ): Promise<ModelMessage[]> {
-  await signIn();
-  await step([user], ["Hello."]);
-  if (connection().options.session === "stateful") signIns.revokeAll();
-  take();
-  return (await step([user], [turn])).messages;
+  await app.signIn();
+  await app.step([user], ["Hello."]);
+  if (app.connection().options.session === "stateful") app.signIns.revokeAll();
+  app.take();
+  return (await app.step([user], [turn])).messages;
 }
 
 export const addNote = (text: string) => ({ tool: "work__add_note", input: { text } });

@@ -19,6 +19,9 @@ interface Grant {
 
 const startUrl = "https://app.test/oauth/start";
 
+const keyOf = (principal: Principal | undefined, url: string) =>
+  JSON.stringify(["grant", url, ...principalParts(principal)]);
+
 /**
  * Users who sign in, in a store that any process reads, and the server's side of it: `guard` lets requests through
  * whose token it knows. `tools/call` of a tool in `scopes` needs that scope.
@@ -29,14 +32,12 @@ export function createSignIns({
 }: { store?: SessionStore; scopes?: Readonly<Record<string, string>> } = {}) {
   const known = new Map<string, readonly string[]>();
   let tokens = 0;
-  const keyOf = (principal: Principal | undefined, url: string) =>
-    JSON.stringify(["grant", url, ...principalParts(principal!)]);
   const read = async (principal: Principal | undefined, url: string): Promise<Grant> => {
     const stored = await store.get(keyOf(principal, url));
     return (stored?.value as unknown as Grant | undefined) ?? { scopes: [] };
   };
   const write = async (principal: Principal | undefined, url: string, grant: Grant) => {
-    const owner = JSON.stringify(principalParts(principal!));
+    const owner = JSON.stringify(principalParts(principal));
     const revision = (await store.get(keyOf(principal, url)))?.revision ?? null;
     await store.put(keyOf(principal, url), grant as unknown as JsonValue, revision, { owner });
   };

@@ -7,11 +7,11 @@ type Fetch = typeof globalThis.fetch;
 /** Lets a connection's clients read answers that are kept, instead of the server's. */
 export interface KeptAnswers {
   /** Makes a call of a client of the connection, which gets this answer. Sends nothing. */
-  giving<T>(
+  readonly giving: <T>(
     answer: WaitingAnswer,
     input: unknown,
     call: (input: unknown) => PromiseLike<T>,
-  ): Promise<T>;
+  ) => Promise<T>;
 }
 
 const versionKey = "io.modelcontextprotocol/protocolVersion";

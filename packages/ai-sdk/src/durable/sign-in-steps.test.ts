@@ -15,6 +15,7 @@ import { yes } from "../../test/asking-server.ts";
 import { bob } from "../../test/step.ts";
 import { majors } from "../../test/waiting-tool.ts";
 
+const look = (item: string) => ({ tool: "work__look", input: { item } });
 const lockedDoor = {
   ...{ kind: "authorization", connection: "work", server: expect.any(String) },
   ...{ scopes: [], startUrl: "https://app.test/oauth/start", askedAt: expect.any(Number) },
@@ -71,7 +72,6 @@ describe.each(majors)("a sign-in between the steps of an agent with AI SDK $majo
 
   test("several calls in one message wait together, and find their places in UI messages", async () => {
     const app = await startLockedShop({ ai });
-    const look = (item: string) => ({ tool: "work__look", input: { item } });
     const messages = await parkCalls(app, [look("tea"), look("milk")]);
     expect(callsOf(await app.waiting())).toHaveLength(2);
     await app.signIn();

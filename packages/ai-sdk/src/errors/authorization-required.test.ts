@@ -2,6 +2,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { startAskingServer, yes } from "../../test/asking-server.ts";
+import { callsOf } from "../../test/calls-of.ts";
 import { collectEvents } from "../../test/collect-events.ts";
 import { invalidToken, lock } from "../../test/locked-server.ts";
 import { startModernServer } from "../../test/modern-server.ts";
@@ -210,7 +211,7 @@ test("an answer to a waiting call is not sent, and the call still waits", async 
   const sessions = createDurableSessions({ connections: { notes }, store: createMemoryStore() });
   const use = { principal: alice };
   await sessions.run("chat", use, ({ tools }) => callTool(tools, "notes__order", { item: "a" }));
-  const [call] = await sessions.waiting("chat", use);
+  const [call] = callsOf(await sessions.waiting("chat", use));
   const answer = async () => await sessions.answer("chat", call!.id, yes, use);
 
   user.isSignedIn = false;

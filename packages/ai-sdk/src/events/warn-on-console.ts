@@ -30,7 +30,7 @@ function warningOf(
     case "store-failed":
       return { text: event.error.message };
     case "waiting-call":
-      return event.state === "outcome-unknown" ? { text: unknownOutcome(event.tool) } : undefined;
+      return event.state === "outcome-unknown" ? { text: unknownOutcome(event) } : undefined;
     case "unavailable":
       return {
         text: event.error.message,
@@ -65,8 +65,16 @@ function warningOf(
   return undefined;
 }
 
-function unknownOutcome(tool: string): string {
-  return `a person's answer to the question of ${tool} was perhaps sent, and nobody knows whether the call was carried out. It is not sent again; look at the server. Tools that may run twice can be named in input.safeTools.`;
+function unknownOutcome({
+  tool,
+  round,
+}: {
+  readonly tool: string;
+  readonly round: number;
+}): string {
+  // Before the first question a call waits for a sign-in.
+  const what = round === 0 ? `a call of ${tool}` : `a person's answer to the question of ${tool}`;
+  return `${what} was perhaps sent, and nobody knows whether the call was carried out. It is not sent again; look at the server. Tools that may run twice can be named in input.safeTools.`;
 }
 
 /** Says which tools of connections have one name for the model, and what to do about it. */

@@ -2,7 +2,7 @@ import type { Principal } from "@durable-mcp/core";
 import type { InputResponses, WaitingCall, WaitingEntry } from "@durable-mcp/core/waiting";
 import { pausingInput } from "../connection/input-options.ts";
 import { clientConnections, type Connections, findDeclared } from "../connection/mcp-connection.ts";
-import { pendingSignIn, pendingSignIns } from "../connection/sign-in.ts";
+import { pendingSignIn, pendingSignIns } from "../connection/pending-sign-ins.ts";
 import { createStoredCalls, loadWaiting, refuseAnswer } from "../connection/stored-calls.ts";
 import type { WaitingSource } from "../connection/waiting-source.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";

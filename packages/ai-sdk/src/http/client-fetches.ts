@@ -1,7 +1,7 @@
 import type { SessionEvent } from "@durable-mcp/core";
 import { callTimeoutMs } from "../connection/define-connection.ts";
 import { createKeptAnswers } from "../connection/kept-answers.ts";
-import { authorizationSource } from "../connection/sign-in.ts";
+import { authorizationSource } from "../connection/pending-sign-ins.ts";
 import { pausingInput } from "../connection/input-options.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { withBounds } from "./bounded-answers.ts";

@@ -4,7 +4,8 @@ import { pausingInput } from "../connection/input-options.ts";
 import { endpointOf } from "../connection/define-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
-import { authorizationSource, pendingSignIn, type SignIn } from "../connection/sign-in.ts";
+import { authorizationSource, pendingSignIn } from "../connection/pending-sign-ins.ts";
+import type { SignIn } from "../connection/sign-in.ts";
 import { createStoredCalls, loadWaiting } from "../connection/stored-calls.ts";
 import type { WaitingSource } from "../connection/waiting-source.ts";
 

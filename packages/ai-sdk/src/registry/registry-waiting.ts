@@ -4,7 +4,7 @@ import { checkOptions } from "../base/check-options.ts";
 import { pausingInput } from "../connection/input-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import { pendingSignIns } from "../connection/sign-in.ts";
+import { pendingSignIns } from "../connection/pending-sign-ins.ts";
 import {
   createStoredCalls,
   isOpen,
