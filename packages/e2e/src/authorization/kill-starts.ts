@@ -18,14 +18,12 @@ export async function killStart(world: SignInWorld, killed: SignInKillRound): Pr
   if (outcome !== "AUTHORIZATION_REQUIRED") fault(`nobody had signed in: ${outcome}`);
   await kill({ use });
 
-  const registered = (await authorization.requests("registration")).length;
-  const mayBeLost = registered > 0 && pointsOfLoss.has(point);
   await Promise.all([1, 2].map(() => newProcess(later(use)).signIn()));
   const { isSignInNeeded } = await goOn(world, later(use), killed);
   if (isSignInNeeded) fault("a sign-in was lost");
   const registrations = (await authorization.requests("registration")).length;
   if (registrations > 1) count("lost");
-  if (registrations > (mayBeLost ? 2 : 1)) fault(`${registrations} registrations`);
+  if (registrations > (pointsOfLoss.has(point) ? 2 : 1)) fault(`${registrations} registrations`);
   const { grantsRevoked } = await authorization.reuse();
   if (grantsRevoked > 0) fault("a grant was revoked");
 }
