@@ -160,6 +160,18 @@ test("gives clients a provider that has nothing to lose", async () => {
   });
 });
 
+test("leaves no answer open where it throws", async () => {
+  const { app, server } = await connected({ isSignedIn: false });
+  const isLeft = Promise.withResolvers<string>();
+  const body = new ReadableStream({ cancel: () => isLeft.resolve("left") });
+  const { fetch } = app.oauth.connect({
+    ...{ principal: ada, url: server.url },
+    fetch: () => Promise.resolve(new Response(body, { status: 401 })),
+  });
+  expect((await errorOf(fetch(server.url))).code).toBe("AUTHORIZATION_REQUIRED");
+  expect(await isLeft.promise).toBe("left");
+});
+
 test("needs a principal", async () => {
   const { app, server } = await connected();
   expect(() => app.oauth.connect({ principal: undefined as never, url: server.url })).toThrow(

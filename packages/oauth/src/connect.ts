@@ -97,7 +97,10 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
     const response = await send(token);
     const refused = refusalOf(response, token);
     if (refused === undefined || init?.body instanceof ReadableStream) return response;
-    const other = await ask(refused, signal);
+    const other = await ask(refused, signal).catch(async (error: unknown) => {
+      await response.body?.cancel();
+      throw error;
+    });
     if (other === undefined || other === token) return response;
     await response.body?.cancel();
     return await send(other);

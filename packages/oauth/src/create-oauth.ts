@@ -10,7 +10,7 @@ import { startUrlOf } from "./grants/authorization-required.ts";
 import { getToken } from "./grants/get-token.ts";
 import { type Grant, listGrants } from "./grants/list-grants.ts";
 import { leaseMs, type OAuthContext } from "./grants/oauth-context.ts";
-import { type SignedOut, signOut } from "./grants/sign-out.ts";
+import { deleteAll, type SignedOut, signOut } from "./grants/sign-out.ts";
 import { createGuardedFetch } from "./guard/guarded-fetch.ts";
 import { checkOAuthOptions, type OAuthOptions, unencrypted } from "./oauth-options.ts";
 import { createRecords } from "./records/records.ts";
@@ -143,7 +143,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
     },
     async deleteAll({ principal }) {
       checkOwner(principal);
-      return await signOut(context, principal, () => true);
+      return await deleteAll(context, principal);
     },
     connect: (use) => connectTo(context, use),
   } satisfies OAuth);

@@ -28,6 +28,15 @@ export async function signOut(
   return ended.filter((each) => each !== undefined);
 }
 
+/** Forgets all grants of a principal, those that cannot be opened as well. */
+export async function deleteAll(context: OAuthContext, principal: Principal): Promise<SignedOut[]> {
+  const ended = await signOut(context, principal, () => true);
+  const stored = await context.records.grants(principal);
+  const closed = stored.filter(({ record }) => record === undefined);
+  await Promise.all(closed.map(async (each) => await context.records.remove(each)));
+  return ended;
+}
+
 async function signOutOf(
   context: OAuthContext,
   listed: Stored<GrantRecord>,

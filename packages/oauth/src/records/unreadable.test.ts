@@ -155,3 +155,13 @@ test("takes a record of another format for none", async () => {
   await app.callback(server.consent(await app.begin()));
   expect(await app.getToken()).toBeDefined();
 });
+
+test("the end of an account deletes what cannot be opened, too", async () => {
+  const { store, app } = await filled();
+  const lost = app.next({ keys: { current: randomKey() } });
+  expect(await lost.oauth.signOut({ principal: ada, connection: "notes" })).toEqual([]);
+  expect(await grantsOf(store, "ada")).toHaveLength(2);
+  expect(await lost.oauth.deleteAll({ principal: ada })).toEqual([]);
+  expect(await grantsOf(store, "ada")).toEqual([]);
+  expect(await app.getToken({ principal: ben })).toBeDefined();
+});

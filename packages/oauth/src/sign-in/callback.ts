@@ -110,8 +110,7 @@ async function save(
   return await saveInsistently(async () => {
     for (;;) {
       const stored = await records.grant(use.principal, use.resourceId);
-      const { generation, stepUps, signedOutAt, tokens: kept } = stored.record ?? newGrant(use);
-      if (kept?.accessToken === tokens.accessToken) return true;
+      const { generation, stepUps, signedOutAt } = stored.record ?? newGrant(use);
       if (signedOutAt !== undefined && signedOutAt >= startedAt) return false;
       const next = {
         ...newGrant(use),

@@ -1,0 +1,92 @@
+import { createMemoryStore, McpSessionError, type SessionStore } from "@durable-mcp/core";
+import { expect, test } from "vitest";
+import { errorOf } from "../../test/application.ts";
+import { signedIn } from "../../test/signed-in.ts";
+
+const hour = 3_600_000;
+
+/** A store whose writes of grants fail so often. */
+function failingStore(hasWritten: boolean) {
+  const inner = createMemoryStore();
+  const failing = { left: 0 };
+  const store: SessionStore = {
+    ...inner,
+    async put(key, value, revision, options) {
+      if (failing.left === 0 || !key.includes("oauth/grant/")) {
+        return await inner.put(key, value, revision, options);
+      }
+      failing.left -= 1;
+      if (hasWritten) await inner.put(key, value, revision, options);
+      throw new McpSessionError("STORE_FAILED", "The store does not answer.");
+    },
+  };
+  return { store, failing };
+}
+
+test("saves new tokens again where the store fails for a moment", async () => {
+  const { store, failing } = failingStore(false);
+  const { server, clock, app } = await signedIn({}, { store });
+  clock.offsetMs = hour;
+  server.rules.onToken = (_request, usual) => {
+    failing.left = 2;
+    return usual();
+  };
+  const fresh = await app.getToken();
+  expect(await app.next().getToken()).toEqual(fresh);
+  expect(server.accepts(fresh?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(1);
+});
+
+test("keeps new tokens that a failing store has written all the same", async () => {
+  const { store, failing } = failingStore(true);
+  const { server, clock, app } = await signedIn({}, { store });
+  clock.offsetMs = hour;
+  server.rules.onToken = (_request, usual) => {
+    failing.left = 1;
+    return usual();
+  };
+  const fresh = await app.getToken();
+  expect(server.accepts(fresh?.token)).toBe(true);
+  expect(server.revoked).toEqual([]);
+  expect(app.eventsOf("refreshed")).toHaveLength(1);
+});
+
+test("says that the store failed, and lets the next holder try once", async () => {
+  const { store, failing } = failingStore(false);
+  const { server, clock, app } = await signedIn({}, { store });
+  clock.offsetMs = hour;
+  server.rules.onToken = (_request, usual) => {
+    failing.left = 5;
+    return usual();
+  };
+  expect((await errorOf(app.getToken())).code).toBe("STORE_FAILED");
+  server.rules.onToken = undefined;
+  clock.offsetMs += 6_500; // past the lease
+  // The rotated token is gone with the store, so the server refuses the old one.
+  expect((await errorOf(app.next().getToken())).code).toBe("AUTHORIZATION_REQUIRED");
+  expect(server.refreshes()).toHaveLength(2);
+});
+
+test("lets others refresh at once after the store failed before anything was sent", async () => {
+  const inner = createMemoryStore();
+  let isDown = false;
+  const store: SessionStore = {
+    ...inner,
+    async get(key) {
+      if (isDown && key.includes("oauth/client/")) {
+        throw new McpSessionError("STORE_FAILED", "The store does not answer.");
+      }
+      return await inner.get(key);
+    },
+  };
+  const { server, clock, app } = await signedIn({}, { store });
+  clock.offsetMs = hour;
+  isDown = true;
+  for (let each = 0; each < 3; each += 1) {
+    expect((await errorOf(app.getToken())).code).toBe("STORE_FAILED");
+    clock.offsetMs += 1_500;
+  }
+  isDown = false;
+  expect(server.accepts((await app.getToken())?.token)).toBe(true);
+  expect(server.refreshes()).toHaveLength(1);
+});
