@@ -1,6 +1,6 @@
 import type { StoreKind } from "../durable/store-place.ts";
-import type { Meeting } from "./refresher-protocol.ts";
-import { type Refreshers, withRefreshers } from "./refreshers.ts";
+import type { Race } from "./refresher-protocol.ts";
+import { raceAll, type Refreshers, withRefreshers } from "./refreshers.ts";
 
 export interface RacedRefreshes {
   rounds: number;
@@ -15,7 +15,7 @@ export interface RacedRefreshes {
 }
 
 /** How processes learn that a token has expired, and where they meet: one after the other. */
-const rounds: readonly { readonly way: "expired" | "refused"; readonly meets: Meeting }[] = [
+const rounds: readonly { readonly way: "expired" | "refused"; readonly meets: Race["meets"] }[] = [
   { way: "expired", meets: "start" },
   { way: "refused", meets: "start" },
   { way: "expired", meets: "claim" },
@@ -43,30 +43,16 @@ export async function raceRefreshes(options: {
 
 async function raceOnce(
   { authorization, use, processes }: Refreshers,
-  { aheadMs, meets }: { aheadMs: number; meets: Meeting },
+  { aheadMs, meets }: { aheadMs: number; meets: Race["meets"] },
   raced: RacedRefreshes,
 ): Promise<void> {
   const fault = (text: string) => void raced.faults.push(`round ${raced.rounds}: ${text}`);
   await authorization.expireAccessTokens();
   await authorization.clearJournal();
-  for (const each of processes) each.send({ type: "race", use: { ...use, aheadMs }, meets });
-  const met = await Promise.all(processes.map((each) => each.receive()));
-  const done = await Promise.all(
-    processes.map(async (each, index) => {
-      // It did not come to the meeting.
-      if (met[index]!.type !== "waiting") return met[index]!;
-      each.send({ type: "go" });
-      return await each.receive();
-    }),
-  );
-
-  for (const report of done) {
-    if (report.type !== "done") throw new Error(`${report.type} came instead of done.`);
-    raced.slowestMs = Math.max(raced.slowestMs, report.ms);
-    if (report.outcome === use.user) raced.answered += 1;
-    else fault(report.outcome);
-  }
-  if (met.some(({ type }) => type !== "waiting")) fault("not all of them met");
+  const { answers, faults } = await raceAll(processes, { use: { ...use, aheadMs }, meets });
+  faults.forEach(fault);
+  raced.answered += answers.length;
+  raced.slowestMs = Math.max(raced.slowestMs, ...answers);
   const refreshes = (await authorization.requests("token", "refresh_token")).length;
   const { refreshToken, grantsRevoked } = await authorization.reuse();
   raced.refreshes += refreshes;

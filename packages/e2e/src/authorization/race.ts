@@ -1,13 +1,16 @@
 /**
- * `npm run race:sign-in -- --store sqlite|postgres|redis --times 200 --processes 20 --early 20`: so many living
- * processes meet an expired token at once, as often as said; then they send requests all the time, for `--early` lives
- * of a token. Prints how often it was refreshed.
+ * `npm run race:sign-in -- --store sqlite|postgres|redis --times 200 --processes 20 --registrations 10 --early 20`: so
+ * many living processes meet an expired token at once, as often as said; then a new authorization server; then they send
+ * requests all the time, for `--early` lives of a token. Prints how often they refreshed and registered.
  */
 import { printFaults, readKillOptions } from "../durable/kill-command.ts";
 import { refreshEarly } from "./early-refreshes.ts";
 import { raceRefreshes } from "./race-refreshes.ts";
+import { raceRegistrations } from "./race-registrations.ts";
 
-const { store, times, processes, early } = readKillOptions({ times: 200, processes: 20, early: 0 });
+const { store, times, processes, registrations, early } = readKillOptions({
+  ...{ times: 200, processes: 20, registrations: 0, early: 0 },
+});
 if (times > 0) {
   const { rounds, refreshes, answered, slowestMs, faults } = await raceRefreshes({
     ...{ store, processes, times },
@@ -16,6 +19,13 @@ if (times > 0) {
     `${store}, ${processes} processes with an expired token, ${rounds} times: ${refreshes} refreshes, ${answered} requests answered, the slowest in ${slowestMs} ms, ${faults.length} faults`,
   );
   printFaults(faults);
+}
+if (registrations > 0) {
+  const raced = await raceRegistrations({ store, processes, times: registrations });
+  console.log(
+    `${store}, ${processes} processes with a new authorization server, ${registrations} times: ${raced.registrations} registrations, ${raced.signIns} sign-ins, ${raced.faults.length} faults`,
+  );
+  printFaults(raced.faults);
 }
 if (early > 0) {
   const { requests, tokens, refreshes, faults, ...spans } = await refreshEarly({

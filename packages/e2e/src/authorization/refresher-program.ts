@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionStore } from "@durable-mcp/core";
 import { openStoreAt } from "../durable/store-place.ts";
 import { createNotesApplication } from "./notes-application.ts";
-import type { LoadReport, RefresherReport, RefresherTask } from "./refresher-protocol.ts";
+import type { LoadReport, Race, RefresherReport, RefresherTask } from "./refresher-protocol.ts";
 
 const tasks: RefresherTask[] = [];
 const waiting: ((task: RefresherTask) => void)[] = [];
@@ -37,7 +37,7 @@ async function meet(): Promise<void> {
   if (task.type !== "go") throw new Error(`${task.type} came instead of go.`);
 }
 
-async function race({ use, meets }: RefresherTask & { type: "race" }): Promise<void> {
+async function race({ use, meets, isSignIn = false }: Race): Promise<void> {
   let isToMeet = meets === "claim";
   const meeting: SessionStore = {
     ...store,
@@ -49,10 +49,13 @@ async function race({ use, meets }: RefresherTask & { type: "race" }): Promise<v
       return await store.put(...args);
     },
   };
-  const { ask } = createNotesApplication(use, { store: meeting });
+  const { ask, signIn } = createNotesApplication(use, { store: meeting });
   if (meets === "start") await meet();
   const startedAt = Date.now();
-  const { outcome, words } = await ask();
+  const asking = isSignIn ? signIn().then(ask) : ask();
+  const { outcome, words } = await asking.catch((error: unknown) => ({
+    ...{ outcome: "error", words: String(error) },
+  }));
   const isUser = outcome === use.user;
   report({ type: "done", outcome: isUser ? outcome : words, ms: Date.now() - startedAt });
 }

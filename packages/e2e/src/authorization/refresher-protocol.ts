@@ -4,8 +4,8 @@ import type { NotesUse } from "./notes-application.ts";
 /** What a process is told that needs a token at the same time as others. */
 export type RefresherTask =
   | { readonly type: "start"; readonly place: StorePlace }
-  /** Asks once; with `meets`, it says so before it goes on. */
-  | { readonly type: "race"; readonly use: NotesUse; readonly meets: Meeting }
+  /** Asks once, or signs in first, and says when it is where all meet. */
+  | ({ readonly type: "race" } & Race)
   | { readonly type: "go" }
   /** Asks all the time. */
   | {
@@ -15,8 +15,15 @@ export type RefresherTask =
       readonly untilMs: number;
     };
 
-/** Where all wait for each other: before they read the token, or when each is about to claim the refresh. */
-export type Meeting = "start" | "claim";
+export interface Race {
+  readonly use: NotesUse;
+  readonly meets: Meeting;
+  /** @default false */
+  readonly isSignIn?: boolean;
+}
+
+/** Where all wait for each other: before they read anything, or when each is about to claim what one of them has to do. */
+type Meeting = "start" | "claim";
 
 /** What it says. */
 export type RefresherReport =

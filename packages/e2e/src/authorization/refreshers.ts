@@ -3,9 +3,9 @@ import { openStoreAt, startStorePlace, type StoreKind } from "../durable/store-p
 import { type AuthorizationServer, startAuthorizationServer } from "./authorization-server.ts";
 import { type LockedServer, startLockedServer } from "./locked-server.ts";
 import { createNotesApplication, type NotesUse } from "./notes-application.ts";
-import type { RefresherReport, RefresherTask } from "./refresher-protocol.ts";
+import type { Race, RefresherReport, RefresherTask } from "./refresher-protocol.ts";
 
-export type Refresher = ForkedProgram<RefresherTask, RefresherReport>;
+type Refresher = ForkedProgram<RefresherTask, RefresherReport>;
 
 /** Living processes of one application, whose only user has signed in. */
 export interface Refreshers {
@@ -54,4 +54,29 @@ export async function withRefreshers<RESULT>(
   };
   await createNotesApplication(use, { store }).signIn();
   return await run({ authorization, locked, use, processes });
+}
+
+/** Has all of them do the same at once. `answers` has for each that was answered how long it took, in milliseconds. */
+export async function raceAll(
+  processes: readonly Refresher[],
+  race: Race,
+): Promise<{ answers: number[]; faults: string[] }> {
+  for (const each of processes) each.send({ type: "race", ...race });
+  const met = await Promise.all(processes.map((each) => each.receive()));
+  const done = await Promise.all(
+    processes.map(async (each, index) => {
+      // It did not come to the meeting.
+      if (met[index]!.type !== "waiting") return met[index]!;
+      each.send({ type: "go" });
+      return await each.receive();
+    }),
+  );
+  const answers: number[] = [];
+  const faults = met.some(({ type }) => type !== "waiting") ? ["not all of them met"] : [];
+  for (const report of done) {
+    if (report.type !== "done") throw new Error(`${report.type} came instead of done.`);
+    if (report.outcome === race.use.user) answers.push(report.ms);
+    else faults.push(report.outcome);
+  }
+  return { answers, faults };
 }
