@@ -125,7 +125,7 @@ function afterChange(code) {
 
 /** What a reader can install: our packages, and everything that one of the workspace's packages depends on. */
 function linkDependencies(folder) {
-  for (const name of ["core", "ai-sdk", "langchain", "stores", "workflow"])
+  for (const name of ["core", "ai-sdk", "langchain", "oauth", "stores", "workflow"])
     link(`packages/${name}`, `node_modules/@durable-mcp/${name}`);
   // Of two releases of a package the one of packages/ai-sdk, which is first by name.
   const patternsOfPackages = [
