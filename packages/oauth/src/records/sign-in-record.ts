@@ -16,6 +16,8 @@ export interface SignInRecord {
   readonly verifier: string;
   readonly scopes: readonly string[];
   readonly sessionId?: string | undefined;
+  /** Where the application wants the user to go afterwards. */
+  readonly returnUrl?: string | undefined;
   readonly startedAt: number;
   readonly expiresAt: number;
 }
@@ -31,6 +33,7 @@ const signInSchema = z.strictObject({
   verifier: z.string(),
   scopes: z.array(z.string()),
   sessionId: z.optional(z.string()),
+  returnUrl: z.optional(z.url()),
   startedAt: z.number(),
   expiresAt: z.number(),
 });

@@ -20,12 +20,15 @@ export type CallbackOutcome =
       readonly url: URL;
       readonly sessionId?: string | undefined;
       readonly issuer: string;
+      readonly returnUrl?: string | undefined;
     }
   | {
       readonly type: "refused";
       readonly reason: SignInRefusal;
       readonly connection?: string | undefined;
       readonly error?: McpSessionError | undefined;
+      /** Set where the sign-in is over. */
+      readonly returnUrl?: string | undefined;
     };
 
 /**
@@ -57,7 +60,11 @@ export async function finishSignIn(
   if (checked.type === "forged") return refused("other-issuer", refusal(signIn, checked.why));
   // Whoever removes it is the one to go on: neither code nor verifier is used twice.
   if (!(await records.remove(stored))) return refused("unknown");
-  if (checked.type === "denied") return refused("denied", refusal(signIn, checked));
+  const over = (reason: SignInRefusal, error?: McpSessionError) => ({
+    ...refused(reason, error),
+    returnUrl: signIn.returnUrl,
+  });
+  if (checked.type === "denied") return over("denied", refusal(signIn, checked));
 
   const { parameters } = checked;
   const { resource, redirectUrl, verifier, scopes } = signIn;
@@ -67,10 +74,10 @@ export async function finishSignIn(
   const issued = await timeLimited(context.timeoutMs, undefined, (signal) =>
     exchangeCode({ ...own, parameters, redirectUrl, verifier, signal }),
   );
-  if (issued.type === "failed") return refused("not-exchanged", issued.error);
+  if (issued.type === "failed") return over("not-exchanged", issued.error);
   if (issued.type === "refused") {
     if (issued.error === "invalid_client") await clients.forget(server, clientId);
-    return refused("not-exchanged", refusal(signIn, issued));
+    return over("not-exchanged", refusal(signIn, issued));
   }
   const signedInAt = now();
   const before = { server, clientId, resource, scopes, signedInAt };
@@ -78,11 +85,12 @@ export async function finishSignIn(
   const resourceId = await resourceIdOf(resourceUrl);
   const use = { principal, connection, url: resourceUrl, resourceId };
   if (await save(context, use, tokens, signIn)) {
-    const { sessionId } = signIn;
-    return { type: "signed-in", connection, url: resourceUrl, sessionId, issuer: server.issuer };
+    const { sessionId, returnUrl } = signIn;
+    const { issuer } = server;
+    return { type: "signed-in", connection, url: resourceUrl, sessionId, issuer, returnUrl };
   }
   await revoke(context, resourceUrl, tokens, client);
-  return refused("signed-out");
+  return over("signed-out");
 }
 
 /** What the authorization server said, or what is wrong with what it seems to have said. */

@@ -16,6 +16,11 @@ export interface StartUse {
   readonly url?: string | URL | undefined;
   /** The agent session that goes on after the sign-in. @default the one that met the refusal last */
   readonly sessionId?: string | undefined;
+  /**
+   * Where the user goes afterwards, in the place of `onSignedIn`. Without a sign-in it gets a parameter `error`:
+   * `access_denied` or `sign_in_failed`. Take it from nobody but the application itself.
+   */
+  readonly returnUrl?: string | URL | undefined;
 }
 
 interface RoutesOptions {
@@ -27,7 +32,7 @@ interface RoutesOptions {
 export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }: RoutesOptions) {
   const { emit } = context;
   return {
-    async start(request: Request, { principal, ...use }: StartUse): Promise<Response> {
+    async start(request: Request, { principal, returnUrl, ...use }: StartUse): Promise<Response> {
       checkOwner(principal);
       const target = await targetOf(context, new URL(request.url).searchParams, principal, use);
       if (target === undefined) return await page(404, nothingToSignIn);
@@ -35,6 +40,7 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
       try {
         const { authorizationUrl } = await startSignIn(context, {
           ...{ principal, redirectUrl, ...target },
+          returnUrl: returnUrl === undefined ? undefined : new URL(returnUrl),
         });
         return redirect(authorizationUrl);
       } catch (error) {
@@ -53,12 +59,14 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
         return await page(502, texts["not-exchanged"]);
       }
       if (outcome.type === "refused") {
-        const { type: _, ...why } = outcome;
+        const { type: _, returnUrl, ...why } = outcome;
         emit({ type: "sign-in-refused", ...why });
+        if (returnUrl !== undefined) return redirect(withError(returnUrl, why.reason));
         return await page(statuses[why.reason] ?? 400, texts[why.reason]);
       }
-      const { connection, url, sessionId, issuer } = outcome;
+      const { connection, url, sessionId, issuer, returnUrl } = outcome;
       emit({ type: "signed-in", connection, issuer });
+      if (returnUrl !== undefined) return redirect(new URL(returnUrl));
       const next = await onSignedIn?.({ principal, connection, url: url.href, sessionId });
       if (next === undefined) return await page(200, signedIn);
       return typeof next === "string" || next instanceof URL
@@ -68,12 +76,18 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
   };
 }
 
+function withError(returnUrl: string, reason: SignInRefusal): URL {
+  const url = new URL(returnUrl);
+  url.searchParams.set("error", reason === "denied" ? "access_denied" : "sign_in_failed");
+  return url;
+}
+
 /** The connection and the resource of a link to `start`, or as the application says. */
 async function targetOf(
   context: OAuthContext,
   link: URLSearchParams,
   principal: Principal,
-  { connection, url, sessionId }: Omit<StartUse, "principal">,
+  { connection, url, sessionId }: Omit<StartUse, "principal" | "returnUrl">,
 ) {
   if (url !== undefined) {
     const resource = new URL(url);

@@ -10,6 +10,7 @@ import { createSignIn, newState, newVerifier } from "../protocol/sign-in-request
 /** A sign-in that is about to begin. */
 export interface SignInStart extends ResourceUse {
   readonly redirectUrl: URL;
+  readonly returnUrl?: URL | undefined;
 }
 
 /** What a browser is sent to, and what is known of it. */
@@ -61,6 +62,7 @@ export async function startSignIn(
       ...{ version: 1 as const, url: url.href, connection, server, clientId: client.clientId },
       ...{ resource, redirectUrl: redirect, verifier, scopes },
       ...(own !== undefined && { sessionId: own }),
+      ...(use.returnUrl !== undefined && { returnUrl: use.returnUrl.href }),
       ...{ startedAt, expiresAt: startedAt + signInMs },
     };
     // A state is never the same twice.
