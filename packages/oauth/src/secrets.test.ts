@@ -83,6 +83,8 @@ async function open(clients: "public" | "secret") {
     for (const event of app.events) tell(event);
     tell(await app.oauth.list({ principal: ada }));
     tell(await app.oauth.authorizationFor(app.use));
+    // Neither whose they are, nor which agent session waits.
+    expect(told.filter((text) => /login\.example|"ada"|chat-of-a-user/.test(text))).toEqual([]);
     tell(await contentOf(store));
     tell(app.oauth);
     tell(app.oauth.connect({ principal: ada, url: server.url }));
@@ -104,7 +106,12 @@ test.each(["public", "secret"] as const)(
   "tells nobody a secret where all goes well, as a %s client",
   async (clients) => {
     const { app, clock, start, callback, expectAllUntold, server } = await open(clients);
-    await settled(app.getToken({ refused: { status: 401, challenge: { scope: "notes:read" } } }));
+    await settled(
+      app.getToken({
+        ...{ sessionId: "chat-of-a-user" },
+        refused: { status: 401, challenge: { scope: "notes:read" } },
+      }),
+    );
     const url = await start();
     await callback(url);
     await callback(url);

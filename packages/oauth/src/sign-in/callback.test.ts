@@ -260,6 +260,19 @@ test.each([
   expect(await app.getToken()).toEqual(before);
 });
 
+test.each(["https://169.254.169.254/token", "https://[fe80::1]/token"])(
+  "sends no code to %s, whoever names it",
+  async (token_endpoint) => {
+    const { app, callback } = await begun({ metadata: { token_endpoint } });
+    const response = await app.callback(callback);
+    expect(response.status).toBe(502);
+    expect(await expectSafe(response)).not.toContain(new URL(token_endpoint).host);
+    const [event] = app.eventsOf("sign-in-refused");
+    expect(event).toMatchObject({ reason: "not-exchanged", error: { code: "FETCH_REQUIRED" } });
+    expect(await app.getToken()).toBeUndefined();
+  },
+);
+
 test("saves the tokens again where the store fails for a moment", async () => {
   const inner = createMemoryStore();
   let failures = 0;
