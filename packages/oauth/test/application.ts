@@ -9,7 +9,12 @@ export const redirectUrl = "http://127.0.0.1:3999/oauth/callback";
 
 /** A clock that a test moves. */
 export function createClock(offsetMs = 0) {
-  const clock = { offsetMs, now: () => Date.now() + clock.offsetMs };
+  const clock = {
+    offsetMs,
+    /** Where it stands still, so that a busy machine does not count. */
+    stoppedAt: undefined as number | undefined,
+    now: () => (clock.stoppedAt ?? Date.now()) + clock.offsetMs,
+  };
   return clock;
 }
 
@@ -22,7 +27,7 @@ export function createApplication({
   const events: OAuthEvent[] = [];
   const keys = { current: crypto.getRandomValues(new Uint8Array(32)) };
   const all: OAuthOptions = {
-    ...{ store, keys, redirectUrl, timeoutMs: 2_000 },
+    ...{ store, keys, redirectUrl, timeoutMs: 8_000 },
     ...options,
   };
   const oauth = createOAuth({ ...all, onEvent: (event) => events.push(event) });

@@ -61,7 +61,7 @@ test("says that the store failed, and lets the next holder try once", async () =
   };
   expect((await errorOf(app.getToken())).code).toBe("STORE_FAILED");
   server.rules.onToken = undefined;
-  clock.offsetMs += 6_500; // past the lease
+  clock.offsetMs += 25_000; // past the lease
   // The rotated token is gone with the store, so the server refuses the old one.
   expect((await errorOf(app.next().getToken())).code).toBe("AUTHORIZATION_REQUIRED");
   expect(server.refreshes()).toHaveLength(2);

@@ -100,6 +100,7 @@ test.each([
   "keeps the tokens after %s, and does not let all ask at once",
   async (_name, answer) => {
     const { server, clock, app } = await signedIn();
+    clock.stoppedAt = Date.now();
     clock.offsetMs = hour;
     server.rules.onToken = () => answer;
     const failures = await Promise.all(
@@ -286,6 +287,7 @@ test.each([
   ["invalid_grant", { status: 400, body: { error: "invalid_grant" } }],
 ] as const)("gives the old token after %s of an early refresh", async (name, answer) => {
   const { server, clock, app, token } = await signedIn();
+  clock.stoppedAt = Date.now();
   clock.offsetMs = hour - 59_000;
   server.rules.onToken = () => answer;
   expect((await app.getToken())?.token).toBe(token);
@@ -342,7 +344,7 @@ test("leaves the grant alone when a slower process brings tokens of it, too", as
   };
   const slow = app.getToken();
   await expect.poll(() => server.refreshes().length).toBe(1);
-  const next = app.next({ now: createClock(hour + 7_000).now }); // past the lease
+  const next = app.next({ now: createClock(hour + 25_000).now }); // past the lease
   const fresh = await next.getToken();
   release();
   expect(await slow).toEqual(fresh);
