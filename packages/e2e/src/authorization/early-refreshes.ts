@@ -4,15 +4,17 @@ import { type Refreshers, withRefreshers } from "./refreshers.ts";
 
 export interface EarlyRefreshes {
   readonly requests: number;
-  /** Tokens that the requests were sent with. */
+  /** Tokens that the processes got. */
   readonly tokens: number;
   /** Refreshes that the authorization server has seen. */
   readonly refreshes: number;
-  /** Of each token but the first and the last: from its first use to that of the next, in milliseconds. */
+  /** From one refresh to the next, in milliseconds. */
   readonly shortestLifeMs: number;
   readonly longestLifeMs: number;
   /** The longest that a request took, in milliseconds. */
   readonly slowestMs: number;
+  /** How often a token was got after its end. */
+  readonly stale: number;
   /** Requests that were so slow that the token's end came first. They were sent again with another one. */
   readonly refused: number;
   /** One line each. */
@@ -48,35 +50,32 @@ async function judge(
   { authorization, locked }: Refreshers,
   reports: readonly LoadReport[],
 ): Promise<EarlyRefreshes> {
-  const tokens = new Map<string, [first: number, last: number]>();
-  for (const [token, [first, last]] of reports.flatMap((report) => Object.entries(report.tokens))) {
-    const [before = first, after = last] = tokens.get(token) ?? [];
-    tokens.set(token, [Math.min(first, before), Math.max(last, after)]);
-  }
-  const uses = [...tokens.values()].toSorted(([first], [other]) => first - other);
-  // From the first use of a token to that of the next. The first token is older than its first use.
-  const spans = uses.slice(2).map(([first], index) => first - uses[index + 1]![0]);
-  const oldestUseMs = Math.max(...uses.map(([first, last]) => last - first));
+  const ends = Object.values(Object.assign({}, ...reports.map((report) => report.tokens)) as object)
+    .map(Number)
+    .toSorted((one, other) => one - other);
+  // Each token lives as long as the others, so their ends are as far from each other as their beginnings.
+  const spans = ends.slice(1).map((end, index) => end - ends[index]!);
   const refreshes = (await authorization.requests("token", "refresh_token")).length;
   const { refreshToken, grantsRevoked } = await authorization.reuse();
-  const bare = reports.reduce((sum, report) => sum + report.bare, 0);
+  const sum = (count: "requests" | "bare" | "stale") =>
+    reports.reduce((all, report) => all + report[count], 0);
   const result = {
-    requests: reports.reduce((sum, report) => sum + report.requests, 0),
-    tokens: tokens.size,
+    requests: sum("requests"),
+    tokens: ends.length,
     refreshes,
     shortestLifeMs: Math.min(...spans),
     longestLifeMs: Math.max(...spans),
     slowestMs: Math.max(...reports.map((report) => report.slowestMs)),
+    stale: sum("stale"),
     refused: locked.refusals().length,
   };
   const wrong: [boolean, string][] = [
-    [refreshes !== tokens.size - 1, `${refreshes} refreshes for ${tokens.size} tokens`],
+    [refreshes !== ends.length - 1, `${refreshes} refreshes for ${ends.length} tokens`],
     [refreshToken > 1, `one refresh token was sent ${refreshToken} times`],
     [grantsRevoked > 0, "the grant was revoked"],
-    // A tenth of its life before its end at the latest, and twice as long before at the earliest.
-    [result.shortestLifeMs < 0.75 * lifeMs, `a token was in use for ${result.shortestLifeMs} ms`],
-    [oldestUseMs > 0.95 * lifeMs, `a token was sent ${oldestUseMs} ms after its first use`],
-    [bare > 0, `${bare} requests without a token`],
+    // It is a fifth of a life at most that is left.
+    [result.shortestLifeMs < 0.8 * lifeMs, `refreshed after ${result.shortestLifeMs} ms`],
+    [sum("bare") > 0, `${sum("bare")} times there was no token`],
   ];
   const faults = wrong.flatMap(([isWrong, text]) => (isWrong ? [text] : []));
   return { ...result, faults: [...faults, ...reports.flatMap(({ failures }) => failures)] };

@@ -32,7 +32,7 @@ if (early > 0) {
     ...{ store, processes, lives: early },
   });
   console.log(
-    `${store}, ${processes} processes under load for ${early} lives of a token: ${requests} requests, ${tokens} tokens, ${refreshes} refreshes, a token in use for ${spans.shortestLifeMs} to ${spans.longestLifeMs} ms, the slowest request ${spans.slowestMs} ms, ${spans.refused} were late and sent again, ${faults.length} faults`,
+    `${store}, ${processes} processes under load for ${early} lives of a token: ${requests} requests, ${tokens} tokens, ${refreshes} refreshes, ${spans.shortestLifeMs} to ${spans.longestLifeMs} ms apart, ${spans.stale} got after their end, the slowest request ${spans.slowestMs} ms, ${spans.refused} were late and sent again, ${faults.length} faults`,
   );
   printFaults(faults);
 }

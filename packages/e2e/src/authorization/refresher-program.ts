@@ -65,26 +65,22 @@ async function load({
   everyMs,
   untilMs,
 }: RefresherTask & { type: "load" }): Promise<LoadReport> {
-  const tokens: Record<string, [number, number]> = {};
+  const { oauth, principal, ask } = createNotesApplication(use, { store });
+  const tokens: Record<string, number> = {};
   const failures: string[] = [];
-  let requests = 0;
-  let bare = 0;
-  let slowestMs = 0;
-  const notebookFetch: typeof fetch = (input, init) => {
-    const sentAt = Date.now();
-    const token = new Headers(init?.headers).get("authorization");
-    if (token === null) bare += 1;
-    else {
-      const digest = createHash("sha256").update(token).digest("hex").slice(0, 16);
-      tokens[digest] = [tokens[digest]?.[0] ?? sentAt, sentAt];
-    }
-    return fetch(input, init);
-  };
-  const { ask } = createNotesApplication(use, { store, notebookFetch });
+  let [requests, bare, stale, slowestMs] = [0, 0, 0, 0];
   // Not all at the same moment.
   await sleep(Math.random() * everyMs);
-  while (Date.now() < untilMs) {
+  for (;;) {
     const startedAt = Date.now();
+    const got = await oauth.getToken({ principal, connection: "notes", url: use.url });
+    if (got?.expiresAt === undefined) bare += 1;
+    else {
+      if (Date.now() >= got.expiresAt) stale += 1;
+      const digest = createHash("sha256").update(got.token).digest("hex").slice(0, 16);
+      tokens[digest] = got.expiresAt;
+    }
+    if (startedAt >= untilMs) return { requests, bare, failures, slowestMs, tokens, stale };
     const { outcome, words } = await ask();
     requests += 1;
     if (outcome !== use.user) failures.push(words);
@@ -92,5 +88,4 @@ async function load({
     slowestMs = Math.max(slowestMs, ms);
     await sleep(Math.max(0, everyMs - ms));
   }
-  return { requests, bare, failures, slowestMs, tokens };
 }

@@ -34,11 +34,13 @@ export type RefresherReport =
 /** What became of the requests of one process. */
 export interface LoadReport {
   readonly requests: number;
-  /** Those that went out without a token. */
+  /** How often there was no token to send. */
   readonly bare: number;
   /** Those that were not answered with the user. */
   readonly failures: readonly string[];
   readonly slowestMs: number;
-  /** For each token, by its digest: when it was sent first and last, in milliseconds since 1970-01-01 UTC. */
-  readonly tokens: Readonly<Record<string, readonly [first: number, last: number]>>;
+  /** For each token, by its digest: its end, in milliseconds since 1970-01-01 UTC. */
+  readonly tokens: Readonly<Record<string, number>>;
+  /** How often a token was got after its end. */
+  readonly stale: number;
 }
