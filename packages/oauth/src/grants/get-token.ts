@@ -149,11 +149,12 @@ async function refreshedEarly(
   if (claimed === undefined) return tokens;
   const renewal = await renewClaimed(context, request, claimed, { ask });
   if (renewal.type === "tokens") return renewal.tokens;
-  if (renewal.type === "over" && renewal.stored.record?.tokens) {
-    // Refused: the token that is left works to its end, and then the user has to sign in.
-    const { lease: _, ...record } = renewal.stored.record;
-    const { refreshToken: _refresh, ...left } = renewal.stored.record.tokens;
-    await context.records.replace(renewal.stored, { ...record, tokens: left });
+  // Of a refusal. After a sign-out the record is another one.
+  if (renewal.type === "over" && renewal.stored === claimed) {
+    // The token that is left works to its end, and then the user has to sign in.
+    const { lease: _, ...record } = claimed.record!;
+    const { refreshToken: _refresh, ...left } = tokens;
+    await context.records.replace(claimed, { ...record, tokens: left });
   }
   return tokens;
 }
