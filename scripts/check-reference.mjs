@@ -33,7 +33,7 @@ export function checkReference(read, problem) {
     core: ["core/src/index.ts", "core/src/waiting/index.ts"],
     "ai-sdk": ["ai-sdk/src/index.ts", "ai-sdk/src/opentelemetry/index.ts"],
     langchain: ["langchain/src/index.ts", "langchain/src/middleware.ts"],
-    oauth: ["oauth/src/index.ts"],
+    oauth: ["oauth/src/index.ts", "oauth/src/eve.ts"],
     workflow: ["workflow/src/index.ts", "workflow/src/steps/index.ts"],
     server: ["server/src/index.ts", "server/src/node.ts"],
     stores: [

@@ -316,6 +316,16 @@ test.each([
   ]);
 });
 
+test("goes on to the path that the sign-in was begun with, and not to the one of all sign-ins", async () => {
+  const server = await startHandMadeServer();
+  const app = createApplication({ url: server.url, onSignedIn: () => "/all" });
+  const use = { ...app.use, returnUrl: "/settings?tab=2" };
+  const started = await app.oauth.start(new Request(redirectUrl), use);
+  const response = await app.callback(server.consent(started.headers.get("location")!));
+  expect(response.status).toBe(303);
+  expect(response.headers.get("location")).toBe("http://127.0.0.1:3999/settings?tab=2");
+});
+
 test("answers as the application does, for the agent session that waits", async () => {
   const done: unknown[] = [];
   const server = await startHandMadeServer();

@@ -17,8 +17,8 @@ export interface StartUse {
   /** The agent session that goes on after the sign-in. @default the one that met the refusal last */
   readonly sessionId?: string | undefined;
   /**
-   * Where the user goes afterwards, in the place of `onSignedIn`. Without a sign-in it gets a parameter `error`:
-   * `access_denied` or `sign_in_failed`. Take it from nobody but the application itself.
+   * Where the user goes afterwards, in the place of `onSignedIn`: a URL, or a path of the application. Without a sign-in
+   * it gets a parameter `error`: `access_denied` or `sign_in_failed`. Take it from nobody but the application itself.
    */
   readonly returnUrl?: string | URL | undefined;
 }
@@ -40,7 +40,7 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
       try {
         const { authorizationUrl } = await startSignIn(context, {
           ...{ principal, redirectUrl, ...target },
-          returnUrl: returnUrl === undefined ? undefined : new URL(returnUrl),
+          returnUrl: returnUrl === undefined ? undefined : new URL(returnUrl, redirectUrl),
         });
         return redirect(authorizationUrl);
       } catch (error) {
