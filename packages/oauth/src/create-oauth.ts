@@ -1,5 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
-import { checkedClock, guarded, warnOnce } from "@durable-mcp/core/internal";
+import { checkedClock, guarded } from "@durable-mcp/core/internal";
 import { encryptValues } from "@durable-mcp/core/sealing";
 import type { OAuthEvent } from "./base/oauth-event.ts";
 import type { RefusedToken } from "./base/refused-token.ts";
@@ -17,6 +17,7 @@ import { createRecords } from "./records/records.ts";
 import { resourceIdOf } from "./records/resource-id.ts";
 import { createClients } from "./sign-in/clients.ts";
 import { createRoutes, type StartUse } from "./sign-in/routes.ts";
+import { createConsoleTeller } from "./tell-on-console.ts";
 
 /** A connection that asks for its token. `auth` of a connection passes it. */
 export interface OAuthTokenContext {
@@ -163,19 +164,13 @@ async function useOf(asked: {
   return { principal, connection, url, resourceId, sessionId };
 }
 
-const tellUnreadable = warnOnce(
-  (reason: string) =>
-    `A stored sign-in could not be opened (${reason}). It counts as none, so its user has to sign in again.`,
-);
-
 function createContext(options: OAuthOptions): OAuthContext {
   const { store, keys, startUrl, clientMetadataUrl, clients = [], clientName } = options;
   const { allowIssuers, allowPrivateAddresses, fetch, onEvent, timeoutMs = 10_000 } = options;
   const now = checkedClock(options.now);
   const redirectUrl = new URL(options.redirectUrl);
-  const emit: (event: OAuthEvent) => void = guarded(onEvent);
-  const onUnreadable = (reason: string) =>
-    onEvent ? emit({ type: "unreadable", reason }) : tellUnreadable(reason);
+  const emit: (event: OAuthEvent) => void = onEvent ? guarded(onEvent) : createConsoleTeller();
+  const onUnreadable = (reason: string) => emit({ type: "unreadable", reason });
   const records = createRecords(
     keys === unencrypted ? store : encryptValues(store, { keys, onUnreadable }),
   );

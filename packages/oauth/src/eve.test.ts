@@ -11,11 +11,12 @@ const callbackUrlOf = (attempt: number) =>
 const required = { name: "ConnectionAuthorizationRequiredError", connectionName: "notes" };
 const failed = { name: "ConnectionAuthorizationFailedError", connectionName: "notes" };
 
+/** For sign-ins that say nothing of where to go. */
+const onSignedIn = () => "https://app.example/done";
+
 async function startEve() {
   const { issuer, requests } = await startAuthorizationServer();
   const { url } = await startProtectedServer([issuer], resourceScopes);
-  // For sign-ins that say nothing of where to go.
-  const onSignedIn = () => "https://app.example/done";
   const app = createApplication({ url: url.href, onSignedIn });
   const auth = createEveAuthorization(app.oauth, { connection: "notes", displayName: "Notes" });
   const use = { principal: ada, connection: { url: url.href } };
