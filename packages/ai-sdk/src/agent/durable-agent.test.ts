@@ -65,6 +65,29 @@ describe("a durable agent", () => {
     expect(server.sessionIds).toHaveLength(1);
   });
 
+  test("has written all when a call resolves, for a process that then ends", async () => {
+    const store = createMemoryStore();
+    const written: string[] = [];
+    const { agent } = await startAgents({
+      ...store,
+      async put(...record) {
+        written.push("begun");
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        const result = await store.put(...record);
+        written.push("done");
+        return result;
+      },
+    });
+    const counts = () =>
+      ["begun", "done"].map((each) => written.filter((at) => at === each).length);
+    await agent([list], "Done.").generate({ prompt, options });
+    const [begun, done] = counts();
+    expect(done).toBe(begun);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(counts()).toEqual([begun, done]);
+    expect(done).toBeGreaterThan(0);
+  });
+
   test("has a session for each agent session and each principal", async () => {
     const { agent, server } = await startAgents();
     for (const call of [

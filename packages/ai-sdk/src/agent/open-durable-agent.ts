@@ -28,6 +28,9 @@ export class OpenDurableAgent<
   implements AsyncDisposable
 {
   readonly #lease: SessionLease<any>;
+  /** Under way. */
+  #calls = 0;
+  #isDisposed = false;
 
   /** @internal */
   constructor(
@@ -63,13 +66,27 @@ export class OpenDurableAgent<
 
   /** Holds the session from the start, because code may return a call and dispose of the agent at once. */
   async #holding<T>(run: () => Promise<T>): Promise<T> {
-    const over = Promise.withResolvers<void>();
-    this.#lease.attach({ consumeStream: () => over.promise });
+    if (this.#isLetGo()) {
+      throw new TypeError(
+        "The agent's lease is closed. Make calls before you dispose of the agent.",
+      );
+    }
+    this.#calls += 1;
     try {
       return await this.#lease.registry.run(run);
     } finally {
-      over.resolve();
+      this.#calls -= 1;
+      await this.#closeIfLast();
     }
+  }
+
+  #isLetGo(): boolean {
+    return this.#isDisposed && this.#calls === 0;
+  }
+
+  /** Does not return before all is written, because the process may then end. */
+  async #closeIfLast(): Promise<void> {
+    if (this.#isLetGo()) await this.#lease.dispose();
   }
 
   /**
@@ -77,7 +94,8 @@ export class OpenDurableAgent<
    * returns at once. Never rejects.
    */
   async dispose(): Promise<void> {
-    await this.#lease.dispose();
+    this.#isDisposed = true;
+    await this.#closeIfLast();
   }
 
   /** Resolves when the session is closed and all is written, for a platform's `waitUntil`. */
