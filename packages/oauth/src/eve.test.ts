@@ -5,6 +5,9 @@ import { signInByHand } from "../test/scripted-user.ts";
 import { resourceScopes, startAuthorizationServer } from "../test/start-authorization-server.ts";
 import { createEveAuthorization } from "./eve.ts";
 
+/** For sign-ins that say nothing of where to go. */
+const onSignedIn = () => "https://app.example/done";
+
 /** eve mints another one for each sign-in. */
 const callbackUrlOf = (attempt: number) =>
   `https://agent.example/eve/v1/connections/notes/callback/${attempt}/session-1`;
@@ -46,6 +49,7 @@ test("a user signs in from eve's link, with one registration for all callback UR
   expect(await errorOf(auth.getToken(use))).toMatchObject(required);
   const before = Date.now();
   const { challenge } = await start();
+  expect(challenge.displayName).toBe("Notes");
   expect(Date.parse(challenge.expiresAt)).toBeGreaterThanOrEqual(before + 600_000);
   const back = await visit(challenge.url);
   expect(back.status).toBe(303);

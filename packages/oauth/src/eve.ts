@@ -25,10 +25,13 @@ export interface EveToken {
 /** eve's `InteractiveAuthorizationDefinition`. It has nothing to resume: what a sign-in needs is in the store. */
 export interface EveAuthorization {
   readonly principalType: "user";
-  readonly displayName?: string;
   getToken(use: EveUse): Promise<EveToken>;
   startAuthorization(use: EveUse & { readonly callbackUrl: string }): Promise<{
-    readonly challenge: { readonly url: string; readonly expiresAt: string };
+    readonly challenge: {
+      readonly url: string;
+      readonly expiresAt: string;
+      readonly displayName?: string;
+    };
   }>;
   completeAuthorization(
     use: EveUse & { readonly callback: { readonly params: Readonly<Record<string, string>> } },
@@ -67,7 +70,6 @@ export function createEveAuthorization(
   const tokens = createGivenTokens(oauthOf, options);
   return Object.freeze({
     principalType: "user",
-    ...(displayName !== undefined && { displayName }),
     async getToken(use) {
       const found = await tokens.ask(use).catch((error: unknown) => {
         throw isSignInNeeded(error) ? required(name, error) : error;
@@ -100,7 +102,8 @@ export function createEveAuthorization(
         });
       }
       const expiresAt = new Date(Date.now() + signInMs).toISOString();
-      return { challenge: { url, expiresAt } };
+      // eve 0.80.1 has a type for the name beside these functions, and refuses it there.
+      return { challenge: { url, expiresAt, ...(displayName !== undefined && { displayName }) } };
     },
     async completeAuthorization(use) {
       const { error } = use.callback.params;
