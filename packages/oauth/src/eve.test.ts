@@ -5,9 +5,6 @@ import { signInByHand } from "../test/scripted-user.ts";
 import { resourceScopes, startAuthorizationServer } from "../test/start-authorization-server.ts";
 import { createEveAuthorization } from "./eve.ts";
 
-/** For sign-ins that say nothing of where to go. */
-const onSignedIn = () => "https://app.example/done";
-
 /** eve mints another one for each sign-in. */
 const callbackUrlOf = (attempt: number) =>
   `https://agent.example/eve/v1/connections/notes/callback/${attempt}/session-1`;
