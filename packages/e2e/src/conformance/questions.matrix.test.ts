@@ -12,7 +12,7 @@ function named(name: string): Scenario {
   return statelessScenarios.find((scenario) => scenario.name === name)!;
 }
 
-test("every client scenario that the suite has for 2026-07-28 is run, but for authorization", async () => {
+test("every client scenario that the suite has for 2026-07-28 is run, those about authorization elsewhere", async () => {
   const { printed } = await runSuite(["list", "--client", "--spec-version", revision]);
   const listed = parseScenarioList(printed, [revision]).map(({ name }) => name);
   const chosen = listed.filter((name) => !name.startsWith("auth/"));

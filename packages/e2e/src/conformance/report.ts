@@ -2,7 +2,7 @@ import { type AnyClientName, anyClientNames } from "./any-client.ts";
 import type { ExpectedFailure } from "./expected-failures.ts";
 import { modes } from "./program/modes.ts";
 import type { ScenarioResult, ScenarioRun } from "./run-scenario.ts";
-import { everyScenario } from "./scenarios.ts";
+import { everyScenario, notCovered } from "./scenarios.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** A scenario that was run. */
@@ -23,6 +23,9 @@ const titles: Record<AnyClientName, string> = {
   "client-2-waiting": "`@modelcontextprotocol/client` 2 with waiting calls",
   "ai-sdk-2-alone": "`@ai-sdk/mcp` 2 alone",
   "client-2-alone": "`@modelcontextprotocol/client` 2 alone",
+  "provider-oauth": "`@durable-mcp/ai-sdk` with `auth: oauth`",
+  "ai-sdk-2-oauth": "`@ai-sdk/mcp` 2 with `oauth.connect`",
+  "client-2-oauth": "`@modelcontextprotocol/client` 2 with `oauth.connect`",
 };
 
 /** The outcomes as a Markdown table for each client: how many of the suite's checks passed. */
@@ -69,6 +72,13 @@ export function renderExpected(failures: readonly ExpectedFailure[]): string {
       const names = new Set(entries.map(({ scenario }) => `\`${scenario}\``));
       return `- ${[...names].join(", ")} (${[...checks].join(", ")}), ${clients}: ${reason}`;
     })
+    .join("\n");
+}
+
+/** The scenarios about authorization that are not run, and why, as a Markdown list. */
+export function renderNotCovered(): string {
+  return notCovered
+    .map(({ names, reason }) => `- ${names.map((name) => `\`${name}\``).join(", ")}: ${reason}`)
     .join("\n");
 }
 

@@ -14,9 +14,16 @@ import { type ClientName, clientNames } from "./clients/index.ts";
 import { expectedFailures, findExpected } from "./expected-failures.ts";
 import { legClientNames } from "./legs/index.ts";
 import { type Mode, modes } from "./program/modes.ts";
-import { type Outcome, renderExpected, renderReport, summarize } from "./report.ts";
+import {
+  type Outcome,
+  renderExpected,
+  renderNotCovered,
+  renderReport,
+  summarize,
+} from "./report.ts";
 import { runScenario, type ScenarioRun } from "./run-scenario.ts";
-import { scenarios, statelessScenarios } from "./scenarios.ts";
+import { authorizationScenarios, scenarios, statelessScenarios } from "./scenarios.ts";
+import { signInClientNames } from "./sign-in/index.ts";
 import { judge } from "./verdict.ts";
 
 const { values } = parseArgs({
@@ -74,6 +81,9 @@ function chooseRuns(): ScenarioRun[] {
     ...statelessScenarios.flatMap((scenario) =>
       legClientNames.map((client) => ({ scenario, client, mode: "process" as const })),
     ),
+    ...authorizationScenarios.flatMap((scenario) =>
+      signInClientNames.map((client) => ({ scenario, client, mode: "process" as const })),
+    ),
   ];
   const named = chosen.filter(
     ({ scenario, client, mode }) =>
@@ -97,6 +107,8 @@ function writeDocs(): void {
     report.trim(),
     "## What is expected to fail",
     renderExpected(expectedFailures),
+    "## What is not covered",
+    renderNotCovered(),
   ].join("\n\n");
   const path = fileURLToPath(new URL("../../../../docs/conformance.md", import.meta.url));
   const [before, after] = [/^[^]*<!-- tables -->\n/, /\n<!-- end of tables -->[^]*$/].map(

@@ -33,9 +33,7 @@ export interface Scenario {
   readonly revision: string;
 }
 
-export const scenarios: Scenario[] = Object.entries(scenarioNames).flatMap(([revision, names]) =>
-  names.map((name) => ({ name, revision })),
-);
+export const scenarios: Scenario[] = withRevisions(scenarioNames);
 
 /**
  * The suite's client scenarios for the revision without sessions: the one in which the server asks
@@ -52,9 +50,74 @@ export const statelessScenarios: Scenario[] = [
   "json-schema-2020-12-preservation",
 ].map((name) => ({ name, revision: "2026-07-28" }));
 
-export const everyScenario: readonly Scenario[] = [...scenarios, ...statelessScenarios];
+/** What the suite calls the revision of scenarios about extensions. They run with its newest revision with sessions. */
+export const extension = "extension";
 
-/** The suite lets the client fail here, once it has given up. */
+const authorizationNames = {
+  "2026-07-28": [
+    "auth/metadata-default",
+    "auth/metadata-var1",
+    "auth/metadata-var2",
+    "auth/metadata-var3",
+    "auth/basic-cimd",
+    "auth/scope-from-www-authenticate",
+    "auth/scope-from-scopes-supported",
+    "auth/scope-omitted-when-undefined",
+    "auth/scope-step-up",
+    "auth/scope-retry-limit",
+    "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-post",
+    "auth/token-endpoint-auth-none",
+    "auth/pre-registration",
+    "auth/resource-mismatch",
+    "auth/offline-access-scope",
+    "auth/offline-access-not-supported",
+    "auth/authorization-server-migration",
+    "auth/iss-supported",
+    "auth/iss-not-advertised",
+    "auth/iss-supported-missing",
+    "auth/iss-wrong-issuer",
+    "auth/iss-unexpected",
+    "auth/iss-normalized",
+    "auth/metadata-issuer-mismatch",
+  ],
+  "2025-03-26": [
+    "auth/2025-03-26-oauth-metadata-backcompat",
+    "auth/2025-03-26-oauth-endpoint-fallback",
+  ],
+  [extension]: ["auth/client-credentials-jwt", "auth/client-credentials-basic"],
+};
+
+/** The suite's client scenarios about authorization, for `@durable-mcp/oauth`, by their newest revision. */
+export const authorizationScenarios: readonly Scenario[] = withRevisions(authorizationNames);
+
+/** The others about authorization, and why no client here has them. */
+export const notCovered: readonly { readonly names: readonly string[]; readonly reason: string }[] =
+  [
+    {
+      names: ["auth/dpop", "auth/dpop-nonce"],
+      reason:
+        "`@durable-mcp/oauth` has bearer tokens alone, none that are bound to a key (DPoP, RFC 9449).",
+    },
+    {
+      names: ["auth/wif-jwt-bearer"],
+      reason:
+        "It does not exchange the identity of a workload for a token (RFC 7523). An application gets its own tokens with client credentials.",
+    },
+    {
+      names: ["auth/enterprise-managed-authorization"],
+      reason:
+        "It asks the user of each server, not a company's identity provider for all of them. A `getToken` of your own can.",
+    },
+  ];
+
+export const everyScenario: readonly Scenario[] = [
+  ...scenarios,
+  ...statelessScenarios,
+  ...authorizationScenarios,
+];
+
+/** The suite lets a client of revisions with sessions fail here, once it has given up. */
 export const mayFail: ReadonlySet<string> = new Set(["auth/scope-retry-limit"]);
 
 /** The revisions with sessions, newest first. */
@@ -66,4 +129,10 @@ export function parseScenarioList(printed: string, of = revisions): Scenario[] {
     const revision = of.find((candidate) => tags.split(",").includes(candidate));
     return revision === undefined ? [] : [{ name, revision }];
   });
+}
+
+function withRevisions(names: Readonly<Record<string, readonly string[]>>): Scenario[] {
+  return Object.entries(names).flatMap(([revision, each]) =>
+    each.map((name) => ({ name, revision })),
+  );
 }

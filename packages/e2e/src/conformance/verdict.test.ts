@@ -2,10 +2,12 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { expectedFailures, findExpected } from "./expected-failures.ts";
 import { modes } from "./program/modes.ts";
-import { renderExpected, summarize } from "./report.ts";
+import { renderExpected, renderNotCovered, summarize } from "./report.ts";
 import type { ScenarioResult } from "./run-scenario.ts";
 import { everyScenario, parseScenarioList, scenarios } from "./scenarios.ts";
 import { judge, type Verdict } from "./verdict.ts";
+
+const page = readFileSync(new URL("../../../../docs/conformance.md", import.meta.url), "utf8");
 
 const result = (...failed: string[]): ScenarioResult => ({
   passed: 3,
@@ -80,7 +82,6 @@ describe("a run is good", () => {
 
 describe("what is expected to fail", () => {
   test("is on the page, with its reasons", () => {
-    const page = readFileSync(new URL("../../../../docs/conformance.md", import.meta.url), "utf8");
     expect(page).toContain(renderExpected(expectedFailures));
   });
 
@@ -90,6 +91,10 @@ describe("what is expected to fail", () => {
     expect(everyScenario.map(({ name }) => name)).toContain(entry.scenario);
     expect(findExpected(entry)).toBe(entry);
   });
+});
+
+test("what is not covered is on the page, with its reasons", () => {
+  expect(page).toContain(renderNotCovered());
 });
 
 test("the suite's list is read: only scenarios of revisions with sessions, by the newest", () => {

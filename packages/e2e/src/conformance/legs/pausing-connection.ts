@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
-import type { ModelMessage, ToolResultPart, ToolSet } from "ai";
+import type { ToolSet } from "ai";
 import { calledOf } from "./called.ts";
+import { openConversation } from "./conversation.ts";
 import type { OpenLegClient } from "./leg-client.ts";
 import { readFirst } from "../../clients/plain-client.ts";
 
@@ -60,32 +60,3 @@ export const openPausingConnection: OpenLegClient = async ({ url, storePath }) =
     },
   };
 };
-
-/** An application's messages, in a file. */
-function openConversation(path: string) {
-  const messages = () =>
-    existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as ModelMessage[]) : [];
-  const replace = (all: readonly ModelMessage[]) => writeFileSync(path, JSON.stringify(all));
-  return {
-    messages,
-    replace,
-    /** Puts down a call and what its tool gave, as AI SDK does. */
-    add(
-      call: { toolCallId: string; toolName: string; input: object },
-      output: ToolResultPart["output"],
-    ): void {
-      const { toolCallId, toolName } = call;
-      replace([
-        ...messages(),
-        { role: "assistant", content: [{ type: "tool-call", ...call }] },
-        { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] },
-      ]);
-    },
-    /** The result of a call, as the model reads it. */
-    textOf(toolCallId: string): string {
-      const results = messages().flatMap(({ role, content }) => (role === "tool" ? content : []));
-      const found = results.find((part) => "output" in part && part.toolCallId === toolCallId);
-      return JSON.stringify(found);
-    },
-  };
-}

@@ -5,7 +5,6 @@
  * With `--step <n>` before the URL it is one step: it reads what the step before left from stdin
  * and prints what it leaves.
  */
-import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { inspect } from "node:util";
 import type { ClientName } from "../clients/index.ts";
@@ -14,6 +13,7 @@ import type { SavedState } from "./client-session.ts";
 import type { Mode } from "./modes.ts";
 import { type ClientTask, openTask, runClient } from "./run-client.ts";
 import { scenarioSteps } from "./scenario-steps.ts";
+import { startAgain } from "./start-again.ts";
 
 const [client, mode, ...rest] = process.argv.slice(2) as [ClientName, Mode, ...string[]];
 const url = rest.at(-1) ?? "";
@@ -40,17 +40,8 @@ async function runEachInItsProcess(): Promise<void> {
 
 /** Runs one step in a process that gets, and leaves, the saved state as JSON. */
 async function startStep(index: number, saved: string): Promise<string> {
-  const program = process.argv[1] ?? "";
-  const args = [...process.execArgv, program, client, mode, "--step", String(index), url];
-  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
-  const stop = () => child.kill();
-  process.once("SIGTERM", stop);
-  child.stdin.end(saved);
-  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
-  const output = await text(child.stdout);
-  const code = await ended;
-  process.off("SIGTERM", stop);
-  if (code !== 0) throw new Error(`step ${index} ended with ${code ?? child.signalCode}`);
+  const { ended, output } = await startAgain([client, mode, "--step", String(index), url], saved);
+  if (ended !== 0) throw new Error(`step ${index} ended with ${ended}`);
   return output;
 }
 

@@ -4,14 +4,13 @@
  * the URL: the legs share the store's file and nothing else. A leg that fails does not keep the later ones
  * from running, so that the suite sees all that the client does.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { type LegClientName, loadLegClient } from "../legs/index.ts";
 import { type LegContext, scenarioLegs } from "../legs/scenario-legs.ts";
+import { startAgain } from "./start-again.ts";
 
 const [client, ...rest] = process.argv.slice(2) as [LegClientName, ...string[]];
 const url = rest.at(-1) ?? "";
@@ -32,27 +31,16 @@ async function runEachInItsProcess(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-legs-"));
   try {
     for (const index of legs.keys()) {
-      const ended = await startLeg(index, join(folder, "store.db"));
+      const storePath = join(folder, "store.db");
+      const { ended } = await startAgain([client, "--leg", String(index), storePath, url]);
       if (ended === 0) continue;
+      if (typeof ended === "string") throw new Error(`leg ${index + 1} was ended by ${ended}`);
       console.error(`leg ${index + 1} failed with ${ended}`);
       process.exitCode = 1;
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/** Gives the exit code of the leg's process. Throws when that was ended from outside. */
-async function startLeg(index: number, storePath: string): Promise<number | null> {
-  const program = process.argv[1] ?? "";
-  const args = [...process.execArgv, program, client, "--leg", String(index), storePath, url];
-  const child = spawn(process.execPath, args, { stdio: "inherit" });
-  const stop = () => child.kill();
-  process.once("SIGTERM", stop);
-  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
-  process.off("SIGTERM", stop);
-  if (signal !== null) throw new Error(`leg ${index + 1} was ended by ${signal}`);
-  return code;
 }
 
 async function runLeg(index: number, storePath: string): Promise<void> {
