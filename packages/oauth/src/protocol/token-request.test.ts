@@ -62,6 +62,8 @@ test.each([
     undefined,
   ],
   ["empty texts for nothing", { ...good, refresh_token: "", scope: "" }, undefined, undefined],
+  ["-1 for a token without an end", { ...good, expires_in: -1 }, undefined, undefined],
+  ["a life beyond all numbers", { ...good, expires_in: 1e308 }, undefined, undefined],
   ["an ID token that nobody looks at", { ...good, id_token: "x.y.z" }, undefined, undefined],
 ])("tokens with %s are read", async (_, answer, expiresAt, scopes) => {
   expect(await refreshAt(status(200, answer))).toEqual({
@@ -180,6 +182,16 @@ test("a caller that gives up after the request is told that it may have been car
   const outcome = await refreshAt(endless, { signal: AbortSignal.timeout(100) });
   expect(outcome).toMatchObject({ type: "failed", sent: "perhaps" });
 });
+
+test.each(["a\r\nb-canary", "ü-canary", `canary${"x".repeat(65_536)}`])(
+  "a token that no header takes is none, and is in no message",
+  async (token) => {
+    for (const wrong of [{ access_token: token }, { refresh_token: token }]) {
+      const outcome = await refreshAt(status(200, { ...good, ...wrong }));
+      expect(outcome).toMatchObject({ type: "failed", sent: "perhaps" });
+    }
+  },
+);
 
 test("a request of the client's own that breaks is sent once", async () => {
   const server = await startAnsweringServer(() => ({ "/token": cut }));

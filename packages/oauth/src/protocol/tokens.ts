@@ -15,6 +15,15 @@ export interface Tokens {
   readonly scopes?: readonly string[] | undefined;
 }
 
+/** A token that a header and a store take. @see https://www.rfc-editor.org/rfc/rfc6749#appendix-A.12 */
+const sendable = /^[ -~]{1,65536}$/;
+
+/** Seconds, up to thirty years. */
+function isLifetime(value: unknown): boolean {
+  const seconds = typeof value === "string" ? Number(value) : value;
+  return typeof seconds === "number" && seconds >= 0 && seconds <= 1_000_000_000;
+}
+
 /**
  * The tokens of a token endpoint's answer with status 200; otherwise what is wrong with it. An ID token is not looked
  * at: nothing here is decided by it.
@@ -33,9 +42,13 @@ export async function readTokens(
   if (typeof type === "string" && type.toLowerCase() !== "bearer") {
     return { wrong: "its tokens are no bearer tokens. Others, such as DPoP, are not supported" };
   }
-  // Some servers write `null` for what they do not give.
+  // Some servers write `null` for what they do not give, or -1 for a token without an end.
   const given = Object.entries(json).filter(
-    ([name, value]) => value !== null && value !== "" && name !== "id_token",
+    ([name, value]) =>
+      value !== null &&
+      value !== "" &&
+      name !== "id_token" &&
+      (name !== "expires_in" || isLifetime(value)),
   );
   const response = Response.json(Object.fromEntries(given));
   try {
@@ -45,6 +58,10 @@ export async function readTokens(
       response,
     );
     const { expires_in: seconds, scope } = tokens;
+    const { access_token: access, refresh_token: refresh = " " } = tokens;
+    if (![access, refresh].every((token) => sendable.test(token))) {
+      return { wrong: "a token in it is too long, or has characters that no token may have" };
+    }
     return {
       accessToken: tokens.access_token,
       expiresAt: seconds === undefined ? undefined : sentAt + seconds * 1_000,
