@@ -148,6 +148,18 @@ test("refuses a callback that is used again, and changes nothing", async () => {
   expect(server.tokenRequests).toHaveLength(1);
 });
 
+test("a preview of its link uses nothing up", async () => {
+  const { app, server, callback } = await begun();
+  for (const method of ["HEAD", "OPTIONS", "POST"]) {
+    const request = new Request(callback, { method });
+    expect((await app.oauth.callback(request, { principal: ada })).status).toBe(405);
+  }
+  const start = new Request(redirectUrl, { method: "HEAD" });
+  expect((await app.oauth.start(start, app.use)).status).toBe(405);
+  expect(server.tokenRequests).toEqual([]);
+  expect((await app.callback(callback)).status).toBe(200);
+});
+
 test("submits a code once, however many processes get the callback", async () => {
   const { server, app, callback } = await begun();
   const processes = [app, app.next(), app.next(), app];

@@ -34,6 +34,7 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
   return {
     async start(request: Request, { principal, returnUrl, ...use }: StartUse): Promise<Response> {
       checkOwner(principal);
+      if (!["GET", "POST"].includes(request.method)) return await page(405, notOpened);
       const target = await targetOf(context, new URL(request.url).searchParams, principal, use);
       if (target === undefined) return await page(404, nothingToSignIn);
       const { connection } = target;
@@ -51,6 +52,8 @@ export function createRoutes(context: OAuthContext, { redirectUrl, onSignedIn }:
     },
     async callback(request: Request, { principal }: { readonly principal: Principal }) {
       checkOwner(principal);
+      // Previews of links send a HEAD, for which frameworks call the function for GET. It would use up the state.
+      if (request.method !== "GET") return await page(405, notOpened);
       let outcome: Awaited<ReturnType<typeof finishSignIn>>;
       try {
         outcome = await finishSignIn(context, principal, new URL(request.url));
@@ -130,6 +133,11 @@ const statuses: Partial<Record<SignInRefusal, number>> = {
 const signedIn: PageText = {
   title: "You are signed in",
   text: "You can close this page and go back to the application.",
+};
+
+const notOpened: PageText = {
+  title: "Nothing has been done",
+  text: "This address is for browsers that open it.",
 };
 
 const nothingToSignIn: PageText = {
