@@ -77,7 +77,7 @@ export interface OAuth {
    * Forgets the tokens of a principal at a connection, and revokes them (RFC 7009). A refresh under way does not
    * bring them back.
    *
-   * @param use.url of the MCP server, if several have the connection's name. @default all of that name
+   * @param use.url of the MCP server, whatever the connection was called at the sign-in. @default all of its name
    */
   signOut(use: {
     readonly principal: Principal;
@@ -132,10 +132,8 @@ export function createOAuth(options: OAuthOptions): OAuth {
     async signOut({ principal, connection, url }) {
       checkOwner(principal);
       const { href } = url === undefined ? {} : new URL(url);
-      return await signOut(
-        context,
-        principal,
-        (grant) => grant.connection === connection && (href === undefined || grant.url === href),
+      return await signOut(context, principal, (grant) =>
+        href === undefined ? grant.connection === connection : grant.url === href,
       );
     },
     async list({ principal }) {
@@ -190,7 +188,13 @@ function createContext(options: OAuthOptions): OAuthContext {
 
 function allowedIssuers(allowed: OAuthOptions["allowIssuers"]): OAuthContext["mayUse"] {
   if (allowed === undefined) return () => true;
-  if (typeof allowed === "function") return allowed;
+  if (typeof allowed === "function") {
+    return (issuer, use) => {
+      const answer: unknown = allowed(issuer, use);
+      // A promise is no yes.
+      return answer === true;
+    };
+  }
   const issuers = new Set(allowed.map((issuer) => new URL(issuer).href));
   return (issuer) => issuers.has(issuer.href);
 }

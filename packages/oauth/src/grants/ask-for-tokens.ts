@@ -44,8 +44,8 @@ export function askRefresh(
   if (tokens?.refreshToken === undefined) return undefined;
   return async (before) => {
     if (before?.refreshToken === undefined) return refusedHere;
-    const { server, clientId, resource, refreshToken } = before;
-    const client = await context.clients.find(server, clientId);
+    const { server, resource, refreshToken } = before;
+    const client = await context.clients.find(server, before);
     // The application may allow fewer issuers now.
     const isAllowed = context.mayUse(new URL(server.issuer), { url, connection });
     if (client === undefined || !isAllowed) return refusedHere;
@@ -55,7 +55,7 @@ export function askRefresh(
       refreshTokens({ server, client, refreshToken, resource, fetch, signal, now: context.now }),
     );
     if (outcome.type === "refused" && outcome.error === "invalid_client") {
-      await context.clients.forget(server, clientId);
+      await context.clients.forget(server, before);
     }
     return asAnswer(context, url, outcome, { client, before });
   };

@@ -32,8 +32,8 @@ export interface ClientSource {
     guard: Guard,
     signal: AbortSignal,
   ) => Promise<Client>;
-  /** The client of this id; `undefined` if it is not known any more. */
-  readonly find: (server: AuthorizationServer, clientId: string) => Promise<Client | undefined>;
+  /** A client that was taken before; `undefined` if it is not known any more. */
+  readonly find: (server: AuthorizationServer, used: UsedClient) => Promise<Client | undefined>;
   /** The client that has tokens of its own, without a user. */
   readonly ofApplication: (
     server: AuthorizationServer,
@@ -41,7 +41,13 @@ export interface ClientSource {
   /** Whether there may be one. */
   readonly hasOwnTokens: boolean;
   /** Forgets a registration that the server does not know any more. */
-  readonly forget: (server: AuthorizationServer, clientId: string) => Promise<void>;
+  readonly forget: (server: AuthorizationServer, used: UsedClient) => Promise<void>;
+}
+
+/** The client of a sign-in. The application may have another callback by now, and another registration for it. */
+interface UsedClient {
+  readonly clientId: string;
+  readonly redirectUrl?: string | undefined;
 }
 
 /** How long one process may keep others from refreshing or registering, in milliseconds. */

@@ -151,7 +151,9 @@ async function save(
   return await saveInsistently(async () => {
     for (;;) {
       const { lease: _, ...record } = stored.record!;
-      const next = { ...record, tokens, generation: generation + 1 };
+      // The connection may have another name by now.
+      const { connection } = use;
+      const next = { ...record, connection, tokens, generation: generation + 1 };
       if ((await records.replace(stored, next)) !== undefined) return tokens;
       stored = await records.grant(use.principal, use.resourceId);
       // The user has signed out, or in again, or the next holder of the lease was faster.
@@ -187,16 +189,15 @@ function notRefreshed(
 /** A grant's tokens after an answer to `before`, or to the first request. */
 export function renewedTokens(
   { accessToken, refreshToken, scopes, expiresAt }: Tokens,
-  before: Pick<GrantTokens, "server" | "clientId" | "resource" | "scopes" | "refreshToken"> & {
-    readonly signedInAt: number;
-  },
+  before: Omit<GrantTokens, "accessToken" | "obtainedAt" | "expiresAt">,
   now: number,
 ): GrantTokens {
-  const { server, clientId, resource, signedInAt } = before;
+  const { server, clientId, redirectUrl, resource, signedInAt } = before;
   // A server that does not rotate leaves the refresh token out.
   const kept = refreshToken ?? before.refreshToken;
   return {
     ...{ server, clientId, resource, accessToken, signedInAt, obtainedAt: now },
+    ...(redirectUrl !== undefined && { redirectUrl }),
     scopes: scopes ?? before.scopes,
     ...(kept !== undefined && { refreshToken: kept }),
     ...(expiresAt !== undefined && { expiresAt }),

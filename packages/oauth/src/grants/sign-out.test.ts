@@ -61,6 +61,18 @@ test("signs out where it was told, and nobody else", async () => {
   expect(await app.oauth.list({ principal: ben })).toEqual([]);
 });
 
+test("signs out of a connection that has another name by now", async () => {
+  const { server, clock, app } = await signedIn();
+  const renamed = { principal: ada, connection: "renamed" };
+  expect(await app.oauth.signOut({ ...renamed, url: server.url })).toMatchObject([
+    { connection: "notes", isRevoked: true },
+  ]);
+  await app.callback(server.consent(await app.begin()));
+  clock.offsetMs = hour;
+  await app.getToken({ connection: "renamed" });
+  expect(await app.oauth.signOut(renamed)).toMatchObject([{ connection: "renamed" }]);
+});
+
 /** Runs something while the authorization server works on a refresh. @returns the refresh */
 async function during(
   { server, clock, app }: Awaited<ReturnType<typeof signedIn>>,

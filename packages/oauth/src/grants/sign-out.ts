@@ -57,7 +57,7 @@ async function signOutOf(
       continue;
     }
     if (tokens === undefined) return undefined;
-    const client = await context.clients.find(tokens.server, tokens.clientId);
+    const client = await context.clients.find(tokens.server, tokens);
     const isRevoked = client !== undefined && (await revoke(context, new URL(url), tokens, client));
     emit({ type: "signed-out", connection, isRevoked });
     return { connection, server: new URL(url).origin, isRevoked };

@@ -19,6 +19,8 @@ export interface NeededSignIn {
 export interface GrantTokens {
   readonly server: AuthorizationServer;
   readonly clientId: string;
+  /** The callback of the sign-in, for which the client is registered. The application's own tokens have none. */
+  readonly redirectUrl?: string | undefined;
   /** For RFC 8707. */
   readonly resource: string;
   readonly accessToken: string;
@@ -71,6 +73,7 @@ const grantSchema = z.strictObject({
     z.strictObject({
       server: serverSchema,
       clientId: z.string(),
+      redirectUrl: z.optional(z.string()),
       resource: z.string(),
       accessToken: z.string(),
       refreshToken: z.optional(z.string()),

@@ -52,7 +52,7 @@ export async function finishSignIn(
   const refused = (reason: SignInRefusal, error?: McpSessionError) =>
     ({ type: "refused", reason, connection, error }) as const;
   if (signIn.expiresAt <= now()) return refused("expired");
-  const client = await clients.find(server, clientId);
+  const client = await clients.find(server, signIn);
   if (client === undefined) return refused("not-exchanged");
 
   const checked = checkCallback({ server, client, url, state });
@@ -76,11 +76,11 @@ export async function finishSignIn(
   );
   if (issued.type === "failed") return over("not-exchanged", issued.error);
   if (issued.type === "refused") {
-    if (issued.error === "invalid_client") await clients.forget(server, clientId);
+    if (issued.error === "invalid_client") await clients.forget(server, signIn);
     return over("not-exchanged", refusal(signIn, issued));
   }
   const signedInAt = now();
-  const before = { server, clientId, resource, scopes, signedInAt };
+  const before = { server, clientId, redirectUrl, resource, scopes, signedInAt };
   const tokens = renewedTokens(issued.tokens, before, signedInAt);
   const resourceId = await resourceIdOf(resourceUrl);
   const use = { principal, connection, url: resourceUrl, resourceId };

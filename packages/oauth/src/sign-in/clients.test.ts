@@ -122,6 +122,21 @@ test("registers for each of its callbacks", async () => {
   expect(server.registrations).toHaveLength(2);
 });
 
+test("refreshes and revokes as the client of the sign-in, where the callback is another one by now", async () => {
+  const { server, clock, app } = await signedIn();
+  const moved = app.next({ redirectUrl: "https://app.example/moved/callback" });
+  clock.offsetMs = 3_600_000;
+  expect(server.accepts((await moved.getToken())?.token)).toBe(true);
+  clock.offsetMs *= 2;
+  expect(server.accepts((await moved.getToken())?.token)).toBe(true);
+  expect(server.tokenRequests.map(({ parameters }) => parameters.get("client_id"))).toEqual(
+    Array(3).fill("client-1"),
+  );
+  const use = { principal: ada, connection: "notes" };
+  expect(await moved.oauth.signOut(use)).toMatchObject([{ isRevoked: true }]);
+  expect(server.registrations).toHaveLength(1);
+});
+
 test("tries again at once after a registration has failed", async () => {
   const server = await startHandMadeServer();
   const app = createApplication({ url: server.url });

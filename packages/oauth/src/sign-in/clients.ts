@@ -40,14 +40,14 @@ export function createClients(options: ClientsOptions): ClientSource {
   const own = given.filter(({ clientCredentials }) => clientCredentials);
   const byMetadata = (): Client | undefined =>
     clientMetadataUrl && { clientId: clientMetadataUrl.href, authMethod: "none" };
-  const registered = async ({ issuer }: AuthorizationServer) => {
-    const stored = await records.client(issuer, redirectUrl.href);
+  const registered = async ({ issuer }: AuthorizationServer, callback = redirectUrl.href) => {
+    const stored = await records.client(issuer, callback);
     const { client } = stored.record ?? {};
     const isCurrent = client && (client.expiresAt === undefined || client.expiresAt > now());
     return { stored, client: isCurrent ? client : undefined };
   };
-  const useRegistered = async (server: AuthorizationServer) => {
-    const { stored, client } = await registered(server);
+  const useRegistered = async (server: AuthorizationServer, callback?: string) => {
+    const { stored, client } = await registered(server, callback);
     const { writtenAt = 0 } = stored.record ?? {};
     // In a conflict another process has done so.
     if (client && now() - writtenAt >= sealedAgainMs) {
@@ -62,11 +62,11 @@ export function createClients(options: ClientsOptions): ClientSource {
       const client = known ?? byHand(ofUsers, server) ?? (await useRegistered(server));
       return client ?? (await registerOnce(options, server, guard, signal));
     },
-    async find(server, clientId) {
+    async find(server, { clientId, redirectUrl: callback }) {
       const known = [byMetadata(), byHand(ofUsers, server), byHand(own, server)];
       const found = known.find((client) => client?.clientId === clientId);
       if (found !== undefined) return found;
-      const client = await useRegistered(server);
+      const client = await useRegistered(server, callback);
       return client?.clientId === clientId ? client : undefined;
     },
     ofApplication(server) {
@@ -75,8 +75,8 @@ export function createClients(options: ClientsOptions): ClientSource {
       return client && { client, scopes };
     },
     hasOwnTokens: own.length > 0,
-    async forget(server, clientId) {
-      const { stored, client } = await registered(server);
+    async forget(server, { clientId, redirectUrl: callback }) {
+      const { stored, client } = await registered(server, callback);
       if (client?.clientId === clientId) await records.remove(stored);
     },
   };

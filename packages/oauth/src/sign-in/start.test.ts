@@ -214,6 +214,8 @@ test("uses the issuers that the application allows, and asks no other", async ()
       asked.push([url.href, use.url.pathname, use.connection]);
       return false;
     },
+    // A promise is no yes.
+    (async () => true) as unknown as () => boolean,
   ]) {
     const { app, start, startUrl } = await locked(rules, { allowIssuers });
     expect((await start(startUrl)).status).toBe(502);
