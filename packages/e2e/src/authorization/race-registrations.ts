@@ -26,7 +26,7 @@ export async function raceRegistrations(options: {
       const redirectUrl = `http://127.0.0.1:10239/${round}/callback`;
       const raced = await raceAll(processes, {
         use: { ...use, redirectUrl },
-        meets: round % 2 === 0 ? "start" : "claim",
+        meets: round % 2 === 0 ? "claim" : "start",
         isSignIn: true,
       });
       const registered = (await authorization.requests("registration")).length;
