@@ -1,4 +1,4 @@
-import type { Principal } from "@durable-mcp/core";
+import { McpSessionError, type Principal } from "@durable-mcp/core";
 import { checkedClock, guarded } from "@durable-mcp/core/internal";
 import { encryptValues } from "@durable-mcp/core/sealing";
 import type { OAuthEvent } from "./base/oauth-event.ts";
@@ -190,11 +190,28 @@ function allowedIssuers(allowed: OAuthOptions["allowIssuers"]): OAuthContext["ma
   if (allowed === undefined) return () => true;
   if (typeof allowed === "function") {
     return (issuer, use) => {
-      const answer: unknown = allowed(issuer, use);
-      // A promise is no yes.
-      return answer === true;
+      try {
+        const answer: unknown = allowed(issuer, use);
+        // A promise is no yes.
+        return answer === true;
+      } catch (cause) {
+        throw notAllowing(cause);
+      }
     };
   }
   const issuers = new Set(allowed.map((issuer) => new URL(issuer).href));
   return (issuer) => issuers.has(issuer.href);
+}
+
+/** It was given nothing secret, so its words may be shown. */
+function notAllowing(cause: unknown): McpSessionError {
+  const why = cause instanceof Error ? cause.message : "it threw no error";
+  return new McpSessionError(
+    "CONNECTION_INVALID",
+    `allowIssuers failed: ${why}. Nothing was sent.`,
+    {
+      data: { field: "allowIssuers" },
+      cause,
+    },
+  );
 }
