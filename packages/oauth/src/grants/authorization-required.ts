@@ -1,8 +1,8 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
-import type { BearerChallenge } from "@durable-mcp/core/internal";
 import type { GrantRecord, NeededSignIn } from "../records/grant-record.ts";
 import { type Stored } from "../records/records.ts";
 import type { OAuthContext } from "./oauth-context.ts";
+import type { Asked } from "./read-challenge.ts";
 
 /** A use of a resource by a principal. */
 export interface ResourceUse {
@@ -17,13 +17,17 @@ export interface ResourceUse {
 
 /** Why the user has to sign in. */
 export interface SignInNeed {
-  readonly challenge?: BearerChallenge | undefined;
+  /** By the server, if it has refused. */
+  readonly asked?: Asked | undefined;
   /** The tokens are of no use any more. */
   readonly isOver?: boolean | undefined;
   readonly isLost?: true | undefined;
   /** How often the server has asked for more scopes. */
   readonly stepUps?: GrantRecord["stepUps"];
 }
+
+/** No sign-in is for more scopes. Servers may ask for others each time. */
+const maxScopes = 100;
 
 /** What a record says where there is none yet. */
 export function newGrant({ url, connection }: ResourceUse): GrantRecord {
@@ -54,7 +58,8 @@ export async function noteNeeded(
     ...(signedOutAt !== undefined && { signedOutAt }),
   };
   const isEnded = need.isOver && (tokens ?? lease) !== undefined;
-  const isKnown = !isEnded && !need.stepUps && isSame(before.needed, needed);
+  const isNamed = before.connection === use.connection;
+  const isKnown = !isEnded && !need.stepUps && isNamed && isSame(before.needed, needed);
   if (!isKnown && (await context.records.replace(stored, next)) === undefined) return undefined;
   if (!isKnown) {
     context.emit({
@@ -69,16 +74,16 @@ export async function noteNeeded(
 function neededSignIn(
   { sessionId }: ResourceUse,
   { needed: before, tokens }: GrantRecord,
-  { challenge, isLost }: SignInNeed,
+  { asked, isLost }: SignInNeed,
   now: number,
 ): NeededSignIn {
-  const asked = challenge?.scope?.split(" ").filter((scope) => scope !== "") ?? [];
-  const resourceMetadata = challenge?.resourceMetadata ?? before?.resourceMetadata;
+  const { scopes = [], resourceMetadata = before?.resourceMetadata } = asked ?? {};
+  const all = new Set([...(tokens?.scopes ?? []), ...(before?.scopes ?? []), ...scopes]);
   return {
     // A sign-in for some scopes must not cost others.
-    scopes: [...new Set([...(tokens?.scopes ?? []), ...(before?.scopes ?? []), ...asked])],
+    scopes: [...all].slice(0, maxScopes),
     askedAt: before?.askedAt ?? now,
-    ...(resourceMetadata !== undefined && { resourceMetadata }),
+    ...(resourceMetadata != null && { resourceMetadata }),
     ...(sessionId !== undefined
       ? { sessionId }
       : before?.sessionId && { sessionId: before.sessionId }),

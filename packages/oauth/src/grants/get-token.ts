@@ -1,10 +1,15 @@
 import type { RefusedToken } from "../base/refused-token.ts";
-import { splitScopes } from "../protocol/scopes-to-ask.ts";
 import type { GrantRecord, GrantTokens } from "../records/grant-record.ts";
 import type { Stored } from "../records/records.ts";
 import { askApplicationTokens, askRefresh } from "./ask-for-tokens.ts";
-import { authorizationRequired, noteNeeded, type ResourceUse } from "./authorization-required.ts";
+import {
+  authorizationRequired,
+  noteNeeded,
+  type ResourceUse,
+  type SignInNeed,
+} from "./authorization-required.ts";
 import type { OAuthContext } from "./oauth-context.ts";
+import { readChallenge } from "./read-challenge.ts";
 import { claim, type Renewal, renew, renewClaimed } from "./renew.ts";
 import { isDue, isUsable } from "./token-life.ts";
 
@@ -43,7 +48,9 @@ async function tokenOf(
   const { tokens } = stored.record ?? {};
   if (tokens === undefined) return await withoutTokens(context, request, stored);
   const isRefused = refused !== undefined && refused.token === tokens.accessToken;
-  if (isRefused && refused.status === 403) return await stepUp(context, request, stored, tokens);
+  if (isRefused && refused.status === 403) {
+    return await stepUp(context, { ...request, refused }, stored, tokens);
+  }
   const isUseful = (current: GrantTokens) =>
     current.accessToken !== refused?.token && isUsable(current, context.now());
   if (isUseful(tokens)) return await refreshedEarly(context, request, stored, tokens);
@@ -56,7 +63,7 @@ async function renewed(
   stored: Stored<GrantRecord>,
   isEnough: (tokens: GrantTokens) => boolean,
 ) {
-  const { refused, signal } = request;
+  const { signal } = request;
   const { tokens } = stored.record ?? {};
   const ask =
     askRefresh(context, request, tokens) ??
@@ -68,7 +75,7 @@ async function renewed(
   if (renewal.type === "failed") throw renewal.error;
   if (renewal.isLost) context.emit({ type: "refresh-lost", connection: request.connection });
   const { isLost } = renewal;
-  const need = { challenge: refused?.challenge, isOver: true, ...(isLost && { isLost }) };
+  const need = { isOver: true, ...(isLost && { isLost }) };
   return await required(context, request, renewal.stored, need);
 }
 
@@ -78,26 +85,22 @@ const stepUpsMs = 3_600_000;
 
 async function stepUp(
   context: OAuthContext,
-  request: TokenRequest,
+  request: TokenRequest & { readonly refused: RefusedToken },
   stored: Stored<GrantRecord>,
   tokens: GrantTokens,
 ) {
-  const { challenge } = request.refused ?? {};
   // It waits for a sign-in already, which may bring enough.
-  if (stored.record?.needed) return await required(context, request, stored, { challenge });
+  if (stored.record?.needed) return await required(context, request, stored);
   const now = context.now();
   const before = stored.record?.stepUps;
   const { count, since } =
     before && now - before.since < stepUpsMs ? before : { count: 0, since: now };
-  const asked = splitScopes(challenge?.scope ?? "");
+  const { scopes } = readChallenge(request.refused);
   // The user may have given less than the authorization server says, which another sign-in shows.
-  const isGranted = asked.length > 0 && asked.every((scope) => tokens.scopes.includes(scope));
+  const isGranted = scopes.length > 0 && scopes.every((scope) => tokens.scopes.includes(scope));
   // The server's own refusal says more than another sign-in would bring.
   if (count >= (isGranted ? 1 : maxStepUps)) return tokens;
-  return await required(context, request, stored, {
-    challenge,
-    stepUps: { count: count + 1, since },
-  });
+  return await required(context, request, stored, { stepUps: { count: count + 1, since } });
 }
 
 /** What a server said is asked again after this time, in milliseconds: it may need no sign-in any more. */
@@ -114,9 +117,7 @@ async function withoutTokens(
   if (isForApplication && (refused || lease)) {
     return await renewed(context, request, stored, () => true);
   }
-  if (refused !== undefined) {
-    return await required(context, request, stored, { challenge: refused.challenge });
-  }
+  if (refused !== undefined) return await required(context, request, stored);
   const isFresh = needed !== undefined && context.now() - needed.askedAt < askAgainMs;
   if (isFresh) throw authorizationRequired(context, request, needed);
   return undefined;
@@ -126,9 +127,10 @@ async function required(
   context: OAuthContext,
   request: TokenRequest,
   stored: Stored<GrantRecord>,
-  need: Parameters<typeof noteNeeded>[3],
+  need: Omit<SignInNeed, "asked"> = {},
 ): Promise<typeof changed> {
-  const error = await noteNeeded(context, request, stored, need);
+  const asked = request.refused && readChallenge(request.refused);
+  const error = await noteNeeded(context, request, stored, { ...need, asked });
   if (error !== undefined) throw error;
   return changed;
 }

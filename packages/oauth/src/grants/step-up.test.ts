@@ -104,3 +104,17 @@ test("asks once more for scopes that the token has, and no second time", async (
   expect((await it.app.getToken({ refused }))?.token).toBe(token);
   expect((await meet(it, "notes:write notes:delete")).data.scopes).toContain("notes:write");
 });
+
+test("keeps, tells and asks for nothing that is no scope, and a bounded number of scopes", async () => {
+  const it = await signedIn({ grants: "notes:read" });
+  const scope = `${it.token} "quoted" not\\one übel ${"x".repeat(300)} notes:delete see-${it.token}`;
+  const { data } = await meet(it, scope);
+  expect(data.scopes).toEqual(["notes:read", "notes:delete"]);
+  for (let call = 0; call < 3; call += 1) {
+    const many = Array.from({ length: 60 }, (_, each) => `scope-${call}-${each}`);
+    await meet(it, many.join(" "));
+  }
+  const { scopes } = (await it.app.oauth.authorizationFor(it.app.use))!;
+  expect(scopes).toHaveLength(100);
+  expect(scopes.slice(0, 3)).toEqual(["notes:read", "notes:delete", "scope-0-0"]);
+});

@@ -160,6 +160,23 @@ test("a preview of its link uses nothing up", async () => {
   expect((await app.callback(callback)).status).toBe(200);
 });
 
+test("does not ask again for scopes that the authorization server does not have", async () => {
+  const server = await startHandMadeServer();
+  const app = createApplication({ url: server.url });
+  const challenge = { scope: "notes:raed" };
+  await app.getToken({ refused: { status: 401, challenge } }).catch(() => undefined);
+  const authorizationUrl = new URL(await app.begin());
+  expect(authorizationUrl.searchParams.get("scope")).toBe("notes:raed");
+  const callback = changed(server.consent(authorizationUrl), (parameters) => {
+    parameters.delete("code");
+    parameters.set("error", "invalid_scope");
+  });
+  expect(await (await app.callback(callback)).text()).toContain("You are not signed in");
+  const again = new URL(await app.begin());
+  expect(again.searchParams.get("scope")).toBeNull();
+  expect((await app.callback(server.consent(again))).status).toBe(200);
+});
+
 test("submits a code once, however many processes get the callback", async () => {
   const { server, app, callback } = await begun();
   const processes = [app, app.next(), app.next(), app];

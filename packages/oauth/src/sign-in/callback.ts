@@ -64,11 +64,16 @@ export async function finishSignIn(
     ...refused(reason, error),
     returnUrl: signIn.returnUrl,
   });
-  if (checked.type === "denied") return over("denied", refusal(signIn, checked));
+  const resourceUrl = new URL(signIn.url);
+  const resourceId = await resourceIdOf(resourceUrl);
+  const use = { principal, connection, url: resourceUrl, resourceId };
+  if (checked.type === "denied") {
+    if (checked.error === "invalid_scope") await forgetScopes(context, use);
+    return over("denied", refusal(signIn, checked));
+  }
 
   const { parameters } = checked;
   const { resource, redirectUrl, verifier, scopes } = signIn;
-  const resourceUrl = new URL(signIn.url);
   const fetch = fetchFor(context, resourceUrl, server);
   const own = { server, client, resource, fetch, now };
   const issued = await timeLimited(context.timeoutMs, undefined, (signal) =>
@@ -82,8 +87,6 @@ export async function finishSignIn(
   const signedInAt = now();
   const before = { server, clientId, redirectUrl, resource, scopes, signedInAt };
   const tokens = renewedTokens(issued.tokens, before, signedInAt);
-  const resourceId = await resourceIdOf(resourceUrl);
-  const use = { principal, connection, url: resourceUrl, resourceId };
   if (await save(context, use, tokens, signIn)) {
     const { sessionId, returnUrl } = signIn;
     const { issuer } = server;
@@ -106,6 +109,19 @@ function refusal(
   return new McpSessionError("AUTHORIZATION_REQUIRED", `Connection ${connection}: ${words}.`, {
     data: { connection, origin, reason: "authorization-required" },
   });
+}
+
+/**
+ * Forgets the scopes that the MCP server has asked for. The authorization server would refuse them in each sign-in. What
+ * is needed, the MCP server says again.
+ */
+async function forgetScopes({ records }: OAuthContext, use: ResourceUse): Promise<void> {
+  const stored = await records.grant(use.principal, use.resourceId);
+  const { tokens, needed } = stored.record ?? {};
+  if (needed === undefined) return;
+  // In a conflict somebody has asked again.
+  const scopes = tokens?.scopes ?? [];
+  await records.replace(stored, { ...stored.record!, needed: { ...needed, scopes } });
 }
 
 /** @returns whether the user has not signed out since the sign-in began */

@@ -201,6 +201,18 @@ test("asks no address that a challenge names elsewhere", async () => {
   expect([...elsewhere.requests, ...server.requests]).toEqual([]);
 });
 
+test("believes a server's last word about where its metadata is", async () => {
+  const { server, app } = await locked();
+  const refuse = async (status: 401 | 403, resourceMetadata?: string) =>
+    await errorOf(app.getToken({ refused: { status, challenge: { resourceMetadata } } }));
+  await refuse(401, `${server.origin}/gone`);
+  await refuse(403);
+  await expect(app.begin()).rejects.toThrow("No sign-in");
+  expect(server.requests.map(({ url }) => url)).toEqual(["/gone"]);
+  await refuse(401);
+  await app.begin();
+});
+
 test("uses the issuers that the application allows, and asks no other", async () => {
   const issuer = await startHandMadeServer();
   const rules = {
