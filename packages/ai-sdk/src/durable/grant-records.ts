@@ -28,12 +28,17 @@ export async function forgetGrants(
   const sources = declared.flatMap(({ options: { auth } }) =>
     typeof auth === "object" ? [auth] : [],
   );
+  const found = await inParallel(grants, async ({ of }) => {
+    // Not the listed key: a store may list a fingerprint instead of the principal.
+    const key = oauthKey(of.kind, of.id, principal);
+    return { key, revision: (await store.get(key))?.revision };
+  });
   const outcomes = await Promise.allSettled(
     [...new Set(sources)].map(async (auth) => await auth.deleteAll?.({ principal })),
   );
-  await inParallel(grants, async ({ of }) => {
-    // Not the listed key: a store may list a fingerprint instead of the principal.
-    await store.delete(oauthKey(of.kind, of.id, principal));
+  await inParallel(found, async ({ key, revision }) => {
+    // What has changed is what an `auth` has left: a mark, so that a sign-in under way brings nothing back.
+    if (revision !== undefined) await store.delete(key, revision);
   });
   const failed = outcomes.find(({ status }) => status === "rejected");
   if (failed?.status === "rejected") throw failed.reason;

@@ -139,6 +139,19 @@ describe.each(stores)("in %s", (_, wrap) => {
   });
 });
 
+test("endAll leaves the mark of a sign-out, so that a sign-in under way brings nothing back", async () => {
+  const { store, startProcess, kept, auth } = await start((memory) => memory);
+  const [key] = keysOf(alice) as [string, string];
+  auth.deleteAll = async () => {
+    const { revision } = (await store.get(key))!;
+    await store.put(key, { signedOut: true }, revision, { owner: recordOwner(alice) });
+    return 1;
+  };
+  await startProcess().endAll({ principal: alice });
+  expect(await store.get(key)).toMatchObject({ value: { signedOut: true } });
+  expect(await kept(alice)).toBe(1);
+});
+
 test("endAll says what could not be forgotten, and forgets the rest", async () => {
   const { startProcess, kept, auth, other } = await start((store) => store);
   auth.deleteAll = () => Promise.reject(new Error("The vault is sealed."));
