@@ -24,36 +24,40 @@ export async function withRefreshers<RESULT>(
   }: { store: StoreKind; processes: number; accessTokenSeconds?: number },
   run: (refreshers: Refreshers) => Promise<RESULT>,
 ): Promise<RESULT> {
-  await using ends = new AsyncDisposableStack();
-  const { remove, ...place } = await startStorePlace(kind);
-  ends.defer(remove);
-  const authorization = await startAuthorizationServer({
-    ...(accessTokenSeconds !== undefined && { accessTokenSeconds }),
-  });
-  ends.defer(() => authorization.stop());
-  const locked = await startLockedServer({ sdk: 2, issuer: authorization.issuer });
-  ends.defer(() => locked.stop());
-  const { store, close } = await openStoreAt(place);
-  ends.defer(async () => await close?.());
+  const ends: (() => Promise<unknown>)[] = [];
+  try {
+    const { remove, ...place } = await startStorePlace(kind);
+    ends.push(remove);
+    const authorization = await startAuthorizationServer({
+      ...(accessTokenSeconds !== undefined && { accessTokenSeconds }),
+    });
+    ends.push(() => authorization.stop());
+    const locked = await startLockedServer({ sdk: 2, issuer: authorization.issuer });
+    ends.push(() => locked.stop());
+    const { store, close } = await openStoreAt(place);
+    ends.push(async () => await close?.());
 
-  const program = new URL("refresher-program.ts", import.meta.url);
-  const processes = Array.from({ length: count }, () =>
-    forkProgram<RefresherTask, RefresherReport>(program),
-  );
-  ends.defer(async () => void (await Promise.all(processes.map((each) => each.kill()))));
-  await Promise.all(
-    processes.map(async (each) => {
-      await each.receive();
-      each.send({ type: "start", place });
-      await each.receive();
-    }),
-  );
-  const use = {
-    ...{ url: locked.url, user: "ada" },
-    redirectUrl: "http://127.0.0.1:10239/callback",
-  };
-  await createNotesApplication(use, { store }).signIn();
-  return await run({ authorization, locked, use, processes });
+    const program = new URL("refresher-program.ts", import.meta.url);
+    const processes = Array.from({ length: count }, () =>
+      forkProgram<RefresherTask, RefresherReport>(program),
+    );
+    ends.push(() => Promise.all(processes.map((each) => each.kill())));
+    await Promise.all(
+      processes.map(async (each) => {
+        await each.receive();
+        each.send({ type: "start", place });
+        await each.receive();
+      }),
+    );
+    const use = {
+      ...{ url: locked.url, user: "ada" },
+      redirectUrl: "http://127.0.0.1:10239/callback",
+    };
+    await createNotesApplication(use, { store }).signIn();
+    return await run({ authorization, locked, use, processes });
+  } finally {
+    for (const end of ends.toReversed()) await end();
+  }
 }
 
 /** Has all of them do the same at once. `answers` has for each that was answered how long it took, in milliseconds. */
