@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import type { AgentsReport } from "./step.ts";
-import { findChromium } from "../programs/find-chromium.ts";
+import { needChromium } from "../programs/find-chromium.ts";
 import { serveMarketPages } from "../servers/market-pages.ts";
 import { endProgram, startProgram } from "../programs/start-program.ts";
 import { createTemporaryFolder } from "../programs/temporary-folder.ts";
@@ -17,13 +17,7 @@ import { findFreePort, waitForPort } from "../programs/wait-for-port.ts";
 
 const { json } = parseArgs({ options: { json: { type: "boolean" } } }).values;
 
-const chromium = findChromium();
-if (chromium === undefined) {
-  const place = process.env["CHROMIUM_PATH"] ?? "PATH or the usual places";
-  console.error(`This demo needs a Chromium or Chrome, and there is none at ${place}.
-Install one (Debian, Ubuntu: apt-get install chromium) or set CHROMIUM_PATH to its program.`);
-  process.exit(1);
-}
+const chromium = needChromium();
 
 const folder = createTemporaryFolder();
 const cartPort = await findFreePort();
@@ -78,7 +72,7 @@ Named:    the root agent's browser. The second run of each process found the mar
 
 async function runStep(step: number): Promise<AgentsReport> {
   const args = [
-    ...[String(step), `http://127.0.0.1:${cartPort}/mcp`, chromium!],
+    ...[String(step), `http://127.0.0.1:${cartPort}/mcp`, chromium],
     ...[folder, pages.url, join(folder, "session.json")],
   ];
   const child = startProgram(new URL("step.ts", import.meta.url), args, {

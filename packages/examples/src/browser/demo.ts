@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { loadSession } from "../steps/agent-session.ts";
-import { findChromium } from "../programs/find-chromium.ts";
+import { needChromium } from "../programs/find-chromium.ts";
 import { serveOrderPage } from "../servers/order-page.ts";
 import { endProgram, startProgram } from "../programs/start-program.ts";
 import { jsonOutput, tableOutput } from "../steps/step-output.ts";
@@ -25,13 +25,7 @@ const { json, without } = parseArgs({
 }).values;
 const output = json ? jsonOutput : tableOutput;
 
-const chromium = findChromium();
-if (chromium === undefined) {
-  const place = process.env["CHROMIUM_PATH"] ?? "PATH or the usual places";
-  console.error(`This demo needs a Chromium or Chrome, and there is none at ${place}.
-Install one (Debian, Ubuntu: apt-get install chromium) or set CHROMIUM_PATH to its program.`);
-  process.exit(1);
-}
+const chromium = needChromium();
 
 const folder = createTemporaryFolder();
 const port = await findFreePort();

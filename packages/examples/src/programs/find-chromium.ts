@@ -18,3 +18,13 @@ export function findChromium(): string | undefined {
   const onPath = names.flatMap((name) => folders.map((folder) => join(folder, name)));
   return (named ? [named] : [...onPath, ...usualPlaces]).find((path) => existsSync(path));
 }
+
+/** The same for a demo, which ends without one and says what to do. */
+export function needChromium(): string {
+  const path = findChromium();
+  if (path !== undefined) return path;
+  const place = process.env["CHROMIUM_PATH"] ?? "PATH or the usual places";
+  console.error(`This demo needs a Chromium or Chrome, and there is none at ${place}.
+Install one (Debian, Ubuntu: apt-get install chromium) or set CHROMIUM_PATH to its program.`);
+  return process.exit(1);
+}
