@@ -90,3 +90,32 @@ test("lets others refresh at once after the store failed before anything was sen
   expect(server.accepts((await app.getToken())?.token)).toBe(true);
   expect(server.refreshes()).toHaveLength(1);
 });
+
+test.each([false, true])(
+  "revokes tokens where the store fails for a moment",
+  async (hasWritten) => {
+    const { store, failing } = failingStore(hasWritten);
+    const { server, app, token } = await signedIn({}, { store });
+    failing.left = 1;
+    const use = { principal: app.use.principal, connection: "notes" };
+    expect(await app.oauth.signOut(use)).toMatchObject([{ isRevoked: true }]);
+    expect(server.revoked).toContain(token);
+    expect(await app.getToken()).toBeUndefined();
+  },
+);
+
+test("leaves the tokens where the store fails before they are gone, so that a sign-out can be tried again", async () => {
+  const store = createMemoryStore();
+  const { server, app, token } = await signedIn({}, { store });
+  let isDown = true;
+  const get: SessionStore["get"] = async (key) => {
+    if (isDown && key.includes("oauth/client/")) throw new Error("The store does not answer.");
+    return await store.get(key);
+  };
+  const next = app.next({ store: { ...store, get } });
+  const use = { principal: app.use.principal, connection: "notes" };
+  await expect(next.oauth.signOut(use)).rejects.toThrow("does not answer");
+  isDown = false;
+  expect(await next.oauth.signOut(use)).toMatchObject([{ isRevoked: true }]);
+  expect(server.revoked).toContain(token);
+});

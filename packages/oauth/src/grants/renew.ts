@@ -7,6 +7,7 @@ import type { Stored } from "../records/records.ts";
 import { newGrant, type ResourceUse } from "./authorization-required.ts";
 import { leaseMs, type OAuthContext } from "./oauth-context.ts";
 import { saveInsistently } from "./save-insistently.ts";
+import { createLeaseWatch } from "./watch-lease.ts";
 
 /** Asks an authorization server for new tokens. It takes `timeoutMs` at most. */
 export type AskForTokens = (
@@ -50,14 +51,11 @@ export async function renew(
   const { records, now } = context;
   const { isEnough, signal } = options;
   let stored = first;
-  let seen: { readonly token: string | undefined; readonly since: number } | undefined;
+  const isLeaseHeld = createLeaseWatch(leaseMs(context), now);
   for (;;) {
     const { tokens, lease } = stored.record ?? newGrant(use);
     if (tokens && isEnough(tokens)) return { type: "tokens", tokens };
-    if (seen?.token !== lease?.token) seen = { token: lease?.token, since: now() };
-    // No longer than a lease lasts by this clock: its holder's clock may be wrong.
-    const heldUntil = lease && Math.min(lease.until, (seen?.since ?? now()) + leaseMs(context));
-    const isHeld = heldUntil !== undefined && heldUntil > now();
+    const isHeld = isLeaseHeld(lease);
     const isPause = lease?.isPause && lease.until <= now() + leaseMs(context);
     if (isHeld && isPause) return { type: "failed", error: notRefreshed(use, "pause") };
     if (isHeld) {

@@ -1,10 +1,10 @@
 import { wait } from "@durable-mcp/core/internal";
 
-/** How often tokens are saved where the store fails: nobody else has them. */
+/** How often something is written where the store fails: nobody else can. */
 const maxSaves = 5;
 
 /**
- * Saves new tokens, again where the store fails. A store that failed may have written all the same.
+ * Saves new tokens, or their end, again where the store fails. A store that failed may have written all the same.
  *
  * @throws {McpSessionError} `STORE_FAILED`, after some seconds
  */

@@ -73,6 +73,15 @@ test("signs out of a connection that has another name by now", async () => {
   expect(await app.oauth.signOut(renamed)).toMatchObject([{ connection: "renamed" }]);
 });
 
+test("forgets the tokens where its client cannot be used any more", async () => {
+  const metadata = { token_endpoint_auth_methods_supported: ["none"] };
+  const { server, app } = await signedIn({ metadata });
+  const wrong = { issuer: server.issuer, clientId: "client-1", clientSecret: "of no use" };
+  const next = app.next({ clients: [wrong] });
+  expect(await next.oauth.signOut(notes)).toMatchObject([{ isRevoked: false }]);
+  expect(await app.getToken()).toBeUndefined();
+});
+
 /** Runs something while the authorization server works on a refresh. @returns the refresh */
 async function during(
   { server, clock, app }: Awaited<ReturnType<typeof signedIn>>,

@@ -1,8 +1,10 @@
-import type { Principal } from "@durable-mcp/core";
-import type { GrantRecord } from "../records/grant-record.ts";
+import { McpSessionError, type Principal } from "@durable-mcp/core";
+import type { Client } from "../protocol/client.ts";
+import type { GrantRecord, GrantTokens } from "../records/grant-record.ts";
 import type { Stored } from "../records/records.ts";
 import { revoke } from "./ask-for-tokens.ts";
 import { leaseMs, type OAuthContext } from "./oauth-context.ts";
+import { saveInsistently } from "./save-insistently.ts";
 
 /** A sign-in that the application has taken back. */
 export interface SignedOut {
@@ -43,23 +45,42 @@ async function signOutOf(
 ): Promise<SignedOut | undefined> {
   const { records, now, emit } = context;
   let stored = listed;
+  let known: GrantTokens | undefined;
   for (;;) {
     const { record } = stored;
     if (record === undefined) return undefined;
-    const { version, url, connection, generation, tokens } = record;
+    const { version, url, connection, generation } = record;
+    // A store that failed may have written the tombstone all the same.
+    const tokens = (known = record.tokens ?? known);
+    // Before the tokens are gone: a store that fails now costs no revocation.
+    const client = tokens && (await findClient(context, tokens));
     // It stays until nothing that has begun before it can end after it.
     const tombstone: GrantRecord = {
       ...{ version, url, connection, generation: generation + 1, signedOutAt: now() },
     };
     const expiresAt = now() + signInMs + leaseMs(context);
-    if ((await records.replace(stored, tombstone, expiresAt)) === undefined) {
+    const current = stored;
+    const write = async () => await records.replace(current, tombstone, expiresAt);
+    if ((await saveInsistently(write)) === undefined) {
       stored = await records.reread(stored);
       continue;
     }
     if (tokens === undefined) return undefined;
-    const client = await context.clients.find(tokens.server, tokens);
     const isRevoked = client !== undefined && (await revoke(context, new URL(url), tokens, client));
     emit({ type: "signed-out", connection, isRevoked });
     return { connection, server: new URL(url).origin, isRevoked };
+  }
+}
+
+/** The client to revoke tokens with; `undefined` if it is not known any more, or cannot be used as it is configured. */
+async function findClient(
+  { clients }: OAuthContext,
+  tokens: GrantTokens,
+): Promise<Client | undefined> {
+  try {
+    return await clients.find(tokens.server, tokens);
+  } catch (error) {
+    if (McpSessionError.isInstance(error) && error.code === "CONNECTION_INVALID") return undefined;
+    throw error;
   }
 }

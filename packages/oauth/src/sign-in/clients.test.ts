@@ -165,3 +165,14 @@ test("waits for a process that registers, and takes over from one that has ended
   expect(clientOf(await later.begin())).toBe("client-2");
   expect(clientOf(await waiting)).toBe("client-2");
 });
+
+test("takes over from a process whose clock was far ahead", async () => {
+  const server = await startHandMadeServer();
+  const app = createApplication({ url: server.url, keys: unencrypted, timeoutMs: 300 });
+  await app.begin();
+  const stored = await contentOf(app.store);
+  const { key, owner, revision } = stored.find((each) => each.key.includes("oauth/client/"))!;
+  const lease = { token: "of-another", until: Date.now() + 3_600_000 };
+  await app.store.put(key, { version: 1, issuer: server.issuer, lease }, revision, { owner });
+  expect(clientOf(await app.begin())).toBe("client-2");
+});

@@ -3,6 +3,7 @@ import type { OAuthClient } from "../base/oauth-client.ts";
 import type { OAuthEvent } from "../base/oauth-event.ts";
 import { allowServer } from "../grants/ask-for-tokens.ts";
 import type { ClientSource } from "../grants/oauth-context.ts";
+import { createLeaseWatch } from "../grants/watch-lease.ts";
 import type { Guard } from "../guard/guarded-fetch.ts";
 import type { AuthorizationServer } from "../protocol/authorization-server.ts";
 import { chooseAuthMethod, type Client } from "../protocol/client.ts";
@@ -104,11 +105,12 @@ async function registerOnce(
   signal: AbortSignal,
 ): Promise<Client> {
   const { issuer } = server;
+  const isHeld = createLeaseWatch(leaseMs, now);
   for (;;) {
     const stored = await records.client(issuer, redirectUrl.href);
     const { client, lease } = stored.record ?? {};
     if (client && (client.expiresAt === undefined || client.expiresAt > now())) return client;
-    if (lease !== undefined && lease.until > now()) {
+    if (isHeld(lease)) {
       await wait(100, signal);
       continue;
     }

@@ -119,8 +119,12 @@ function knownError(error: unknown): McpSessionError {
   if (McpSessionError.isInstance(error)) {
     return new McpSessionError(error.code, error.message, { data: error.data });
   }
-  // The error of anything else may repeat what it was given.
-  return new McpSessionError("CONNECTION_UNAVAILABLE", "The sign-in failed inside; see the logs.");
+  // Its words may repeat what it was given.
+  const name = error instanceof Error && /^\w{1,50}$/.test(error.name) ? error.name : "Error";
+  return new McpSessionError(
+    "CONNECTION_UNAVAILABLE",
+    `The sign-in failed with a ${name}, whose words are left out: they may be secret. Look at the functions among the options, such as \`allowIssuers\` and \`fetch\`.`,
+  );
 }
 
 const statuses: Partial<Record<SignInRefusal, number>> = {
