@@ -1,32 +1,13 @@
-import { context, propagation, trace } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import {
-  CompositePropagator,
-  W3CBaggagePropagator,
-  W3CTraceContextPropagator,
-} from "@opentelemetry/core";
-import {
-  InMemorySpanExporter,
-  type ReadableSpan,
-  SimpleSpanProcessor,
-  TracerProvider,
-} from "@opentelemetry/sdk-trace";
+import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import { afterAll } from "vitest";
+import { startTracing, stopTracing } from "./start-tracing.ts";
 
 /** Sets up OpenTelemetry for this test file, as an application does at its start, and keeps the spans. */
 export function collectSpans() {
-  const exporter = new InMemorySpanExporter();
   // What is set up stays, and files share a process.
-  tearDown();
-  afterAll(tearDown);
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  propagation.setGlobalPropagator(
-    new CompositePropagator({
-      propagators: [new W3CTraceContextPropagator(), new W3CBaggagePropagator()],
-    }),
-  );
-  const processor = new SimpleSpanProcessor({ exporter });
-  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [processor] }));
+  stopTracing();
+  afterAll(stopTracing);
+  const exporter = startTracing();
 
   const spans = () => exporter.getFinishedSpans();
   return {
@@ -42,10 +23,6 @@ export function collectSpans() {
     outline: () => outline(spans()),
     reset: () => exporter.reset(),
   };
-}
-
-function tearDown(): void {
-  for (const api of [context, propagation, trace]) api.disable();
 }
 
 function outline(spans: readonly ReadableSpan[]): string {

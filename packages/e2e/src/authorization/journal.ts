@@ -38,7 +38,7 @@ export function createJournal(provider: Provider): Journal {
   });
   provider.on("grant.success", ({ req, body }) => {
     const entry = ofRequest.get(req);
-    const issued = digest((body as { refresh_token?: string }).refresh_token);
+    const issued = digestOf((body as { refresh_token?: string }).refresh_token);
     if (entry && issued !== undefined) entry.issuedRefreshToken = issued;
   });
   provider.on("grant.revoked", ({ oidc: { route } }) => {
@@ -68,17 +68,20 @@ function describe(
     grantType: given("grant_type"),
     resources: parameters.getAll("resource"),
     scope: given("scope"),
-    state: digest(given("state")),
-    challenge: digest(given("code_challenge")),
-    code: digest(given("code")),
-    verifier: digest(given("code_verifier")),
-    refreshToken: digest(given("refresh_token")),
+    state: digestOf(given("state")),
+    challenge: digestOf(given("code_challenge")),
+    code: digestOf(given("code")),
+    verifier: digestOf(given("code_verifier")),
+    refreshToken: digestOf(given("refresh_token")),
     fault,
   };
 }
 
-function digest(secret: string | undefined): string | undefined {
-  return secret === undefined
-    ? undefined
-    : createHash("sha256").update(secret).digest("hex").slice(0, 16);
+function digestOf(secret: string | undefined): string | undefined {
+  return secret === undefined ? undefined : digest(secret);
+}
+
+/** What a journal has in the place of a secret. */
+export function digest(secret: string): string {
+  return createHash("sha256").update(secret).digest("hex").slice(0, 16);
 }

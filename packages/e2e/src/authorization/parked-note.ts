@@ -1,0 +1,69 @@
+import {
+  createDurableSessions,
+  defineMcpClientConnection,
+  type DurableSessions,
+} from "@durable-mcp/ai-sdk";
+import type { Principal, SessionStore } from "@durable-mcp/core";
+import type { NotesApplication, NotesUse } from "./notes-application.ts";
+
+const toolCallId = "call";
+const toolName = "notes__add_note";
+
+/** Agent sessions with the locked notebook, as each process of an application makes them. */
+export function createNotesSessions(
+  { url }: NotesUse,
+  parts: {
+    readonly application: Pick<NotesApplication, "oauth">;
+    readonly store: SessionStore;
+    readonly fetch?: typeof fetch;
+    readonly now?: () => number;
+  },
+): DurableSessions {
+  const { application, store, fetch, now } = parts;
+  return createDurableSessions({
+    connections: {
+      notes: defineMcpClientConnection({
+        ...{ url, description: "A notebook.", session: "stateful" },
+        auth: application.oauth,
+        ...(fetch && { fetch }),
+      }),
+    },
+    store,
+    onEvent: () => undefined,
+    ...(now && { now }),
+  });
+}
+
+/** The one note of an agent session, as the agent loop adds it. */
+export async function addNote(
+  sessions: DurableSessions,
+  sessionId: string,
+  principal: Principal,
+): Promise<unknown> {
+  return await sessions.run(sessionId, { principal }, async ({ tools }) => {
+    const { execute } = (tools as Record<string, { execute: Execute }>)[toolName]!;
+    return await execute({ text: sessionId }, { toolCallId, messages: [], context: {} });
+  });
+}
+
+type Execute = (input: object, options: object) => Promise<unknown>;
+
+/** Carries the call out, if it still waits, and puts the result into a conversation that has its placeholder. */
+export async function resumeNote(
+  sessions: DurableSessions,
+  use: { readonly sessionId: string; readonly id: string; readonly principal: Principal },
+) {
+  const { sessionId, id, principal } = use;
+  const call = { toolCallId, toolName };
+  const text = { type: "text", text: "-", providerOptions: { "durable-mcp": { waiting: id } } };
+  const messages = [
+    { role: "assistant", content: [{ type: "tool-call", ...call, input: { text: sessionId } }] },
+    {
+      role: "tool",
+      content: [{ type: "tool-result", ...call, output: { type: "content", value: [text] } }],
+    },
+  ];
+  return await sessions.run(sessionId, { principal }, ({ tools, waiting }) =>
+    waiting.resume(messages, { tools }),
+  );
+}
