@@ -12,8 +12,10 @@ export interface Browser {
   close: () => Promise<void>;
 }
 
-export async function startBrowser(executablePath: string): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+/** @param folder for the files that Chromium does not remove when it is killed */
+export async function startBrowser(executablePath: string, folder: string): Promise<Browser> {
+  const env = { ...process.env, TMPDIR: folder };
+  const browser = await chromium.launch({ executablePath, env, args: ["--no-sandbox"] });
   return {
     async signIn(appUrl) {
       const page = await (await browser.newContext()).newPage();

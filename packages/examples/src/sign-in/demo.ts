@@ -24,7 +24,7 @@ const folder = createTemporaryFolder();
 // As far away as one on the Internet.
 const authorization = await startAuthorizationServer({ latencyMs: 200 });
 const shop = await startLockedShop(authorization);
-const browser = await startBrowser(executablePath);
+const browser = await startBrowser(executablePath, folder);
 const secret = () => randomBytes(32).toString("base64");
 const env = { ...process.env, SEALING_KEY: secret(), COOKIE_SECRET: secret() };
 const world = { authorization, shop, browser, env };
