@@ -238,6 +238,12 @@ test.each(failures)(
   },
 );
 
+test("without the resource's metadata its URL is the identifier, and no key in its query is told", async () => {
+  const server = await startAnsweringServer((origin) => ({ [serverPath]: metadata(origin) }));
+  const url = new URL(`${server.origin}/mcp?key=of-the-application`);
+  expect((await find(server.origin, { url })).resource).toBe(`${server.origin}/mcp`);
+});
+
 test("a redirect is refused", async () => {
   const server = await startAnsweringServer((origin) => ({
     [resourcePath]: (response) => response.writeHead(302, { location: `${origin}/else` }).end(),

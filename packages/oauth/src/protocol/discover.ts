@@ -140,7 +140,12 @@ function wellKnownUrls({ origin, pathname }: URL): URL[] {
   return paths.map((each) => new URL(origin + each));
 }
 
-/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#canonical-server-uri */
-function canonicalUri({ origin, pathname, search }: URL): string {
-  return origin + (pathname === "/" ? "" : pathname) + search;
+/**
+ * Without a query: a key of the application in it would be in the user's browser.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#canonical-server-uri
+ * @see https://www.rfc-editor.org/rfc/rfc8707#section-2
+ */
+function canonicalUri({ origin, pathname }: URL): string {
+  return origin + (pathname === "/" ? "" : pathname);
 }
