@@ -44,5 +44,12 @@ export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
 export { describeFailure } from "./session/session-errors.ts";
 export { isNewerFormat, newerFormat } from "./session/newer-format.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
-export { isEventStream, MAX_MESSAGE_BYTES, readRefusal, readText } from "./wire/read-answer.ts";
+export {
+  isEventStream,
+  letGo,
+  MAX_MESSAGE_BYTES,
+  readRefusal,
+  readText,
+  rewriteRefusal,
+} from "./wire/read-answer.ts";
 export { endpointName, isRedirect } from "./wire/server-endpoint.ts";

@@ -81,6 +81,20 @@ test.each([
   expect(server.refreshes()).toHaveLength(1);
 });
 
+test("takes the token out of the words of a refusal", async () => {
+  const { server, fetch, token } = await connected();
+  const { onRequest } = server.rules;
+  server.rules.onRequest = (request, response) => {
+    if (request.headers["x-echo"] === undefined) return onRequest!(request, response);
+    response.writeHead(400).end(`No: ${request.headers.authorization}`);
+    return true;
+  };
+  const response = await fetch(server.url, { headers: { "x-echo": "1" } });
+  expect(response.status).toBe(400);
+  expect(await response.text()).toBe("No: Bearer [removed]");
+  expect(token).toBeDefined();
+});
+
 test("does not send a stream twice", async () => {
   const { fetch, server, calls, sent, token } = await connected();
   expire(server, token);

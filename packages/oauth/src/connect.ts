@@ -1,5 +1,5 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
-import { bearerChallenge, isRedirect } from "@durable-mcp/core/internal";
+import { bearerChallenge, isRedirect, rewriteRefusal, scrubText } from "@durable-mcp/core/internal";
 import type { RefusedToken } from "./base/refused-token.ts";
 import type { ResourceUse } from "./grants/authorization-required.ts";
 import { getToken } from "./grants/get-token.ts";
@@ -87,7 +87,9 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
       const own = request?.clone() ?? target;
       const response = await base(own, { ...init, headers, redirect: "manual" });
-      if (!isRedirect(response)) return response;
+      // A server may repeat the token where it refuses it, and clients put that into their errors.
+      const scrub = (text: string) => (token ? scrubText(text, [token], "[removed]") : text);
+      if (!isRedirect(response)) return await rewriteRefusal(response, scrub);
       await response.body?.cancel();
       throw redirected(connection, url.origin, response.status);
     };

@@ -1,4 +1,4 @@
-import { bearerChallenge, isRedirect, readRefusal } from "@durable-mcp/core/internal";
+import { bearerChallenge, isRedirect, rewriteRefusal } from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-context.ts";
@@ -59,7 +59,7 @@ export function createConnectionFetch(
       });
       if (handshakeMethod(init.body) === "initialize") initializeStatus = response.status;
       if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
-      return await scrubAnswer(response, [...secrets]);
+      return await rewriteRefusal(response, (text) => scrubSecrets(text, [...secrets]));
     };
     const sent = await own.token();
     const response = await attempt(sent.token);
@@ -128,16 +128,6 @@ function refusalOf({ status, headers }: Response): Omit<RefusedToken, "token"> |
   const challenge = bearerChallenge(headers);
   const isForToken = status === 401 || challenge?.error === "insufficient_scope";
   return isForToken ? { status, challenge } : undefined;
-}
-
-/** A refusal, as far as it is read, without the secrets that the server may repeat in it. */
-async function scrubAnswer(response: Response, secrets: readonly string[]): Promise<Response> {
-  if (response.status < 400) return response;
-  const text = scrubSecrets(await readRefusal(response), secrets);
-  const { status, statusText } = response;
-  const headers = new Headers(response.headers);
-  for (const name of ["content-encoding", "content-length"]) headers.delete(name);
-  return new Response(text === "" ? null : text, { status, statusText, headers });
 }
 
 async function refuseRedirect(response: Response, connection: string, origin: string) {

@@ -90,6 +90,19 @@ export function readRefusal(response: Response): Promise<string> {
   return readText(response, maxRefusal.bytes, maxRefusal.ms);
 }
 
+/** The answer, with another text if it is a refusal: for what a server may repeat in it. */
+export async function rewriteRefusal(
+  response: Response,
+  rewrite: (text: string) => string,
+): Promise<Response> {
+  const { status, statusText } = response;
+  if (status < 400) return response;
+  const text = rewrite(await readRefusal(response));
+  const headers = new Headers(response.headers);
+  for (const name of ["content-encoding", "content-length"]) headers.delete(name);
+  return new Response(text === "" ? null : text, { status, statusText, headers });
+}
+
 export function emptyStream(): ReadableStream<Uint8Array> {
   return new ReadableStream({ start: (controller) => controller.close() });
 }

@@ -1,5 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { abortable, isRedirect } from "@durable-mcp/core/internal";
+import { abortable, isRedirect, letGo } from "@durable-mcp/core/internal";
 
 /** The largest answer that is read, in bytes after decompression (1 MiB). Metadata and tokens are far smaller. */
 const maxAnswerBytes = 1_048_576;
@@ -36,11 +36,6 @@ export async function readBounded(
   const headers = new Headers([...response.headers]);
   for (const name of droppedHeaders) headers.delete(name);
   return new Response(bytes.length === 0 ? null : bytes, { status, headers });
-}
-
-/** Stops reading an answer, which frees its connection. */
-export function letGo(response: Response): void {
-  void response.body?.cancel().catch(() => undefined);
 }
 
 /** The body, or `undefined` if it is too large. */

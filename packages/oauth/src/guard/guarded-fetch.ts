@@ -1,7 +1,7 @@
 import { connect } from "#guard/connect";
 import { McpSessionError, type McpSessionErrorData } from "@durable-mcp/core";
-import { abortable, timeLimited } from "@durable-mcp/core/internal";
-import { letGo, readBounded } from "./bounded-answer.ts";
+import { abortable, letGo, timeLimited } from "@durable-mcp/core/internal";
+import { readBounded } from "./bounded-answer.ts";
 import type { Resolve } from "./connect.ts";
 import { createTargetRules } from "./target.ts";
 
