@@ -45,7 +45,8 @@ export type OAuthEvent =
  *
  * - `unknown`: no sign-in of this user has this state: it is forged, somebody else's, or was used before.
  * - `expired`: it was started more than ten minutes ago.
- * - `other-issuer`: the answer is of another authorization server than the one that was asked.
+ * - `forged`: it is no answer of the authorization server that was asked: another issuer, none where one was promised,
+ *   or wrong parameters.
  * - `denied`: the authorization server says that the user, or it, does not agree.
  * - `not-exchanged`: the authorization server gave no tokens for the code.
  * - `signed-out`: the user signed out meanwhile.
@@ -54,7 +55,7 @@ export type OAuthEvent =
 export type SignInRefusal =
   | "unknown"
   | "expired"
-  | "other-issuer"
+  | "forged"
   | "denied"
   | "not-exchanged"
   | "signed-out"

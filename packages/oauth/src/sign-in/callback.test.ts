@@ -81,7 +81,7 @@ test("brings tokens, and a page that says so", async () => {
 });
 
 const unknown = [403, "unknown"] as const;
-const foreign = [403, "other-issuer"] as const;
+const foreign = [403, "forged"] as const;
 
 test.each([
   ["no state", unknown, (url: URLSearchParams) => url.delete("state")],

@@ -57,7 +57,7 @@ export async function finishSignIn(
 
   const checked = checkCallback({ server, client, url, state });
   // What is forged changes nothing.
-  if (checked.type === "forged") return refused("other-issuer", refusal(signIn, checked.why));
+  if (checked.type === "forged") return refused("forged", refusal(signIn, checked.why));
   // Whoever removes it is the one to go on: neither code nor verifier is used twice.
   if (!(await records.remove(stored))) return refused("unknown");
   const over = (reason: SignInRefusal, error?: McpSessionError) => ({

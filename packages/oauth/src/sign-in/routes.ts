@@ -129,7 +129,7 @@ function knownError(error: unknown): McpSessionError {
 
 const statuses: Partial<Record<SignInRefusal, number>> = {
   unknown: 403,
-  "other-issuer": 403,
+  forged: 403,
   denied: 403,
   "not-exchanged": 502,
 };
@@ -157,7 +157,7 @@ const texts: Readonly<Record<SignInRefusal, PageText>> = {
     text: `It was finished before, or it was begun by somebody else. Nothing has changed. ${again}`,
   },
   expired: { title: "This sign-in took too long", text: `Nothing has changed. ${again}` },
-  "other-issuer": {
+  forged: {
     title: "This answer was refused",
     text: `It does not come from the server that was asked. Nothing has changed. ${again}`,
   },
