@@ -1,3 +1,4 @@
+import { wait } from "@durable-mcp/core/internal";
 import type { RefusedToken } from "../base/refused-token.ts";
 import type { GrantRecord, GrantTokens } from "../records/grant-record.ts";
 import type { Stored } from "../records/records.ts";
@@ -33,6 +34,8 @@ export async function getToken(
     const stored = await context.records.grant(request.principal, request.resourceId);
     const answer = await tokenOf(context, request, stored);
     if (answer !== changed) return answer;
+    // A store whose reads lag would have it look again at once, for ever.
+    await wait(Math.random() * 50, request.signal);
   }
 }
 

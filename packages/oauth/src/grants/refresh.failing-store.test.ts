@@ -1,6 +1,6 @@
 import { createMemoryStore, McpSessionError, type SessionStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
-import { errorOf } from "../../test/application.ts";
+import { createApplication, errorOf } from "../../test/application.ts";
 import { signedIn } from "../../test/signed-in.ts";
 
 const hour = 3_600_000;
@@ -118,4 +118,19 @@ test("leaves the tokens where the store fails before they are gone, so that a si
   isDown = false;
   expect(await next.oauth.signOut(use)).toMatchObject([{ isRevoked: true }]);
   expect(server.revoked).toContain(token);
+});
+
+test("does not look for ever into a store whose reads lag", async () => {
+  const store = createMemoryStore();
+  let reads = 0;
+  const lagging: SessionStore = {
+    ...store,
+    get: async (key) => await store.get(key).finally(() => (reads += 1)),
+    put: async () => await Promise.resolve({ ok: false, current: undefined }),
+  };
+  const app = createApplication({ url: "https://notes.example/mcp", store: lagging });
+  const abortSignal = AbortSignal.timeout(300);
+  const error = await errorOf(app.getToken({ refused: { status: 401 }, abortSignal }));
+  expect(error).toBe(abortSignal.reason);
+  expect(reads).toBeLessThan(100);
 });

@@ -65,6 +65,7 @@ export async function renew(
     } else {
       const claimed = await claim(context, use, stored);
       if (claimed !== undefined) return await renewClaimed(context, use, claimed, options);
+      await wait(Math.random() * 50, signal);
     }
     stored = await records.grant(use.principal, use.resourceId);
     // Signed out meanwhile.

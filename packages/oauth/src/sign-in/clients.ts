@@ -116,7 +116,10 @@ async function registerOnce(
     }
     const own = { token: randomToken(), until: now() + leaseMs };
     const claimed = await records.replace(stored, { version: 1, issuer, lease: own });
-    if (claimed === undefined) continue;
+    if (claimed === undefined) {
+      await wait(Math.random() * 50, signal);
+      continue;
+    }
     try {
       allowServer(guard, server);
       const { fetch } = guard;
