@@ -17,7 +17,7 @@ type Count = "settled" | "unknown" | "signIn";
 type Round = KillRound<ResumeKillPoint, KilledResumeTask, Count>;
 
 /**
- * Processes that carry out a call which has waited for a sign-in. After the kill two others go on at once, and a third
+ * Processes that carry out a call which has waited for a sign-in. After the kill two other steps go on at once, and a third
  * one has the result.
  */
 export const killedResumes: KillSubject<ResumeKillPoint, KilledResumeTask, Count> = {
@@ -111,7 +111,7 @@ async function openWorld(
   };
 }
 
-/** Two processes go on at once; then one that gets what they left. */
+/** Two steps go on at once, each as in a process of its own; then one that gets what they left. */
 async function resumeAtOnce<T>({ resume }: { resume: (id: string) => Promise<T> }, id: string) {
   await Promise.all([resume(id), resume(id)]);
   return await resume(id);
