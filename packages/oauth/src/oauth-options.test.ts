@@ -54,6 +54,7 @@ test.each([
   ["redirectUrl", { redirectUrl: undefined }],
   ["redirectUrl", { redirectUrl: "/oauth/callback" }],
   ["redirectUrl", { redirectUrl: "javascript:alert(1)" }],
+  ["redirectUrl", { redirectUrl: "https://app.example/#/oauth/callback" }],
   ["startUrl", { startUrl: "start" }],
   ["clientMetadataUrl", { clientMetadataUrl: "http://app.example/client.json" }],
   ["clientMetadataUrl", { clientMetadataUrl: "https://app.example/" }],

@@ -121,7 +121,10 @@ const checks: OptionChecks<OAuthOptions> = {
       throw invalidOption(field, `must be { current, previous? }, or "${unencrypted}"`);
     }
   },
-  redirectUrl: httpUrl,
+  redirectUrl: (value, field) => {
+    httpUrl(value, field);
+    if (String(value).includes("#")) throw invalidOption(field, "must have no fragment");
+  },
   startUrl: httpUrl,
   clientMetadataUrl: (value, field) => {
     httpUrl(value, field);

@@ -82,5 +82,7 @@ export function asServer(server: AuthorizationServer): oauth.AuthorizationServer
 
 function isUsableUrl(value: string): boolean {
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  return url !== undefined && (url.protocol === "https:" || isLoopbackUrl(url));
+  // The name of another server before an @ would look like it in the user's browser.
+  if (url === undefined || url.username !== "" || url.password !== "") return false;
+  return url.protocol === "https:" || isLoopbackUrl(url);
 }

@@ -203,6 +203,7 @@ test.each([
   "http://as.example/authorize",
   "/authorize",
   7,
+  "https://login.example@evil.example/authorize",
 ])("an endpoint that is %s is refused", async (authorization_endpoint) => {
   const server = await startAnsweringServer((origin) => ({
     [resourcePath]: resource(origin),
