@@ -46,7 +46,7 @@ export async function noteNeeded(
   need: SignInNeed,
 ): Promise<McpSessionError | undefined> {
   const before = stored.record ?? newGrant(use);
-  const { tokens, lease, generation, signedOutAt, ...rest } = before;
+  const { tokens, lease, generation, ...rest } = before;
   const needed = neededSignIn(use, before, need, context.now());
   const next: GrantRecord = {
     ...rest,
@@ -55,7 +55,6 @@ export async function noteNeeded(
     ...(!need.isOver && { tokens, lease }),
     needed,
     ...(need.stepUps && { stepUps: need.stepUps }),
-    ...(signedOutAt !== undefined && { signedOutAt }),
   };
   const isEnded = need.isOver && (tokens ?? lease) !== undefined;
   const isNamed = before.connection === use.connection;

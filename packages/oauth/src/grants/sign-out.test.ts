@@ -82,6 +82,19 @@ test("forgets the tokens where its client cannot be used any more", async () => 
   expect(await app.getToken()).toBeUndefined();
 });
 
+test("tells what began before from what began after it by no clock", async () => {
+  const { server, clock, app } = await signedIn();
+  const slow = app.next({ now: () => clock.now() - 300_000 });
+  const begun = server.consent(await app.begin());
+  await slow.oauth.signOut(notes);
+  expect((await app.callback(begun)).status).toBe(400);
+  expect(app.eventsOf("sign-in-refused")).toMatchObject([{ reason: "signed-out" }]);
+
+  await app.callback(server.consent(await app.begin()));
+  await app.oauth.signOut(notes);
+  expect((await slow.callback(server.consent(await slow.begin()))).status).toBe(200);
+});
+
 /** Runs something while the authorization server works on a refresh. @returns the refresh */
 async function during(
   { server, clock, app }: Awaited<ReturnType<typeof signedIn>>,

@@ -49,14 +49,14 @@ async function signOutOf(
   for (;;) {
     const { record } = stored;
     if (record === undefined) return undefined;
-    const { version, url, connection, generation } = record;
+    const { version, url, connection, generation, signOuts = 0 } = record;
     // A store that failed may have written the tombstone all the same.
     const tokens = (known = record.tokens ?? known);
     // Before the tokens are gone: a store that fails now costs no revocation.
     const client = tokens && (await findClient(context, tokens));
     // It stays until nothing that has begun before it can end after it.
     const tombstone: GrantRecord = {
-      ...{ version, url, connection, generation: generation + 1, signedOutAt: now() },
+      ...{ version, url, connection, generation: generation + 1, signOuts: signOuts + 1 },
     };
     const expiresAt = now() + signInMs + leaseMs(context);
     const current = stored;

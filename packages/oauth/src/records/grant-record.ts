@@ -55,8 +55,8 @@ export interface GrantRecord {
   readonly lease?: RefreshLease | undefined;
   /** How often the server has asked for more scopes since this time. */
   readonly stepUps?: { readonly count: number; readonly since: number } | undefined;
-  /** Nothing that began before this time may sign in again. */
-  readonly signedOutAt?: number | undefined;
+  /** How often the user has signed out: what began before the last time brings nothing back. */
+  readonly signOuts?: number | undefined;
 }
 
 export const serverSchema = z.custom<AuthorizationServer>(
@@ -101,7 +101,7 @@ const grantSchema = z.strictObject({
     }),
   ),
   stepUps: z.optional(z.strictObject({ count: z.int(), since: z.number() })),
-  signedOutAt: z.optional(z.number()),
+  signOuts: z.optional(z.int()),
 });
 
 /** Parses a record from a store; `undefined` for what does not parse. */

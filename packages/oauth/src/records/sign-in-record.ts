@@ -18,7 +18,8 @@ export interface SignInRecord {
   readonly sessionId?: string | undefined;
   /** Where the application wants the user to go afterwards. */
   readonly returnUrl?: string | undefined;
-  readonly startedAt: number;
+  /** How often the user had signed out before. @default 0 */
+  readonly signOuts?: number | undefined;
   readonly expiresAt: number;
 }
 
@@ -34,7 +35,7 @@ const signInSchema = z.strictObject({
   scopes: z.array(z.string()),
   sessionId: z.optional(z.string()),
   returnUrl: z.optional(z.url()),
-  startedAt: z.number(),
+  signOuts: z.optional(z.int()),
   expiresAt: z.number(),
 });
 

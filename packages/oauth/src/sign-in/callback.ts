@@ -129,18 +129,19 @@ async function save(
   { records }: OAuthContext,
   use: ResourceUse,
   tokens: GrantTokens,
-  { startedAt }: SignInRecord,
+  { signOuts: before = 0 }: SignInRecord,
 ): Promise<boolean> {
   return await saveInsistently(async () => {
     for (;;) {
       const stored = await records.grant(use.principal, use.resourceId);
-      const { generation, stepUps, signedOutAt } = stored.record ?? newGrant(use);
-      if (signedOutAt !== undefined && signedOutAt >= startedAt) return false;
+      const { generation, stepUps, signOuts = 0 } = stored.record ?? newGrant(use);
+      if (signOuts > before) return false;
       const next = {
         ...newGrant(use),
         generation: generation + 1,
         tokens,
         ...(stepUps && { stepUps }),
+        ...(signOuts > 0 && { signOuts }),
       };
       if ((await records.replace(stored, next)) !== undefined) return true;
     }

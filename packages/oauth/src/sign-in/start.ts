@@ -62,8 +62,9 @@ export async function startSignIn(
       ...{ version: 1 as const, url: url.href, connection, server, clientId: client.clientId },
       ...{ resource, redirectUrl: redirect, verifier, scopes },
       ...(own !== undefined && { sessionId: own }),
+      ...(record?.signOuts !== undefined && { signOuts: record.signOuts }),
       ...(use.returnUrl !== undefined && { returnUrl: use.returnUrl.href }),
-      ...{ startedAt, expiresAt: startedAt + signInMs },
+      expiresAt: startedAt + signInMs,
     };
     // A state is never the same twice.
     const place = await records.signIn(principal, state);
