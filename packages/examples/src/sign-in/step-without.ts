@@ -17,6 +17,11 @@ const { shopUrl: url, appUrl, store } = JSON.parse(given) as Places;
 const authProvider = createFileAuthProvider(store, `${appUrl}/oauth/callback`);
 
 await sleep(Math.max(0, Number(startAt) - Date.now()));
+// A client whose grant ends may wait for ever.
+setTimeout(() => {
+  printSignInReport({ calls: [], text: "No answer came in 20 seconds." });
+  process.exit();
+}, 20_000);
 try {
   const client = await createMCPClient({ transport: { type: "http", url, authProvider } });
   const agent = new ToolLoopAgent({
@@ -31,3 +36,5 @@ try {
 } catch (error) {
   printSignInReport({ calls: [], text: String(error) });
 }
+// What the client still has open would keep this process.
+process.exit();
