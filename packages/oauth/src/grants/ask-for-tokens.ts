@@ -1,7 +1,9 @@
 import { timeLimited } from "@durable-mcp/core/internal";
+import type { RefusedToken } from "../base/refused-token.ts";
 import { discover } from "../protocol/discover.ts";
 import { type AuthorizationServer, requestUrlsOf } from "../protocol/authorization-server.ts";
 import type { Client } from "../protocol/client.ts";
+import { findProtectedResource } from "../protocol/protected-resource.ts";
 import { revokeToken } from "../protocol/revoke-token.ts";
 import {
   refreshTokens,
@@ -12,6 +14,7 @@ import type { GrantRecord, GrantTokens } from "../records/grant-record.ts";
 import type { ResourceUse } from "./authorization-required.ts";
 import type { OAuthContext } from "./oauth-context.ts";
 import { type AskForTokens, renewedTokens } from "./renew.ts";
+import { isUsable } from "./token-life.ts";
 
 /** The fetch for an authorization server's own endpoints. */
 export function fetchFor(
@@ -38,10 +41,11 @@ const refusedHere = { type: "refused", error: "invalid_grant", description: "" }
 /** Refreshes tokens; `undefined` if there is no refresh token. */
 export function askRefresh(
   context: OAuthContext,
-  { url, connection }: ResourceUse,
+  use: ResourceUse & { readonly refused?: RefusedToken | undefined },
   tokens: GrantTokens | undefined,
 ): AskForTokens | undefined {
   if (tokens?.refreshToken === undefined) return undefined;
+  const { url, connection } = use;
   return async (before) => {
     if (before?.refreshToken === undefined) return refusedHere;
     const { server, resource, refreshToken } = before;
@@ -49,6 +53,7 @@ export function askRefresh(
     // The application may allow fewer issuers now.
     const isAllowed = context.mayUse(new URL(server.issuer), { url, connection });
     if (client === undefined || !isAllowed) return refusedHere;
+    if (await hasMoved(context, use, before)) return refusedHere;
     const fetch = fetchFor(context, url, server);
     // Who asked may leave, but the answer must not be lost.
     const outcome = await timeLimited(context.timeoutMs, undefined, (signal) =>
@@ -59,6 +64,33 @@ export function askRefresh(
     }
     return asAnswer(context, url, outcome, { client, before });
   };
+}
+
+/**
+ * Whether a server that refuses a token before its end has moved to another authorization server. The old one would
+ * refresh for ever, and no token of it would be taken.
+ */
+async function hasMoved(
+  context: OAuthContext,
+  { url, refused }: ResourceUse & { readonly refused?: RefusedToken | undefined },
+  before: GrantTokens,
+): Promise<boolean> {
+  const { server, accessToken } = before;
+  if (refused?.token !== accessToken || !isUsable(before, context.now())) return false;
+  const { fetch } = context.guard(url);
+  try {
+    const found = await timeLimited(context.timeoutMs, undefined, (signal) =>
+      findProtectedResource(url, refused.challenge?.resourceMetadata, { fetch, signal }),
+    );
+    return found !== undefined && !found.issuers.some((each) => isSameUrl(each, server.issuer));
+  } catch {
+    // A server that cannot say where its users sign in has not moved.
+    return false;
+  }
+}
+
+function isSameUrl(one: string, other: string): boolean {
+  return URL.canParse(one) && new URL(one).href === new URL(other).href;
 }
 
 /** Asks for the application's own tokens; `undefined` where it has none. */

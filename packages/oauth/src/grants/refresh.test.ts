@@ -352,3 +352,25 @@ test("leaves the grant alone when a slower process brings tokens of it, too", as
   expect(server.accepts(fresh?.token)).toBe(true);
   expect([...app.eventsOf("refreshed"), ...next.eventsOf("refreshed")]).toHaveLength(1);
 });
+
+test("asks for a sign-in where the server has moved to another authorization server", async () => {
+  const { server, app, token } = await signedIn();
+  server.rules.resourceMetadata = { authorization_servers: ["https://login.test"] };
+  const error = await errorOf(app.getToken({ refused: { status: 401, token } }));
+  expect(error.code).toBe("AUTHORIZATION_REQUIRED");
+  // The old one would give tokens for ever that the server refuses.
+  expect(server.refreshes()).toEqual([]);
+});
+
+test.each([
+  ["says nothing of it", { authorization_servers: undefined }],
+  ["names the same in other letters", { authorization_servers: ["HTTP://127.0.0.1"] }],
+])("refreshes a refused token where the server's metadata %s", async (_, changes) => {
+  const { server, app, token } = await signedIn();
+  const { authorization_servers: named } = changes;
+  server.rules.resourceMetadata = {
+    authorization_servers: named && [server.origin.replace("http://127.0.0.1", named[0]!)],
+  };
+  expect((await app.getToken({ refused: { status: 401, token } }))?.token).not.toBe(token);
+  expect(server.refreshes()).toHaveLength(1);
+});
