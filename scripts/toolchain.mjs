@@ -20,7 +20,10 @@ process.env.TURBO_TELEMETRY_DISABLED = "1";
 
 if (process.env.DURABLE_MCP_TOOLCHAIN === "ready") {
   run(process.argv[2], process.argv.slice(3));
-} else if (process.env.DURABLE_MCP_TOOLCHAIN || (nodeRunsTheWorkspace() && pnpmRunsTheWorkspace())) {
+} else if (
+  process.env.DURABLE_MCP_TOOLCHAIN ||
+  (nodeRunsTheWorkspace() && pnpmRunsTheWorkspace())
+) {
   const installed = install();
   if (installed !== 0) process.exit(installed);
   run(process.argv[2], process.argv.slice(3));
