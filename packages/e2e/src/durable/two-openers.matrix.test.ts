@@ -11,9 +11,7 @@ describe.each(storeKinds)("six processes that open at once, on %s", (store) => {
 
   const one = ["one agent session", undefined] as const;
   const shared = ["six agent sessions with a shared session", "inventory"] as const;
-  // In CI a shared session is opened on one store.
-  const isShort = process.env["CI"] === "true" && store !== "sqlite";
-  test.skipIf(reason !== undefined).each(isShort ? [one] : [one, shared])(
+  test.skipIf(reason !== undefined).each([one, shared])(
     "%s: end with one MCP session, and leave none behind (S59, S60)",
     async (_, id) => {
       const results = await runTwoOpeners({ store, rounds, shared: id });
