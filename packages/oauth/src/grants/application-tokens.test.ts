@@ -41,7 +41,7 @@ test("gives the application tokens of its own, once for all, after the server ha
   ]);
 });
 
-test("asks again at the end of the token, and after a refusal, without discovery", async () => {
+test("asks again at the end of the token, and after a refusal, where the server has not moved", async () => {
   const { server, clock, app } = await start();
   const first = (await app.getToken({ principal, refused }))!.token;
   clock.offsetMs = 3_600_000;
@@ -50,7 +50,32 @@ test("asks again at the end of the token, and after a refusal, without discovery
   expect(second).not.toBe(first);
   const third = await app.getToken({ principal, refused: { status: 401, token: second } });
   expect(third?.token).not.toBe(second);
-  expect(server.requests.slice(before).map(({ url }) => url)).toEqual(["/token", "/token"]);
+  expect(server.requests.slice(before).map(({ url }) => url)).toEqual([
+    "/token",
+    "/.well-known/oauth-protected-resource/mcp",
+    "/token",
+  ]);
+});
+
+test("asks the authorization server that the server has moved to", async () => {
+  const { server, app } = await start();
+  const { token } = (await app.getToken({ principal, refused }))!;
+  // This application has no registration there.
+  const other = await startHandMadeServer();
+  server.rules.resourceMetadata = { authorization_servers: [other.issuer] };
+  const error = await errorOf(app.getToken({ principal, refused: { status: 401, token } }));
+  expect(error.message).not.toContain("secret-of_app.");
+  expect(server.tokenRequests).toHaveLength(1);
+  expect(other.tokenRequests).toEqual([]);
+});
+
+test("an issuer that is not allowed any more is not asked again", async () => {
+  const { server, clock, app } = await start();
+  await app.getToken({ principal, refused });
+  clock.offsetMs = 3_600_000;
+  const strict = app.next({ allowIssuers: ["https://login.test"] });
+  await errorOf(strict.getToken({ principal }));
+  expect(server.tokenRequests).toHaveLength(1);
 });
 
 test("signs an assertion with the private key", async () => {

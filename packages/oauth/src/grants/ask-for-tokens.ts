@@ -36,24 +36,24 @@ export function allowServer(
 }
 
 /** Nothing was sent: the tokens, or the client they were given to, are gone. */
-const refusedHere = { type: "refused", error: "invalid_grant", description: "" } as const;
+const refusedHere = { type: "refused", error: "invalid_client", description: "" } as const;
+
+/** A use of a resource, perhaps after the server has refused a token. */
+type RefusedUse = ResourceUse & { readonly refused?: RefusedToken | undefined };
 
 /** Refreshes tokens; `undefined` if there is no refresh token. */
 export function askRefresh(
   context: OAuthContext,
-  use: ResourceUse & { readonly refused?: RefusedToken | undefined },
+  use: RefusedUse,
   tokens: GrantTokens | undefined,
 ): AskForTokens | undefined {
   if (tokens?.refreshToken === undefined) return undefined;
-  const { url, connection } = use;
+  const { url } = use;
   return async (before) => {
     if (before?.refreshToken === undefined) return refusedHere;
     const { server, resource, refreshToken } = before;
     const client = await context.clients.find(server, before);
-    // The application may allow fewer issuers now.
-    const isAllowed = context.mayUse(new URL(server.issuer), { url, connection });
-    if (client === undefined || !isAllowed) return refusedHere;
-    if (await hasMoved(context, use, before)) return refusedHere;
+    if (client === undefined || !(await isStillRight(context, use, before))) return refusedHere;
     const fetch = fetchFor(context, url, server);
     // Who asked may leave, but the answer must not be lost.
     const outcome = await timeLimited(context.timeoutMs, undefined, (signal) =>
@@ -66,13 +66,24 @@ export function askRefresh(
   };
 }
 
+/** Whether an authorization server may be used, and is the one of the MCP server. */
+async function isStillRight(
+  context: OAuthContext,
+  use: RefusedUse,
+  before: GrantTokens,
+): Promise<boolean> {
+  // The application may allow fewer issuers now.
+  const isAllowed = context.mayUse(new URL(before.server.issuer), use);
+  return isAllowed && !(await hasMoved(context, use, before));
+}
+
 /**
  * Whether a server that refuses a token before its end has moved to another authorization server. The old one would
  * refresh for ever, and no token of it would be taken.
  */
 async function hasMoved(
   context: OAuthContext,
-  { url, refused }: ResourceUse & { readonly refused?: RefusedToken | undefined },
+  { url, refused }: RefusedUse,
   before: GrantTokens,
 ): Promise<boolean> {
   const { server, accessToken } = before;
@@ -94,24 +105,25 @@ function isSameUrl(one: string, other: string): boolean {
 }
 
 /** Asks for the application's own tokens; `undefined` where it has none. */
-export async function askApplicationTokens(
+export function askApplicationTokens(
   context: OAuthContext,
-  { principal, url, connection }: ResourceUse,
+  use: RefusedUse,
   record: GrantRecord | undefined,
-): Promise<AskForTokens | undefined> {
+): AskForTokens | undefined {
+  const { principal, url } = use;
   if (principal.type !== "app" || !context.clients.hasOwnTokens) return undefined;
-  return async (before) => {
+  return async (known) => {
     const { now, timeoutMs } = context;
     const guard = context.guard(url);
-    const found = await timeLimited(timeoutMs, undefined, async (signal) =>
-      before
-        ? { server: before.server, resource: before.resource }
-        : await discover({
-            ...{ url, guard, signal, resourceMetadata: record?.needed?.resourceMetadata },
-            mayUse: (issuer) => context.mayUse(issuer, { url, connection }),
-          }),
-    );
-    const { server, resource } = found;
+    const before = known && (await isStillRight(context, use, known)) ? known : undefined;
+    const { server, resource } =
+      before ??
+      (await timeLimited(timeoutMs, undefined, (signal) =>
+        discover({
+          ...{ url, guard, signal, resourceMetadata: record?.needed?.resourceMetadata },
+          mayUse: (issuer) => context.mayUse(issuer, use),
+        }),
+      ));
     const own = context.clients.ofApplication(server);
     if (own === undefined) return refusedHere;
     const { client, scopes } = own;

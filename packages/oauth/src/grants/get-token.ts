@@ -69,8 +69,7 @@ async function renewed(
   const { signal } = request;
   const { tokens } = stored.record ?? {};
   const ask =
-    askRefresh(context, request, tokens) ??
-    (await askApplicationTokens(context, request, stored.record));
+    askRefresh(context, request, tokens) ?? askApplicationTokens(context, request, stored.record);
   const renewal: Renewal = ask
     ? await renew(context, request, stored, { ask, isEnough, signal })
     : { type: "over", stored };
