@@ -1,5 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
+import { type Serve, serveOf } from "./http/reply.ts";
+import { parsedBody, servedFromNode } from "./node/served-incoming.ts";
+import { fail, writeAnswer } from "./node/write-answer.ts";
 
 /**
  * Serves a handler over `node:http`, and as a middleware of Express and similar frameworks. If a
@@ -8,23 +11,30 @@ import { getRequestListener } from "@hono/node-server";
 export function toNodeHandler(
   handler: (request: Request) => Response | Promise<Response>,
 ): (request: IncomingMessage, response: ServerResponse) => void {
+  const serve = serveOf.get(handler);
+  return serve ? listenerOf(serve) : webListenerOf(handler);
+}
+
+/** The short way: no `Request` and no `Response`, unless the author's functions want them. */
+function listenerOf(serve: Serve): (request: IncomingMessage, response: ServerResponse) => void {
+  const answer = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    try {
+      writeAnswer(await serve(servedFromNode(incoming, outgoing)), incoming, outgoing);
+    } catch (error) {
+      fail(error, outgoing);
+    }
+  };
+  return (incoming, outgoing) => void answer(incoming, outgoing);
+}
+
+function webListenerOf(
+  handler: (request: Request) => Response | Promise<Response>,
+): (request: IncomingMessage, response: ServerResponse) => void {
   const listener = getRequestListener(handler, { overrideGlobalObjects: false });
   return (request, response) => {
-    const { body } = request as { body?: unknown };
-    if (request.readableEnded && body !== undefined) {
-      Object.assign(request, { rawBody: Buffer.from(printed(body)) });
-    }
+    const body = request.readableEnded ? parsedBody(request) : undefined;
+    if (body) Object.assign(request, { rawBody: body });
     // It answers failures with 500, and never rejects.
     void listener(request, response);
   };
-}
-
-/** A body as it was sent; empty if it is too deep to be printed. */
-function printed(body: unknown): string | Uint8Array {
-  if (typeof body === "string" || body instanceof Uint8Array) return body;
-  try {
-    return JSON.stringify(body);
-  } catch {
-    return "";
-  }
 }

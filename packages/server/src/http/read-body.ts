@@ -1,5 +1,24 @@
-/** The body as text; `undefined` when it is longer than `maxBytes`. */
+/** The body did not arrive: its client has left, or somebody else has read it. */
+export class BodyNotRead extends Error {
+  override readonly name = "BodyNotRead";
+}
+
+/**
+ * The body as text; `undefined` when it is longer than `maxBytes`.
+ * @throws {BodyNotRead} the client left, or the body was read before
+ */
 export async function readBody(request: Request, maxBytes: number): Promise<string | undefined> {
+  if (request.bodyUsed) {
+    throw new BodyNotRead("Another function has read this body. Let it read request.clone().");
+  }
+  try {
+    return await readUnused(request, maxBytes);
+  } catch (cause) {
+    throw new BodyNotRead("The body ended before it was complete.", { cause });
+  }
+}
+
+async function readUnused(request: Request, maxBytes: number): Promise<string | undefined> {
   const length = request.headers.get("content-length");
   if (Number(length) > maxBytes) return undefined;
   if (length !== null && Number(length) >= 0) {
