@@ -42,6 +42,8 @@ export {
 export type {
   JsonValue,
   SessionStore,
+  StoreBatchAnswer,
+  StoreBatchWrite,
   StoreConflict,
   StoredRecord,
   StoredValue,

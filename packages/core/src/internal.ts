@@ -30,7 +30,8 @@ export {
 export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
 export { guarded, warnOnce } from "./base/observe.ts";
-export { randomToken } from "./base/random-token.ts";
+export { pooledToken as randomToken } from "./base/pooled-token.ts";
+export { writeBatch } from "./stores/write-batch.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export { isOutdated } from "./session/session-snapshot.ts";

@@ -145,8 +145,9 @@ describe("while another process holds the file", () => {
   test("a write that waits fails when the store is closed", async () => {
     const { store, close } = await startHeld("closed.db");
     const write = store.put("l", 1, null, { owner: "o" }).catch((error: unknown) => error);
-    await close();
+    await store.close();
     expect(await write).toMatchObject({ message: expect.stringContaining("(STORE_CLOSED)") });
+    await close();
   });
 
   test("a database of the application waits as long", async () => {
@@ -158,6 +159,95 @@ describe("while another process holds the file", () => {
     expect((await write).ok).toBe(true);
     database.close();
     await close();
+  });
+});
+
+test("makes what was asked for before it is closed", async () => {
+  const path = join(folder, "asked-before.db");
+  const store = createSqliteStore({ path });
+  const write = store.put("k", 1, null, { owner: "o" });
+  await store.close();
+  expect(await write).toMatchObject({ ok: true });
+  const again = createSqliteStore({ path });
+  expect(await again.get("k")).toMatchObject({ value: 1 });
+  await again.close();
+});
+
+/** Collects the commits of a database. */
+function countCommits(database: DatabaseSync): readonly string[] {
+  const commits: string[] = [];
+  const prepare = database.prepare.bind(database);
+  database.prepare = (sql) => {
+    const statement = prepare(sql);
+    if (sql !== "COMMIT") return statement;
+    const run = statement.run.bind(statement);
+    statement.run = () => {
+      commits.push(sql);
+      return run();
+    };
+    return statement;
+  };
+  return commits;
+}
+
+describe("writes of one turn of the event loop", () => {
+  test("are one transaction, and each fails alone", async () => {
+    const database = new DatabaseSync(join(folder, "grouped.db"));
+    const commits = countCommits(database);
+    const store = createSqliteStore({ database });
+    await store.createTables();
+    const put = (key: string) => store.put(key, 1, null, { owner: "o" });
+    const answers = await Promise.all([put("a"), put("a"), put("b"), store.delete("c", "r")]);
+    expect(answers.map(({ ok }) => ok)).toEqual([true, false, true, false]);
+    expect(commits).toHaveLength(1);
+
+    // This one has written before it finds what is in its way, so nothing of it may stay.
+    const half = store.batch!([
+      { type: "put", key: "new", value: 1, ifRevision: null, owner: "o" },
+      { type: "put", key: "a", value: 2, ifRevision: null, owner: "o" },
+    ]);
+    expect((await Promise.all([put("d"), half, put("e")])).map(({ ok }) => ok)).toEqual([
+      ...[true, false, true],
+    ]);
+    expect(await half).toMatchObject({ index: 1, current: { value: 1 } });
+    const { records } = await store.list({ limit: 9 });
+    expect(records.map(({ key }) => key)).toEqual(["a", "b", "d", "e"]);
+    database.close();
+  });
+
+  test("fail alone when SQLite refuses one of them", async () => {
+    const database = new DatabaseSync(":memory:");
+    const store = createSqliteStore({ database });
+    await store.createTables();
+    await store.put("first", 1, null, { owner: "o" });
+    const { page_count: pages } = database.prepare("PRAGMA page_count").get()!;
+    database.exec(`PRAGMA max_page_count = ${Number(pages) + 5}`);
+    const put = (key: string, length: number) =>
+      store.put(key, "x".repeat(length), null, { owner: "o" });
+    const large = put("b", 200_000).catch((error: unknown) => error);
+    const small = [put("a", 10), put("c", 10)];
+    expect(await large).toMatchObject({ message: expect.stringContaining("(SQLITE_FULL)") });
+    expect((await Promise.all(small)).map(({ ok }) => ok)).toEqual([true, true]);
+    expect(await store.get("b")).toBeUndefined();
+    database.close();
+  });
+
+  test("wait for a transaction of the application, and are not part of it", async () => {
+    const database = new DatabaseSync(join(folder, "transaction.db"));
+    const store = createSqliteStore({ database, busyTimeoutMs: 200 });
+    await store.createTables();
+    database.exec("BEGIN");
+    const write = store.put("k", 1, null, { owner: "o" });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    database.exec("ROLLBACK");
+    expect((await write).ok).toBe(true);
+    database.exec("BEGIN");
+    await expect(store.put("l", 1, null, { owner: "o" })).rejects.toThrow(
+      /\(TRANSACTION_OPEN\): your database .* Nothing was written\.$/,
+    );
+    database.exec("ROLLBACK");
+    expect(await store.get("k")).toMatchObject({ value: 1 });
+    database.close();
   });
 });
 
@@ -223,14 +313,15 @@ test("deletes what has expired as new records come", async () => {
   const store = createSqliteStore({ database, now: () => time });
   await store.createTables();
   const put = (key: string) => store.put(key, 1, null, { owner: "o", expiresAt: time + 10 });
-  for (let n = 0; n < 100; n += 1) {
+  for (let n = 0; n < 500; n += 1) {
     await put(`record ${n}`);
     time += 1;
   }
   const { count } = database.prepare("SELECT count(*) AS count FROM mcp_sessions").get() as {
     count: number;
   };
-  expect(count).toBeLessThan(20);
+  // Ten that live, and what has come since the last purge.
+  expect(count).toBeLessThan(50);
 });
 
 test("uses an index for each kind of listing and for what has expired", async () => {

@@ -12,9 +12,12 @@ import { attemptInStore, createDrivenStore } from "@durable-mcp/core/store-drive
 import { escapeText } from "./base/key-text.ts";
 import { createConnection, openSqliteDatabase, type SqliteConnection } from "./sqlite/database.ts";
 import { readSqlitePage, sqliteList, type SqliteRow } from "./sqlite/list.ts";
+import { createSqliteNotices } from "./sqlite/notices.ts";
 import { retryBusy } from "./sqlite/retry-busy.ts";
 import { sqliteStatements } from "./sqlite/statements.ts";
-import { sqliteTables } from "./sqlite/tables.ts";
+import { sqliteNotices, sqliteTables } from "./sqlite/tables.ts";
+import { createSqliteWriteQueue } from "./sqlite/write-queue.ts";
+import { createSqliteWrites } from "./sqlite/writes.ts";
 
 export { sqliteTables };
 
@@ -69,6 +72,14 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const inTurn = <T>(run: (connected: SqliteConnection) => T): Promise<T> =>
     retryBusy(busyTimeoutMs, () => run(connect()));
 
+  const queue = createSqliteWriteQueue(connect, busyTimeoutMs);
+  const { stop, ...notices } = createSqliteNotices({
+    sql,
+    tables: sqliteNotices(table),
+    connect,
+    queue,
+  });
+
   const store = createDrivenStore(
     {
       name: "SQLite",
@@ -79,31 +90,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
           const row = statement(sql.get).get({ $key: escapeText(key), $now: time });
           return row as { text: string; revision: string } | undefined;
         }),
-      put: ({ key, text, revision, ifRevision, owner, expiresAt = null }, time) =>
-        inTurn(({ statement }) => {
-          const record = {
-            ...{ $key: escapeText(key), $text: text, $revision: revision },
-            ...{ $owner: escapeText(owner), $now: time, $expiresAt: expiresAt },
-          };
-          if (ifRevision !== null) {
-            return statement(sql.update).run({ ...record, $ifRevision: ifRevision }).changes === 1;
-          }
-          statement(sql.purge).run({ $now: time });
-          return statement(sql.insert).run(record).changes === 1;
-        }),
-      touch: (key, at, time) =>
-        inTurn(({ statement }) => {
-          statement(sql.touch).run({ $key: escapeText(key), $at: at, $now: time });
-        }),
-      delete: (key, ifRevision, time) =>
-        inTurn(({ statement }) => {
-          if (ifRevision === undefined) {
-            statement(sql.delete).run({ $key: escapeText(key) });
-            return true;
-          }
-          const values = { $key: escapeText(key), $ifRevision: ifRevision, $now: time };
-          return statement(sql.deleteRevision).run(values).changes === 1;
-        }),
+      ...createSqliteWrites(sql, queue),
+      ...notices,
       list: (selection, time) =>
         inTurn(({ statement }) => {
           const query = sqliteList(selection, time, table);
@@ -121,6 +109,8 @@ export function createSqliteStore(options: SqliteStoreOptions): SqliteStore {
         inTurn((connected) => connected.database.exec(tables)),
       ),
     async close() {
+      stop();
+      queue.close(storeClosed());
       isClosed = true;
       const own = database === undefined ? connection?.database : undefined;
       connection = undefined;

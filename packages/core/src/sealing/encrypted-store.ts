@@ -1,7 +1,12 @@
 import { checkFunction, checkMethods } from "../base/check-option.ts";
 import { checkKnown } from "../base/known-options.ts";
 import { guarded, warnOnce } from "../base/observe.ts";
-import type { JsonValue, SessionStore, StoredValue } from "../stores/session-store.ts";
+import type {
+  JsonValue,
+  SessionStore,
+  StoreBatchWrite,
+  StoredValue,
+} from "../stores/session-store.ts";
 import { isStoreText, printValue } from "../stores/store-limits.ts";
 import {
   createFingerprint,
@@ -101,6 +106,19 @@ function createEncryptedStore(
       value: (await open(outer, stored.value))?.value ?? null,
       revision: stored.revision,
     };
+  const seal = async (outer: string, key: string, owner: string, value: JsonValue) => {
+    const [current] = await loadKeys();
+    const text = JSON.stringify({ outer, key, owner, value } satisfies Sealed);
+    return await sealText(text, current, true);
+  };
+  const sealWrite = async (write: StoreBatchWrite, index: number): Promise<StoreBatchWrite> => {
+    const key = await outerKey(write.key);
+    if (write.type !== "put") return { ...write, key };
+    const { owner, value } = write;
+    printValue(value, `writes[${index}].value`);
+    const sealed = await seal(key, write.key, owner, value);
+    return { ...write, key, value: sealed, owner: await outerOwner(owner) };
+  };
 
   return {
     async get(key) {
@@ -109,10 +127,8 @@ function createEncryptedStore(
     },
     async put(key, value, ifRevision, { owner, ...putOptions }) {
       const outer = await outerKey(key);
-      const [current] = await loadKeys();
       printValue(value);
-      const text = JSON.stringify({ outer, key, owner, value } satisfies Sealed);
-      const sealed = await sealText(text, current, true);
+      const sealed = await seal(outer, key, owner, value);
       const ownOptions = { ...putOptions, owner: await outerOwner(owner) };
       const answer = await store.put(outer, sealed, ifRevision, ownOptions);
       if (answer.ok) return answer;
@@ -146,6 +162,34 @@ function createEncryptedStore(
       const isWhole = outerPrefix === prefix;
       return { ...page, records: records.filter(({ key }) => isWhole || key.startsWith(prefix!)) };
     },
+    ...batchOf(store, sealWrite, openStored),
+    ...noticesOf(store),
+  };
+}
+
+function batchOf(
+  store: SessionStore,
+  sealWrite: (write: StoreBatchWrite, index: number) => Promise<StoreBatchWrite>,
+  openStored: (outer: string, stored?: StoredValue) => Promise<StoredValue | undefined>,
+): Pick<SessionStore, "batch"> {
+  if (!store.batch) return {};
+  return {
+    async batch(writes) {
+      const sealed = await Promise.all(writes.map(sealWrite));
+      const answer = await store.batch!(sealed);
+      if (answer.ok) return answer;
+      const { key } = sealed[answer.index]!;
+      return { ...answer, current: await openStored(key, answer.current) };
+    },
+  };
+}
+
+/** Topics stay as they are. */
+function noticesOf(store: SessionStore): Pick<SessionStore, "publish" | "subscribe"> {
+  if (!store.publish || !store.subscribe) return {};
+  return {
+    publish: (topic) => store.publish!(topic),
+    subscribe: (topic, listener) => store.subscribe!(topic, listener),
   };
 }
 

@@ -1,8 +1,9 @@
 import { checkWhole } from "../base/check-option.ts";
 import { checkKnown } from "../base/known-options.ts";
-import { McpSessionError } from "../base/mcp-session-error.ts";
+import { createDrivenStore } from "./driven-store.ts";
+import { createMemoryRecords } from "./memory-records.ts";
 import type { SessionStore } from "./session-store.ts";
-import { createDrivenStore, type StoredTextRecord } from "./store-driver.ts";
+import { createStoreListeners } from "./store-listeners.ts";
 
 export interface MemoryStoreOptions {
   /** How many records at most; a further one fails with `STORE_FAILED`. @default 100000 */
@@ -21,69 +22,55 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): SessionStor
   checkKnown(options, ["maxRecords", "now"]);
   const { maxRecords = 100_000, now } = options;
   checkWhole(maxRecords, "maxRecords", 1);
-  // A Map keeps the place of a key that is set again.
-  const records = new Map<string, StoredTextRecord & { readonly number: number }>();
-  let created = 0;
-  let putsUntilPurge = 1_000;
-
-  const live = (key: string, time: number) => {
-    const record = records.get(key);
-    return record && !isExpired(record, time) ? record : undefined;
-  };
-  const purge = (time: number) => {
-    for (const [key, record] of records) if (isExpired(record, time)) records.delete(key);
-    putsUntilPurge = Math.max(1_000, records.size);
-  };
+  const records = createMemoryRecords(maxRecords);
+  const listeners = createStoreListeners({ isHearing: () => true });
 
   return createDrivenStore(
     {
       name: "memory",
       timeoutMs: Infinity, // it never waits
-      get: live,
-      put({ key, ifRevision, ...write }, time) {
-        const before = live(key, time);
-        if ((before?.revision ?? null) !== ifRevision) return false;
-        putsUntilPurge -= 1;
-        if (before === undefined) {
-          records.delete(key);
-          if (putsUntilPurge <= 0 || records.size >= maxRecords) purge(time);
-          if (records.size >= maxRecords) {
-            const message = `The memory store is full (${maxRecords} records). Raise maxRecords, or use another store.`;
-            throw new McpSessionError("STORE_FAILED", message);
-          }
-          created += 1;
-        }
-        const lastUsedAt = Math.max(time, before?.lastUsedAt ?? 0);
-        records.set(key, { ...write, key, lastUsedAt, number: before?.number ?? created });
+      get: records.live,
+      put(write, time) {
+        if (!records.holds(write, time)) return false;
+        if (write.ifRevision === null) records.makeRoom(1, write.leaveFree ?? 0, time);
+        records.set(write, time);
         return true;
       },
-      touch(key, at, time) {
-        const record = live(key, time);
-        if (record && record.lastUsedAt < at) records.set(key, { ...record, lastUsedAt: at });
-      },
+      touch: (key, at, time) => records.touch(key, at, time),
       delete(key, ifRevision, time) {
-        if (ifRevision !== undefined && live(key, time)?.revision !== ifRevision) return false;
+        if (!records.holds({ key, ifRevision }, time)) return false;
         records.delete(key);
         return true;
       },
       list({ prefix, owner, idleSince = Infinity, after: [last] = [0, ""], limit }, time) {
-        const matches = [...records.values()].filter(
-          (record) =>
-            record.number > last &&
-            record.key.startsWith(prefix) &&
-            (owner === undefined || record.owner === owner) &&
-            record.lastUsedAt <= idleSince &&
-            !isExpired(record, time),
-        );
+        const matches = records
+          .all(time)
+          .filter(
+            (record) =>
+              record.number > last &&
+              record.key.startsWith(prefix) &&
+              (owner === undefined || record.owner === owner) &&
+              record.lastUsedAt <= idleSince,
+          );
         const page = matches.slice(0, limit);
         const isLast = matches.length <= limit;
         return { records: page, end: isLast ? undefined : [page[limit - 1]!.number, ""] };
       },
+      batch(steps, time) {
+        const conflict = steps.findIndex((step) => !records.holds(step, time));
+        if (conflict !== -1) return conflict;
+        const added = steps.filter(({ type, ifRevision }) => type === "put" && ifRevision === null);
+        const removed = steps.filter(({ type, key }) => type === "delete" && records.has(key));
+        if (added.length > 0) records.makeRoom(added.length - removed.length, 0, time);
+        for (const step of steps) {
+          if (step.type === "put") records.set(step, time);
+          else records.delete(step.key);
+        }
+        return undefined;
+      },
+      publish: listeners.tell,
+      subscribe: listeners.add,
     },
     now,
   );
-}
-
-function isExpired({ expiresAt }: StoredTextRecord, time: number): boolean {
-  return expiresAt !== undefined && expiresAt <= time;
 }

@@ -9,6 +9,7 @@ export type JsonValue =
 
 /** The value of a key, and its revision. */
 export interface StoredValue {
+  /** Parsed when it is first read. */
   readonly value: JsonValue;
   /** Opaque. Every `put` changes it, and a key never has the same revision twice. `touch` keeps it. */
   readonly revision: string;
@@ -31,7 +32,40 @@ export interface StorePutOptions {
   readonly owner: string;
   /** From this time on the value counts as absent, in milliseconds since 1970-01-01 UTC. @default never */
   readonly expiresAt?: number | undefined;
+  /**
+   * The share of a bounded store, from 0 to 1, that must stay free after this write. With less it fails
+   * with `STORE_FAILED`, and nothing is written. Stores without a bound of their own ignore it. @default 0
+   */
+  readonly leaveFree?: number | undefined;
 }
+
+/** One write of a `batch`: a `put` or a `delete`, with the same meaning as alone. */
+export type StoreBatchWrite =
+  | {
+      readonly type: "put";
+      readonly key: string;
+      readonly value: JsonValue;
+      readonly ifRevision: string | null;
+      readonly owner: string;
+      readonly expiresAt?: number | undefined;
+    }
+  | {
+      readonly type: "delete";
+      readonly key: string;
+      readonly ifRevision?: string | undefined;
+    };
+
+/**
+ * `revisions` are the puts' new ones, by their index. `index` names the first write whose condition does not
+ * hold, and `current` is the stored value of its key; `undefined` if there is none.
+ */
+export type StoreBatchAnswer =
+  | { readonly ok: true; readonly revisions: readonly (string | undefined)[] }
+  | {
+      readonly ok: false;
+      readonly index: number;
+      readonly current: StoredValue | undefined;
+    };
 
 export interface StoreListQuery {
   /** Only keys that start with this. @default all */
@@ -62,6 +96,8 @@ export interface StorePage {
  * limits are whole numbers. All other arguments are refused with `CONNECTION_INVALID`. A value whose JSON
  * has more than 1,000,000 characters is refused with `STATE_INVALID`.
  *
+ * A store may lack `batch`, and `publish` and `subscribe`, which come together.
+ *
  * `testSessionStore` of `@durable-mcp/core/testing` is the suite that every store passes.
  */
 export interface SessionStore {
@@ -83,4 +119,17 @@ export interface SessionStore {
    * come a second time.
    */
   list(query: StoreListQuery): Promise<StorePage>;
+  /** Makes all of 1 to 250 writes, each of another key, or none of them. */
+  batch?(writes: readonly StoreBatchWrite[]): Promise<StoreBatchAnswer>;
+  /** Tells the subscribers of a topic, in every process that uses the store. A topic is a text like a key. */
+  publish?(topic: string): Promise<void>;
+  /**
+   * Calls `listener` soon after each `publish` of the topic, by this or another process, and perhaps more
+   * often. It also calls when the subscription begins to work, and after every gap in which a call may
+   * have been missed, such as a broken connection: whoever reads again whenever it is called misses nothing.
+   * While nothing is published, nothing is read. The listener handles its own errors.
+   *
+   * @returns ends the subscription; there are no calls after that
+   */
+  subscribe?(topic: string, listener: () => void): () => void;
 }

@@ -43,6 +43,10 @@ const known: Readonly<Record<string, KnownFailure>> = {
     "another process kept the file locked for longer than busyTimeoutMs",
     "Look for a long transaction, or raise busyTimeoutMs.",
   ),
+  TRANSACTION_OPEN: refused(
+    "your database has had a transaction open for longer than busyTimeoutMs",
+    "End transactions before you await something else.",
+  ),
   SQLITE_LOCKED: refused("another statement keeps the table locked", "Let it end first."),
   SQLITE_FULL: refused("the disk is full, or the file may not grow", disk),
   SQLITE_READONLY: readOnly(noWrite),

@@ -10,8 +10,11 @@ export function isStoreText(text: unknown): text is string {
   return typeof text === "string" && text.length <= maxTextLength && text.isWellFormed();
 }
 
-/** @throws {McpSessionError} `STATE_INVALID` for a value that is not JSON, or too long */
-export function printValue(value: JsonValue): string {
+/**
+ * @param field the value's name, for the error
+ * @throws {McpSessionError} `STATE_INVALID` for a value that is not JSON, or too long
+ */
+export function printValue(value: JsonValue, field = "value"): string {
   let text: string | undefined;
   let cause: unknown;
   try {
@@ -20,6 +23,6 @@ export function printValue(value: JsonValue): string {
     cause = error;
   }
   if (text !== undefined && text.length <= maxValueLength) return text;
-  const message = `value must be JSON of at most ${maxValueLength} characters.`;
-  throw new McpSessionError("STATE_INVALID", message, { data: { field: "value" }, cause });
+  const message = `${field} must be JSON of at most ${maxValueLength} characters.`;
+  throw new McpSessionError("STATE_INVALID", message, { data: { field }, cause });
 }

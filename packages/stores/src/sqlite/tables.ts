@@ -21,5 +21,15 @@ CREATE INDEX IF NOT EXISTS ${quoteName(table, "owner")} ON ${name} (owner, key);
 CREATE INDEX IF NOT EXISTS ${quoteName(table, "last_used_at")} ON ${name} (last_used_at, key);
 CREATE INDEX IF NOT EXISTS ${quoteName(table, "expires_at")} ON ${name} (expires_at)
   WHERE expires_at IS NOT NULL;
+${sqliteNotices(table)}`;
+}
+
+/** The part of the schema that `publish` and `subscribe` need, and create if it is missing. */
+export function sqliteNotices(table?: string): string {
+  return `\
+CREATE TABLE IF NOT EXISTS ${quoteName(table, "notices")} (
+  number INTEGER NOT NULL PRIMARY KEY,
+  topic TEXT NOT NULL
+) STRICT;
 `;
 }

@@ -1,0 +1,131 @@
+import { checkedClock, checkFunction, checkMs, checkWhole } from "../base/check-option.ts";
+import { guarded } from "../base/observe.ts";
+import type { StoreDriver } from "./driver.ts";
+import type { SessionStore } from "./session-store.ts";
+import { checkStoreText, readBatch, readListQuery, readPut } from "./store-arguments.ts";
+import { attemptInStore, type StoreAttempt } from "./store-attempt.ts";
+import { createValueReader } from "./stored-value.ts";
+
+/**
+ * Creates a store on a driver. It checks the arguments, prints and parses the JSON, makes the revisions,
+ * limits the time, and turns the driver's errors into `STORE_FAILED`. A value that is not JSON, of
+ * another program for example, reads as `null` with its revision, so it can be replaced. The store has
+ * `batch`, `publish` and `subscribe` where the driver has them.
+ *
+ * Its methods reject with `CONNECTION_INVALID` for an argument of another shape, and with `STATE_INVALID`
+ * for a value that is not JSON or longer than 1,000,000 characters.
+ *
+ * @param now the clock, in milliseconds since 1970-01-01 UTC
+ * @throws {McpSessionError} `CONNECTION_INVALID` for a `now`, `timeoutMs` or `onUnreadable` that is none
+ */
+export function createDrivenStore(driver: StoreDriver, now: () => number = Date.now): SessionStore {
+  const { name, timeoutMs = 10_000 } = driver;
+  if (timeoutMs !== Infinity) checkMs(timeoutMs, "timeoutMs");
+  checkFunction(driver.onUnreadable, "onUnreadable");
+  const clock = checkedClock(now);
+  const read = createValueReader(driver);
+  const attempt = <T>(
+    operation: string,
+    run: (attempt: StoreAttempt, time: number) => Promise<T>,
+  ): Promise<T> =>
+    attemptInStore(name, operation, (each) => run(each, clock()), timeoutMs) as Promise<T>;
+  /** The stored value, after a write that the store did not do. */
+  const conflict = async (key: string, time: number, { signal, isRead }: StoreAttempt) => {
+    isRead();
+    const stored = await driver.get(key, time, signal);
+    return { ok: false, current: stored && read(stored) } as const;
+  };
+
+  return {
+    async get(key) {
+      checkStoreText("key", key);
+      return await attempt("get", async ({ signal }, time) => {
+        const stored = await driver.get(key, time, signal);
+        return stored && read(stored);
+      });
+    },
+    async put(key, value, ifRevision, options) {
+      const write = readPut(key, value, ifRevision, options);
+      return await attempt("put", async (each, time) => {
+        if (!(await driver.put(write, time, each.signal))) return await conflict(key, time, each);
+        return { ok: true, revision: write.revision };
+      });
+    },
+    async touch(key, at) {
+      checkStoreText("key", key);
+      checkWhole(at, "at", 0);
+      await attempt("touch", async ({ signal }, time) => driver.touch(key, at, time, signal));
+    },
+    async delete(key, ifRevision) {
+      checkStoreText("key", key);
+      if (ifRevision !== undefined) checkStoreText("ifRevision", ifRevision);
+      return await attempt("delete", async (each, time) => {
+        if (await driver.delete(key, ifRevision, time, each.signal)) return { ok: true };
+        return await conflict(key, time, each);
+      });
+    },
+    async list(query) {
+      const selection = readListQuery(query);
+      return await attempt("list", async ({ signal }, time) => {
+        const { records, end } = await driver.list(selection, time, signal);
+        const parsed = records.map((record) => {
+          const { key, owner, lastUsedAt, expiresAt } = record;
+          return { key, ...read(record), owner, lastUsedAt, expiresAt };
+        });
+        return { records: parsed, cursor: end && JSON.stringify(end) };
+      });
+    },
+    ...drivenBatch(driver, attempt, conflict),
+    ...drivenNotices(driver, attempt),
+  };
+}
+
+type Attempt = <T>(
+  operation: string,
+  run: (attempt: StoreAttempt, time: number) => Promise<T>,
+) => Promise<T>;
+
+function drivenBatch(
+  driver: StoreDriver,
+  attempt: Attempt,
+  conflict: (
+    key: string,
+    time: number,
+    each: StoreAttempt,
+  ) => ReturnType<SessionStore["delete"]> & Promise<{ readonly ok: false }>,
+): Pick<SessionStore, "batch"> {
+  if (!driver.batch) return {};
+  return {
+    async batch(writes) {
+      const steps = readBatch(writes);
+      return await attempt("batch", async (each, time) => {
+        const index = await driver.batch!(steps, time, each.signal);
+        if (index !== undefined) {
+          return { ...(await conflict(steps[index]!.key, time, each)), index };
+        }
+        return {
+          ok: true,
+          revisions: steps.map((step) => (step.type === "put" ? step.revision : undefined)),
+        };
+      });
+    },
+  };
+}
+
+function drivenNotices(
+  driver: StoreDriver,
+  attempt: Attempt,
+): Pick<SessionStore, "publish" | "subscribe"> {
+  if (!driver.publish || !driver.subscribe) return {};
+  return {
+    async publish(topic) {
+      checkStoreText("topic", topic);
+      await attempt("publish", async ({ signal }) => driver.publish!(topic, signal));
+    },
+    subscribe(topic, listener) {
+      checkStoreText("topic", topic);
+      checkFunction(listener, "listener");
+      return driver.subscribe!(topic, guarded(listener));
+    },
+  };
+}

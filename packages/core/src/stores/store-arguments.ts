@@ -1,0 +1,99 @@
+import { checkWhole, invalidOption } from "../base/check-option.ts";
+import { pooledToken } from "../base/pooled-token.ts";
+import type { StoreBatchStep, StorePosition, StoreSelection, StoreWrite } from "./driver.ts";
+import type {
+  JsonValue,
+  StoreBatchWrite,
+  StoreListQuery,
+  StorePutOptions,
+} from "./session-store.ts";
+import { isStoreText, maxTextLength, printValue } from "./store-limits.ts";
+
+const maxBatch = 250;
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` for a text that is no key, owner, prefix or topic */
+export function checkStoreText(field: string, text: unknown): void {
+  if (isStoreText(text)) return;
+  throw invalidOption(field, `must be well-formed text of at most ${maxTextLength} characters`);
+}
+
+/**
+ * The arguments of a `put`, checked and printed, with a revision of its own.
+ *
+ * @param path of the write in a batch, with a dot
+ * @throws {McpSessionError} `CONNECTION_INVALID` or `STATE_INVALID`
+ */
+export function readPut(
+  key: string,
+  value: JsonValue,
+  ifRevision: string | null,
+  { owner, expiresAt, leaveFree }: StorePutOptions,
+  path = "",
+): StoreWrite {
+  checkStoreText(`${path}key`, key);
+  checkStoreText(`${path}owner`, owner);
+  if (expiresAt !== undefined) checkWhole(expiresAt, `${path}expiresAt`, 0);
+  if (ifRevision !== null) checkStoreText(`${path}ifRevision`, ifRevision);
+  if (leaveFree !== undefined && !(leaveFree >= 0 && leaveFree <= 1)) {
+    throw invalidOption("leaveFree", "must be a number from 0 to 1");
+  }
+  const text = printValue(value, `${path}value`);
+  return { key, text, revision: pooledToken(), ifRevision, owner, expiresAt, leaveFree };
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` or `STATE_INVALID`, naming the write */
+export function readBatch(writes: readonly StoreBatchWrite[]): StoreBatchStep[] {
+  if (!Array.isArray(writes) || writes.length < 1 || writes.length > maxBatch) {
+    throw invalidOption("writes", `must be a list of 1 to ${maxBatch} writes`);
+  }
+  const keys = new Set<string>();
+  return writes.map((write: StoreBatchWrite, index) => {
+    const path = `writes[${index}].`;
+    const step = readStep(write, path);
+    if (keys.has(step.key)) {
+      throw invalidOption(`${path}key`, "must be another key than those of the writes before");
+    }
+    keys.add(step.key);
+    return step;
+  });
+}
+
+function readStep(write: StoreBatchWrite, path: string): StoreBatchStep {
+  if (write?.type === "put") {
+    const { key, value, ifRevision, owner, expiresAt } = write;
+    return { type: "put", ...readPut(key, value, ifRevision, { owner, expiresAt }, path) };
+  }
+  if (write?.type !== "delete") throw invalidOption(`${path}type`, 'must be "put" or "delete"');
+  const { key, ifRevision } = write;
+  checkStoreText(`${path}key`, key);
+  if (ifRevision !== undefined) checkStoreText(`${path}ifRevision`, ifRevision);
+  return { type: "delete", key, ifRevision };
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` */
+export function readListQuery({
+  prefix = "",
+  owner,
+  idleSince,
+  cursor,
+  limit,
+}: StoreListQuery): StoreSelection {
+  checkStoreText("prefix", prefix);
+  if (owner !== undefined) checkStoreText("owner", owner);
+  if (idleSince !== undefined) checkWhole(idleSince, "idleSince", 0);
+  checkWhole(limit, "limit", 1, 1_000);
+  const after = cursor === undefined ? undefined : parsePosition(cursor);
+  return { prefix, owner, idleSince, after, limit };
+}
+
+function parsePosition(cursor: string): StorePosition {
+  try {
+    const [number, text, ...others] = JSON.parse(cursor);
+    checkWhole(number, "cursor", 0);
+    checkStoreText("cursor", text);
+    if (others.length === 0) return [number, text];
+  } catch {
+    // It may come from outside, by way of a link, so the error does not tell what is wrong with it.
+  }
+  throw invalidOption("cursor", "must be the cursor of the page before");
+}
