@@ -5,10 +5,20 @@ export function isInDoubt(error: unknown): boolean {
   return !McpSessionError.isInstance(error) || error.code === "STORE_FAILED";
 }
 
-export function stateTooLarge(bytes: number, maxBytes: number): McpSessionError {
+/** @param bytes `undefined` when nobody has counted to the end */
+export function stateTooLarge(bytes: number | undefined, maxBytes: number): McpSessionError {
   return new McpSessionError(
     "STATE_INVALID",
-    `The state of the session would take ${bytes} bytes; limits.stateBytes allows ${maxBytes}. The change is not stored. Keep large data in a database, with its key in the state, or raise the limit.`,
+    `The state of the session would take ${bytes ?? `more than ${maxBytes}`} bytes; limits.stateBytes allows ${maxBytes}. The change is not stored. Keep large data in a database, with its key in the state, or raise the limit.`,
+    { data: { field: "state" } },
+  );
+}
+
+/** @param problem names the part and the fix, never its value: "state.at is a Date; store its ISO text" */
+export function stateInvalid(problem: string): McpSessionError {
+  return new McpSessionError(
+    "STATE_INVALID",
+    `The state of the session cannot be stored: ${problem}. The change is not stored.`,
     { data: { field: "state" } },
   );
 }
