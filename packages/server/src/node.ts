@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { type Serve, serveOf } from "./http/reply.ts";
-import { parsedBody, servedFromNode } from "./node/served-incoming.ts";
+import { parsedBody, ServedIncoming } from "./node/served-incoming.ts";
 import { fail, writeAnswer } from "./node/write-answer.ts";
 
 /**
@@ -19,7 +19,7 @@ export function toNodeHandler(
 function listenerOf(serve: Serve): (request: IncomingMessage, response: ServerResponse) => void {
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     try {
-      writeAnswer(await serve(servedFromNode(incoming, outgoing)), incoming, outgoing);
+      writeAnswer(await serve(new ServedIncoming(incoming, outgoing)), incoming, outgoing);
     } catch (error) {
       fail(error, outgoing);
     }

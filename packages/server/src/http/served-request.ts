@@ -15,26 +15,41 @@ export interface ServedRequest {
 }
 
 export function servedFromWeb(request: Request): ServedRequest {
-  let reading: Promise<string | undefined> | undefined;
-  let text: string | undefined;
-  let again: Request | undefined;
-  return {
-    method: request.method,
+  return new ServedWebRequest(request);
+}
+
+/** A class, because V8 makes a new hidden class for each object literal with a getter. */
+class ServedWebRequest implements ServedRequest {
+  readonly method: string;
+  readonly #request: Request;
+  #reading: Promise<string | undefined> | undefined;
+  #text: string | undefined;
+  #again: Request | undefined;
+
+  constructor(request: Request) {
+    this.method = request.method;
+    this.#request = request;
+  }
+
+  header(name: string): string | null {
+    const { headers, url } = this.#request;
     // A `Request` that was made by hand has its host in the URL alone.
-    header: (name) =>
-      request.headers.get(name) ?? (name === "host" ? new URL(request.url).host : null),
-    readBody: (maxBytes) =>
-      (reading ??= readBody(request, maxBytes).then((read) => {
-        text = read;
-        return read;
-      })),
-    get request() {
-      if (!text) return request;
-      const { url, method, headers, signal } = request;
-      if (!again || again.bodyUsed) {
-        again = new Request(url, { method, headers, signal, body: text });
-      }
-      return again;
-    },
-  };
+    return headers.get(name) ?? (name === "host" ? new URL(url).host : null);
+  }
+
+  readBody(maxBytes: number): Promise<string | undefined> {
+    return (this.#reading ??= readBody(this.#request, maxBytes).then((text) => {
+      this.#text = text;
+      return text;
+    }));
+  }
+
+  get request(): Request {
+    if (!this.#text) return this.#request;
+    if (!this.#again || this.#again.bodyUsed) {
+      const { url, method, headers, signal } = this.#request;
+      this.#again = new Request(url, { method, headers, signal, body: this.#text });
+    }
+    return this.#again;
+  }
 }
