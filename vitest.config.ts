@@ -98,6 +98,7 @@ const matrix = [
   project("core", { include: inMatrix, typecheck: { enabled: false } }),
   project("oauth", { include: inMatrix, exclude: [], typecheck: { enabled: false } }),
   project("stores", { ...realServers, include: inMatrix, exclude: [] }),
+  project("benchmarks", { ...realServers, globalSetup: [], include: inMatrix, exclude: [] }),
   ...withProcesses(
     { include: inMatrix, exclude: [] },
     {

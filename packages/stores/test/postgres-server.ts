@@ -18,8 +18,12 @@ export const postgresUnavailable =
 /** The user of the server in `startPostgres`, who needs no password. */
 export const postgresUser = "postgres";
 
-/** Starts a PostgreSQL whose database sorts as people do, not as bytes do. */
-export async function startPostgres(): Promise<DatabaseServer> {
+/**
+ * Starts a PostgreSQL whose database sorts as people do, not as bytes do.
+ *
+ * @param settings as `name=value`
+ */
+export async function startPostgres(...settings: readonly string[]): Promise<DatabaseServer> {
   const folder = mkdtempSync(join(tmpdir(), "durable-mcp-postgres-"));
   const port = await findFreePort();
   const asUser = serverUser();
@@ -41,6 +45,7 @@ export async function startPostgres(): Promise<DatabaseServer> {
     ...["-D", data, "-p", String(port), "-h", "127.0.0.1", "-k", folder],
     // A process that is killed loses nothing by this, only a machine would.
     ...["-c", "fsync=off"],
+    ...settings.flatMap((setting) => ["-c", setting]),
   ];
   let child: ChildProcess | undefined;
   const server = {

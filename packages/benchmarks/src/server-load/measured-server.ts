@@ -1,79 +1,69 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
+import type { ProcessFigures } from "./serve-and-report.ts";
 
 /** A server in a process of its own. */
 export interface MeasuredServer {
-  readonly url: string;
-  /** Memory that the process has, in MiB. */
-  readonly residentMiB: () => number;
+  readonly port: number;
+  readonly figures: () => Promise<ProcessFigures>;
+  /** After its garbage was collected. */
+  readonly figuresWithoutGarbage: () => Promise<ProcessFigures>;
   readonly stop: () => Promise<void>;
 }
 
-const source = "--conditions=@durable-mcp/source";
-const greeting = fileURLToPath(new URL("./greeting-server.ts", import.meta.url));
-const example = fileURLToPath(
-  new URL(
-    "../../node_modules/@modelcontextprotocol/sdk/dist/esm/examples/server/simpleStreamableHttp.js",
-    import.meta.url,
-  ),
-);
+/** Where the process writes its CPU profile when it ends. */
+export interface Profile {
+  readonly folder: string;
+  readonly name: string;
+}
 
-const raiseLimit = new URL("./raise-session-limit.ts", import.meta.url).href;
-
-/** What is measured: how each is started. The first is what the others are compared with. */
-export const servers: Record<string, () => Promise<MeasuredServer>> = {
-  "SDK example": () => start(() => ["--import", raiseLimit, example], true),
-  "memory store": () => start((port) => [source, greeting, port, "memory"]),
-  "memory as JSON": () => start((port) => [source, greeting, port, "memory", "json"]),
-  "SQLite normal": () => start((port) => [source, greeting, port, "sqlite-normal"]),
-  "SQLite full": () => start((port) => [source, greeting, port, "sqlite"]),
-};
-
-async function start(
-  args: (port: string) => string[],
-  isPortInEnvironment = false,
+/** Starts a program of this folder, which ends with this process. */
+export async function startMeasuredServer(
+  program: string,
+  args: readonly string[],
+  profile?: Profile,
 ): Promise<MeasuredServer> {
-  const port = String(await freePort());
-  const env = { ...process.env, ...(isPortInEnvironment && { MCP_PORT: port }) };
-  const child = spawn(process.execPath, args(port), {
-    env,
-    stdio: ["ignore", "ignore", "inherit"],
+  const profiled = profile && [
+    ...["--cpu-prof", "--cpu-prof-dir", profile.folder],
+    ...["--cpu-prof-name", `${profile.name}.cpuprofile`],
+  ];
+  const path = fileURLToPath(new URL(program, import.meta.url));
+  const options = [
+    "--conditions=@durable-mcp/source",
+    "--disable-warning=ExperimentalWarning",
+    "--expose-gc",
+  ];
+  const child = spawn(process.execPath, [...options, ...(profiled ?? []), path, ...args], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
-  const url = `http://127.0.0.1:${port}/mcp`;
-  await untilItAnswers(url, child);
+  const { port } = await nextMessage<{ port: number }>(child);
+  const ask = (question: string) => {
+    child.send(question);
+    return nextMessage<ProcessFigures>(child);
+  };
   return {
-    url,
-    residentMiB: () => {
-      const status = readFileSync(`/proc/${child.pid}/status`, "utf8");
-      return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024;
-    },
+    port,
+    figures: () => ask("figures"),
+    figuresWithoutGarbage: () => ask("figures without garbage"),
     stop: async () => {
-      child.kill("SIGKILL");
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+      const gone = once(child, "exit");
+      child.send("exit");
+      await gone;
     },
   };
 }
 
-async function untilItAnswers(url: string, child: ChildProcess): Promise<void> {
-  for (const deadline = Date.now() + 20_000; ;) {
-    if (child.exitCode !== null) throw new Error("The server ended while starting.");
-    try {
-      await (await fetch(url)).body?.cancel();
-      return;
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
+  const ended = new AbortController();
+  const exit = once(child, "exit", { signal: ended.signal }).then(() => {
+    throw new Error(`The server ended: ${child.spawnargs.slice(1).join(" ")}`);
+  });
+  try {
+    const [message] = await Promise.race([once(child, "message", { signal: ended.signal }), exit]);
+    return message;
+  } finally {
+    ended.abort();
+    exit.catch(() => undefined);
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  return port;
 }

@@ -1,151 +1,111 @@
 /**
- * Throughput and memory of a server with 1, 100 and 10,000 live sessions, beside the official SDK's
- * own example server, in one run:
+ * Measures servers on `@durable-mcp/server` beside the official SDK's own transport, in one run:
  *
- *     npm run load [-- --rounds 5 --seconds 2 --sessions 1,100,10000 --servers "SDK example,memory store"]
+ *     npm run load [-- --markdown] [--parts calls,operations,streams,sessions] [--servers sdk,memory] [--callers 1,16,64]
+ *                  [--formats sse,json] [--rounds 8] [--seconds 0.25] [--warm-up 1.5] [--sessions 10000] [--profile folder]
  */
 import { parseArgs } from "node:util";
-import autocannon from "autocannon";
-import { type MeasuredServer, servers } from "./measured-server.ts";
+import { measureCalls, type MeasuredCalls } from "./measure-calls.ts";
+import { measureOperations } from "./measure-operations.ts";
+import { measureSessions } from "./measure-sessions.ts";
+import { measureStreams } from "./measure-streams.ts";
+import { printTable, type ResultTable } from "./print-table.ts";
+import * as tables from "./result-tables.ts";
+import type { AnswerFormat } from "./running-servers.ts";
+import { serverKinds, type ServerName } from "./server-kinds.ts";
+import { createStorePlaces, unavailable } from "./store-places.ts";
+import { targetRows } from "./targets.ts";
+
+const parts = ["calls", "operations", "streams", "sessions"];
+const formats: readonly AnswerFormat[] = ["sse", "json"];
+const allNames = Object.keys(serverKinds) as ServerName[];
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: "string", default: "2" },
-    rounds: { type: "string", default: "5" },
-    sessions: { type: "string", default: "1,100,10000" },
-    servers: { type: "string", default: Object.keys(servers).join() },
+    parts: { type: "string", default: parts.join() },
+    servers: { type: "string", default: allNames.join() },
+    callers: { type: "string", default: "1,16,64" },
+    formats: { type: "string", default: formats.join() },
+    rounds: { type: "string", default: "8" },
+    seconds: { type: "string", default: "0.25" },
+    "warm-up": { type: "string", default: "1.5" },
+    sessions: { type: "string", default: "10000" },
+    profile: { type: "string" },
+    markdown: { type: "boolean", default: false },
   },
 });
-let sent = 0;
-/** Connections that call one after the other. */
-const connections = 20;
-const headers = {
-  "content-type": "application/json",
-  accept: "application/json, text/event-stream",
-  "mcp-protocol-version": "2025-11-25",
-};
 
-interface Measured {
-  readonly server: MeasuredServer;
-  readonly ids: string[];
-  /** After the sessions were started. */
-  readonly idleMiB: number;
-  /** Of each round. */
-  readonly callsPerSecond: number[];
-  readonly p99Ms: number[];
+const callers = values.callers.split(",").map(Number);
+const wantedParts = chosen("parts", parts);
+const wantedFormats = chosen("formats", formats);
+const names = chosen("servers", allNames).filter((name) => {
+  const reason = unavailable(serverKinds[name]);
+  if (reason !== undefined) console.error(`Skipped: ${name}, for ${reason}.`);
+  return reason === undefined;
+});
+/** Those of the further figures. */
+const distinct = names.filter((name) => !serverKinds[name].isVariant);
+/** A session takes as much memory with one store as with another. */
+const inOneProcess = distinct.filter((name) =>
+  [undefined, "file"].includes(serverKinds[name].place),
+);
+const withStore = distinct.filter((name) => !serverKinds[name].isSdk);
+
+const places = createStorePlaces();
+try {
+  await measure();
+} finally {
+  await places.remove();
 }
 
-for (const count of values.sessions.split(",").map(Number)) {
-  const { rounds, seconds } = values;
-  console.log(
-    `\n${count} live sessions, ${connections} connections, ${rounds} rounds of ${seconds} s`,
-  );
-  console.log(row("", "calls/s", "ratio", "p99 ms", "MiB idle", "ratio", "MiB after", "ratio"));
-  const measured = new Map<string, Measured>();
-  try {
-    for (const name of values.servers.split(",")) {
-      const server = await servers[name]!();
-      const ids = await startSessions(server.url, count);
-      const idleMiB = server.residentMiB();
-      measured.set(name, { server, ids, idleMiB, callsPerSecond: [], p99Ms: [] });
-    }
-    // In turn, round after round: other load on the machine comes and goes, and then hits all.
-    for (let round = 0; round < Number(rounds); round++) {
-      for (const one of measured.values()) await runRound(one);
-    }
-    const [first] = measured.values();
-    for (const [name, one] of measured) print(name, one, first!);
-  } finally {
-    for (const { server } of measured.values()) await server.stop();
+async function measure(): Promise<void> {
+  print(tables.machineTable(["npm run load --", ...process.argv.slice(2)].join(" ")));
+  const calls = wantedParts.includes("calls") ? await measureAllCalls() : [];
+  const operations = wantedParts.includes("operations")
+    ? await measureOperations(withStore, wantedFormats, places)
+    : [];
+  print(tables.operationsTable(operations));
+  const { progress, idle } = wantedParts.includes("streams")
+    ? await measureStreams(distinct, places)
+    : { progress: [], idle: [] };
+  print(tables.progressTable(progress));
+  print(tables.idleTable(idle));
+  if (wantedParts.includes("sessions")) {
+    const sessions = Number(values.sessions);
+    print(tables.sessionsTable(await measureSessions(inOneProcess, sessions, places), sessions));
   }
+  print(tables.targetsTable(targetRows({ calls, operations, progress, idle })));
 }
 
-async function runRound({ server, ids, callsPerSecond, p99Ms }: Measured): Promise<void> {
-  const result = await autocannon({
-    url: server.url,
-    connections,
-    duration: Number(values.seconds),
-    requests: [
-      {
-        method: "POST",
-        setupRequest: (request) => {
-          const id = ++sent;
-          const params = { name: "greet", arguments: { name: "Ada" } };
-          return {
-            ...request,
-            headers: { ...headers, "mcp-session-id": ids[id % ids.length]! },
-            body: JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params }),
-          };
-        },
-      },
-    ],
+async function measureAllCalls(): Promise<MeasuredCalls[]> {
+  const rounds = Number(values.rounds);
+  const calls = await measureCalls({
+    ...{ names, formats: wantedFormats, callers, rounds, places },
+    seconds: Number(values.seconds),
+    warmUpSeconds: Number(values["warm-up"]),
+    profileFolder: values.profile,
   });
-  const failed = result.non2xx + result.errors + result.timeouts;
-  if (failed > 0) throw new Error(`${failed} calls failed.`);
-  callsPerSecond.push(result.requests.average);
-  p99Ms.push(result.latency.p99);
+  for (const format of wantedFormats) {
+    const greetings = calls.filter((one) => one.format === format && one.tool === "greet");
+    print(tables.callsTable(`Calls, ${format === "sse" ? "SSE" : "JSON"} answers`, greetings));
+  }
+  const counting = calls.filter((one) => one.tool === "count");
+  print(tables.callsTable("Calls that change `session.state`", counting));
+  return calls;
 }
 
-async function startSessions(url: string, count: number): Promise<string[]> {
-  const ids: string[] = [];
-  let started = 0;
-  const startSome = async () => {
-    while (started < count) {
-      started += 1;
-      ids.push(await startSession(url));
-    }
-  };
-  await Promise.all(Array.from({ length: 10 }, startSome));
-  return ids;
+function print(table: ResultTable): void {
+  printTable(table, values.markdown);
 }
 
-async function startSession(url: string): Promise<string> {
-  const send = async (body: object, more: Record<string, string> = {}) => {
-    const text = JSON.stringify({ jsonrpc: "2.0", ...body });
-    const response = await fetch(url, {
-      method: "POST",
-      headers: { ...headers, ...more },
-      body: text,
-    });
-    await response.text();
-    if (!response.ok) throw new Error(`${response.status} to ${text}`);
-    return response;
-  };
-  const clientInfo = { name: "load", version: "1.0.0" };
-  const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
-  const answer = await send({ id: 0, method: "initialize", params });
-  const id = answer.headers.get("mcp-session-id")!;
-  await send({ method: "notifications/initialized" }, { "mcp-session-id": id });
-  return id;
-}
-
-/** Ratios of speed are medians over the rounds, of both in the same round. */
-function print(name: string, measured: Measured, first: Measured): void {
-  const { server, callsPerSecond, p99Ms, idleMiB } = measured;
-  const ratios = callsPerSecond.map((speed, round) => speed / first.callsPerSecond[round]!);
-  const loadedMiB = server.residentMiB();
-  console.log(
-    row(
-      name,
-      median(callsPerSecond).toFixed(0),
-      median(ratios).toFixed(2),
-      median(p99Ms).toFixed(0),
-      idleMiB.toFixed(0),
-      ratio(idleMiB, first.idleMiB),
-      loadedMiB.toFixed(0),
-      ratio(loadedMiB, first.server.residentMiB()),
-    ),
-  );
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]!;
-}
-
-function ratio(value: number, to: number): string {
-  return (value / to).toFixed(2);
-}
-
-function row(name: string, ...cells: string[]): string {
-  return [name.padEnd(14), ...cells.map((cell) => cell.padStart(10))].join("");
+/** The names that an option lists. */
+function chosen<Name extends string>(
+  option: "parts" | "servers" | "formats",
+  known: readonly Name[],
+): Name[] {
+  return values[option].split(",").map((text) => {
+    const name = known.find((one) => one === text);
+    if (name === undefined) throw new Error(`--${option}: ${text} is none of ${known.join()}.`);
+    return name;
+  });
 }
