@@ -86,7 +86,7 @@ export async function expectRejection(
   return error;
 }
 
-/** Runs `get`, `put`, `touch`, `delete` and `list`, and expects each to fail with `STORE_FAILED`. */
+/** Runs all operations, and expects each to fail with `STORE_FAILED`. */
 export async function expectAllToFail(store: SessionStore): Promise<void> {
   const key = "secret key";
   const owner = "secret owner";
@@ -98,6 +98,8 @@ export async function expectAllToFail(store: SessionStore): Promise<void> {
     () => store.delete(key),
     () => store.delete(key, "secret revision"),
     () => store.list({ owner, limit: 1 }),
+    ...(store.batch ? [() => store.batch!([{ type: "delete", key }])] : []),
+    ...(store.publish ? [() => store.publish!(key)] : []),
   ];
   await Promise.all(
     calls.map(async (call) => {

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import type { JsonValue, SessionStore } from "../stores/session-store.ts";
+import { saveBatchesUntilItFails } from "./batch-tests.ts";
 import { expectAllToFail, expectKeys, listAll, put } from "./expectations.ts";
+import { countCalls } from "./notice-tests.ts";
 import type { StoreTest } from "./store-test.ts";
 
 /** A server that the tests may stop and start. No other tests may run on it meanwhile. */
@@ -48,6 +50,41 @@ export function killedServerTests(server: StoreServer): readonly StoreTest[] {
             stored?.value === confirmed || stored?.value === tried,
             "nothing is to be lost",
           );
+        }
+      },
+    },
+    {
+      title: "makes a batch as a whole or not at all when its server is killed in the middle",
+      async run({ store, unique }) {
+        if (!store.batch) return;
+        const keys = [`${unique}a`, `${unique}b`] as const;
+        const saving = saveBatchesUntilItFails(store, keys);
+        await sleep(200);
+        await server.kill();
+        const { confirmed, tried } = await saving;
+        await server.start();
+        assert.ok(confirmed >= 0, "there is to be something to lose");
+        const [a, b] = await Promise.all(keys.map((key) => untilItWorks(() => store.get(key))));
+        assert.equal(a?.value, b?.value);
+        assert.ok(a?.value === confirmed || a?.value === tried, "nothing is to be lost");
+      },
+    },
+    {
+      title: "calls subscribers when the server is back, and hears new notices",
+      async run({ store, open, unique }) {
+        if (!store.subscribe) return;
+        await using calls = countCalls(store, unique);
+        await calls.reach(1);
+        await server.kill();
+        const before = calls.count();
+        await server.start();
+        // What was published meanwhile may have been missed.
+        await calls.reach(before + 1);
+        const { store: other } = await open();
+        for (let round = 0; round < 3; round += 1) {
+          const heard = calls.count();
+          await untilItWorks(() => other.publish!(unique));
+          await calls.reach(heard + 1);
         }
       },
     },

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonValue } from "../stores/session-store.ts";
 import { put } from "./expectations.ts";
+import { countCalls } from "./notice-tests.ts";
 import { type StoreWorker, startStoreWorker } from "./store-worker.ts";
 import type { StoreTest } from "./store-test.ts";
 
@@ -45,6 +46,40 @@ export function processTests(processes: StoreProcesses): readonly StoreTest[] {
             conflicts.some((count) => count > 0),
             "the processes are to be in each other's way",
           );
+        }),
+    },
+    {
+      title: "keeps two values equal that six processes count up in batches",
+      run: ({ store, unique }) =>
+        withWorkers(async (workers) => {
+          if (!store.batch) return;
+          const keys = [`${unique}a`, `${unique}b`] as const;
+          for (const key of keys) await put(store, key, 0);
+          const times = 8;
+          const conflicts = await Promise.all(
+            workers.map((worker) => worker.ask({ task: "count both", keys, times })),
+          );
+          for (const key of keys) {
+            assert.equal((await store.get(key))?.value, processCount * times);
+          }
+          assert.ok(
+            conflicts.some((count) => count > 0),
+            "the processes are to be in each other's way",
+          );
+        }),
+    },
+    {
+      title: "calls the subscribers of one process when another publishes",
+      run: ({ store, unique }) =>
+        withWorkers(async (workers) => {
+          if (!store.subscribe) return;
+          await using calls = countCalls(store, unique);
+          await calls.reach(1);
+          for (const worker of workers) {
+            const before = calls.count();
+            await worker.ask({ task: "publish", topic: unique });
+            await calls.reach(before + 1);
+          }
         }),
     },
     {

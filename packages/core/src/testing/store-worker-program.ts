@@ -1,6 +1,7 @@
 // A process of the tests with several: `node store-worker-program.ts <module URL> <data as JSON>`.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SessionStore } from "../stores/session-store.ts";
+import { writeBatch } from "../stores/write-batch.ts";
 import type { OpenedStore } from "./store-test.ts";
 import type { StoreTask, StoreWorkerMessage } from "./store-worker.ts";
 
@@ -29,6 +30,11 @@ async function carryOut(task: StoreTask): Promise<number> {
       return Number((await store.put(task.key, task.value, null, { owner: "a process" })).ok);
     case "delete":
       return Number((await store.delete(task.key, task.revision)).ok);
+    case "count both":
+      return countBoth(store, task.keys, task.times);
+    case "publish":
+      await store.publish?.(task.topic);
+      return 0;
     default:
       // Some connect only when they are used.
       await store.get("");
@@ -52,6 +58,27 @@ async function count(from: SessionStore, key: string, times: number): Promise<nu
       conflicts += 1;
       current = answer.current;
     }
+  }
+  return conflicts;
+}
+
+async function countBoth(
+  from: SessionStore,
+  keys: readonly [string, string],
+  times: number,
+): Promise<number> {
+  let conflicts = 0;
+  for (let done = 0; done < times;) {
+    const found = await Promise.all(keys.map((key) => from.get(key)));
+    await sleep(Math.random() * 4);
+    const writes = keys.map((key, index) => ({
+      ...{ type: "put" as const, key, value: Number(found[index]?.value) + 1 },
+      ...{ ifRevision: found[index]?.revision ?? null, owner: "a process" },
+    }));
+    // In both orders, which invites a deadlock.
+    if (Math.random() < 0.5) writes.reverse();
+    if ((await writeBatch(from, writes)).ok) done += 1;
+    else conflicts += 1;
   }
   return conflicts;
 }

@@ -11,7 +11,15 @@ export type StoreTask =
   /** Puts a value if there is none. Answers 1 if it did. */
   | { readonly task: "create"; readonly key: string; readonly value: JsonValue }
   /** Deletes a revision. Answers 1 if it did. */
-  | { readonly task: "delete"; readonly key: string; readonly revision: string };
+  | { readonly task: "delete"; readonly key: string; readonly revision: string }
+  /** Adds 1 to two values in a batch, `times` times. Answers the number of conflicts. */
+  | {
+      readonly task: "count both";
+      readonly keys: readonly [string, string];
+      readonly times: number;
+    }
+  /** Tells the subscribers of a topic. Answers 0. */
+  | { readonly task: "publish"; readonly topic: string };
 
 /** A message of a worker process: `ready` once, then an answer for each task. */
 export type StoreWorkerMessage =

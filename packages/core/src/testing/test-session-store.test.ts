@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../stores/memory-store.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import type { SessionStore, StoredRecord } from "../stores/session-store.ts";
+import { writeBatch } from "../stores/write-batch.ts";
 import { type OpenedStore, testSessionStore } from "./index.ts";
 
 /** The suite's tests by their titles. */
@@ -28,7 +29,7 @@ const closing = (failure: () => Promise<never>) => () => {
   const store = createMemoryStore();
   const opened = { ...store };
   const close = async () => {
-    for (const name of ["get", "put", "touch", "delete", "list"] as const) {
+    for (const name of ["get", "put", "touch", "delete", "list", "batch", "publish"] as const) {
       Object.assign(opened, { [name]: failure });
     }
   };
@@ -218,6 +219,54 @@ const broken: Record<string, { change: (store: SessionStore) => SessionStore; no
       };
     },
   },
+  "makes half of a batch": {
+    noticed: "makes none of a batch's writes if a condition does not hold, and names that one",
+    change: (store) => ({
+      ...store,
+      batch: (writes) => writeBatch({ ...store, batch: undefined as never }, writes),
+    }),
+  },
+  "checks a batch first and makes it later": {
+    noticed: "lets one of many batches on the same keys through",
+    change: (store) => ({
+      ...store,
+      async batch(writes) {
+        for (const [index, { key, ifRevision }] of writes.entries()) {
+          const current = await store.get(key);
+          if ((current?.revision ?? null) !== ifRevision) return { ok: false, index, current };
+        }
+        const revisions: string[] = [];
+        for (const write of writes) {
+          if (write.type !== "put") throw new Error("not used");
+          const { key, value, owner } = write;
+          const before = await store.get(key);
+          const answer = await store.put(key, value, before?.revision ?? null, { owner });
+          revisions.push(answer.ok ? answer.revision : "");
+        }
+        return { ok: true, revisions };
+      },
+    }),
+  },
+  "names another condition of a batch": {
+    noticed: "names the first of several conditions of a batch that do not hold",
+    change: (store) => ({
+      ...store,
+      async batch(writes) {
+        const answer = await store.batch!(writes);
+        return answer.ok ? answer : { ...answer, index: 0 };
+      },
+    }),
+  },
+  "calls a subscriber that has gone": {
+    noticed: "calls nobody after the end of a subscription, and everybody else still",
+    change: (store) => ({
+      ...store,
+      subscribe(topic, listener) {
+        store.subscribe!(topic, listener);
+        return () => undefined;
+      },
+    }),
+  },
   "cuts long values": {
     noticed: "holds a value of 1,000,000 characters of JSON",
     change: (store) => ({
@@ -286,6 +335,16 @@ describe("fails a store that", () => {
       Promise.reject(new McpSessionError("STORE_FAILED", "No secret key here.", { cause })),
     );
     await expect(testsOf(open).get(noticed)?.()).rejects.toThrow("repeat nothing");
+  });
+
+  test("passes without the operations that a store may lack", async () => {
+    const whole = Object.entries(createMemoryStore());
+    const lacks = new Set(["batch", "publish", "subscribe"]);
+    const store = Object.fromEntries(whole.filter(([name]) => !lacks.has(name)));
+    const tests = [...testsOf(() => ({ store: store as unknown as SessionStore }))];
+    const about = tests.filter(([title]) => /batch|notice|subscri|publish/.test(title));
+    expect(about.length).toBeGreaterThan(10);
+    for (const [, run] of about) await expect(run()).resolves.toBe(undefined);
   });
 
   test("passes when it fails as it should", async () => {

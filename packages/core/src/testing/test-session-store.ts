@@ -1,3 +1,4 @@
+import { batchTests } from "./batch-tests.ts";
 import { closedConnectionTests } from "./closed-connection-tests.ts";
 import { compareAndSetTests } from "./compare-and-set-tests.ts";
 import { expiryTests } from "./expiry-tests.ts";
@@ -5,6 +6,7 @@ import { keyTests } from "./key-tests.ts";
 import { listTests } from "./list-tests.ts";
 import { processTests, type StoreProcesses } from "./process-tests.ts";
 import { killedServerTests, type StoreServer } from "./killed-server-tests.ts";
+import { noticeTests } from "./notice-tests.ts";
 import type { OpenedStore, StoreTest } from "./store-test.ts";
 import { unreadableTests } from "./unreadable-tests.ts";
 import { valueTests } from "./value-tests.ts";
@@ -70,6 +72,8 @@ export function testSessionStore({
     ...keyTests,
     ...expiryTests,
     ...listTests,
+    ...batchTests,
+    ...noticeTests,
     ...(plant === undefined ? [] : unreadableTests(plant)),
     ...(hasConnection ? closedConnectionTests : []),
     ...(processes === undefined ? [] : processTests(processes)),
