@@ -50,6 +50,15 @@ test("an item stays the same one when others before or after it come and go", ()
   expect(draft.items[1]).toBe(second);
 });
 
+test("equal items keep their places when another one follows", () => {
+  const draft = { items: [{ n: 1 }, { n: 1 }] };
+  const [first, second] = draft.items;
+  bringState(draft, { items: [{ n: 1 }, { n: 1 }, { n: 1 }] });
+  expect(draft.items).toHaveLength(3);
+  expect(draft.items[0]).toBe(first);
+  expect(draft.items[1]).toBe(second);
+});
+
 test("replaces what somebody froze", () => {
   const draft = { a: Object.freeze({ n: 1 }), b: Object.freeze([1]) };
   bringState(draft, { a: { n: 2 }, b: [1, 2] });

@@ -191,7 +191,12 @@ describe("changes of the same path", () => {
     const failing = await conflict({ onConflict: () => Promise.reject(cause) });
     expect(failing.error).toEqual(expect.objectContaining({ code: "STATE_CONFLICT", cause }));
     expect(failing.seen).toEqual([false]);
-    const givenUp = await conflict({ onConflict: () => undefined });
+    const givenUp = await conflict({
+      onConflict: ({ theirs }) => {
+        theirs.notes.push("never stored");
+        return undefined;
+      },
+    });
     expect(givenUp.error).toEqual(code("STATE_CONFLICT"));
     expect(givenUp.stored).toEqual({ notes: ["a"] });
   });
@@ -210,11 +215,13 @@ describe("changes of the same path", () => {
   test("are given up when another write is faster 20 times", async () => {
     const stored = createStored({ notes: [], n: 0 });
     const row = stored.row();
-    const state = call(row);
+    const seen: boolean[] = [];
+    const state = call(row, { onConflictSeen: (is) => seen.push(is) });
     state.draft.m = 1;
     const change = state.change()!;
     for (let n = 0; n < 20; n++) await change({ notes: [], n });
     await expect(async () => change({ notes: [], n: 20 })).rejects.toEqual(code("STATE_CONFLICT"));
+    expect(seen).toEqual([false]);
   });
 });
 
@@ -289,9 +296,29 @@ describe("an update", () => {
     const row = createStored().row();
     const state = call(row);
     const updated = state.update((newest) => newest.notes.push("a"));
+    await Promise.resolve();
+    await Promise.resolve();
     const { notes } = state.draft;
+    expect(notes).toEqual([]);
     await updated;
     expect(notes).toEqual(["a"]);
+  });
+
+  test("is stored whatever becomes of the draft meanwhile", async () => {
+    const stored = createStored();
+    const row = stored.row();
+    for (const spoil of [Object.freeze, (draft: Notes) => void Object.assign(draft, { n: 1n })]) {
+      const state = call(row);
+      const { draft } = state;
+      const updated = state.update((newest) => newest.notes.push("a"));
+      await Promise.resolve();
+      await Promise.resolve();
+      spoil(draft);
+      await updated;
+      const answered = answer(row, state).catch((error: McpSessionError) => error.code);
+      expect(await answered).toBe(spoil === Object.freeze ? undefined : "STATE_INVALID");
+    }
+    expect(stored.state).toEqual({ notes: ["a", "a"] });
   });
 
   test("has a result that is not taken for the draft", async () => {
@@ -442,6 +469,21 @@ describe("a state of an earlier release", () => {
     write.draft.notes.push("b");
     await answer(row, write);
     expect(stored.state).toEqual({ notes: ["a", "b"] });
+  });
+
+  test("is merged with a change that an earlier release makes meanwhile", async () => {
+    const stored = createStored({ list: ["a"] });
+    const row = stored.row();
+    const state = call(row, { migrate: (old) => ({ ...migrate(old), n: Number(old["n"] ?? 0) }) });
+    state.draft.n = 5;
+    stored.state = { list: ["a", "b"] };
+    await answer(row, state);
+    expect(stored.state).toEqual({ notes: ["a", "b"], n: 5 });
+  });
+
+  test("can be read although it is larger than allowed by now", () => {
+    const row = createStored({ list: ["x".repeat(50)] }).row();
+    expect(call(row, { migrate, maxBytes: 20 }).draft.notes).toHaveLength(1);
   });
 
   test("is migrated from a copy, also for an update and outside of calls", async () => {

@@ -144,6 +144,9 @@ describe("a state that JSON does not hold", () => {
     let state: object = {};
     for (let n = 0; n < 60; n++) state = { a: state, b: state };
     expect(refusal(state).message).toContain("limits.stateBytes");
+    const text = "x".repeat(900_000);
+    const copies = { list: Array.from({ length: 1_000 }, () => text) };
+    expect(refusal(copies).message).toContain("limits.stateBytes");
   });
 });
 
@@ -158,6 +161,16 @@ describe("a state that JSON holds", () => {
           expect(copy).not.toBe(state);
         },
       ),
+    );
+  });
+
+  test("may have exactly as many bytes as allowed", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })), (state) => {
+        const bytes = Buffer.byteLength(JSON.stringify(state));
+        expect(() => checkState(state, bytes)).not.toThrow();
+        expect(refusal(state, bytes - 1).code).toBe("STATE_INVALID");
+      }),
     );
   });
 
