@@ -171,6 +171,7 @@ describe("a state that JSON holds", () => {
         expect(() => checkState(state, bytes)).not.toThrow();
         expect(refusal(state, bytes - 1).code).toBe("STATE_INVALID");
       }),
+      { examples: [[{ a: 1 }], [{ a: "" }], [{}]] },
     );
   });
 
