@@ -70,7 +70,8 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
       }
       time += 2_000_000;
       const revisions: string[] = [];
-      for (let n = 0; n < 11; n += 1) {
+      // There is a purge among each 32 new records.
+      for (let n = 0; n < 32; n += 1) {
         const answer = await store.put(`new ${n}`, 1, null, { owner: "o" });
         if (answer.ok) revisions.push(answer.revision);
       }
@@ -184,6 +185,42 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
     mapped.destroy();
     older.destroy();
     redis5.destroy();
+  });
+
+  test("hears of notices beside a pool only through a client for that", async () => {
+    const url = `redis://127.0.0.1:${server.port}`;
+    const pool = createClientPool({ url });
+    const subscriber = createClient({ url });
+    await Promise.all([pool.connect(), subscriber.connect()]);
+    const alone = createRedisStore({ client: pool });
+    expect([alone.publish, alone.subscribe]).toEqual([undefined, undefined]);
+    const store = createRedisStore({ client: pool, subscriber });
+    let calls = 0;
+    const end = store.subscribe!("topic", () => void (calls += 1));
+    await expect.poll(() => calls).toBe(1);
+    await store.publish!("topic");
+    await expect.poll(() => calls).toBe(2);
+    // The connection breaks, and comes back.
+    const id = await subscriber.clientId();
+    await pool.sendCommand(["CLIENT", "KILL", "ID", String(id)]);
+    await expect.poll(() => calls, { timeout: 10_000 }).toBe(3);
+    end();
+    pool.destroy();
+    subscriber.destroy();
+  });
+
+  test("has a connection for subscribers while there are some", async () => {
+    await withClient(async (client) => {
+      const connections = async () => (await client.clientList()).length;
+      const before = await connections();
+      const store = createRedisStore({ client });
+      await store.publish!("topic");
+      expect(await connections()).toBe(before);
+      const ends = ["a", "b", "a"].map((topic) => store.subscribe!(topic, () => undefined));
+      await expect.poll(connections).toBe(before + 1);
+      for (const end of ends) end();
+      await expect.poll(connections, { timeout: 5_000 }).toBe(before);
+    });
   });
 
   test("finds what matches among many that do not", async () => {

@@ -1,8 +1,18 @@
 import type { SessionStore } from "@durable-mcp/core";
 import { checkKnown, checkMethods, checkMs, invalidOption } from "@durable-mcp/core/internal";
-import { createDrivenStore } from "@durable-mcp/core/store-driver";
+import { createDrivenStore, type StoreDriver } from "@durable-mcp/core/store-driver";
 import { listFromRedis, printTime } from "./redis/list.ts";
-import { type RedisScript, redisScripts } from "./redis/scripts.ts";
+import {
+  createRedisNotices,
+  duplicatedSubscriber,
+  givenSubscriber,
+  isSingleClient,
+  type RedisSubscriber,
+} from "./redis/notices.ts";
+import { redisScripts } from "./redis/scripts.ts";
+import { createRedisWrites, type RunRedisScript } from "./redis/writes.ts";
+
+export type { RedisSubscriber };
 
 /**
  * The part of a `redis` client that the store needs: `createClient`, `createClientPool`, `createCluster`.
@@ -20,6 +30,12 @@ export interface RedisScriptOptions {
 export interface RedisStoreOptions {
   /** A client of `redis`. It stays yours: give it an `error` listener, connect it, and close it. */
   readonly client: RedisClient;
+  /**
+   * A connected client of `redis` of its own for `subscribe`; it stays yours. Without it, the store makes a
+   * duplicate of `client` while there are subscribers. With a pool or a cluster it cannot, and has neither
+   * `publish` nor `subscribe`.
+   */
+  readonly subscriber?: RedisSubscriber | undefined;
   /** The store's keys start with it, in braces; one store lives on one shard. @default "mcp-sessions" */
   readonly prefix?: string | undefined;
   /** How long one operation may take, in milliseconds; what was not sent by then never is. @default 10000 */
@@ -36,9 +52,19 @@ export interface RedisStoreOptions {
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createRedisStore(options: RedisStoreOptions): SessionStore {
-  checkKnown(options, ["client", "prefix", "timeoutMs", "onUnreadable", "now"]);
-  const { client, prefix = "mcp-sessions", timeoutMs = 10_000, onUnreadable, now } = options;
+  checkKnown(options, ["client", "subscriber", "prefix", "timeoutMs", "onUnreadable", "now"]);
+  const {
+    client,
+    subscriber,
+    prefix = "mcp-sessions",
+    timeoutMs = 10_000,
+    onUnreadable,
+    now,
+  } = options;
   checkMethods(client, "client", ["eval", "evalSha"], "a client of redis");
+  if (subscriber !== undefined) {
+    checkMethods(subscriber, "subscriber", ["subscribe", "unsubscribe", "on"], "a client of redis");
+  }
   if (typeof prefix !== "string" || !/^[^{}]+$/.test(prefix)) {
     throw invalidOption("prefix", "must be a text without braces, and not empty");
   }
@@ -47,12 +73,7 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
   const name = (part: string) => `{${prefix}}:${part}`;
   const keys = ["keys", "owners", "idle", "expiry"].map(name);
 
-  const run = async (
-    script: RedisScript,
-    time: number,
-    args: readonly string[],
-    signal: AbortSignal | undefined,
-  ): Promise<unknown> => {
+  const run: RunRedisScript = async (script, time, args, signal) => {
     const scripts = withSignal(client, signal);
     const call = {
       keys: [...keys],
@@ -67,6 +88,15 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
     }
   };
 
+  const channelOf = (topic: string) => name(`notices:${topic}`);
+  const source = subscriberSource(client, subscriber);
+  const notices: Pick<StoreDriver, "publish" | "subscribe"> | undefined = source && {
+    async publish(topic, signal) {
+      await run(redisScripts.publish, 0, [channelOf(topic)], signal);
+    },
+    subscribe: createRedisNotices(source, channelOf),
+  };
+
   return createDrivenStore(
     {
       name: "Redis",
@@ -78,19 +108,13 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
         const [text, revision] = found as [string, string];
         return { text, revision };
       },
-      async put({ key, text, revision, ifRevision, owner, expiresAt = "" }, time, signal) {
-        const args = [key, text, revision, expected(ifRevision), owner, String(expiresAt)];
-        return (await run(redisScripts.put, time, args, signal)) === 1;
-      },
       async touch(key, at, time, signal) {
         await run(redisScripts.touch, time, [key, printTime(at)], signal);
       },
-      async delete(key, ifRevision, time, signal) {
-        const args = [key, expected(ifRevision)];
-        return (await run(redisScripts.delete, time, args, signal)) === 1;
-      },
+      ...createRedisWrites(run),
       list: (selection, time, signal) =>
         listFromRedis(selection, (args) => run(redisScripts.list, time, args, signal)),
+      ...notices,
     },
     now,
   );
@@ -112,7 +136,8 @@ function withSignal(client: RedisClient, abortSignal: AbortSignal | undefined): 
   });
 }
 
-/** A revision as an argument of the scripts, which tells no revision from an empty one. */
-function expected(revision: string | null | undefined): string {
-  return revision === null || revision === undefined ? "" : `=${revision}`;
+/** Where subscribers hear of notices; `undefined` if there is no connection for them. */
+function subscriberSource(client: RedisClient, subscriber: RedisSubscriber | undefined) {
+  if (subscriber !== undefined) return givenSubscriber(subscriber);
+  return isSingleClient(client) ? duplicatedSubscriber(client) : undefined;
 }

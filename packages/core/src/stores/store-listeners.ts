@@ -6,14 +6,16 @@ export interface StoreListeners {
   readonly tell: (topic: string) => void;
   /** Calls all of them: notices come from now on, or one may have been missed. */
   readonly tellAll: () => void;
+  /** Whether the topic has a listener. */
+  readonly has: (topic: string) => boolean;
   /** The topics that have a listener. */
   readonly topics: () => string[];
 }
 
 /** When a process hears of notices. */
 export interface StoreListenersOptions {
-  /** Whether notices come already: then a new listener is called once, soon. Otherwise `tellAll` does that. */
-  readonly isHearing: () => boolean;
+  /** Whether notices of it come already: then a new listener is called once, soon. Otherwise `tell` does that. */
+  readonly isHearing: (topic: string) => boolean;
   /** Called when a topic has its first listener, and when its last one has gone. */
   readonly onTopic?: ((topic: string, isUsed: boolean) => void) | undefined;
 }
@@ -38,7 +40,7 @@ export function createStoreListeners({
         topics.set(topic, new Set([call]));
         onTopic?.(topic, true);
       }
-      if (isHearing()) queueMicrotask(call);
+      if (isHearing(topic)) queueMicrotask(call);
       return () => {
         if (isOver) return;
         isOver = true;
@@ -53,6 +55,7 @@ export function createStoreListeners({
     tellAll() {
       for (const topic of [...topics.keys()]) tell(topic);
     },
+    has: (topic) => topics.has(topic),
     topics: () => [...topics.keys()],
   };
 }

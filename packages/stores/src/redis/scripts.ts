@@ -52,7 +52,7 @@ local function forget(key)
   local meta = loadMeta(key)
   if meta then leaveIndexes(key, meta) end
   redis.call('DEL', recordPrefix .. key, valuePrefix .. key)
-  redis.call('ZREM', expiry, key)
+  if not meta then redis.call('ZREM', expiry, key) end
 end
 `;
 
@@ -62,33 +62,65 @@ local found = load(ARGV[4])
 return found and { found.value, found.revision }
 `;
 
-/** ARGV: key, value, revision, '=' and the expected revision or '', owner, expiresAt or ''. */
-const put = `
-local key, value, revision, expected, owner, expiresAt = unpack(ARGV, 4)
-local before = load(key)
-if expected ~= (before and '=' .. before.revision or '') then return 0 end
-
--- If there is no memory left, this first write fails, and nothing was done.
-redis.call('SET', valuePrefix .. key, value)
-local meta = loadMeta(key)
-if meta then leaveIndexes(key, meta) else redis.call('DEL', recordPrefix .. key) end
-local lastUsedAt = ARGV[3]
-if before and tonumber(before.lastUsedAt) > now then lastUsedAt = before.lastUsedAt end
-redis.call('HSET', recordPrefix .. key, 'revision', revision, 'owner', owner,
-  'lastUsedAt', lastUsedAt, 'expiresAt', expiresAt)
-redis.call('ZADD', keys, 0, key)
-redis.call('ZADD', owners, 0, ownerMember(owner, key))
-redis.call('ZADD', idle, 0, lastUsedAt .. key)
-if expiresAt ~= '' then
-  redis.call('ZADD', expiry, expiresAt, key)
-  redis.call('PEXPIREAT', valuePrefix .. key, expiresAt)
+/**
+ * ARGV: how many expired records to delete at most; then for each write its key, '=' and the expected
+ * revision, '' for none or '*' for any, the new revision or '' to delete, value, owner, expiresAt or ''.
+ * Returns the number of the first write whose condition does not hold; 0 if all were made.
+ */
+const write = `
+local fields = 6
+local metas, lives = {}, {}
+for at = 5, #ARGV, fields do
+  local key, expected = ARGV[at], ARGV[at + 1]
+  local meta = loadMeta(key)
+  local isThere = isLive(meta) and redis.call('EXISTS', valuePrefix .. key) == 1
+  metas[at], lives[at] = meta, isThere
+  if expected ~= '*' and expected ~= (isThere and '=' .. meta.revision or '') then
+    return (at - 5) / fields + 1
+  end
 end
 
--- Each put deletes two expired records, so expired records never pile up.
-for _, expired in ipairs(redis.call('ZRANGEBYSCORE', expiry, '-inf', ARGV[3], 'LIMIT', 0, 2)) do
-  if expired ~= key then forget(expired) end
+local function store(key, meta, isThere, revision, value, owner, expiresAt)
+  -- If there is no memory left, the first write of a script fails, and nothing was done.
+  redis.call('SET', valuePrefix .. key, value)
+  local lastUsedAt = ARGV[3]
+  if isThere and tonumber(meta.lastUsedAt) > now then lastUsedAt = meta.lastUsedAt end
+  if not meta then
+    redis.call('DEL', recordPrefix .. key)
+  else
+    if meta.lastUsedAt ~= lastUsedAt then redis.call('ZREM', idle, meta.lastUsedAt .. key) end
+    if meta.owner ~= owner then redis.call('ZREM', owners, ownerMember(meta.owner, key)) end
+    if meta.expiresAt ~= '' and expiresAt == '' then redis.call('ZREM', expiry, key) end
+  end
+  redis.call('HSET', recordPrefix .. key, 'revision', revision, 'owner', owner,
+    'lastUsedAt', lastUsedAt, 'expiresAt', expiresAt)
+  if not meta then redis.call('ZADD', keys, 0, key) end
+  if not meta or meta.owner ~= owner then redis.call('ZADD', owners, 0, ownerMember(owner, key)) end
+  if not meta or meta.lastUsedAt ~= lastUsedAt then redis.call('ZADD', idle, 0, lastUsedAt .. key) end
+  if expiresAt ~= '' then
+    if not meta or meta.expiresAt ~= expiresAt then redis.call('ZADD', expiry, expiresAt, key) end
+    redis.call('PEXPIREAT', valuePrefix .. key, expiresAt)
+  end
 end
-return 1
+
+local written = {}
+for at = 5, #ARGV, fields do
+  local key, revision = ARGV[at], ARGV[at + 2]
+  written[key] = true
+  if revision == '' then
+    forget(key)
+  else
+    store(key, metas[at], lives[at], revision, ARGV[at + 3], ARGV[at + 4], ARGV[at + 5])
+  end
+end
+
+-- Expired records never pile up, because more are deleted now and then than have come since.
+if ARGV[4] ~= '0' then
+  for _, expired in ipairs(redis.call('ZRANGEBYSCORE', expiry, '-inf', ARGV[3], 'LIMIT', 0, ARGV[4])) do
+    if not written[expired] then forget(expired) end
+  end
+end
+return 0
 `;
 
 /** ARGV: key, at. */
@@ -103,14 +135,9 @@ end
 return 1
 `;
 
-/** ARGV: key, '=' and the expected revision or ''. */
-const remove = `
-local key, expected = ARGV[4], ARGV[5]
-if expected ~= '' then
-  local found = load(key)
-  if not found or expected ~= '=' .. found.revision then return 0 end
-end
-forget(key)
+/** ARGV: channel. */
+const publish = `
+redis.call('PUBLISH', ARGV[4], '')
 return 1
 `;
 
@@ -156,10 +183,10 @@ return page
 /** The scripts of the Redis store. */
 export const redisScripts = {
   get: script(get),
-  put: script(put),
+  write: script(write),
   touch: script(touch),
-  delete: script(remove),
   list: script(list),
+  publish: script(publish),
 };
 
 function script(body: string): RedisScript {
