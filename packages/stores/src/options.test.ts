@@ -45,6 +45,7 @@ const factories: Record<string, [(options: any) => unknown, object, Record<strin
       pool: [undefined, null, {}, "postgres://localhost"],
       schema: ["", 5],
       table: ["", 5, null],
+      listen: [5, null, "yes"],
       timeoutMs: [0, -1, 0.5, Number.NaN, Infinity, 2 ** 31, "9", null],
       timeout: [5],
       onUnreadable: [5, null],
@@ -56,6 +57,7 @@ const factories: Record<string, [(options: any) => unknown, object, Record<strin
     { client },
     {
       client: [undefined, null, {}, { eval: client.eval }, "redis://localhost"],
+      subscriber: [5, null, {}, client],
       prefix: ["", "{x}", 5, null],
       timeoutMs: [0, -1, 0.5, Number.NaN, Infinity, 2 ** 31, "9", null],
       timeouts: [5],

@@ -1,9 +1,20 @@
 import type { SessionStore } from "@durable-mcp/core";
-import { checkKnown, checkMethods, checkMs } from "@durable-mcp/core/internal";
-import { attemptInStore, createDrivenStore } from "@durable-mcp/core/store-driver";
+import { checkKnown, checkMethods, checkMs, invalidOption } from "@durable-mcp/core/internal";
+import {
+  attemptInStore,
+  createDrivenStore,
+  type StoreDriver,
+} from "@durable-mcp/core/store-driver";
+import { makePostgresBatch } from "./postgres/batch.ts";
 import { postgresList, type PostgresRow, readPostgresPage } from "./postgres/list.ts";
+import {
+  createPostgresNotices,
+  isConnectingPool,
+  noticeChannel,
+  noticePayload,
+} from "./postgres/notices.ts";
 import type { PostgresQuery } from "./postgres/query.ts";
-import { postgresStatements } from "./postgres/statements.ts";
+import { postgresStatements, putsPerPurge } from "./postgres/statements.ts";
 import { type PostgresNames, postgresTableName, postgresTables } from "./postgres/tables.ts";
 
 export { type PostgresNames, postgresTables };
@@ -19,6 +30,12 @@ export interface PostgresPool {
 export interface PostgresStoreOptions extends PostgresNames {
   /** A `Pool` of `pg`. It stays yours: give it an `error` listener, and end it. */
   readonly pool: PostgresPool;
+  /**
+   * Whether `subscribe` listens (`LISTEN`), on a connection of its own with the pool's settings. Without it,
+   * the store has neither `publish` nor `subscribe`: for poolers that do not pass notifications on.
+   * @default true
+   */
+  readonly listen?: boolean | undefined;
   /** How long one operation may take, connecting included, in milliseconds. @default 10000 */
   readonly timeoutMs?: number | undefined;
   /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
@@ -42,10 +59,11 @@ const maxTries = 10;
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
-  checkKnown(options, ["pool", "schema", "table", "timeoutMs", "onUnreadable", "now"]);
-  const { pool, schema, table, timeoutMs = 10_000, onUnreadable, now } = options;
+  checkKnown(options, ["pool", "schema", "table", "listen", "timeoutMs", "onUnreadable", "now"]);
+  const { pool, schema, table, listen = true, timeoutMs = 10_000, onUnreadable, now } = options;
   checkMethods(pool, "pool", ["query"], "a Pool of pg");
   checkMs(timeoutMs, "timeoutMs");
+  if (typeof listen !== "boolean") throw invalidOption("listen", "must be true or false");
   const name = postgresTableName({ schema, table });
   const statements = postgresStatements(name);
 
@@ -60,8 +78,11 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
       }
     }
   };
+  const isPurge = createPurgeTurns();
   const write = async (statement: PostgresQuery, signal: AbortSignal | undefined) =>
     (await query(statement, signal)).rowCount === 1;
+
+  const notices = listen ? noticesOf(pool, table, query) : {};
 
   return {
     ...createDrivenStore(
@@ -73,7 +94,8 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
           const { rows } = await query(statements.get(key, time), signal);
           return rows[0] as { text: string; revision: string } | undefined;
         },
-        put: (record, time, signal) => write(statements.put(record, time), signal),
+        put: (record, time, signal) =>
+          write(statements.put(record, time, isPurge([record])), signal),
         async touch(key, at, time, signal) {
           await query(statements.touch(key, at, time), signal);
         },
@@ -85,6 +107,12 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
           const { rows } = await query(postgresList(name, selection, time), signal);
           return readPostgresPage(rows as PostgresRow[], selection.limit);
         },
+        batch: (steps, time, signal) =>
+          makePostgresBatch(
+            async (each) => (await query(each, signal)).rows,
+            ...([name, steps, time, isPurge(steps)] as const),
+          ),
+        ...notices,
       },
       now,
     ),
@@ -100,5 +128,33 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
         },
         timeoutMs,
       ),
+  };
+}
+
+/** Says which writes are to delete what has expired, too. */
+function createPurgeTurns() {
+  // Each process begins anywhere, because many live for a few records.
+  let putsUntilPurge = Math.floor(Math.random() * putsPerPurge);
+  return (steps: readonly { readonly ifRevision: string | null | undefined }[]): boolean => {
+    for (const { ifRevision } of steps) if (ifRevision === null) putsUntilPurge -= 1;
+    if (putsUntilPurge > 0) return false;
+    putsUntilPurge = putsPerPurge;
+    return true;
+  };
+}
+
+function noticesOf(
+  pool: PostgresPool,
+  table: string | undefined,
+  query: (statement: PostgresQuery, signal: AbortSignal | undefined) => Promise<unknown>,
+): Pick<StoreDriver, "publish" | "subscribe"> {
+  if (!isConnectingPool(pool)) return {};
+  const channel = noticeChannel(table);
+  return {
+    async publish(topic, signal) {
+      const values = [channel, noticePayload(topic)];
+      await query({ text: "SELECT pg_notify($1, $2)", values }, signal);
+    },
+    subscribe: createPostgresNotices(pool, channel),
   };
 }

@@ -191,9 +191,10 @@ describe.skipIf(redisUnavailable !== undefined)("on a real server", () => {
     const url = `redis://127.0.0.1:${server.port}`;
     const pool = createClientPool({ url });
     const subscriber = createClient({ url });
+    subscriber.on("error", () => undefined);
     await Promise.all([pool.connect(), subscriber.connect()]);
     const alone = createRedisStore({ client: pool });
-    expect([alone.publish, alone.subscribe]).toEqual([undefined, undefined]);
+    expect("publish" in alone || "subscribe" in alone).toBe(false);
     const store = createRedisStore({ client: pool, subscriber });
     let calls = 0;
     const end = store.subscribe!("topic", () => void (calls += 1));

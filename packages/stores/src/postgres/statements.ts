@@ -11,7 +11,12 @@ export function postgresStatements(name: string) {
         WHERE key_hash = ${value(sha256(escapeText(key)))} AND ${live(value(now))}`;
       return { text, values };
     },
-    put({ key, ifRevision, expiresAt, ...write }: StoreWrite, now: number): PostgresQuery {
+    /** @param isPurge whether it also deletes what has expired, if it is a new record */
+    put(
+      { key, ifRevision, expiresAt, ...write }: StoreWrite,
+      now: number,
+      isPurge: boolean,
+    ): PostgresQuery {
       const { value, values } = createPostgresValues();
       const escapedKey = escapeText(key);
       const owner = escapeText(write.owner);
@@ -32,12 +37,8 @@ export function postgresStatements(name: string) {
             AND ${live(time)}`;
         return { text, values };
       }
-      // Each new record deletes two expired ones, so expired records never pile up.
-      const text = `WITH expired AS (
-          DELETE FROM ${name} WHERE key_hash IN (
-            SELECT key_hash FROM ${name} WHERE expires_at <= ${time} AND key_hash <> ${keyHash}
-            LIMIT 2 FOR UPDATE SKIP LOCKED)
-        )
+      const purge = isPurge ? `WITH expired AS (${expired(name, time, [keyHash])})` : "";
+      const text = `${purge}
         INSERT INTO ${name} AS stored
           (key_hash, key, value, revision, owner_hash, owner, last_used_at, expires_at)
         VALUES (${keyHash}, ${value(escapedKey)}, ${given.value}, ${given.revision},
@@ -66,7 +67,21 @@ export function postgresStatements(name: string) {
   };
 }
 
+/** How many new records of one process come between two purges. */
+export const putsPerPurge = 32;
+
+/**
+ * Deletes expired records, but none of these keys. They never pile up, because a purge deletes more than came
+ * since the last one.
+ */
+export function expired(name: string, now: string, keyHashes: readonly string[]): string {
+  return `DELETE FROM ${name} WHERE key_hash IN (
+      SELECT key_hash FROM ${name} WHERE expires_at <= ${now}
+        AND key_hash NOT IN (${keyHashes.join(", ")})
+      LIMIT ${2 * putsPerPurge} FOR UPDATE SKIP LOCKED)`;
+}
+
 /** Selects records that have not expired. */
-function live(now: string): string {
+export function live(now: string): string {
   return `(expires_at IS NULL OR expires_at > ${now})`;
 }
