@@ -1,10 +1,5 @@
 export { createSessionHandler, type SessionHandler } from "./http/create-session-handler.ts";
 export type { DrainOptions } from "./http/handler-life.ts";
-export {
-  type FetchHandler,
-  wrapFetchHandler,
-  type WrapFetchHandlerOptions,
-} from "./http/wrap-fetch-handler.ts";
 export type {
   ResponseFormat,
   SessionClient,
@@ -13,4 +8,4 @@ export type {
 export type { ConnectableServer, CreateServer, ServerSession } from "./live/server-session.ts";
 export type { ServerSessionEvent } from "./base/server-event.ts";
 export type { EventBounds, SessionLimits, SessionTimeouts } from "./base/settings.ts";
-export type { OnStateConflict, StateConflict } from "./state/shared-state.ts";
+export type { OnStateConflict, StateConflict } from "./state/combine-states.ts";

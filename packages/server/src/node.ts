@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { type Serve, serveOf } from "./http/reply.ts";
+import { type Serve, serveOf } from "./base/reply.ts";
 import { parsedBody, ServedIncoming } from "./node/served-incoming.ts";
 import { fail, writeAnswer } from "./node/write-answer.ts";
 

@@ -1,5 +1,5 @@
 import { connect } from "node:net";
-import { type Serve, serveOf } from "../src/http/reply.ts";
+import { type Serve, serveOf } from "../src/base/reply.ts";
 import { toNodeHandler } from "../src/node.ts";
 import { listen } from "./listen.ts";
 

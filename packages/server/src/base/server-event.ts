@@ -15,9 +15,10 @@ import type { McpSessionError } from "@durable-mcp/core";
  * - `outcome-unknown`: the answer to a request was lost or is no longer kept; its client was told.
  * - `state-conflict`: two calls changed the state at once; `resolved` says whether your
  *   `onStateConflict` merged them.
+ * - `state-invalid`: a call left a state that cannot be stored; its client was told, and the stored
+ *   state stays.
  * - `store-failed`: the store could not be reached or failed.
  * - `refused`: a request was refused before it reached a session, and why.
- * - `sdk-version`: the installed `@modelcontextprotocol/sdk` is outside the tested range.
  * - `failed`: an error of which no client could be told, or which was answered with 500.
  */
 export type ServerSessionEvent =
@@ -36,6 +37,7 @@ export type ServerSessionEvent =
     }
   | { readonly type: "outcome-unknown"; readonly session: string }
   | { readonly type: "state-conflict"; readonly session: string; readonly resolved: boolean }
+  | { readonly type: "state-invalid"; readonly session: string; readonly error: unknown }
   | { readonly type: "store-failed"; readonly error: McpSessionError }
   | {
       readonly type: "refused";
@@ -52,7 +54,6 @@ export type ServerSessionEvent =
         | "event-id"
         | "draining";
     }
-  | { readonly type: "sdk-version"; readonly version: string; readonly tested: string }
   | { readonly type: "failed"; readonly error: unknown };
 
 export type EmitServerEvent = (event: ServerSessionEvent) => void;

@@ -20,7 +20,10 @@ export interface SessionTimeouts {
   readonly pollIntervalMs?: number | undefined;
   /** How often a quiet stream carries a comment. @default 15000 */
   readonly keepAliveMs?: number | undefined;
-  /** How long clients should wait before they come back to a broken stream. @default 1000 */
+  /**
+   * How long clients should wait before they come back to a broken stream. Some try only twice, so
+   * the default spans the time that a dead process counts as alive. @default half of `leaseMs`
+   */
   readonly retryMs?: number | undefined;
   /** How long one operation of the store may take; then it fails with `STORE_FAILED`. @default 15000 */
   readonly storeMs?: number | undefined;
@@ -31,7 +34,7 @@ export interface SessionTimeouts {
 export interface SessionLimits {
   /** Bytes of a request's body; a larger one gets 413. @default 4194304 */
   readonly bodyBytes?: number | undefined;
-  /** Bytes of a session's state as JSON. @default 1048576 */
+  /** Bytes of a session's state as JSON, 800,000 at most: a store's record must have room for it. @default 786432 */
   readonly stateBytes?: number | undefined;
   /**
    * Sessions with a server in this process. To make room, the idle server that was used longest ago
@@ -39,8 +42,18 @@ export interface SessionLimits {
    * one gets 503. @default 10000
    */
   readonly liveSessions?: number | undefined;
-  /** Requests of one session at once in this process; a further one gets 429. @default 100 */
+  /** Messages in one POST, a batch of revision 2025-03-26; more get 413. @default 100 */
+  readonly messagesPerPost?: number | undefined;
+  /**
+   * Messages of one session at once in this process, requests until their answer; a further one gets
+   * 429. @default 100
+   */
   readonly requestsPerSession?: number | undefined;
+  /**
+   * Sessions of one principal; a further `initialize` gets 429. Clients that are not told apart
+   * (anonymous) are not counted. @default 1000
+   */
+  readonly sessionsPerPrincipal?: number | undefined;
   /** Streams (GET) of one session in this process; a further one gets 429. @default 8 */
   readonly streamsPerSession?: number | undefined;
 }
@@ -49,7 +62,10 @@ export interface SessionLimits {
 export interface EventBounds {
   /** Messages of one stream. @default 100 */
   readonly maxEvents?: number | undefined;
-  /** JSON characters of one stream's messages. A longer answer can't be resumed. @default 1048576 */
+  /**
+   * JSON characters of one stream's messages, 950,000 at most. A longer answer can't be resumed.
+   * @default 917504
+   */
   readonly maxLength?: number | undefined;
   /** Answered requests of one session that one process keeps. @default 16 */
   readonly maxAnswers?: number | undefined;
@@ -72,20 +88,22 @@ const defaults = {
     leaseMs: 10_000,
     pollIntervalMs: 500,
     keepAliveMs: 15_000,
-    retryMs: 1_000,
+    retryMs: undefined as number | undefined,
     storeMs: 15_000,
     resumeMs: 5 * 60_000,
   },
   limits: {
     bodyBytes: 4 * 1024 * 1024,
-    stateBytes: 1024 * 1024,
+    stateBytes: 768 * 1024,
     liveSessions: 10_000,
+    messagesPerPost: 100,
+    sessionsPerPrincipal: 1_000,
     requestsPerSession: 100,
     streamsPerSession: 8,
   },
   events: {
     maxEvents: 100,
-    maxLength: 1024 * 1024,
+    maxLength: 896 * 1024,
     maxAnswers: 16,
   },
 };
@@ -93,23 +111,27 @@ const defaults = {
 /** Ages, which no timer has to take. */
 const ages = new Set(["idleMs", "absoluteMs", "resumeMs"]);
 
+/** What a store's record, of 1,000,000 characters, has room for beside the other fields. */
+const largest: Readonly<Record<string, number>> = { stateBytes: 800_000, maxLength: 950_000 };
+
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the setting */
 export function withDefaults({ name = "default", now = Date.now, ...options }: SettingsOptions) {
   checkText(name, "name");
   checkFunction(now, "now");
+  const timeouts = complete("timeouts", options.timeouts, (value, field, setting) =>
+    ages.has(setting) ? checkWhole(value, field, 1) : checkMs(value, field),
+  );
   return {
     name,
     now,
-    timeouts: complete("timeouts", options.timeouts, (value, field, setting) =>
-      ages.has(setting) ? checkWhole(value, field, 1) : checkMs(value, field),
-    ),
+    timeouts: { ...timeouts, retryMs: timeouts.retryMs ?? Math.ceil(timeouts.leaseMs / 2) },
     limits: complete("limits", options.limits, checkCount),
     events: complete("events", options.events, checkCount),
   };
 }
 
-function checkCount(value: unknown, field: string): void {
-  checkWhole(value, field, 0);
+function checkCount(value: unknown, field: string, setting: string): void {
+  checkWhole(value, field, 0, largest[setting]);
 }
 
 /** A group of settings, with the defaults of those that were not given. */

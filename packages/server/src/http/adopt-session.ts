@@ -1,14 +1,19 @@
 import {
   type ClientCapabilities,
-  DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
-  SUPPORTED_PROTOCOL_VERSIONS,
-} from "@modelcontextprotocol/sdk/types.js";
+  defaultProtocolVersion,
+  sessionProtocolVersions,
+} from "../base/mcp-types.ts";
+import type { ServedRequest } from "../base/served-request.ts";
 import type { EmitServerEvent } from "../base/server-event.ts";
 import { fingerprint, hashSessionId } from "../base/session-id.ts";
 import type { Caller, FoundSession, SessionDirectory } from "../live/session-directory.ts";
 
 /** Starts a session for a request whose id is unknown. */
-export type Adopt = (unknownId: string, request: Request, caller: Caller) => Promise<FoundSession>;
+export type Adopt = (
+  unknownId: string,
+  request: ServedRequest,
+  caller: Caller,
+) => Promise<FoundSession>;
 
 export function createAdopt(
   directory: SessionDirectory,
@@ -28,10 +33,10 @@ export function createAdopt(
  * The parameters of the `initialize` that an adopted client did not send. The revision is the one
  * that its request names, and without one the default of the specification.
  */
-export function adoptedInitialize(request: Request, capabilities: ClientCapabilities) {
-  const header = request.headers.get("mcp-protocol-version");
-  const isKnown = header !== null && SUPPORTED_PROTOCOL_VERSIONS.includes(header);
-  const protocolVersion = isKnown ? header : DEFAULT_NEGOTIATED_PROTOCOL_VERSION;
+function adoptedInitialize(request: ServedRequest, capabilities: ClientCapabilities) {
+  const header = request.header("mcp-protocol-version");
+  const isKnown = header !== null && sessionProtocolVersions.includes(header);
+  const protocolVersion = isKnown ? header : defaultProtocolVersion;
   const clientInfo = { name: "adopted-client", version: "unknown" };
   return { protocolVersion, capabilities, clientInfo };
 }
@@ -40,7 +45,7 @@ export function adoptedInitialize(request: Request, capabilities: ClientCapabili
 const rememberedIds = 1_000;
 
 /** Emits `adopted`, and whether the unknown id was adopted before. */
-export function createAdoptionReport(emit: EmitServerEvent) {
+function createAdoptionReport(emit: EmitServerEvent) {
   const seen = new Set<string>();
   return async (unknownId: string, sessionId: string): Promise<void> => {
     const unknown = fingerprint(await hashSessionId(unknownId));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createHostCheck } from "./allowed-hosts.ts";
-import type { ServedRequest } from "./served-request.ts";
+import { type ServedRequest, servedFromWeb } from "../base/served-request.ts";
 
 const requestOf = (headers: { host?: string; origin?: string }) =>
   ({ header: (name: "host" | "origin") => headers[name] ?? null }) as unknown as ServedRequest;
@@ -42,8 +42,10 @@ describe("a Host", () => {
   );
 
   test("of a Request made by hand is that of its URL", () => {
-    expect(check(new Request("http://localhost:3000/mcp"))).toBeUndefined();
-    expect(check(new Request("http://evil.com/mcp"))).toMatchObject({ reason: "host" });
+    expect(check(servedFromWeb(new Request("http://localhost:3000/mcp")))).toBeUndefined();
+    expect(check(servedFromWeb(new Request("http://evil.com/mcp")))).toMatchObject({
+      reason: "host",
+    });
   });
 });
 

@@ -1,4 +1,4 @@
-import { type ServedRequest, servedFromWeb } from "./served-request.ts";
+import type { ServedRequest } from "../base/served-request.ts";
 
 /** Why a request is refused. */
 interface HostRefusal {
@@ -6,7 +6,7 @@ interface HostRefusal {
   readonly message: string;
 }
 
-export type CheckHost = (request: ServedRequest | Request) => HostRefusal | undefined;
+export type CheckHost = (request: ServedRequest) => HostRefusal | undefined;
 
 const localNames = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -27,14 +27,13 @@ export function createHostCheck({
   const hostNames = lowerCase(allowedHosts);
   const originNames = lowerCase(origins);
   return (request) => {
-    const served = "header" in request ? request : servedFromWeb(request);
-    const host = parseHost(served.header("host") ?? "");
+    const host = parseHost(request.header("host") ?? "");
     if (!host) return { reason: "host", message: "Forbidden: this Host is not a valid host." };
     if (hostNames !== "any" && !isNamed(host, hostNames)) {
       const hint = allowedHosts === localNames ? " Name the server's hosts in allowedHosts." : "";
       return { reason: "host", message: `Forbidden: this Host is not allowed.${hint}` };
     }
-    const origin = served.header("origin")?.toLowerCase();
+    const origin = request.header("origin")?.toLowerCase();
     if (origin === undefined || originNames === "any") return undefined;
     if (isAllowedOrigin(origin, originNames)) return undefined;
     const hint = origins === localNames ? " Name the pages' origins in allowedOrigins." : "";

@@ -2,7 +2,6 @@ import {
   checkFunction,
   checkKnown,
   checkMethods,
-  checkWhole,
   invalidOption,
   isRecord,
 } from "@durable-mcp/core/internal";
@@ -11,7 +10,14 @@ type Options = Readonly<Record<string, unknown>>;
 
 /** What `createSessionHandler` takes besides its settings, which are checked where they are read. */
 const ownOptions = ["createServer", "store", "principal", "allowedHosts", "allowedOrigins"];
-const functions = ["authInfo", "initialState", "onStateConflict", "stateless", "onEvent"];
+const functions = [
+  "authInfo",
+  "initialState",
+  "migrate",
+  "onStateConflict",
+  "stateless",
+  "onEvent",
+];
 const settings = ["name", "timeouts", "limits", "events", "now"];
 const ofAdoption = ["unknownSession", "adoptedCapabilities"];
 
@@ -35,15 +41,6 @@ export function checkHandlerOptions(options: object): void {
   }
   checkHosts(others, "allowedHosts");
   checkHosts(others, "allowedOrigins");
-  checkAdoption(others);
-}
-
-/** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
-export function checkWrapOptions(options: object): void {
-  checkKnown(options, [...ofAdoption, "maxBodyBytes", "onEvent"]);
-  const { maxBodyBytes = 0, onEvent, ...others } = options as Options;
-  checkWhole(maxBodyBytes, "maxBodyBytes", 0);
-  checkFunction(onEvent, "onEvent");
   checkAdoption(others);
 }
 

@@ -1,14 +1,18 @@
-import { isRecord } from "@durable-mcp/core/internal";
-import type { JSONRPCMessage, JSONRPCRequest } from "@modelcontextprotocol/sdk/types.js";
+import { isMessage, isRequest } from "../base/json-rpc.ts";
+import {
+  firstStatelessVersion,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+} from "../base/mcp-types.ts";
+import type { ServedRequest } from "../base/served-request.ts";
 
-/** The first protocol revision without sessions. */
-const firstStatelessVersion = "2026-07-28";
-
-/** The body of a POST, parsed as far as routing needs it. The transport validates the rest. */
+/** The body of a POST. */
 export interface ClientBody {
   /** As it was sent, a batch as an array. */
   readonly value: unknown;
-  readonly messages: readonly JSONRPCMessage[];
+  readonly isBatch: boolean;
+  /** All of them; `undefined` when one is no message of MCP. */
+  readonly messages: readonly JSONRPCMessage[] | undefined;
   readonly requests: readonly JSONRPCRequest[];
 }
 
@@ -23,10 +27,12 @@ export function parseClientBody(text: string): ClientBody | undefined {
   } catch {
     return undefined;
   }
-  if (isDeeper(value, maxLevels)) return undefined;
-  const items: unknown[] = Array.isArray(value) ? value : [value];
-  const messages = items.filter(isMessage);
-  return { value, messages, requests: messages.filter(isRequest) };
+  // Most texts are shorter than a text of so many levels.
+  if (text.length > 2 * maxLevels && isDeeper(value, maxLevels)) return undefined;
+  const isBatch = Array.isArray(value);
+  const items: unknown[] = isBatch ? (value as unknown[]) : [value];
+  const messages = items.every(isMessage) ? items : undefined;
+  return { value, isBatch, messages, requests: messages?.filter(isRequest) ?? [] };
 }
 
 /** Recursion ends with the levels, long before the stack. */
@@ -35,29 +41,19 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }
 
-function isRequest(message: JSONRPCMessage): message is JSONRPCRequest {
-  return "method" in message && "id" in message;
-}
-
-function isMessage(value: unknown): value is JSONRPCMessage {
-  if (!isRecord(value)) return false;
-  const { jsonrpc, id, method } = value;
-  const isId = id === undefined || typeof id === "string" || typeof id === "number";
-  return jsonrpc === "2.0" && isId && (method === undefined || typeof method === "string");
-}
-
 /**
  * Whether a request is one of a revision without sessions: its version is in the header, and in
  * each request's `_meta`.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  */
-export function isStatelessRequest(request: Request, body: ClientBody | undefined): boolean {
-  if (request.headers.has("mcp-session-id")) return false;
-  const header = request.headers.get("mcp-protocol-version");
+export function isStatelessRequest(request: ServedRequest, body: ClientBody | undefined): boolean {
+  if (request.header("mcp-session-id") !== null) return false;
+  const header = request.header("mcp-protocol-version");
   if (header !== null && header >= firstStatelessVersion) return true;
   return (body?.messages ?? []).some((message) => {
-    const { params } = message as { params?: Record<string, Record<string, unknown>> };
-    const version = params?.["_meta"]?.["io.modelcontextprotocol/protocolVersion"];
+    const params = "params" in message ? message.params : undefined;
+    const meta = params?.["_meta"] as Record<string, unknown> | undefined;
+    const version = meta?.["io.modelcontextprotocol/protocolVersion"];
     return typeof version === "string" && version >= firstStatelessVersion;
   });
 }

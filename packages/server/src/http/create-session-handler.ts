@@ -1,9 +1,13 @@
 import { McpSessionError, type Principal, sessionKey } from "@durable-mcp/core";
+import { BodyNotRead } from "../base/read-body.ts";
+import { isResponse, type Reply, type Serve, serveOf, toResponse } from "../base/reply.ts";
+import { type ServedRequest, servedFromWeb } from "../base/served-request.ts";
 import { fingerprint } from "../base/session-id.ts";
 import { createHandlerContext } from "../live/handler-context.ts";
 import { PoolClosed, PoolFull } from "../live/live-pool.ts";
 import { type Caller, CannotRestore, createSessionDirectory } from "../live/session-directory.ts";
 import type { SessionHandlerOptions } from "../live/session-handler-options.ts";
+import type { JsonState } from "../state/json-state.ts";
 import { MailFull } from "../streams/mailbox.ts";
 import { createAdopt } from "./adopt-session.ts";
 import { checkHandlerOptions } from "./check-handler-options.ts";
@@ -11,8 +15,6 @@ import { createHostCheck } from "./allowed-hosts.ts";
 import { isStatelessRequest, parseClientBody } from "./client-message.ts";
 import { createHandlerLife, type DrainOptions } from "./handler-life.ts";
 import { errorAnswer, sessionNotFound, tooMany, unavailable } from "./http-answer.ts";
-import { readBody } from "./read-body.ts";
-import { checkSdkVersion } from "./sdk-version.ts";
 import { type ServeContext, sessionOf } from "./serve-context.ts";
 import { createServeGet } from "./serve-get.ts";
 import { servePost } from "./serve-post.ts";
@@ -43,22 +45,23 @@ export interface SessionHandler {
  *   `principal`
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
  */
-export function createSessionHandler<State extends object = Record<string, unknown>>(
+export function createSessionHandler<State extends JsonState<State> = Record<string, unknown>>(
   options: SessionHandlerOptions<State>,
 ): SessionHandler {
   checkHandlerOptions(options);
   const handlerContext = createHandlerContext(options);
   const { emit } = handlerContext;
-  checkSdkVersion(emit);
   const directory = createSessionDirectory(handlerContext, options);
   const life = createHandlerLife(handlerContext, directory);
   const adopts = options.unknownSession === "adopt";
   const capabilities = options.adoptedCapabilities ?? {};
   const adopt = adopts ? createAdopt(directory, capabilities, emit) : undefined;
-  const serve = createRouter({ ...handlerContext, options, directory, life, adopt }, options);
+  const route = createRouter({ ...handlerContext, options, directory, life, adopt }, options);
+  const serve: Serve = (request) =>
+    life.track(() => route(request).catch((error: unknown) => failureAnswer(error, emit)));
 
-  const handler = (request: Request) =>
-    life.track(() => serve(request).catch((error: unknown) => failureAnswer(error, emit)));
+  const handler = async (request: Request) => toResponse(await serve(servedFromWeb(request)));
+  serveOf.set(handler, serve);
   const { drain, sweep } = life;
   return Object.defineProperty(Object.assign(handler, { drain, sweep }), "liveSessions", {
     get: () => directory.pool.size,
@@ -68,7 +71,7 @@ export function createSessionHandler<State extends object = Record<string, unkno
 function createRouter(
   context: ServeContext,
   hosts: Parameters<typeof createHostCheck>[0],
-): (request: Request) => Promise<Response> {
+): (request: ServedRequest) => Promise<Reply | Response> {
   const { emit, life, options } = context;
   const checkHost = createHostCheck(hosts);
   const serveGet = createServeGet(context);
@@ -80,26 +83,32 @@ function createRouter(
       return errorAnswer(403, -32000, refusal.message);
     }
     if (life.phase === "closed") return unavailable("This server has shut down.");
-    if (request.method === "POST") return await readAndServe(context, request);
-    if (request.method !== "GET" && request.method !== "DELETE") {
+    const { method } = request;
+    if (method !== "POST" && method !== "GET" && method !== "DELETE") {
       const headers = { Allow: "GET, POST, DELETE" };
       return errorAnswer(405, -32000, "Method not allowed.", { headers });
     }
-    if (options.stateless && isStatelessRequest(request, undefined)) {
-      return await options.stateless(request);
-    }
+    // Before the body: nobody who may not call makes the server read or keep anything.
     const caller = await identify(context, request);
-    if (caller instanceof Response) return caller;
-    if (request.method === "DELETE") return await serveDelete(context, request, caller);
+    if ("refusal" in caller) return caller.refusal;
+    if (method === "POST") return await readAndServe(context, request, caller);
+    if (options.stateless && isStatelessRequest(request, undefined)) {
+      return await options.stateless(request.request);
+    }
+    if (method === "DELETE") return await serveDelete(context, request, caller);
     if (life.phase === "draining") return unavailable("This server is shutting down.");
     return await serveGet(request, caller);
   };
 }
 
-async function readAndServe(context: ServeContext, request: Request): Promise<Response> {
+async function readAndServe(
+  context: ServeContext,
+  request: ServedRequest,
+  caller: Caller,
+): Promise<Reply | Response> {
   const { settings, emit, options } = context;
   const { bodyBytes } = settings.limits;
-  const text = await readBody(request, bodyBytes);
+  const text = await request.readBody(bodyBytes);
   if (text === undefined) {
     emit({ type: "refused", reason: "too-large" });
     const message = `Payload Too Large: limits.bodyBytes allows ${bodyBytes} bytes`;
@@ -107,43 +116,49 @@ async function readAndServe(context: ServeContext, request: Request): Promise<Re
   }
   const body = parseClientBody(text);
   if (options.stateless && isStatelessRequest(request, body)) {
-    const { method, headers, signal, url } = request;
-    return await options.stateless(new Request(url, { method, headers, signal, body: text }));
+    return await options.stateless(request.request);
   }
   if (!body) return errorAnswer(400, -32700, "Parse error: Invalid JSON");
-  const caller = await identify(context, request);
-  if (caller instanceof Response) return caller;
-  const authInfo = await options.authInfo?.(request);
+  const authInfo = await options.authInfo?.(request.request);
   return await servePost(context, { request, body, caller, authInfo });
 }
 
 const anonymous: Principal = { type: "anonymous" };
 
-async function identify(context: ServeContext, request: Request): Promise<Caller | Response> {
-  const { settings, emit, options } = context;
-  const principal = options.principal === "none" ? anonymous : await options.principal(request);
-  if (principal instanceof Response) return principal;
+async function identify(
+  { settings, emit, options }: ServeContext,
+  request: ServedRequest,
+): Promise<Caller | { refusal: Reply | Response }> {
+  const principal =
+    options.principal === "none" ? anonymous : await options.principal(request.request);
+  if (principal && isResponseOf(principal)) return { refusal: principal };
   if (principal) {
     return { principal, owner: sessionKey({ connection: settings.name, principal }) };
   }
   emit({ type: "refused", reason: "principal" });
-  return errorAnswer(401, -32000, "Unauthorized");
+  return { refusal: errorAnswer(401, -32000, "Unauthorized") };
+}
+
+/** Also one of another package, which is no instance of this `Response`. */
+function isResponseOf(value: Principal | Response): value is Response {
+  return "headers" in value && isResponse(value);
 }
 
 async function serveDelete(
   context: ServeContext,
-  request: Request,
+  request: ServedRequest,
   caller: Caller,
-): Promise<Response> {
-  const session = await sessionOf(context, request, caller);
-  if (session instanceof Response) return session;
-  await context.directory.end(session.stored);
-  context.emit({ type: "ended", session: fingerprint(session.stored.hash) });
-  return new Response(null, { status: 200 });
+): Promise<Reply> {
+  const found = await sessionOf(context, request, caller);
+  if ("refusal" in found) return found.refusal;
+  const { hash } = found.session.found;
+  await context.directory.end(hash);
+  context.emit({ type: "ended", session: fingerprint(hash) });
+  return { status: 200, headers: {} };
 }
 
 /** The answer to a request that failed; no client sees the error itself. */
-function failureAnswer(error: unknown, emit: ServeContext["emit"]): Response {
+function failureAnswer(error: unknown, emit: ServeContext["emit"]): Reply {
   if (error instanceof CannotRestore) return sessionNotFound();
   if (error instanceof PoolClosed) return unavailable("This server has shut down.");
   if (error instanceof PoolFull) {
@@ -159,6 +174,8 @@ function failureAnswer(error: unknown, emit: ServeContext["emit"]): Response {
     const message = "The session store is not available. Try again later.";
     return errorAnswer(503, -32603, message, { data, retryAfterSeconds: 1 });
   }
+  // The client has left in the middle of its request; nobody reads the answer.
+  if (error instanceof BodyNotRead) return errorAnswer(400, -32700, "Parse error: No body");
   emit({ type: "failed", error });
   return errorAnswer(500, -32603, "Internal server error");
 }

@@ -22,7 +22,7 @@ export function createHandlerLife(
     /** Aborts when the drain begins. */
     draining: draining.signal,
     /** Serves a request, which a drain waits for even before the request has reached a session. */
-    track: async (serve: () => Promise<Response>): Promise<Response> => {
+    track: async <T>(serve: () => Promise<T>): Promise<T> => {
       unanswered.count += 1;
       try {
         return await serve();

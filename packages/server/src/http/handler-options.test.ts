@@ -1,7 +1,7 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { createNotesServer } from "../../test/notes-server.ts";
-import { createSessionHandler, wrapFetchHandler } from "../index.ts";
+import { createSessionHandler } from "../index.ts";
 
 const valid = {
   principal: "none",
@@ -68,20 +68,5 @@ describe("createSessionHandler", () => {
       code: "CONNECTION_INVALID",
       data: { field: "timeoutMs" },
     });
-  });
-});
-
-describe("wrapFetchHandler", () => {
-  test.each([
-    ["unknownSession", "accept"],
-    ["adoptedCapabilities", null],
-    ["maxBodyBytes", -1],
-    ["onEvent", 5],
-    ["limits", {}],
-  ])("refuses %s: %s, and names it", (field, value) => {
-    const options = { unknownSession: "reject", [field]: value } as never;
-    expect(() => wrapFetchHandler(() => new Response(), options)).toThrow(
-      expect.objectContaining({ code: "CONNECTION_INVALID", data: { field } }),
-    );
   });
 });

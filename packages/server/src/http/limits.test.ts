@@ -81,7 +81,7 @@ test("when no session is idle a further one gets 503", async () => {
 
 test("a request id that is in flight is refused, not crossed", async () => {
   const { client } = createReplicas().start();
-  const id = await client.initialize();
+  const id = await client.initialize({}, "2025-03-26");
   await client.post(id, hang(1));
   expect(await client.call(id, "list", {}, 1)).toMatchObject({ status: 409 });
   // The number and the text are two ids.
@@ -214,7 +214,7 @@ test("a call whose state could not be stored is in flight no longer, in JSON too
 
 test("of two requests with one id that come at once only one runs", async () => {
   const { client } = createReplicas().start();
-  const id = await client.initialize();
+  const id = await client.initialize({}, "2025-03-26");
   const answers = await Promise.all([
     client.post(id, [hang(1), hang(2)]),
     client.post(id, hang(1)),

@@ -1,4 +1,6 @@
-import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
+import { sessionProtocolVersions } from "../base/mcp-types.ts";
+import type { Reply } from "../base/reply.ts";
+import type { ServedRequest } from "../base/served-request.ts";
 import type { HandlerContext } from "../live/handler-context.ts";
 import type { Caller, FoundSession, SessionDirectory } from "../live/session-directory.ts";
 import type { SessionHandlerOptions } from "../live/session-handler-options.ts";
@@ -18,20 +20,26 @@ export interface ServeContext extends HandlerContext {
 /** The session of a GET or a DELETE, or its refusal. */
 export async function sessionOf(
   { directory }: ServeContext,
-  request: Request,
+  request: ServedRequest,
   caller: Caller,
-): Promise<FoundSession | Response> {
-  const sessionId = request.headers.get("mcp-session-id");
-  if (sessionId === null) return sessionIdRequired();
+): Promise<{ session: FoundSession } | { refusal: Reply }> {
+  const sessionId = request.header("mcp-session-id");
+  if (sessionId === null) return { refusal: sessionIdRequired() };
   const session = await directory.find(sessionId, caller);
-  if (!session) return sessionNotFound();
-  const version = request.headers.get("mcp-protocol-version");
-  if (version === null || SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return session;
-  const supported = SUPPORTED_PROTOCOL_VERSIONS.join(", ");
+  if (!session) return { refusal: sessionNotFound() };
+  const refusal = checkVersion(request);
+  return refusal ? { refusal } : { session };
+}
+
+/** The refusal of a request within a session whose header names a revision without sessions. */
+export function checkVersion(request: ServedRequest): Reply | undefined {
+  const version = request.header("mcp-protocol-version");
+  if (version === null || sessionProtocolVersions.includes(version)) return undefined;
+  const supported = sessionProtocolVersions.join(", ");
   const message = `Bad Request: Unsupported protocol version (supported versions: ${supported})`;
   return errorAnswer(400, -32000, message);
 }
 
-export function sessionIdRequired(): Response {
+export function sessionIdRequired(): Reply {
   return errorAnswer(400, -32000, "Bad Request: Mcp-Session-Id header is required");
 }

@@ -1,14 +1,16 @@
-import { type SessionEventIds, sessionEventIds, standalone } from "../streams/event-id.ts";
+import type { Reply } from "../base/reply.ts";
+import type { ServedRequest } from "../base/served-request.ts";
+import type { StoredSession } from "../records/stored-session.ts";
+import { type SessionEventIds, sessionEventIds } from "../streams/event-id.ts";
 import { eventStreamAnswer, type StreamPart } from "../streams/event-stream-answer.ts";
-import { isFinished, resumeRequest } from "../streams/resume-request.ts";
+import { canPrime } from "../streams/priming.ts";
+import { type BrokenStream, isFinished, resumeCall } from "../streams/resume-call.ts";
 import type { Caller, FoundSession } from "../live/session-directory.ts";
 import { errorAnswer, tooMany } from "./http-answer.ts";
 import { type ServeContext, sessionOf } from "./serve-context.ts";
 
-/** The first revision whose clients understand an event without data. */
-const firstWithEmptyEvents = "2025-11-25";
-
 interface StreamingSession extends FoundSession {
+  readonly stored: StoredSession;
   readonly eventIds: SessionEventIds;
 }
 
@@ -25,39 +27,47 @@ interface SessionStream {
  * store, so that the messages may come from any replica.
  */
 export function createServeGet(context: ServeContext) {
-  const { settings, emit, log } = context;
+  const { settings, emit, sessions } = context;
   const enter = createStreamCount(settings.limits.streamsPerSession);
 
-  return async (request: Request, caller: Caller): Promise<Response> => {
-    if (!request.headers.get("accept")?.includes("text/event-stream")) {
+  return async (request: ServedRequest, caller: Caller): Promise<Reply> => {
+    if (!request.header("accept")?.includes("text/event-stream")) {
       const message = "Not Acceptable: Client must accept text/event-stream";
       return errorAnswer(406, -32000, message);
     }
     const found = await sessionOf(context, request, caller);
-    if (found instanceof Response) return found;
-    const session = { ...found, eventIds: await sessionEventIds(found.sessionId) };
-    await session.stored.renew();
+    if ("refusal" in found) return found.refusal;
+    const eventIds = await sessionEventIds(found.session.sessionId);
+    const stored = sessions.bind(found.session.found);
+    const session = { ...found.session, stored, eventIds };
+    await stored.renew();
 
-    const lastEventId = request.headers.get("last-event-id");
-    const position = lastEventId === null ? undefined : session.eventIds.parse(lastEventId);
+    const lastEventId = request.header("last-event-id");
+    const position = lastEventId === null ? undefined : eventIds.parse(lastEventId);
     if (lastEventId !== null && !position) {
       emit({ type: "refused", reason: "event-id" });
       return errorAnswer(400, -32000, "Bad Request: Last-Event-ID is not one of these streams");
     }
-    const broken = position?.stream === standalone ? undefined : position;
+    const { call, place = 0 } = position ?? {};
+    const { owner } = stored.record;
+    const broken: BrokenStream | undefined = call && {
+      hash: stored.hash,
+      owner,
+      eventIds,
+      call,
+      place,
+    };
     // Some clients take only a result, not an error, for the end, and would come back for ever.
-    if (broken && (await isFinished(log, session.stored.hash, broken))) {
-      return new Response(null, { status: 204 });
-    }
-    const leave = enter(session.stored.hash);
+    if (broken && (await isFinished(context, broken))) return { status: 204, headers: {} };
+    const leave = enter(stored.hash);
     if (!leave) {
       emit({ type: "refused", reason: "too-many-streams" });
       return tooMany("Too many streams are open (limits.streamsPerSession). Close one.", 5);
     }
     try {
       const stream: SessionStream = broken
-        ? { parts: (ended) => resumeRequest(context, session, broken, ended) }
-        : await listen(context, session, caller, request.url, position?.place);
+        ? { parts: (ended) => resumeCall(context, broken, ended) }
+        : await listen(context, session, caller, position?.place);
       return answer(context, session, stream, leave);
     } catch (error) {
       leave();
@@ -85,12 +95,11 @@ async function listen(
   { directory, standalone: streams }: ServeContext,
   session: StreamingSession,
   caller: Caller,
-  url: string,
   after: number | undefined,
 ): Promise<SessionStream> {
   const { stored, eventIds } = session;
   // The messages come from the session's server, so one must live in some process.
-  const { live, release } = await directory.use(session, caller, url);
+  const { live, release } = await directory.use(session, caller);
   async function isAlive(): Promise<boolean> {
     const record = await stored.load();
     if (record) await stored.renew();
@@ -108,12 +117,12 @@ function answer(
   { sessionId, stored }: StreamingSession,
   { parts, signals = [], release }: SessionStream,
   leave: () => void,
-): Response {
-  const canPrime = stored.record.protocolVersion >= firstWithEmptyEvents;
+): Reply {
+  const isPrimed = canPrime(stored.record.protocolVersion);
   return eventStreamAnswer({
     sessionId,
     timeouts: settings.timeouts,
-    parts: (ended) => (canPrime ? parts(ended) : messagesOnly(parts(ended))),
+    parts: (ended) => (isPrimed ? parts(ended) : messagesOnly(parts(ended))),
     signal: AbortSignal.any([life.draining, ...signals]),
     onEnd: () => {
       leave();

@@ -1,9 +1,8 @@
-import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
-import {
-  isInitializeRequest,
-  type JSONRPCMessage,
-  type JSONRPCRequest,
-} from "@modelcontextprotocol/sdk/types.js";
+import { isRequest } from "../base/json-rpc.ts";
+import type { AuthInfo, JSONRPCMessage, JSONRPCRequest } from "../base/mcp-types.ts";
+import { isRecord } from "@durable-mcp/core/internal";
+import type { Reply } from "../base/reply.ts";
+import type { ServedRequest } from "../base/served-request.ts";
 import {
   addressedRequest,
   cancelledRequest,
@@ -11,14 +10,20 @@ import {
   maxRequestIdLength,
 } from "../live/instance-ids.ts";
 import type { LiveSession } from "../live/live-session.ts";
+import { createMessageExtra } from "../live/message-extra.ts";
 import type { Caller, FoundSession } from "../live/session-directory.ts";
-import { requestKeyPart } from "../streams/request-record.ts";
 import type { ClientBody } from "./client-message.ts";
-import { errorAnswer, sessionNotFound, tooMany, unavailable } from "./http-answer.ts";
-import { type ServeContext, sessionIdRequired } from "./serve-context.ts";
+import {
+  errorAnswer,
+  messageAnswer,
+  sessionNotFound,
+  tooMany,
+  unavailable,
+} from "./http-answer.ts";
+import { checkVersion, type ServeContext, sessionIdRequired } from "./serve-context.ts";
 
 export interface Post {
-  readonly request: Request;
+  readonly request: ServedRequest;
   readonly body: ClientBody;
   readonly caller: Caller;
   readonly authInfo: AuthInfo | undefined;
@@ -28,15 +33,11 @@ export interface Post {
 const maxInitializeLength = 65_536;
 
 /** Answers POSTs: `initialize` without a session, all other requests within one. */
-export async function servePost(context: ServeContext, post: Post): Promise<Response> {
+export async function servePost(context: ServeContext, post: Post): Promise<Reply> {
   const { request, body, caller } = post;
-  const refusal = checkMediaTypes(request);
+  const refusal = checkMediaTypes(request) ?? checkMessages(context, body);
   if (refusal) return refusal;
-  if (body.requests.some(({ id }) => String(id).length > maxRequestIdLength)) {
-    const message = `Invalid Request: an id must not exceed ${maxRequestIdLength} characters`;
-    return errorAnswer(400, -32600, message);
-  }
-  const sessionId = request.headers.get("mcp-session-id");
+  const sessionId = request.header("mcp-session-id");
   const session = sessionId === null ? undefined : await context.directory.find(sessionId, caller);
   if (session) return await serveInSession(context, post, session);
 
@@ -48,44 +49,74 @@ export async function servePost(context: ServeContext, post: Post): Promise<Resp
 }
 
 /** As the SDK's transport does, before anything is stored. */
-function checkMediaTypes(request: Request): Response | undefined {
-  const accept = request.headers.get("accept") ?? "";
+function checkMediaTypes(request: ServedRequest): Reply | undefined {
+  const accept = request.header("accept") ?? "";
   if (!accept.includes("application/json") || !accept.includes("text/event-stream")) {
     const both = "both application/json and text/event-stream";
     return errorAnswer(406, -32000, `Not Acceptable: Client must accept ${both}`);
   }
-  const [type = ""] = (request.headers.get("content-type") ?? "").split(";");
+  const [type = ""] = (request.header("content-type") ?? "").split(";");
   if (type.trim().toLowerCase() === "application/json") return undefined;
   return errorAnswer(415, -32000, "Unsupported Media Type: Content-Type must be application/json");
+}
+
+function checkMessages({ settings, emit }: ServeContext, body: ClientBody): Reply | undefined {
+  const { messages, requests, value } = body;
+  const { messagesPerPost } = settings.limits;
+  if (Array.isArray(value) && value.length > messagesPerPost) {
+    emit({ type: "refused", reason: "too-many-messages" });
+    const message = `Invalid Request: limits.messagesPerPost allows ${messagesPerPost} messages`;
+    return errorAnswer(413, -32600, message);
+  }
+  if (!messages || messages.length === 0) {
+    return errorAnswer(400, -32600, "Invalid Request: not a JSON-RPC message of MCP");
+  }
+  if (requests.every(({ id }) => String(id).length <= maxRequestIdLength)) return undefined;
+  const message = `Invalid Request: an id must not exceed ${maxRequestIdLength} characters`;
+  return errorAnswer(400, -32600, message);
 }
 
 async function initialize(
   context: ServeContext,
   post: Post,
   first: JSONRPCRequest,
-): Promise<Response> {
+): Promise<Reply> {
+  const { directory, emit, settings } = context;
   const refusal = refuseNewSession(context);
   if (refusal) return refusal;
-  const { id } = first;
-  if (!isInitializeRequest(first) || post.body.messages.length > 1) {
+  const { id, params } = first;
+  if (!isInitialize(params) || post.body.isBatch) {
     return errorAnswer(400, -32600, "Invalid Request: initialize is not as specified", { id });
   }
-  if (JSON.stringify(first.params).length > maxInitializeLength) {
+  if (JSON.stringify(params).length > maxInitializeLength) {
     const message = `The params of initialize must not exceed ${maxInitializeLength} characters`;
     return errorAnswer(413, -32600, message, { id });
   }
-  const { live, release, stored } = await context.directory.start(post.caller, first.params);
-  try {
-    const response = await live.handshake.start(toClientPost(post, post.body.value, [first]));
-    if (response.ok) return response;
-    await context.directory.end(stored);
-    return live.closed.aborted ? closedMeanwhile() : response;
-  } finally {
-    release();
+  if (await directory.hasTooMany(post.caller)) {
+    emit({ type: "refused", reason: "too-many-sessions" });
+    const { sessionsPerPrincipal } = settings.limits;
+    const many = `Too many sessions (limits.sessionsPerPrincipal: ${sessionsPerPrincipal}).`;
+    return tooMany(`${many} End one, or wait until one expires.`, 60);
   }
+  const extra = createMessageExtra(post.request, post.authInfo, {});
+  const { answer, sessionId, format } = await directory.start(post.caller, params, extra);
+  if (!answer) return closedMeanwhile();
+  const headers = sessionId === undefined ? {} : { "Mcp-Session-Id": sessionId };
+  return messageAnswer({ ...answer, id }, format, headers);
 }
 
-function refuseNewSession({ life, emit }: ServeContext): Response | undefined {
+type InitializeParams = Parameters<ServeContext["directory"]["start"]>[1];
+
+function isInitialize(params: JSONRPCRequest["params"]): params is InitializeParams {
+  const { protocolVersion, capabilities, clientInfo } = params ?? {};
+  const isNamed =
+    isRecord(clientInfo) &&
+    typeof clientInfo["name"] === "string" &&
+    typeof clientInfo["version"] === "string";
+  return typeof protocolVersion === "string" && isRecord(capabilities) && isNamed;
+}
+
+function refuseNewSession({ life, emit }: ServeContext): Reply | undefined {
   if (life.phase === "serving") return undefined;
   emit({ type: "refused", reason: "draining" });
   return unavailable("This server is shutting down. Start the session on another replica.");
@@ -95,24 +126,29 @@ async function serveInSession(
   context: ServeContext,
   post: Post,
   session: FoundSession,
-): Promise<Response> {
-  const { settings, emit, directory } = context;
-  await session.stored.renew();
-  const { live, release } = await directory.use(session, post.caller, post.request.url);
+): Promise<Reply> {
+  const { settings, emit, directory, sessions } = context;
+  const { body, request, authInfo, caller } = post;
+  const refusal = checkVersion(request) ?? checkInSession(session, body);
+  if (refusal) return refusal;
+  const { live, release } = await directory.use(session, caller);
   try {
-    const body = await withoutForeign(context, post.body, live, session);
-    if (body === undefined) return new Response(null, { status: 202 });
-    const { requests } = post.body;
-    if (live.requestsInFlight + requests.length > settings.limits.requestsPerSession) {
+    await live.stored.renew();
+    const messages = await withoutForeign(context, body.messages!, live);
+    if (messages.length === 0) return { status: 202, headers: {} };
+    const { requestsPerSession } = settings.limits;
+    if (live.messagesInFlight + messages.length > requestsPerSession) {
       emit({ type: "refused", reason: "too-many-requests" });
-      return tooMany("Too many requests in flight (limits.requestsPerSession). Wait for one.");
+      return tooMany("Too many messages in flight (limits.requestsPerSession). Wait for one.");
     }
-    const response = await live.post(toClientPost(post, body, requests));
+    const { requests, isBatch } = body;
+    const reply = await live.post({ request, messages, requests, isBatch, authInfo });
+    if (reply) return reply;
     // Its server was closed in this process, for a deploy say: not the end of the session.
-    if (response?.status === 404 && live.closed.aborted && (await session.stored.load())) {
+    if (live.closed.aborted && (await sessions.isStored(session.found.hash))) {
       return closedMeanwhile();
     }
-    if (response) return response;
+    if (live.closed.aborted) return sessionNotFound();
     emit({ type: "refused", reason: "duplicate-request" });
     return errorAnswer(409, -32600, "A request with this id is in flight. Use another id.");
   } finally {
@@ -120,65 +156,61 @@ async function serveInSession(
   }
 }
 
-function closedMeanwhile(): Response {
+/** Batches exist in one revision only. */
+const versionWithBatches = "2025-03-26";
+
+function checkInSession({ found }: FoundSession, { isBatch, requests }: ClientBody) {
+  if (requests.some(({ method }) => method === "initialize")) {
+    return errorAnswer(400, -32600, "Invalid Request: Server already initialized");
+  }
+  if (!isBatch || found.record.protocolVersion === versionWithBatches) return undefined;
+  const message = `Invalid Request: only clients of revision ${versionWithBatches} may send batches`;
+  return errorAnswer(400, -32600, message);
+}
+
+function closedMeanwhile(): Reply {
   return unavailable("This session's server was closed here. Send the request again.");
 }
 
-function toClientPost(post: Post, body: unknown, requests: readonly JSONRPCRequest[]) {
-  return { request: post.request, body, requests, authInfo: post.authInfo };
-}
-
-/**
- * The body without the messages for calls on other replicas, which are left for those replicas;
- * `undefined` when nothing remains.
- */
+/** The messages but for those that belong to calls on other replicas, which are left for these. */
 async function withoutForeign(
   context: ServeContext,
-  body: ClientBody,
+  messages: readonly JSONRPCMessage[],
   live: LiveSession,
-  { stored }: FoundSession,
-): Promise<unknown> {
-  const kept: JSONRPCMessage[] = [];
-  for (const message of body.messages) {
-    const instance = await otherInstance(context, message, live, stored.hash);
-    if (instance === undefined) kept.push(message);
-    else await context.mailbox.leave(stored, instance, message);
+): Promise<readonly JSONRPCMessage[]> {
+  if (messages.every(isRequest)) return messages;
+  const mail = new Map<string, JSONRPCMessage[]>();
+  const cancelled = [];
+  const kept = [];
+  for (const message of messages) {
+    const addressed = addressedRequest(message);
+    const instance = addressed === undefined ? undefined : instanceOf(addressed);
+    const cancels = cancelledRequest(message);
+    if (instance !== undefined && instance !== live.instance) {
+      mail.set(instance, [...(mail.get(instance) ?? []), message]);
+    } else if (cancels !== undefined && !live.isServing(cancels)) {
+      cancelled.push(cancels);
+    } else {
+      kept.push(message);
+    }
   }
-  if (kept.length === body.messages.length) return body.value;
-  return kept.length === 0 ? undefined : kept;
+  for (const [instance, added] of mail) {
+    await context.mailbox.leave(live.stored, instance, added);
+  }
+  if (cancelled.length > 0) await live.cancelElsewhere(cancelled);
+  return kept;
 }
 
-async function otherInstance(
-  { log }: ServeContext,
-  message: JSONRPCMessage,
-  live: LiveSession,
-  hash: string,
-): Promise<string | undefined> {
-  const addressed = addressedRequest(message);
-  const addressee = addressed === undefined ? undefined : instanceOf(addressed);
-  if (addressee !== undefined) return addressee === live.instance ? undefined : addressee;
-  const cancelled = cancelledRequest(message);
-  if (cancelled === undefined || live.isServing(cancelled)) return undefined;
-  const { stored } = await log.find(hash, requestKeyPart(cancelled));
-  return stored && stored.record.open.length > 0 ? stored.record.instance : undefined;
-}
-
-async function serveUnknown(
-  context: ServeContext,
-  post: Post,
-  unknownId: string,
-): Promise<Response> {
+async function serveUnknown(context: ServeContext, post: Post, unknownId: string): Promise<Reply> {
   const { adopt, directory } = context;
   if (!adopt || post.body.requests.length === 0) return sessionNotFound();
   const refusal = refuseNewSession(context);
   if (refusal) return refusal;
   const adopted = await adopt(unknownId, post.request, post.caller);
-  const response = await serveInSession(context, post, adopted).catch(async (error: unknown) => {
+  const reply = await serveInSession(context, post, adopted).catch(async (error: unknown) => {
     // Its id was given to nobody.
-    await directory.end(adopted.stored).catch(() => {});
+    await directory.end(adopted.found.hash).catch(() => {});
     throw error;
   });
-  const headers = new Headers(response.headers);
-  headers.set("mcp-session-id", adopted.sessionId);
-  return new Response(response.body, { status: response.status, headers });
+  return { ...reply, headers: { ...reply.headers, "Mcp-Session-Id": adopted.sessionId } };
 }

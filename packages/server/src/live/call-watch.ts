@@ -1,44 +1,72 @@
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { detach } from "@durable-mcp/core/internal";
+import type { JSONRPCMessage, RequestId } from "../base/mcp-types.ts";
+import type { SessionRecord } from "../records/session-record.ts";
+import { renewAfter } from "../records/session-record.ts";
 import type { LiveContext } from "./handler-context.ts";
 
 export interface CallWatchOptions {
-  /** Whether calls run. */
-  readonly isBusy: () => boolean;
   readonly receive: (message: JSONRPCMessage) => void;
+  /** The calls among these, which the client cancelled at another replica. */
+  readonly cancelledElsewhere: (
+    cancelled: NonNullable<SessionRecord["cancelled"]>,
+  ) => readonly RequestId[];
   /** The session has ended elsewhere. */
   readonly onGone: () => void;
 }
 
 /**
- * Looks into the store while calls run: takes the client's messages for them that reached another
- * replica, notices the end of the session, and counts the calls as its use.
+ * Follows the session while calls run for long: takes the client's messages for them that reached
+ * another replica, notices the end of the session, and counts the calls as its use.
  *
- * @returns starts the watch, unless it runs; it ends when no call runs
+ * @returns tells it whether calls run
  */
 export function createCallWatch(
-  { stored, instance, mailbox, waker, settings, closed }: LiveContext,
-  { isBusy, receive, onGone }: CallWatchOptions,
-): () => void {
-  const isOver = () => !isBusy() || closed.aborted;
-  let isWatching = false;
+  { stored, instance, mailbox, signals, topic, settings, closed }: LiveContext,
+  { receive, cancelledElsewhere, onGone }: CallWatchOptions,
+): (isBusy: boolean) => void {
+  const { timeouts } = settings;
+  let starting: ReturnType<typeof setTimeout> | undefined;
+  let stopping: AbortController | undefined;
 
-  async function watch(): Promise<void> {
-    while (!isOver()) {
-      await waker.wait(instance, settings.timeouts.pollIntervalMs, closed);
-      if (isOver()) return;
-      for (const message of await mailbox.take(stored.hash, instance)) receive(message);
-      if (!(await stored.load())) return onGone();
-      await stored.renew();
+  async function look(): Promise<void> {
+    for (const message of await mailbox.take(stored.hash, instance)) receive(message);
+    const record = await stored.load();
+    if (!record) return onGone();
+    for (const requestId of cancelledElsewhere(record.cancelled ?? [])) {
+      const params = { requestId };
+      receive({ jsonrpc: "2.0", method: "notifications/cancelled", params });
+    }
+    await stored.renew();
+  }
+
+  async function watch(signal: AbortSignal): Promise<void> {
+    const watching = signals.watch(topic);
+    try {
+      while (!signal.aborted && !closed.aborted) {
+        // The store has emitted its failure; the next round tries again.
+        await look().catch(() => {});
+        await watching.next(renewAfter(timeouts), signal);
+      }
+    } finally {
+      watching.stop();
     }
   }
 
-  return () => {
-    if (isWatching) return;
-    isWatching = true;
-    void (async () => {
-      // The store has emitted its failure; the next round tries again.
-      while (!isOver()) await watch().catch(() => {});
-      isWatching = false;
-    })();
+  function start(): void {
+    starting = undefined;
+    stopping = new AbortController();
+    void watch(stopping.signal);
+  }
+
+  return (isBusy) => {
+    if (isBusy) {
+      // Most calls are over by then, and read nothing.
+      starting = setTimeout(start, timeouts.pollIntervalMs);
+      detach(starting);
+      return;
+    }
+    clearTimeout(starting);
+    stopping?.abort();
+    stopping = undefined;
   };
 }

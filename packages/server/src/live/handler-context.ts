@@ -5,13 +5,11 @@ import { createStoreContext, type StoreContext } from "../records/store-context.
 import type { StoredSession } from "../records/stored-session.ts";
 import type { SessionEventIds } from "../streams/event-id.ts";
 import { createMailbox, type Mailbox } from "../streams/mailbox.ts";
-import { createRequestLog, type RequestLog } from "../streams/request-log.ts";
 import { createStandaloneStreams, type StandaloneStreams } from "../streams/standalone-stream.ts";
 import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-options.ts";
 
 /** The parts that all sessions of one handler share. */
 export interface HandlerContext extends StoreContext {
-  readonly log: RequestLog;
   readonly standalone: StandaloneStreams;
   readonly mailbox: Mailbox;
 }
@@ -24,7 +22,6 @@ export function createHandlerContext<State extends object>(
   const context = createStoreContext(store, settings, guarded(options.onEvent));
   return {
     ...context,
-    log: createRequestLog(context),
     standalone: createStandaloneStreams(context),
     mailbox: createMailbox(context),
   };
@@ -40,4 +37,6 @@ export interface LiveContext extends HandlerContext {
   readonly format: ResponseFormat;
   /** Aborts when the live session closes. */
   readonly closed: AbortSignal;
+  /** Of its signals. */
+  readonly topic: string;
 }

@@ -1,5 +1,5 @@
-import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/sdk/types.js";
-import { answeredId } from "../streams/request-record.ts";
+import { answeredId } from "../base/json-rpc.ts";
+import type { JSONRPCMessage, RequestId } from "../base/mcp-types.ts";
 
 /*
  * Requests of the server carry the name of their live session in their ids and progress tokens: its

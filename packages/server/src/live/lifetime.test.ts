@@ -137,6 +137,7 @@ test("a store that cannot be reached is 503 and an event, not a lost session", a
       ...store,
       get: (key) => (isDown ? Promise.reject(error) : store.get(key)),
       put: (...args) => (isDown ? Promise.reject(error) : store.put(...args)),
+      batch: (...args) => (isDown ? Promise.reject(error) : store.batch!(...args)),
     },
   });
   const client = createRawClient(handler);
@@ -348,6 +349,7 @@ test("a client that comes back for an answer that could not be stored does not w
     store: {
       ...store,
       put: (...args) => (isDown ? Promise.reject(new Error("down")) : store.put(...args)),
+      batch: (...args) => (isDown ? Promise.reject(new Error("down")) : store.batch!(...args)),
     },
   });
   const id = await client.initialize();

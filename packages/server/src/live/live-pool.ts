@@ -13,6 +13,8 @@ export interface LivePool {
   close(hash: string): Promise<void>;
   /** Closes all, and takes no others from then on. */
   closeAll(): Promise<void>;
+  /** The session's server, if there is one in this process. */
+  find(hash: string): LiveSession | undefined;
   readonly hashes: string[];
   readonly size: number;
   /** Calls and listening streams of all sessions. */
@@ -38,10 +40,11 @@ interface Entry {
 }
 
 function usesOf(entry: Entry): number {
-  return entry.uses + (entry.current?.requestsInFlight ?? 0);
+  return entry.uses + (entry.current?.messagesInFlight ?? 0);
 }
 
 /** At most `maxSessions`; to make room, the idle server that was used longest ago is closed. */
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createLivePool(maxSessions: number, emit: EmitServerEvent): LivePool {
   // A Map keeps the order of insertion: the first is the least recently used.
   const entries = new Map<string, Entry>();
@@ -111,6 +114,7 @@ export function createLivePool(maxSessions: number, emit: EmitServerEvent): Live
       isClosed = true;
       await Promise.all([...entries].map(([hash, entry]) => close(hash, entry)));
     },
+    find: (hash) => entries.get(hash)?.current,
     get hashes() {
       return [...entries.keys()];
     },

@@ -1,154 +1,171 @@
-import { McpSessionError, type Principal } from "@durable-mcp/core";
-import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/sdk/types.js";
+import type { Principal } from "@durable-mcp/core";
 import { createQueue } from "../base/queue.ts";
-import { fingerprint, randomName } from "../base/session-id.ts";
+import { randomName } from "../base/session-id.ts";
+import { isRequest } from "../base/json-rpc.ts";
+import type { AuthInfo, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
+import type { Reply } from "../base/reply.ts";
+import type { ServedRequest } from "../base/served-request.ts";
 import type { SessionRecord } from "../records/session-record.ts";
-import type { StoredSession } from "../records/stored-session.ts";
-import { createSharedState } from "../state/shared-state.ts";
+import type { FoundRow, StoredSession } from "../records/stored-session.ts";
 import { sessionEventIds } from "../streams/event-id.ts";
-import { type Answer, outcomeUnknown } from "../streams/request-record.ts";
+import { canPrime } from "../streams/priming.ts";
 import { createCallWatch } from "./call-watch.ts";
 import type { HandlerContext, LiveContext } from "./handler-context.ts";
+import { createMessageExtra } from "./message-extra.ts";
+import { runningCall } from "./running-call.ts";
 import { createServerLink, type ServerLink } from "./server-link.ts";
 import { type ConnectableServer, createServerSession } from "./server-session.ts";
 import { createSessionCalls } from "./session-calls.ts";
 import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-options.ts";
-import {
-  createSessionHandshake,
-  type OnInitialize,
-  type SessionHandshake,
-} from "./session-handshake.ts";
-import { type ClientPost, createSessionTransport } from "./session-transport.ts";
+import { createSessionHandshake, type SessionHandshake } from "./session-handshake.ts";
+import { createSessionState } from "./session-state.ts";
 import { createToldSettings } from "./told-settings.ts";
+
+/** Cancellations that a session's record keeps; older ones have met their calls, or none. */
+const maxCancelled = 100;
+
+/** A POST of the client, within its session. */
+interface ClientPost {
+  readonly request: ServedRequest;
+  readonly messages: readonly JSONRPCMessage[];
+  readonly requests: readonly JSONRPCRequest[];
+  readonly isBatch: boolean;
+  readonly authInfo: AuthInfo | undefined;
+}
 
 /** A session that has a server in this process. */
 export interface LiveSession {
   readonly instance: string;
+  readonly stored: StoredSession;
+  readonly format: ResponseFormat;
   /** Ends the waits of the session's calls, and its listening streams in this process. */
   readonly closed: AbortSignal;
   /** Ends the listening streams that are open now. */
   readonly listening: AbortSignal;
-  readonly requestsInFlight: number;
+  readonly messagesInFlight: number;
   isServing(requestId: RequestId): boolean;
+  /** Cancels requests that may be in flight on another replica. */
+  cancelElsewhere(requestIds: readonly RequestId[]): Promise<void>;
   readonly handshake: SessionHandshake;
-  /** Brings the server up to the newest stored record. */
-  follow(newest: StoredSession): Promise<void>;
-  /** `undefined` when a request with one of the ids is in flight. */
-  post(post: ClientPost): Promise<Response | undefined>;
+  /** Brings the server up to a row that was read. A promise only when there is something to do. */
+  follow(found: FoundRow): Promise<void> | undefined;
+  /** `undefined` when it is closed, or a request with one of the ids is in flight. */
+  post(post: ClientPost): Promise<Reply | undefined>;
   close(): Promise<void>;
 }
 
 export interface LiveSessionOptions {
   readonly sessionId: string;
-  readonly stored: StoredSession;
+  readonly found: FoundRow;
   readonly principal: Principal;
-  readonly onInitialize?: OnInitialize | undefined;
   /** The session has ended elsewhere. */
   readonly onGone: () => void;
 }
 
 /** Builds the author's server for a session and connects it. */
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export async function createLiveSession<State extends object>(
   handler: HandlerContext,
   options: SessionHandlerOptions<State>,
-  live: LiveSessionOptions,
+  { sessionId, found, principal, onGone }: LiveSessionOptions,
 ): Promise<LiveSession> {
-  const { sessionId, stored, principal } = live;
   const closing = new AbortController();
+  const stored = handler.sessions.bind(found);
   const context: LiveContext = {
     ...handler,
     ...{ sessionId, stored, closed: closing.signal },
+    topic: handler.topicOf(found.hash),
     instance: randomName(),
     eventIds: await sessionEventIds(sessionId),
-    format: chooseFormat(options, stored.record),
+    format: chooseFormat(options, found.record),
   };
-  const parts = createLiveParts(context, options, live);
-  const { state, wire, calls, handshake, link, told } = parts;
-  const session = createServerSession(stored, state);
-  const server = await options.createServer({ session, principal });
-  await connect(server, link);
-  const inTurn = createQueue();
-
-  return {
-    instance: context.instance,
-    closed: closing.signal,
-    get listening() {
-      return parts.listening();
-    },
-    get requestsInFlight() {
-      return calls.count + (handshake.pending === undefined ? 0 : 1);
-    },
-    isServing: (requestId) => calls.has(requestId),
-    handshake,
-    follow: async (newest) => {
-      stored.see(newest);
-      await inTurn(async () => {
-        const { record } = stored;
-        state.refresh(record.state, record.stateVersion, record.stateWriters);
-        await told.tell(record);
-      });
-    },
-    post: (post) => handOver(parts, post),
-    close: async () => {
-      closing.abort();
-      if (handshake.pending !== undefined) {
-        await wire.transport.send(outcomeUnknown(handshake.pending)).catch(() => {});
-      }
-      await calls.close();
-      await server.close();
-    },
-  };
-}
-
-function createLiveParts<State extends object>(
-  context: LiveContext,
-  options: SessionHandlerOptions<State>,
-  { onInitialize, onGone }: LiveSessionOptions,
-) {
-  const { stored, settings, emit } = context;
   let listening = new AbortController();
-  const state = createSharedState<State>({
-    state: stored.record.state,
-    version: stored.record.stateVersion,
-    maxBytes: settings.limits.stateBytes,
-    save: (...args) => stored.saveState(...args),
-    onConflict: options.onStateConflict,
-    onConflictSeen: (resolved) =>
-      emit({ type: "state-conflict", session: fingerprint(stored.hash), resolved }),
+  const hangUpListening = () => {
+    listening.abort();
+    listening = new AbortController();
+  };
+  const onClose: (() => void | Promise<void>)[] = [];
+  const state = createSessionState(context, options);
+  const calls = createSessionCalls(context, {
+    editOf: (...args) => told.editOf(...args),
+    onBusy: (isBusy) => watch(isBusy),
   });
-  const wire = createSessionTransport(context, (message) => calls.of(message)?.logged);
-  const calls = createSessionCalls(context, state, wire.transport);
-  const handshake = createSessionHandshake(stored, wire, onInitialize);
-  const told = createToldSettings(stored, (message) => link.inject(message));
-  const link: ServerLink = createServerLink(wire.transport, context.instance, {
-    canStream: context.format === "sse",
-    onRequest: (request) => calls.arrived(request),
-    onRelated: (request, message) => calls.related(request, message),
-    beforeAnswer: (request, answer) => storeEffects(parts, request, answer),
-    onSettled: (request) => {
-      if (request.method === "initialize") handshake.settled();
-      void calls.settled(request).catch(() => {});
-    },
-    onCancelled: (request) => void calls.cancelled(request).catch(() => {}),
+  const link: ServerLink = createServerLink(sessionId, context.instance, {
+    onRequest: ({ id }, dispatch) =>
+      runningCall.run({ session: state, state: calls.of(id)?.state }, dispatch),
+    onAnswer: calls.answer,
+    onRelated: calls.related,
     onStandalone: (message) => context.standalone.append(stored, message),
-    closeStandalone: () => {
-      listening.abort();
-      listening = new AbortController();
-    },
+    onCancelled: calls.cancel,
   });
-  const startWatching = createCallWatch(context, {
-    isBusy: () => calls.isBusy,
-    receive: (message) => link.receive(message),
+  const told = createToldSettings(stored, link.inject);
+  const watch = createCallWatch(context, {
+    receive: link.receive,
+    cancelledElsewhere: calls.cancelledElsewhere,
     onGone,
   });
-  const parts = {
-    ...{ context, state, wire, calls, handshake, link, told, startWatching },
-    listening: () => listening.signal,
-  };
-  return parts;
-}
+  const session = createServerSession(stored, state);
+  const server = await options.createServer({
+    session,
+    principal,
+    onClose: (callback) => void onClose.push(callback),
+  });
+  await connect(server, link);
+  const inTurn = createQueue();
+  const canHangUp = context.format === "sse" && canPrime(found.record.initialize.protocolVersion);
 
-type LiveParts<State extends object> = ReturnType<typeof createLiveParts<State>>;
+  async function post({ request, messages, requests, isBatch, authInfo }: ClientPost) {
+    const remembering = told.rememberInitialized(messages);
+    if (remembering) await remembering;
+    // A closed server takes no message, and says nothing.
+    if (closing.signal.aborted) return undefined;
+    const states = requests.map(() => state.begin());
+    const call = requests.length > 0 ? calls.begin({ requests, isBatch, states }) : undefined;
+    if (requests.length > 0 && !call) return undefined;
+    const hangUp = call && canHangUp ? call.hangUp : undefined;
+    for (const message of messages) {
+      const ends = isRequest(message) ? { hangUp, hangUpListening } : {};
+      link.receive(message, createMessageExtra(request, authInfo, ends));
+    }
+    return call ? await call.reply : { status: 202, headers: {} };
+  }
+
+  return {
+    ...{ instance: context.instance, stored, format: context.format, closed: closing.signal },
+    get listening() {
+      return listening.signal;
+    },
+    get messagesInFlight() {
+      return calls.count;
+    },
+    isServing: calls.has,
+    cancelElsewhere: async (requestIds) => {
+      await stored.write({
+        edit: (record) => {
+          const change = record.changes + 1;
+          const added = requestIds.map((id) => ({ id, change }));
+          const cancelled = [...(record.cancelled ?? []), ...added].slice(-maxCancelled);
+          return { ...record, cancelled };
+        },
+      });
+      context.signals.send(context.topic);
+    },
+    handshake: createSessionHandshake(stored, link.inject),
+    follow: (newest) => {
+      if (newest.revision === stored.revision && told.isCurrent(stored.record)) return undefined;
+      stored.see(newest);
+      return inTurn(() => told.tell(stored.record));
+    },
+    post,
+    close: async () => {
+      closing.abort();
+      watch(false);
+      await calls.close();
+      await server.close();
+      for (const callback of onClose.splice(0)) await callback();
+    },
+  };
+}
 
 function chooseFormat<State extends object>(
   { responseFormat = "sse" }: SessionHandlerOptions<State>,
@@ -169,57 +186,4 @@ async function connect(server: ConnectableServer, link: ServerLink): Promise<voi
     await server.close().catch(() => {});
     throw error;
   }
-}
-
-/** Logs the requests of a POST, then hands it to the server. */
-async function handOver<State extends object>(
-  { calls, told, wire, startWatching }: LiveParts<State>,
-  post: ClientPost,
-): Promise<Response | undefined> {
-  if (post.requests.length === 0) {
-    await told.rememberInitialized(post.body);
-    return await wire.post(post);
-  }
-  const call = await calls.open(post);
-  if (!call) return undefined;
-  startWatching();
-  try {
-    await told.rememberInitialized(post.body);
-    const response = await wire.post(post, call.logged);
-    if (!response.ok) await calls.abandon(call);
-    return response;
-  } catch (error) {
-    await calls.abandon(call);
-    throw error;
-  }
-}
-
-/** Stores the effects of a request. @returns its answer, or an error when that failed */
-async function storeEffects<State extends object>(
-  { context, state, calls, handshake, told }: LiveParts<State>,
-  request: JSONRPCRequest,
-  answer: Answer,
-): Promise<Answer> {
-  const call = calls.of(request);
-  try {
-    if (request.method === "initialize") await handshake.answered(answer);
-    else if ("result" in answer) await told.remember(request);
-    if (call) await state.settle(call.hold);
-    return answer;
-  } catch (error) {
-    return failure(request.id, error);
-  } finally {
-    // A client cannot come back for a JSON answer.
-    if (context.format === "json") await call?.logged.forget(request.id).catch(() => {});
-  }
-}
-
-function failure(id: RequestId, error: unknown): Answer {
-  if (!McpSessionError.isInstance(error)) {
-    const message =
-      "The session could not be saved after this request. Check its outcome before you send it again.";
-    return { jsonrpc: "2.0", id, error: { code: -32603, message } };
-  }
-  const { message, code } = error;
-  return { jsonrpc: "2.0", id, error: { code: -32603, message, data: { code } } };
 }

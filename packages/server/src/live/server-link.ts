@@ -1,49 +1,39 @@
+import { answeredId, isRequest } from "../base/json-rpc.ts";
 import type {
-  Transport,
-  TransportSendOptions,
-} from "@modelcontextprotocol/sdk/shared/transport.js";
-import type {
+  Answer,
   JSONRPCMessage,
   JSONRPCRequest,
-  MessageExtraInfo,
+  MessageExtra,
   RequestId,
-} from "@modelcontextprotocol/sdk/types.js";
-import { type Answer, answeredId } from "../streams/request-record.ts";
+  ServerTransport,
+} from "../base/mcp-types.ts";
 import { cancelledRequest, withInstanceIds, withServerIds } from "./instance-ids.ts";
 
 export interface LinkHooks {
-  /** Whether messages that belong to a request can reach the client before its answer. */
-  readonly canStream: boolean;
-  /** A request of the client, before the server sees it. */
-  readonly onRequest: (request: JSONRPCRequest) => void;
-  /** Before an answer goes out: the returned one goes out in its place. Must not reject. */
-  readonly beforeAnswer: (request: JSONRPCRequest, answer: Answer) => Promise<Answer>;
-  /** After a request is answered or cancelled, and its answer was sent if that was possible. */
-  readonly onSettled: (request: JSONRPCRequest) => void;
-  /** Before `message` is handed to the transport for the answer stream of this request. */
-  readonly onRelated: (request: JSONRPCRequest, message: JSONRPCMessage) => void;
-  /** A message that belongs to no request. */
+  /** Runs `dispatch`, which hands a request of the client to the server. */
+  readonly onRequest: (request: JSONRPCRequest, dispatch: () => void) => void;
+  /** The server's answer to a request of the client. */
+  readonly onAnswer: (requestId: RequestId, answer: Answer) => Promise<void>;
+  /** A message for the answer stream of a request. @returns whether it could be sent there */
+  readonly onRelated: (requestId: RequestId, message: JSONRPCMessage) => boolean;
+  /** A message that belongs to no request, or cannot be sent on its answer stream. */
   readonly onStandalone: (message: JSONRPCMessage) => Promise<void>;
-  /** The client no longer wants this answer. */
-  readonly onCancelled: (request: JSONRPCRequest) => void;
-  /** The author's handler ends the listening stream, for its client to come back. */
-  readonly closeStandalone: () => void;
+  /** The client no longer wants an answer. */
+  readonly onCancelled: (requestId: RequestId) => void;
 }
 
 /**
- * Stands between an author's server and the SDK's transport, and is a transport to the server.
- *
- * - Requests of the server carry the name of this live session in their ids and progress tokens.
- * - An answer waits for `beforeAnswer`.
- * - Messages that belong to no request go to the store instead of this process's own stream.
+ * The transport of an author's server: what its client sends goes in, what it sends goes to the
+ * session. Requests of the server carry the name of this live session in their ids and progress
+ * tokens.
  */
 export interface ServerLink {
   /** For the server's `connect`. */
-  readonly transport: Transport;
+  readonly transport: ServerTransport;
+  /** Hands a client's message to the server. */
+  readonly receive: (message: JSONRPCMessage, extra?: MessageExtra) => void;
   /** Sends the server a request or notification of our own; its answer goes no further. */
-  inject(message: InjectedMessage): Promise<Answer | undefined>;
-  /** Hands on a client's message that arrived on another replica. */
-  receive(message: JSONRPCMessage): void;
+  readonly inject: (message: InjectedMessage) => Promise<Answer | undefined>;
 }
 
 interface InjectedMessage {
@@ -51,106 +41,75 @@ interface InjectedMessage {
   readonly params?: object;
   /** Makes it a request. */
   readonly id?: "answered";
+  readonly extra?: MessageExtra;
 }
 
-export function createServerLink(inner: Transport, instance: string, hooks: LinkHooks): ServerLink {
-  const requests = new Map<RequestId, JSONRPCRequest>();
-  const injection = createInjection(instance, (message) => transport.onmessage?.(message));
-  let lastExtra: MessageExtraInfo | undefined;
+export function createServerLink(
+  sessionId: string,
+  instance: string,
+  hooks: LinkHooks,
+): ServerLink {
+  const injection = createInjection(instance, (message, extra) =>
+    transport.onmessage?.(message, extra),
+  );
+  let isClosed = false;
 
-  function receive(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): void {
-    if ("method" in message && "id" in message) {
-      requests.set(message.id, message);
-      hooks.onRequest(message);
-    }
-    const own = withServerIds(message, instance);
-    if (own) transport.onmessage?.(own, extra);
-    const cancelledId = cancelledRequest(message);
-    const cancelled = cancelledId === undefined ? undefined : requests.get(cancelledId);
-    if (!cancelled) return;
-    requests.delete(cancelled.id);
-    hooks.onCancelled(cancelled);
-    hooks.onSettled(cancelled);
-  }
-
-  async function send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    const answered = answeredId(message);
-    if (answered !== undefined) return await answer(answered, message as Answer);
-    const outgoing = withInstanceIds(message, instance);
-    const related = options?.relatedRequestId;
-    if (related === undefined || !hooks.canStream || injection.has(related)) {
-      return await hooks.onStandalone(outgoing);
-    }
-    const request = requests.get(related);
-    if (request) hooks.onRelated(request, outgoing);
-    await inner.send(outgoing, { relatedRequestId: related });
-  }
-
-  async function answer(requestId: RequestId, message: Answer): Promise<void> {
-    if (injection.settle(requestId, message)) return;
-    const request = requests.get(requestId);
-    // Cancelled meanwhile.
-    if (!request) return;
-    try {
-      const final = await hooks.beforeAnswer(request, message);
-      if (requests.get(requestId) !== request) return;
-      hooks.onRelated(request, final);
-      await inner.send(final);
-    } finally {
-      if (requests.get(requestId) === request) {
-        requests.delete(requestId);
-        hooks.onSettled(request);
-      }
-    }
-  }
-
-  const transport: Transport = {
-    start: () => inner.start(),
-    close: () => inner.close(),
-    send,
-    get sessionId() {
-      return inner.sessionId;
-    },
-  };
-  const callbacks: Pick<Transport, "onclose" | "onerror" | "onmessage"> = {
-    onclose: () => {
+  const transport: ServerTransport = {
+    sessionId,
+    start: async () => {},
+    close: async () => {
+      if (isClosed) return;
+      isClosed = true;
       injection.close();
       transport.onclose?.();
     },
-    onerror: (error) => transport.onerror?.(error),
-    onmessage: (message, extra) => {
-      // The listening streams are not the transport's.
-      const closeStandaloneSSEStream = extra?.closeStandaloneSSEStream && hooks.closeStandalone;
-      lastExtra = { ...extra, ...(closeStandaloneSSEStream && { closeStandaloneSSEStream }) };
-      receive(message, lastExtra);
+    send: async (message, options) => {
+      const answered = answeredId(message);
+      if (answered !== undefined) {
+        if (injection.settle(answered, message as Answer)) return;
+        return await hooks.onAnswer(answered, message as Answer);
+      }
+      const outgoing = withInstanceIds(message, instance);
+      const related = options?.relatedRequestId;
+      if (related !== undefined && hooks.onRelated(related, outgoing)) return;
+      await hooks.onStandalone(outgoing);
     },
   };
-  Object.assign(inner, callbacks);
-  return {
-    transport,
-    inject: (message) => injection.send(message),
-    receive: (message) => receive(message, lastExtra),
-  };
+
+  function receive(message: JSONRPCMessage, extra: MessageExtra = {}): void {
+    const own = withServerIds(message, instance);
+    const dispatch = () => {
+      if (own) transport.onmessage?.(own, extra);
+    };
+    if (isRequest(message)) hooks.onRequest(message, dispatch);
+    else dispatch();
+    const cancelled = cancelledRequest(message);
+    if (cancelled !== undefined) hooks.onCancelled(cancelled);
+  }
+
+  return { transport, receive, inject: (message) => injection.send(message) };
 }
 
 /** Messages to the server that come from no client. */
-function createInjection(instance: string, toServer: (message: JSONRPCMessage) => void) {
+function createInjection(
+  instance: string,
+  toServer: (message: JSONRPCMessage, extra: MessageExtra) => void,
+) {
   const waiting = new Map<RequestId, (answer: Answer | undefined) => void>();
   let last = 0;
   let isClosed = false;
   return {
-    has: (requestId: RequestId) => waiting.has(requestId),
-    async send({ method, params, id }: InjectedMessage): Promise<Answer | undefined> {
+    async send({ method, params, id, extra = {} }: InjectedMessage): Promise<Answer | undefined> {
       if (isClosed) return undefined;
       const message = { jsonrpc: "2.0" as const, method, ...(params && { params }) };
       if (id === undefined) {
-        toServer(message as JSONRPCMessage);
+        toServer(message as JSONRPCMessage, extra);
         return undefined;
       }
       const injectedId = `${instance}.injected.${++last}`;
       return await new Promise((resolve) => {
         waiting.set(injectedId, resolve);
-        toServer({ ...message, id: injectedId } as JSONRPCMessage);
+        toServer({ ...message, id: injectedId } as JSONRPCMessage, extra);
       });
     },
     /** Takes an answer to an injected request. @returns whether it was one */

@@ -1,8 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { ClientCapabilities, Implementation } from "@modelcontextprotocol/sdk/types.js";
+import type { ClientCapabilities, Implementation, ServerTransport } from "../base/mcp-types.ts";
 import type { StoredSession } from "../records/stored-session.ts";
-import type { SharedState } from "../state/shared-state.ts";
 
 /** A session as the author's server sees it. */
 export interface ServerSession<State extends object> {
@@ -26,9 +24,16 @@ export interface ServerSession<State extends object> {
   readonly clientInfo: Implementation | undefined;
 }
 
-/** The part of an `McpServer` or `Server` of `@modelcontextprotocol/sdk` that a handler needs. */
+/** The state of one live session, for its author's code. */
+export interface SessionState<State extends object> {
+  /** In a handler the call's draft; elsewhere a frozen copy. */
+  readonly current: State;
+  update<Result>(change: (state: State) => Result): Promise<Result>;
+}
+
+/** The part of an `McpServer` or `Server` that a handler needs, of either SDK. */
 export interface ConnectableServer {
-  connect(transport: Transport): Promise<void>;
+  connect(transport: ServerTransport): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -36,11 +41,13 @@ export type CreateServer<State extends object> = (context: {
   readonly session: ServerSession<State>;
   /** Of the request that started the session; all later ones have the same. */
   readonly principal: Principal;
+  /** Registers what is to be done when the server in this process has closed. */
+  readonly onClose: (callback: () => void | Promise<void>) => void;
 }) => ConnectableServer | Promise<ConnectableServer>;
 
 export function createServerSession<State extends object>(
   stored: StoredSession,
-  state: SharedState<State>,
+  state: SessionState<State>,
 ): ServerSession<State> {
   return {
     get state() {
@@ -51,7 +58,7 @@ export function createServerSession<State extends object>(
       return stored.record.protocolVersion;
     },
     get clientCapabilities() {
-      return stored.record.initialize.capabilities as ClientCapabilities;
+      return stored.record.initialize.capabilities;
     },
     get clientInfo() {
       return stored.record.initialize["clientInfo"] as Implementation | undefined;

@@ -1,140 +1,114 @@
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
-import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/sdk/types.js";
-import type { SharedState } from "../state/shared-state.ts";
-import type { StateHold } from "../state/state-eras.ts";
-import type { LoggedRequests } from "../streams/logged-requests.ts";
-import { outcomeUnknown } from "../streams/request-record.ts";
+import { outcomeUnknown } from "../base/json-rpc.ts";
+import type { Answer, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
+import type { CallLog } from "../streams/call-log.ts";
 import type { LiveContext } from "./handler-context.ts";
-import type { ClientPost } from "./session-transport.ts";
+import { createPostCall, type PostCall } from "./post-call.ts";
+import type { RequestState } from "./request-state.ts";
+import type { CallEffects } from "./settle-call.ts";
 
-/** The requests of one POST, from when they are logged until all are settled. */
-interface SessionCall {
-  readonly logged: LoggedRequests;
-  readonly hold: StateHold;
-  /** Those that are not settled. */
-  readonly open: Set<RequestId>;
-  /** Lets go of the replica's lease. */
-  readonly release: () => void;
-  /** A cancelled request gets no answer, for which the transport would keep the stream open. */
-  hasCancelled?: boolean;
+interface OpenRequest {
+  readonly request: JSONRPCRequest;
+  readonly call: PostCall;
+  readonly state: RequestState | undefined;
+  /** Its answer is being stored; it cannot be cancelled any more. */
+  isAnswered?: boolean;
 }
 
-type CallState = Pick<SharedState<object>, "hold" | "release">;
+/** One POST with requests. */
+export interface CallPost {
+  readonly requests: readonly JSONRPCRequest[];
+  readonly isBatch: boolean;
+  /** One for each request; `undefined` for a session without state, yet. */
+  readonly states: readonly (RequestState | undefined)[];
+}
 
-/** Writes the requests of a POST down; `undefined` when one with the same id is in flight. */
-async function logCall(
-  context: LiveContext,
-  state: CallState,
-  post: ClientPost,
-): Promise<SessionCall | undefined> {
-  const [first, ...rest] = post.requests.map((request) => request.id);
-  const ids = [first!, ...rest] as const;
-  const release = await context.replica.hold();
-  const logged = await context.log.open(context, ids).catch((error: unknown) => {
-    release();
-    throw error;
-  });
-  if (logged) return { logged, hold: state.hold(), open: new Set(ids), release };
-  release();
-  return undefined;
+export interface SessionCallsOptions {
+  /** The settings that a request changed. @throws {McpSessionError} when they cannot be kept */
+  readonly editOf: (request: JSONRPCRequest, answer: Answer) => CallEffects["edit"];
+  /** The first call runs, or the last has ended. */
+  readonly onBusy: (isBusy: boolean) => void;
 }
 
 /** The requests that are in flight in one live session. */
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
-export function createSessionCalls(
-  context: LiveContext,
-  state: CallState,
-  transport: Pick<WebStandardStreamableHTTPServerTransport, "closeSSEStream"> &
-    Pick<Transport, "send">,
-) {
-  const { instance, format, waker, settings } = context;
-  const calls = new Map<RequestId, SessionCall>();
-  const callOf = new WeakMap<object, SessionCall>();
-  const answered: LoggedRequests[] = [];
-  let beingLogged = 0;
+export function createSessionCalls(context: LiveContext, { editOf, onBusy }: SessionCallsOptions) {
+  const { maxAnswers } = context.settings.events;
+  const open = new Map<RequestId, OpenRequest>();
+  const answered: CallLog[] = [];
+  let begun = 0;
 
-  function finish(call: SessionCall): void {
-    state.release(call.hold);
-    call.release();
-    if (calls.size === 0) waker.wake(instance);
+  function keep(log: CallLog): CallLog | undefined {
+    answered.push(log);
+    return answered.length > maxAnswers ? answered.shift() : undefined;
   }
 
-  async function settled(request: JSONRPCRequest): Promise<void> {
-    const call = callOf.get(request);
-    if (!call) return;
-    if (calls.get(request.id) === call) calls.delete(request.id);
-    call.open.delete(request.id);
-    if (call.open.size > 0) return;
-    if (call.hasCancelled && format === "sse") transport.closeSSEStream(request.id);
-    finish(call);
-    if (format === "json") return;
-    answered.push(call.logged);
-    if (answered.length > settings.events.maxAnswers) await answered.shift()?.discard();
+  function remove({ request, state }: OpenRequest): void {
+    if (!open.delete(request.id)) return;
+    state?.call?.close();
+    if (open.size === 0) onBusy(false);
   }
 
-  /** The answer will not come; its HTTP request must end all the same. */
-  async function cancelled(request: JSONRPCRequest): Promise<void> {
-    const call = callOf.get(request);
-    if (!call) return;
-    call.hasCancelled = true;
-    await call.logged.forget(request.id);
-    if (format === "sse") return;
-    const error = { code: -32603, message: "The request was cancelled." };
-    await transport.send({ jsonrpc: "2.0", id: request.id, error });
-  }
-
-  /** Answers each request with an unknown outcome. */
-  async function close(): Promise<void> {
-    for (const [id, call] of calls) {
-      const error = outcomeUnknown(id);
-      callOf.set(error, call);
-      await transport.send(error).catch(() => {});
-      if (format === "json") await call.logged.forget(id).catch(() => {});
+  async function answer(requestId: RequestId, message: Answer): Promise<void> {
+    const found = open.get(requestId);
+    // Cancelled meanwhile.
+    if (!found || found.isAnswered) return;
+    found.isAnswered = true;
+    const { request, call, state } = found;
+    try {
+      await call.answer(request, message, () => ({ edit: editOf(request, message), state }));
+    } finally {
+      remove(found);
     }
-    for (const call of new Set(calls.values())) finish(call);
-    calls.clear();
-  }
-
-  function relate(call: SessionCall | undefined, message: object): void {
-    if (call) callOf.set(message, call);
   }
 
   return {
-    /** How many there are, including those that are being logged. */
     get count() {
-      return calls.size + beingLogged;
+      return open.size;
     },
-    /** Whether one is in flight. A request that is being logged is not, yet. */
-    get isBusy() {
-      return calls.size > 0;
-    },
-    has: (requestId: RequestId) => calls.has(requestId),
+    has: (requestId: RequestId) => open.has(requestId),
+    of: (requestId: RequestId) => open.get(requestId),
     /** `undefined` when a request with one of the ids is in flight. */
-    open: async (post: ClientPost): Promise<SessionCall | undefined> => {
-      beingLogged += post.requests.length;
-      try {
-        const call = await logCall(context, state, post);
-        for (const id of call?.open ?? []) calls.set(id, call!);
-        return call;
-      } finally {
-        beingLogged -= post.requests.length;
+    begin: ({ requests, isBatch, states }: CallPost): PostCall | undefined => {
+      const ids = new Set(requests.map(({ id }) => id));
+      if (ids.size < requests.length || requests.some(({ id }) => open.has(id))) return undefined;
+      if (open.size === 0) onBusy(true);
+      const call = createPostCall(context, { requests, isBatch, number: begun++, keep });
+      for (const [index, request] of requests.entries()) {
+        open.set(request.id, { request, call, state: states[index] });
       }
+      return call;
     },
-    /** The transport refused the POST, so that its requests were not begun. */
-    abandon: async (call: SessionCall): Promise<void> => {
-      for (const id of call.open) calls.delete(id);
-      finish(call);
-      await call.logged.discard().catch(() => {});
+    answer,
+    /** @returns whether the message can go to the answer stream of a request */
+    related: (requestId: RequestId, message: JSONRPCMessage): boolean => {
+      const found = open.get(requestId);
+      if (!found || context.format === "json") return false;
+      // After its answer nothing can follow.
+      if (!found.isAnswered) found.call.related(message);
+      return true;
     },
-    /** The call of a request, or of a message of its answer stream. */
-    of: (message: object) => callOf.get(message),
-    /** A request has reached the server. */
-    arrived: (request: JSONRPCRequest) => relate(calls.get(request.id), request),
-    /** `message` belongs to the answer stream of `request`. */
-    related: (request: object, message: object) => relate(callOf.get(request), message),
-    settled,
-    cancelled,
-    close,
+    cancel: (requestId: RequestId): void => {
+      const found = open.get(requestId);
+      if (!found || found.isAnswered) return;
+      found.call.cancel(requestId);
+      remove(found);
+    },
+    /** Those that were cancelled at another replica, after they began. */
+    cancelledElsewhere: (cancelled: readonly { id: RequestId; change: number }[]): RequestId[] =>
+      cancelled.flatMap(({ id, change }) => {
+        const found = open.get(id);
+        return found && change > found.call.change ? [id] : [];
+      }),
+    /** Answers each request with an unknown outcome. */
+    close: async (): Promise<void> => {
+      await Promise.all(
+        [...open].map(async ([id, found]) => {
+          if (found.isAnswered) return;
+          found.isAnswered = true;
+          await found.call.answer(found.request, outcomeUnknown(id), () => ({}));
+          remove(found);
+        }),
+      );
+    },
   };
 }

@@ -1,12 +1,15 @@
 import type { Principal } from "@durable-mcp/core";
 import { createHashSessionId, createSessionId, fingerprint } from "../base/session-id.ts";
+import type { MessageExtra } from "../base/mcp-types.ts";
 import { newSessionRecord, type SessionRecord } from "../records/session-record.ts";
-import type { StoredSession } from "../records/stored-session.ts";
+import { removeAllUnder, storeKeyPrefix } from "../records/store-key.ts";
+import { checkState } from "../state/json-state.ts";
+import type { FoundRow } from "../records/stored-session.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import { createLivePool, type UsedSession } from "./live-pool.ts";
 import { createLiveSession, type LiveSession } from "./live-session.ts";
 import type { SessionHandlerOptions } from "./session-handler-options.ts";
-import type { OnInitialize } from "./session-handshake.ts";
+import { negotiatedVersion } from "./session-handshake.ts";
 
 /** The sender of a request. */
 export interface Caller {
@@ -18,11 +21,14 @@ export interface Caller {
 /** A session that a request may use. */
 export interface FoundSession {
   readonly sessionId: string;
-  readonly stored: StoredSession;
+  readonly found: FoundRow;
 }
 
 /** The server negotiates another revision than it did when the session started. */
 export class CannotRestore extends Error {}
+
+/** The share of a bounded store that new sessions leave to the answers and states of those that exist. */
+const freeForOthers = 0.2;
 
 type InitializeParams = SessionRecord["initialize"];
 
@@ -36,41 +42,47 @@ export function createSessionDirectory<State extends object>(
   const pool = createLivePool(settings.limits.liveSessions, emit);
   const hashOf = createHashSessionId(settings.limits.liveSessions);
 
-  const build = (session: FoundSession, principal: Principal, onInitialize?: OnInitialize) =>
+  const build = ({ sessionId, found }: FoundSession, principal: Principal) =>
     createLiveSession<State>(context, options, {
-      ...{ ...session, principal, onInitialize },
-      onGone: () => void pool.close(session.stored.hash),
+      ...{ sessionId, found, principal },
+      onGone: () => void pool.close(found.hash),
     });
 
   async function create(owner: string, initialize: InitializeParams, protocolVersion: string) {
     const sessionId = createSessionId();
     const hash = (await hashOf(sessionId))!;
-    const state = options.initialState?.() ?? {};
+    const state = checkState(options.initialState?.() ?? {}, settings.limits.stateBytes);
     const record = newSessionRecord(owner, initialize, protocolVersion, state, settings.now());
-    const stored = await sessions.create(hash, record);
-    return { sessionId, stored };
+    const found = await sessions.create(hash, record, freeForOthers);
+    return { sessionId, found };
   }
 
+  const { sessionsPerPrincipal } = settings.limits;
   return {
     pool,
+    /** Whether the caller may start no further session. */
+    hasTooMany: async ({ owner, principal }: Caller): Promise<boolean> =>
+      principal.type !== "anonymous" &&
+      (await sessions.count(owner, sessionsPerPrincipal)) >= sessionsPerPrincipal,
     /** `undefined` for every id that is not a session of this caller, whatever the reason. */
     async find(sessionId: string, { owner }: Caller): Promise<FoundSession | undefined> {
       const hash = await hashOf(sessionId);
-      const stored = hash === undefined ? undefined : await sessions.find(hash);
-      if (stored?.record.owner === owner) return { sessionId, stored };
+      const live = hash === undefined ? undefined : pool.find(hash);
+      const found = hash === undefined ? undefined : await sessions.find(hash, live?.stored);
+      if (found?.record.owner === owner) return { sessionId, found };
       emit({ type: "unknown", session: fingerprint(hash) });
       // The server of a session that ended on another replica is closed here too.
-      if (hash !== undefined && !stored) await pool.close(hash);
+      if (hash !== undefined && !found) await pool.close(hash);
       return undefined;
     },
 
-    /** The session's server in this process, brought up to the stored record. */
-    async use(session: FoundSession, { principal }: Caller, url: string): Promise<UsedSession> {
-      const { stored } = session;
-      const restored = () => restore(stored, url, build(session, principal), emit);
-      const used = await pool.use(stored.hash, restored);
+    /** The session's server in this process, brought up to the row that was read. */
+    async use(session: FoundSession, { principal }: Caller): Promise<UsedSession> {
+      const { found } = session;
+      const restored = () => restore(found, build(session, principal), emit);
+      const used = await pool.use(found.hash, restored);
       try {
-        await used.live.follow(stored);
+        await used.live.follow(found);
         return used;
       } catch (error) {
         used.release();
@@ -78,21 +90,30 @@ export function createSessionDirectory<State extends object>(
       }
     },
 
-    /** A new session, to be initialized by its client. */
-    async start({ owner, principal }: Caller, initialize: InitializeParams) {
+    /** A new session, initialized. @returns its server's answer */
+    async start({ owner, principal }: Caller, initialize: InitializeParams, extra: MessageExtra) {
       const session = await create(owner, initialize, "");
-      const { stored } = session;
-      const onInitialize: OnInitialize = async (protocolVersion) => {
-        // The server refused. It is closed by the next sweep: it has yet to send its reason.
-        if (protocolVersion === undefined) return await sessions.remove(stored.hash);
-        await stored.edit((record) => ({ ...record, protocolVersion }));
-        emit({ type: "started", session: fingerprint(stored.hash), protocolVersion });
-      };
+      const { hash } = session.found;
       try {
-        const used = await pool.use(stored.hash, () => build(session, principal, onInitialize));
-        return { ...used, stored };
+        const { live, release } = await pool.use(hash, () => build(session, principal));
+        try {
+          const answer = await live.handshake.start(extra);
+          const protocolVersion = negotiatedVersion(answer);
+          if (protocolVersion !== undefined) {
+            await live.stored.write({ edit: (record) => ({ ...record, protocolVersion }) });
+            emit({ type: "started", session: fingerprint(hash), protocolVersion });
+            return { answer: answer!, sessionId: session.sessionId, format: live.format };
+          }
+          await sessions.remove(hash);
+          await pool.close(hash);
+          // Closed meanwhile, or refused by the author's server.
+          return { answer, sessionId: undefined, format: live.format };
+        } finally {
+          release();
+        }
       } catch (error) {
-        await sessions.remove(stored.hash);
+        await sessions.remove(hash).catch(() => {});
+        await pool.close(hash);
         throw error;
       }
     },
@@ -102,13 +123,16 @@ export function createSessionDirectory<State extends object>(
       create(owner, initialize, initialize.protocolVersion),
 
     /** Ends a session, on all replicas. */
-    async end({ hash }: StoredSession): Promise<void> {
+    async end(hash: string): Promise<void> {
       // In this order: calls that still run find no record to write to.
       await sessions.remove(hash);
+      context.signals.send(context.topicOf(hash));
       await pool.close(hash);
       await context.standalone.remove(hash);
       await context.mailbox.removeAll(hash);
-      await context.log.removeAll(hash);
+      for (const kind of ["answer", "messages"] as const) {
+        await removeAllUnder(context.store, storeKeyPrefix(settings.name, kind, hash));
+      }
     },
   };
 }
@@ -117,15 +141,14 @@ export type SessionDirectory = ReturnType<typeof createSessionDirectory>;
 
 /** Initializes a server that was built for a stored session. */
 async function restore(
-  { hash, record: { protocolVersion } }: StoredSession,
-  url: string,
+  { hash, record: { protocolVersion } }: FoundRow,
   building: Promise<LiveSession>,
   emit: HandlerContext["emit"],
 ): Promise<LiveSession> {
   const session = fingerprint(hash);
   try {
     const live = await building;
-    const negotiated = await live.handshake.replay(url).catch(async (error: unknown) => {
+    const negotiated = await live.handshake.replay().catch(async (error: unknown) => {
       await live.close().catch(() => {});
       throw error;
     });

@@ -1,9 +1,9 @@
 import type { Principal, SessionStore } from "@durable-mcp/core";
-import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
-import type { ClientCapabilities, Implementation } from "@modelcontextprotocol/sdk/types.js";
+import type { AuthInfo, ClientCapabilities, Implementation } from "../base/mcp-types.ts";
 import type { ServerSessionEvent } from "../base/server-event.ts";
 import type { EventBounds, SessionLimits, SessionTimeouts } from "../base/settings.ts";
-import type { OnStateConflict } from "../state/shared-state.ts";
+import type { OnStateConflict } from "../state/combine-states.ts";
+import type { StoredState } from "../state/stored-state.ts";
 import type { CreateServer } from "./server-session.ts";
 
 /** How the requests of a session are answered: as SSE streams, or each with one JSON body. */
@@ -41,6 +41,11 @@ export interface SessionHandlerOptions<State extends object = Record<string, unk
   readonly name?: string | undefined;
   /** The state of a new session. @default an empty object */
   readonly initialState?: (() => State) | undefined;
+  /**
+   * Reads a stored state, which an earlier release may have written, for a handler: `schema.parse` of a
+   * schema with defaults, or a function of yours. @default as it is stored
+   */
+  readonly migrate?: ((stored: StoredState) => State) | undefined;
   /** Merges the changes of two calls made at once. @default the later call fails */
   readonly onStateConflict?: OnStateConflict<State> | undefined;
   /**

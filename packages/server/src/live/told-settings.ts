@@ -1,7 +1,7 @@
 import { McpSessionError } from "@durable-mcp/core";
-import type { JSONRPCRequest } from "@modelcontextprotocol/sdk/types.js";
+import type { Answer, JSONRPCMessage, JSONRPCRequest } from "../base/mcp-types.ts";
 import type { SessionRecord } from "../records/session-record.ts";
-import type { StoredSession } from "../records/stored-session.ts";
+import type { Effects, StoredSession } from "../records/stored-session.ts";
 import type { ServerLink } from "./server-link.ts";
 
 /** Characters of the URIs to which a session is subscribed. */
@@ -16,16 +16,17 @@ export function createToldSettings(stored: StoredSession, inject: ServerLink["in
   const told = { initialized: false, logLevel: "", subscriptions: new Set<string>() };
 
   /**
-   * Stores the setting of a request that the server has carried out.
-   * @throws {McpSessionError} `STATE_INVALID` for too many subscriptions, `STORE_FAILED`
+   * The change of the record for a request that the server has carried out.
+   * @throws {McpSessionError} `STATE_INVALID` for too many subscriptions
    */
-  async function remember({ method, params }: JSONRPCRequest): Promise<void> {
+  function editOf({ method, params }: JSONRPCRequest, answer: Answer): Effects["edit"] {
+    if (!("result" in answer)) return undefined;
     if (method === "logging/setLevel") {
       const logLevel = String(params?.["level"]);
       told.logLevel = logLevel;
-      await stored.edit((record) => ({ ...record, logLevel }));
+      return (record) => ({ ...record, logLevel });
     }
-    if (method !== "resources/subscribe" && method !== "resources/unsubscribe") return;
+    if (method !== "resources/subscribe" && method !== "resources/unsubscribe") return undefined;
     const uri = String(params?.["uri"]);
     const isAdded = method === "resources/subscribe";
     const { subscriptions } = stored.record;
@@ -38,17 +39,17 @@ export function createToldSettings(stored: StoredSession, inject: ServerLink["in
     }
     if (isAdded) told.subscriptions.add(uri);
     else told.subscriptions.delete(uri);
-    await stored.edit((record) => {
+    return (record) => {
       const others = record.subscriptions.filter((other) => other !== uri);
       return { ...record, subscriptions: isAdded ? [...others, uri] : others };
-    });
+    };
   }
 
-  /** The same for `notifications/initialized`, if it is in a body. */
-  async function rememberInitialized(body: unknown): Promise<void> {
-    if (!includesInitialized(body)) return;
+  /** Stores that the client is initialized, if one of the messages says so. */
+  function rememberInitialized(messages: readonly JSONRPCMessage[]): Promise<unknown> | undefined {
+    if (!messages.some(isInitialized)) return undefined;
     told.initialized = true;
-    await stored.edit((record) => ({ ...record, initialized: true }));
+    return stored.write({ edit: (record) => ({ ...record, initialized: true }) });
   }
 
   /** Tells the server the stored settings that it has not been told. */
@@ -74,12 +75,18 @@ export function createToldSettings(stored: StoredSession, inject: ServerLink["in
     }
   }
 
-  return { remember, rememberInitialized, tell };
+  /** Whether the server knows all settings of a record. */
+  function isCurrent(record: SessionRecord): boolean {
+    if (record.initialized !== told.initialized) return false;
+    if (record.logLevel !== undefined && record.logLevel !== told.logLevel) return false;
+    const { subscriptions } = record;
+    if (subscriptions.length !== told.subscriptions.size) return false;
+    return subscriptions.every((uri) => told.subscriptions.has(uri));
+  }
+
+  return { isCurrent, editOf, rememberInitialized, tell };
 }
 
-function includesInitialized(body: unknown): boolean {
-  const messages: unknown[] = Array.isArray(body) ? body : [body];
-  return messages.some(
-    (message) => (message as { method?: unknown } | null)?.method === "notifications/initialized",
-  );
+function isInitialized(message: JSONRPCMessage): boolean {
+  return "method" in message && message.method === "notifications/initialized";
 }

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { listenerWith, listenWith, openSocket, post } from "../../test/edge.ts";
 import { listen } from "../../test/listen.ts";
-import type { ServedRequest } from "../http/served-request.ts";
+import type { ServedRequest } from "../base/served-request.ts";
 
 const json = (value: unknown) => ({ status: 200, headers: {}, body: JSON.stringify(value) });
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { BodyNotRead } from "../http/read-body.ts";
-import type { ServedRequest } from "../http/served-request.ts";
+import { BodyNotRead } from "../base/read-body.ts";
+import type { ServedRequest } from "../base/served-request.ts";
 
 /** How much an author's function may read of a body before the handler has read it. */
 const maxEarlyBytes = 16 * 1024 * 1024;

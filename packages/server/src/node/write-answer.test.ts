@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import { listenerWith, listenWith, openSocket, post } from "../../test/edge.ts";
 import { listen } from "../../test/listen.ts";
-import { maxUnreadBytes, type Reply, type ReplySink, type ReplyStream } from "../http/reply.ts";
+import { maxUnreadBytes, type Reply, type ReplySink, type ReplyStream } from "../base/reply.ts";
 
 const sse = { "Content-Type": "text/event-stream" };
 const event = `data: ${"é".repeat(100)}\n\n`;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { detach } from "@durable-mcp/core/internal";
-import { isResponse, maxUnreadBytes, type Reply, type ReplyStream } from "../http/reply.ts";
+import { isResponse, maxUnreadBytes, type Reply, type ReplyStream } from "../base/reply.ts";
 
 /** How much of a body that nobody reads is taken off a connection, so that it can be used again. */
 const maxDiscardedBytes = 16 * 1024 * 1024;

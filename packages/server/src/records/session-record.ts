@@ -1,7 +1,9 @@
 import * as z from "zod/mini";
 import type { HandlerSettings } from "../base/settings.ts";
+import type { StoredState } from "../state/stored-state.ts";
 
 const object = z.record(z.string(), z.unknown());
+const id = z.union([z.string(), z.number()]);
 
 const schema = z.object({
   version: z.literal(1),
@@ -11,6 +13,8 @@ const schema = z.object({
   usedAt: z.number(),
   /** Counts the writes: of two copies, the one with more is the newer. */
   changes: z.number(),
+  /** Names the last write: who got no answer to a write finds out whether it was done. */
+  writer: z.optional(z.string()),
   /** The parameters of the client's `initialize`. */
   initialize: z.looseObject({ protocolVersion: z.string(), capabilities: object }),
   /** The negotiated revision. */
@@ -18,15 +22,15 @@ const schema = z.object({
   initialized: z.boolean(),
   logLevel: z.optional(z.string()),
   subscriptions: z.array(z.string()),
-  /** Counts the changes of `state`; a change of another field leaves it. */
-  stateVersion: z.number(),
-  /** The names of the last writes of `state`: a writer that got no answer finds its own there. */
-  stateWriters: z.optional(z.array(z.string())),
+  /** Requests that the client cancelled at a replica that did not have them, by `changes`. */
+  cancelled: z.optional(z.array(z.object({ id, change: z.number() }))),
   state: object,
 });
 
 /** A session as it is stored. Times are milliseconds since 1970-01-01 UTC. */
-export type SessionRecord = z.infer<typeof schema>;
+export type SessionRecord = Omit<z.infer<typeof schema>, "state"> & {
+  readonly state: StoredState;
+};
 
 /** `undefined` for a value of another version of this package, or of another program. */
 export function parseSessionRecord(value: unknown): SessionRecord | undefined {
@@ -39,13 +43,12 @@ export function newSessionRecord(
   owner: string,
   initialize: SessionRecord["initialize"],
   protocolVersion: string,
-  state: object,
+  state: StoredState,
   at: number,
 ): SessionRecord {
   return {
     ...{ version: 1, owner, createdAt: at, usedAt: at, changes: 0, initialize, protocolVersion },
-    ...{ initialized: protocolVersion !== "", subscriptions: [], stateVersion: 0 },
-    state: { ...state },
+    ...{ initialized: protocolVersion !== "", subscriptions: [], state },
   };
 }
 
@@ -55,7 +58,7 @@ export function expiryOf(record: SessionRecord, { absoluteMs, idleMs }: Timeouts
   return Math.min(record.createdAt + absoluteMs, record.usedAt + idleMs);
 }
 
-/** Whether the stored time of last use is due to be written again; not on every request. */
-export function isUseStale(record: SessionRecord, { idleMs }: Timeouts, now: number): boolean {
-  return now - record.usedAt > Math.min(idleMs / 10, 60_000);
+/** How old the stored time of last use may become, in milliseconds. It is not written on every request. */
+export function renewAfter({ idleMs }: Timeouts): number {
+  return Math.min(idleMs / 10, 60_000);
 }

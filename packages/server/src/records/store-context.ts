@@ -4,7 +4,8 @@ import type { EmitServerEvent } from "../base/server-event.ts";
 import type { HandlerSettings } from "../base/settings.ts";
 import { createReplica, type Replica } from "./replica.ts";
 import { createStoredSessions, type StoredSessions } from "./stored-session.ts";
-import { createWaker, type Waker } from "./waker.ts";
+import { createSignals, type Signals } from "./signals.ts";
+import { storeKey } from "./store-key.ts";
 
 /** A handler's settings, its store, its sessions there, and this process among others on it. */
 export interface StoreContext {
@@ -13,7 +14,9 @@ export interface StoreContext {
   readonly store: SessionStore;
   readonly sessions: StoredSessions;
   readonly replica: Replica;
-  readonly waker: Waker;
+  readonly signals: Signals;
+  /** Names the signals of a session. */
+  readonly topicOf: (hash: string) => string;
 }
 
 export function createStoreContext(
@@ -26,7 +29,8 @@ export function createStoreContext(
     ...{ settings, emit, store },
     sessions: createStoredSessions(store, settings),
     replica: createReplica(store, settings),
-    waker: createWaker(),
+    signals: createSignals(store, settings.timeouts.pollIntervalMs),
+    topicOf: (hash) => storeKey(settings.name, "session", hash),
   };
 }
 
@@ -35,9 +39,11 @@ export function createStoreContext(
  * `STORE_FAILED`, whatever error it threw.
  */
 function watchStore(store: SessionStore, emit: EmitServerEvent, timeoutMs: number): SessionStore {
+  const batch = store.batch?.bind(store);
+  const publish = store.publish?.bind(store);
   async function watched<T>(operation: keyof SessionStore, run: () => Promise<T>): Promise<T> {
     try {
-      return (await attemptInStore("session", operation, run, timeoutMs)) as T;
+      return (await attemptInStore("session", operation, () => inTime(run(), timeoutMs))) as T;
     } catch (error) {
       emit({ type: "store-failed", error: error as McpSessionError });
       throw error;
@@ -49,5 +55,18 @@ function watchStore(store: SessionStore, emit: EmitServerEvent, timeoutMs: numbe
     touch: (key, at) => watched("touch", () => store.touch(key, at)),
     delete: (...args) => watched("delete", () => store.delete(...args)),
     list: (query) => watched("list", () => store.list(query)),
+    ...(batch && { batch: (writes) => watched("batch", () => batch(writes)) }),
+    ...(publish && { publish: (topic) => watched("publish", () => publish(topic)) }),
+    ...(store.subscribe && { subscribe: store.subscribe.bind(store) }),
   };
+}
+
+/** Rejects with a `TimeoutError` when `work` takes longer; it goes on by itself. */
+function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new DOMException("The store did not answer in time.", "TimeoutError"));
+    }, timeoutMs);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }

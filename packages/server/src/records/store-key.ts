@@ -1,9 +1,13 @@
 import type { SessionStore } from "@durable-mcp/core";
+import { writeBatch } from "@durable-mcp/core/internal";
 
 /** The kinds of values; the decision record of a server session has a table of them. */
-type KeyKind = "session" | "request" | "standalone" | "mail" | "replica";
+type KeyKind = "session" | "answer" | "messages" | "standalone" | "mail" | "replica" | "state";
 
-/** Structural keys: no choice of a name or a request id can make two of them equal. */
+/** The most writes that a store takes in one batch. */
+export const maxBatch = 250;
+
+/** Structural keys: no choice of a name can make two of them equal. */
 export function storeKey(name: string, kind: KeyKind, ...parts: string[]): string {
   return JSON.stringify(["durable-mcp-server", name, kind, ...parts]);
 }
@@ -17,8 +21,9 @@ export function storeKeyPrefix(name: string, kind: KeyKind, ...parts: string[]):
 export async function removeAllUnder(store: SessionStore, prefix: string): Promise<void> {
   let cursor: string | undefined;
   do {
-    const page = await store.list({ prefix, cursor, limit: 1000 });
-    await Promise.all(page.records.map((record) => store.delete(record.key)));
+    const page = await store.list({ prefix, cursor, limit: maxBatch });
+    const writes = page.records.map(({ key }) => ({ type: "delete", key }) as const);
+    if (writes.length > 0) await writeBatch(store, writes);
     ({ cursor } = page);
   } while (cursor !== undefined);
 }

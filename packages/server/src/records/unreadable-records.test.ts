@@ -1,6 +1,6 @@
 import { createMemoryStore, type JsonValue } from "@durable-mcp/core";
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test } from "vitest";
+import type { JSONRPCMessage } from "../base/mcp-types.ts";
 import { createReplicas } from "../../test/replicas.ts";
 import { withDefaults } from "../base/settings.ts";
 import { createMailbox } from "../streams/mailbox.ts";
@@ -26,7 +26,7 @@ describe.each(values)("%s in the place of", (_, value) => {
     await plant();
     const message: JSONRPCMessage = { jsonrpc: "2.0", method: "notifications/cancelled" };
     // The session is not stored, so the mailbox only keeps what is there already.
-    await mailbox.leave({ hash: "hash", record: { owner: "o" } } as never, "instance", message);
+    await mailbox.leave({ hash: "hash", record: { owner: "o" } } as never, "instance", [message]);
     expect(await mailbox.take("hash", "instance")).toEqual([message]);
   });
 

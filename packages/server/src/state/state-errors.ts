@@ -1,10 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
 
-/** Whether a write that failed with `error` may have been stored all the same. */
-export function isInDoubt(error: unknown): boolean {
-  return !McpSessionError.isInstance(error) || error.code === "STORE_FAILED";
-}
-
 /** @param bytes `undefined` when nobody has counted to the end */
 export function stateTooLarge(bytes: number | undefined, maxBytes: number): McpSessionError {
   return new McpSessionError(

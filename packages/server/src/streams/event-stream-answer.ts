@@ -1,5 +1,6 @@
 import { detach } from "@durable-mcp/core/internal";
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { JSONRPCMessage } from "../base/mcp-types.ts";
+import type { Reply, ReplyStream } from "../base/reply.ts";
 import type { HandlerSettings } from "../base/settings.ts";
 
 /** The next event of a stream. */
@@ -19,47 +20,42 @@ export interface EventStreamOptions {
 }
 
 /** An SSE answer that carries `parts`, until they end or the client goes away. */
-export function eventStreamAnswer(options: EventStreamOptions): Response {
+export function eventStreamAnswer(options: EventStreamOptions): Reply {
   const { parts, sessionId, timeouts, onEnd, onError } = options;
   const closing = new AbortController();
   const signal = AbortSignal.any([closing.signal, options.signal]);
-  const encoder = new TextEncoder();
 
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      const write = (text: string) => {
-        // A stream that its client has left takes nothing more, and throws.
-        if (!closing.signal.aborted) controller.enqueue(encoder.encode(text));
-      };
-      // A comment, so that the headers reach the client before there is a message.
-      write(": open\n\n");
-      const keepAlive = setInterval(() => write(": keep-alive\n\n"), timeouts.keepAliveMs);
-      detach(keepAlive);
-      void (async () => {
-        try {
-          for await (const part of parts(signal)) {
-            if (signal.aborted) break;
-            write(part.type === "prime" ? prime(part.eventId, timeouts.retryMs) : event(part));
-          }
-        } catch (error) {
-          onError(error);
-        } finally {
-          clearInterval(keepAlive);
-          onEnd();
-          if (!closing.signal.aborted) controller.close();
+  const body: ReplyStream = (sink) => {
+    // A comment, so that the headers reach the client before there is a message.
+    sink.write(": open\n\n");
+    const keepAlive = setInterval(() => sink.write(": keep-alive\n\n"), timeouts.keepAliveMs);
+    detach(keepAlive);
+    void (async () => {
+      try {
+        for await (const part of parts(signal)) {
+          if (signal.aborted) break;
+          sink.write(part.type === "prime" ? prime(part.eventId, timeouts.retryMs) : event(part));
         }
-      })();
-    },
-    cancel: () => closing.abort(),
-  });
-  return new Response(body, {
-    headers: {
-      "Content-Type": "text/event-stream",
-      "Cache-Control": "no-cache, no-transform",
-      "X-Accel-Buffering": "no",
-      "Mcp-Session-Id": sessionId,
-    },
-  });
+      } catch (error) {
+        onError(error);
+      } finally {
+        clearInterval(keepAlive);
+        onEnd();
+        sink.end();
+      }
+    })();
+    return () => closing.abort();
+  };
+  return { status: 200, headers: streamHeaders(sessionId), body };
+}
+
+export function streamHeaders(sessionId: string): Reply["headers"] {
+  return {
+    "Content-Type": "text/event-stream",
+    "Cache-Control": "no-cache, no-transform",
+    "X-Accel-Buffering": "no",
+    "Mcp-Session-Id": sessionId,
+  };
 }
 
 function prime(eventId: string, retryMs: number): string {

@@ -1,9 +1,9 @@
 import { isRecord } from "@durable-mcp/core/internal";
 import type { JsonValue } from "@durable-mcp/core";
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { JSONRPCMessage } from "../base/mcp-types.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import { removeAllUnder, storeKey, storeKeyPrefix } from "../records/store-key.ts";
-import type { StoredSession } from "../records/stored-session.ts";
+import type { FoundRow } from "../records/stored-session.ts";
 
 /** Messages that wait for one live session at most; a client sends few while a call runs. */
 const maxMessages = 100;
@@ -16,7 +16,7 @@ const maxMailboxes = 16;
 export class MailFull extends Error {}
 
 /** Client messages that reached a replica other than the one that waits for them. */
-export function createMailbox({ settings, store, sessions }: StoreContext) {
+export function createMailbox({ settings, store, sessions, signals, topicOf }: StoreContext) {
   const { name, now, timeouts } = settings;
   const keyOf = (hash: string, instance: string) => storeKey(name, "mail", hash, instance);
   const countMailboxes = async (hash: string) => {
@@ -25,19 +25,19 @@ export function createMailbox({ settings, store, sessions }: StoreContext) {
   };
   return {
     /**
-     * Leaves a client's message for the live session that waits for it in another process.
+     * Leaves a client's messages for the live session that waits for them in another process.
      *
      * @throws {MailFull} the request is refused: clients name the live session, so they could name any
      */
     async leave(
-      { hash, record: { owner } }: StoredSession,
+      { hash, record: { owner } }: FoundRow,
       instance: string,
-      message: JSONRPCMessage,
+      added: readonly JSONRPCMessage[],
     ): Promise<void> {
       const key = keyOf(hash, instance);
       for (let stored = await store.get(key); ;) {
         const before = messagesIn(stored?.value);
-        const value = [...before, message].slice(-maxMessages) as unknown as JsonValue;
+        const value = [...before, ...added].slice(-maxMessages) as unknown as JsonValue;
         if (JSON.stringify(value).length > maxLength) throw new MailFull();
         if (!stored && (await countMailboxes(hash)) >= maxMailboxes) throw new MailFull();
         const options = { owner, expiresAt: now() + timeouts.resumeMs };
@@ -45,6 +45,7 @@ export function createMailbox({ settings, store, sessions }: StoreContext) {
         if (result.ok) {
           // Looked up after the write: a session that ends later removes the message itself.
           if (!stored && !(await sessions.isStored(hash))) await store.delete(key);
+          signals.send(topicOf(hash));
           return;
         }
         stored = result.current;

@@ -1,5 +1,5 @@
 import type { JsonValue } from "@durable-mcp/core";
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { JSONRPCMessage } from "../base/mcp-types.ts";
 import * as z from "zod/mini";
 import type { HandlerSettings } from "../base/settings.ts";
 import type { StoreContext } from "../records/store-context.ts";
@@ -27,7 +27,13 @@ export type StandaloneRecord = z.infer<typeof schema>;
 
 const empty: StandaloneRecord = { version: 1, events: [], last: 0 };
 
-export function createStandaloneRecords({ settings, store, sessions, waker }: StoreContext) {
+export function createStandaloneRecords({
+  settings,
+  store,
+  sessions,
+  signals,
+  topicOf,
+}: StoreContext) {
   const keyOf = (hash: string) => storeKey(settings.name, "standalone", hash);
 
   async function load(hash: string) {
@@ -38,7 +44,6 @@ export function createStandaloneRecords({ settings, store, sessions, waker }: St
   }
 
   return {
-    keyOf,
     read: async (hash: string) => (await load(hash)).record,
     /** Stores the changed record; `undefined` from `change` leaves it as it is. */
     edit: async (
@@ -55,13 +60,12 @@ export function createStandaloneRecords({ settings, store, sessions, waker }: St
         if (!(await store.put(key, value, revision, { owner, expiresAt })).ok) continue;
         // Looked up after the write: a session that ends later removes the record itself.
         if (revision === null && !(await sessions.isStored(hash))) await store.delete(key);
-        waker.wake(key);
+        signals.send(topicOf(hash));
         return next;
       }
     },
     remove: async (hash: string): Promise<void> => {
       await store.delete(keyOf(hash));
-      waker.wake(keyOf(hash));
     },
   };
 }

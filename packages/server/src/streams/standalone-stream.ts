@@ -1,8 +1,9 @@
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { JSONRPCMessage } from "../base/mcp-types.ts";
 import { randomName } from "../base/session-id.ts";
+import { renewAfter } from "../records/session-record.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import type { StoredSession } from "../records/stored-session.ts";
-import { type SessionEventIds, standalone } from "./event-id.ts";
+import type { SessionEventIds } from "./event-id.ts";
 import type { StreamPart } from "./event-stream-answer.ts";
 import {
   appendStandalone,
@@ -26,13 +27,47 @@ export function createStandaloneStreams(context: StoreContext) {
   const records = createStandaloneRecords(context);
   return {
     /** Stores a message; a listening stream, on whichever replica, picks it up. */
-    append: async (session: StoredSession, message: JSONRPCMessage): Promise<void> => {
-      await records.edit(session, (record) => appendStandalone(record, message, context.settings));
-    },
+    append: gather(async (session, messages) => {
+      await records.edit(session, (record) =>
+        messages.reduce((next, each) => appendStandalone(next, each, context.settings), record),
+      );
+    }),
     /** The messages of a listening stream, until `signal` aborts or the session ends. */
     listen: (listener: Listener, signal: AbortSignal): AsyncIterable<StreamPart> =>
       listen({ ...context, records }, listener, signal),
     remove: records.remove,
+  };
+}
+
+type Append = (session: StoredSession, message: JSONRPCMessage) => Promise<void>;
+
+/** One write at a time for each session, with all messages that came during the one before. */
+function gather(
+  write: (session: StoredSession, messages: readonly JSONRPCMessage[]) => Promise<void>,
+): Append {
+  const waiting = new Map<string, { messages: JSONRPCMessage[]; written: Promise<void> }>();
+  const writing = new Map<string, Promise<void>>();
+  return (session, message) => {
+    const { hash } = session;
+    const next = waiting.get(hash);
+    if (next) {
+      next.messages.push(message);
+      return next.written;
+    }
+    const messages = [message];
+    const before = writing.get(hash) ?? Promise.resolve();
+    const written = before
+      .catch(() => {})
+      .then(() => {
+        waiting.delete(hash);
+        return write(session, messages);
+      })
+      .finally(() => {
+        if (writing.get(hash) === written) writing.delete(hash);
+      });
+    waiting.set(hash, { messages, written });
+    writing.set(hash, written);
+    return written;
   };
 }
 
@@ -47,10 +82,12 @@ async function* listen(
   { stored, eventIds, after, isAlive }: Listener,
   signal: AbortSignal,
 ): AsyncGenerator<StreamPart> {
-  const { records, replica, waker, settings } = context;
+  const { records, replica, signals, settings } = context;
+  const { leaseMs } = settings.timeouts;
   const token = randomName();
-  const eventId = eventIds.of({ stream: standalone, nonce: "" });
-  const release = await replica.hold();
+  const eventId = eventIds.of(undefined);
+  const release = await replica.stay();
+  const watching = signals.watch(context.topicOf(stored.hash));
   let place = after ?? 0;
   /** While taken messages are not yet all sent: the place up to which messages were taken before. */
   let heardBefore: number | undefined;
@@ -64,13 +101,14 @@ async function* listen(
     yield { type: "prime", eventId: eventId(place) };
     while (!signal.aborted) {
       const record = await records.read(stored.hash);
-      if (await isListener(context, stored, token, record)) {
+      const isOurs = await isListener(context, stored, token, record);
+      if (isOurs) {
         const next = await take(context, stored, token, replayAfter);
         ({ heardBefore } = next);
         for (const event of next.taken) {
           if (signal.aborted) return;
           ({ place } = event);
-          const message = event.message as JSONRPCMessage;
+          const message = event.message as unknown as JSONRPCMessage;
           yield { type: "message", eventId: eventId(place), message };
         }
         heardBefore = undefined;
@@ -78,11 +116,13 @@ async function* listen(
         place = Math.max(place, record.heard ?? 0);
       }
       replayAfter = undefined;
-      await waker.wait(records.keyOf(stored.hash), settings.timeouts.pollIntervalMs, signal);
+      // Of the death of the process that has the stream, nobody tells.
+      await watching.next(isOurs ? renewAfter(settings.timeouts) : leaseMs, signal);
       if (!signal.aborted && !(await isAlive())) return;
     }
   } finally {
     release();
+    watching.stop();
     await records
       .edit(stored, (record) => {
         const { listener, ...rest } = record;

@@ -1,0 +1,157 @@
+import { createQueue } from "../base/queue.ts";
+import type { Answer, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
+import type { Reply } from "../base/reply.ts";
+import type { CallHold } from "../records/replica.ts";
+import { createAnswerStream } from "../streams/answer-stream.ts";
+import { answerKey, type CallLog, createCallLog } from "../streams/call-log.ts";
+import { streamHeaders } from "../streams/event-stream-answer.ts";
+import { callKey, type MakeEventId } from "../streams/event-id.ts";
+import { canPrime } from "../streams/priming.ts";
+import type { LiveContext } from "./handler-context.ts";
+import { type CallEffects, settleCall } from "./settle-call.ts";
+
+/** The requests of one POST, from when they reach the server until all are answered or cancelled. */
+export interface PostCall {
+  /** The session's `changes` when the call began: cancellations before it are for others. */
+  readonly change: number;
+  readonly reply: Promise<Reply> | Reply;
+  /** Sends a message that precedes an answer. */
+  related(message: JSONRPCMessage): void;
+  /** Stores the effects of a request, and its answer, then sends the answer. Never rejects. */
+  answer(request: JSONRPCRequest, message: Answer, effects: () => CallEffects): Promise<void>;
+  /** A request gets no answer: its client does not want it any more. */
+  cancel(requestId: RequestId): void;
+  /** Ends the answer stream; the call goes on, and its client comes back for the answer. */
+  readonly hangUp: () => void;
+}
+
+export interface PostCallOptions {
+  readonly requests: readonly JSONRPCRequest[];
+  readonly isBatch: boolean;
+  /** Its number among the session's calls here. */
+  readonly number: number;
+  /** @returns the call whose answer is kept no longer */
+  readonly keep: (log: CallLog) => CallLog | undefined;
+}
+
+/** Answers a POST with one JSON body, or with an SSE stream whose messages are stored. */
+export function createPostCall(context: LiveContext, options: PostCallOptions): PostCall {
+  const call =
+    context.format === "json" ? jsonCall(context, options) : streamedCall(context, options);
+  const inTurn = createQueue();
+  return {
+    ...call,
+    change: context.stored.record.changes,
+    // The last of several answers ends the stream: it must not overtake another.
+    answer: options.isBatch ? (...args) => inTurn(() => call.answer(...args)) : call.answer,
+  };
+}
+
+function jsonCall(
+  context: LiveContext,
+  { requests, isBatch }: PostCallOptions,
+): Omit<PostCall, "change"> {
+  const { promise, resolve } = Promise.withResolvers<Reply>();
+  const open = new Set(requests.map(({ id }) => id));
+  const answers: Answer[] = [];
+  const settle = (requestId: RequestId, message: Answer) => {
+    if (!open.delete(requestId)) return;
+    answers.push(message);
+    if (open.size > 0) return;
+    const headers = { "Content-Type": "application/json", "Mcp-Session-Id": context.sessionId };
+    resolve({ status: 200, headers, body: JSON.stringify(isBatch ? answers : answers[0]) });
+  };
+  return {
+    reply: promise,
+    // The link sends them to the listening stream.
+    related: () => {},
+    // A client cannot come back for a JSON answer, so none is stored.
+    answer: async ({ id }, message, effects) =>
+      settle(id, await settleCall(context, id, message, effects, () => [])),
+    cancel: (id) => {
+      const error = { code: -32603, message: "The request was cancelled." };
+      settle(id, { jsonrpc: "2.0", id, error });
+    },
+    hangUp: () => {},
+  };
+}
+
+function streamedCall(
+  context: LiveContext,
+  { requests, number, keep }: PostCallOptions,
+): Omit<PostCall, "change"> {
+  const { stored, sessionId, instance, replica } = context;
+  const { owner, protocolVersion } = stored.record;
+  const requestIds = requests.map(({ id }) => id);
+  const open = new Set(requestIds);
+  const key = callKey({ instance, number });
+  const log = createCallLog(context, { hash: stored.hash, call: key, owner });
+  const isPrimed = canPrime(protocolVersion);
+  let last = 0;
+  let held: CallHold | undefined;
+  /** Whether a message has preceded the answer: the client can come back for the rest. */
+  let isBegun = false;
+
+  function name(renewals: number): MakeEventId {
+    const call = { instance, number, replica: replica.token, renewals, requestIds };
+    return context.eventIds.of(call);
+  }
+
+  function eventIds(): MakeEventId | undefined | Promise<MakeEventId | undefined> {
+    // All answers are stored: whoever asks for them needs no living process.
+    if (open.size === 0) return name(0);
+    const hold = (given: CallHold) => {
+      held = given;
+      if (open.size === 0) given.release();
+      return name(given.renewals);
+    };
+    const holding = replica.hold(key);
+    // Without a lease the messages go out without ids, and cannot be resumed.
+    return holding instanceof Promise ? holding.then(hold, () => undefined) : hold(holding);
+  }
+
+  const stream = createAnswerStream({ timeouts: context.settings.timeouts, isPrimed, eventIds });
+
+  async function answer({ id }: JSONRPCRequest, message: Answer, effects: () => CallEffects) {
+    if (!open.has(id)) return;
+    const isLast = open.size === 1;
+    last += 1;
+    const place = last;
+    // Without an event id no client comes back, and nothing has to be stored.
+    const canResume = isPrimed || isBegun || !isLast;
+    const evicted = canResume && isLast ? keep(log) : undefined;
+    if (canResume && isLast) await log.settled();
+    let text = "";
+    const final = await settleCall(context, id, message, effects, (given) => {
+      text = JSON.stringify(given);
+      if (!canResume) return [];
+      const event = { place, message: given, text };
+      return isLast ? log.finish(event, evicted) : log.chunk(event);
+    });
+    if (!open.delete(id)) return;
+    isBegun = true;
+    if (final !== message) text = JSON.stringify(final);
+    stream.write(place, text, isLast);
+    if (!isLast) return;
+    held?.release();
+    context.signals.wake(answerKey(context, stored.hash, key));
+  }
+
+  return {
+    reply: { status: 200, headers: streamHeaders(sessionId), body: stream.body },
+    related: (message) => {
+      const text = JSON.stringify(message);
+      last += 1;
+      isBegun = true;
+      log.append({ place: last, message, text });
+      stream.write(last, text, false);
+    },
+    answer,
+    cancel: (requestId) => {
+      if (!open.delete(requestId) || open.size > 0) return;
+      held?.release();
+      stream.end();
+    },
+    hangUp: () => stream.end(),
+  };
+}

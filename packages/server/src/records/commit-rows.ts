@@ -1,0 +1,34 @@
+import { McpSessionError, type SessionStore, type StoreBatchWrite } from "@durable-mcp/core";
+import { isRecord, writeBatch } from "@durable-mcp/core/internal";
+
+/**
+ * What became of a transaction. `"gone"`: the session has ended. `"lost"`: somebody else has declared
+ * the call lost, and nothing was stored.
+ */
+export type CommitOutcome = "stored" | "gone" | "lost";
+
+/** Stores rows that depend on nothing else. */
+export async function commitRows(
+  store: SessionStore,
+  rows: readonly StoreBatchWrite[] = [],
+): Promise<CommitOutcome> {
+  if (rows.length === 0) return "stored";
+  try {
+    return (await writeBatch(store, rows)).ok ? "stored" : "lost";
+  } catch (error) {
+    if (!isFailure(error)) throw error;
+    // It may have been done: then the row that refuses the second try is ours.
+    const again = await writeBatch(store, rows);
+    return again.ok || !isTombstone(again.current?.value) ? "stored" : "lost";
+  }
+}
+
+/** Whether a write that failed with `error` may have been done all the same. */
+export function isFailure(error: unknown): boolean {
+  return McpSessionError.isInstance(error) && error.code === "STORE_FAILED";
+}
+
+/** Whether a call's answer is that its outcome is unknown, stored by another process. */
+function isTombstone(value: unknown): boolean {
+  return isRecord(value) && value["isTombstone"] === true;
+}

@@ -1,0 +1,36 @@
+import * as z from "zod/mini";
+import { isMessage } from "../base/json-rpc.ts";
+import type { JSONRPCMessage } from "../base/mcp-types.ts";
+
+const message = z.custom<JSONRPCMessage>(isMessage);
+const events = z.array(z.object({ place: z.number(), message }));
+
+const schema = z.object({
+  version: z.literal(1),
+  /** Messages of an answer stream, in their order. */
+  events,
+  /** Another process has declared the call lost, because its own was dead. */
+  isTombstone: z.optional(z.literal(true)),
+});
+
+/** A message of an answer stream, and its place in it, from 1. */
+export interface StreamEvent {
+  readonly place: number;
+  readonly message: JSONRPCMessage;
+}
+
+/**
+ * A part of an answer stream, as it is stored: messages that preceded the answer, or the answer with
+ * those before it that were not stored yet.
+ */
+export interface CallRecord {
+  readonly version: 1;
+  readonly events: readonly StreamEvent[];
+  readonly isTombstone?: true;
+}
+
+/** `undefined` for a value of another version of this package, or of another program. */
+export function parseCallRecord(value: unknown): CallRecord | undefined {
+  const parsed = z.safeParse(schema, value);
+  return parsed.success ? (value as CallRecord) : undefined;
+}
