@@ -1,4 +1,4 @@
-import { type CallFigures, runRounds, warmUp } from "./rounds.ts";
+import { type CallFigures, type Calls, figuresOf, runRounds, type Turn, warmUp } from "./rounds.ts";
 import { type AnswerFormat, withServers } from "./running-servers.ts";
 import { base, type ServerName } from "./server-kinds.ts";
 import type { StorePlaces } from "./store-places.ts";
@@ -13,39 +13,38 @@ export interface MeasuredCalls extends CallFigures {
 
 export interface CallsToMeasure {
   readonly names: readonly ServerName[];
-  readonly formats: readonly AnswerFormat[];
-  readonly callers: readonly number[];
+  readonly format: AnswerFormat;
+  /** One after the other. */
+  readonly series: readonly Calls[];
+  /** How often each server is started: one process may be slower than another of the same program throughout its life. */
+  readonly processes: number;
+  /** With each process. */
   readonly rounds: number;
-  /** Of each turn of a server. */
-  readonly seconds: number;
-  /** Of each server, before its rounds. */
-  readonly warmUpSeconds: number;
+  /** How often each server is called before the rounds. */
+  readonly warmUpCalls: number;
   readonly places: StorePlaces;
   readonly profileFolder: string | undefined;
 }
 
-/** `count` writes to the state of the session: measured with so many callers, and the first format. */
-const callersThatCount = 16;
-
 export async function measureCalls(options: CallsToMeasure): Promise<MeasuredCalls[]> {
-  const { formats, rounds, seconds, warmUpSeconds, places, profileFolder } = options;
+  const { format, series, rounds, processes, warmUpCalls, places, profileFolder } = options;
   const names = [base, ...options.names.filter((name) => name !== base)];
-  const most = Math.max(...options.callers, callersThatCount);
-  const measured: MeasuredCalls[] = [];
-  for (const format of formats) {
-    const run = { names, format, callers: most, places, profileFolder };
-    await withServers(run, async ([baseServer, ...others]) => {
-      const all = [baseServer!, ...others];
-      await warmUp(all, { tool: "greet", callers: callersThatCount, seconds: warmUpSeconds });
-      const series = options.callers.map((callers) => ({ tool: "greet", callers, seconds }));
-      if (format === formats[0]) series.push({ tool: "count", callers: callersThatCount, seconds });
+  const callers = Math.max(...series.map((calls) => calls.callers));
+  const measured = series.flatMap((calls) =>
+    names.map((server) => ({ calls, server, turns: [] as Turn[] })),
+  );
+  for (let process = 0; process < processes; process++) {
+    await withServers({ names, format, callers, places, profileFolder }, async (servers) => {
+      await warmUp(servers, warmUpCalls);
       for (const calls of series) {
-        const figures = await runRounds(baseServer!, others, calls, rounds);
-        for (const [{ name }, one] of figures) {
-          measured.push({ server: name, format, callers: calls.callers, tool: calls.tool, ...one });
-        }
+        const ofSeries = measured.filter((one) => one.calls === calls);
+        const taken = await runRounds(servers, calls, rounds);
+        for (const [n, { turns }] of ofSeries.entries()) turns.push(...taken[n]!);
       }
     });
   }
-  return measured;
+  return measured.map(({ calls, server, turns }) => ({
+    ...{ server, format, callers: calls.callers, tool: calls.tool },
+    ...figuresOf(turns),
+  }));
 }

@@ -47,6 +47,7 @@ export async function startMeasuredServer(
     figures: () => ask("figures"),
     figuresWithoutGarbage: () => ask("figures without garbage"),
     stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
       const gone = once(child, "exit");
       child.send("exit");
       await gone;

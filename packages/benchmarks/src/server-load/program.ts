@@ -2,7 +2,8 @@
  * Measures servers on `@durable-mcp/server` beside the official SDK's own transport, in one run:
  *
  *     npm run load [-- --markdown] [--parts calls,operations,streams,sessions] [--servers sdk,memory] [--callers 1,16,64]
- *                  [--formats sse,json] [--rounds 8] [--seconds 0.25] [--warm-up 1.5] [--sessions 10000] [--profile folder]
+ *                  [--formats sse,json] [--processes 3] [--rounds 3] [--seconds 0.25] [--warm-up 3000] [--sessions 10000]
+ *                  [--profile folder]
  */
 import { parseArgs } from "node:util";
 import { measureCalls, type MeasuredCalls } from "./measure-calls.ts";
@@ -20,15 +21,20 @@ const parts = ["calls", "operations", "streams", "sessions"];
 const formats: readonly AnswerFormat[] = ["sse", "json"];
 const allNames = Object.keys(serverKinds) as ServerName[];
 
+/** `count` writes to the state of the session: measured with so many callers, and the first format. */
+const callersThatCount = 16;
+const titles = { greet: "Calls", count: "Calls that change `session.state`" };
+
 const { values } = parseArgs({
   options: {
     parts: { type: "string", default: parts.join() },
     servers: { type: "string", default: allNames.join() },
     callers: { type: "string", default: "1,16,64" },
     formats: { type: "string", default: formats.join() },
-    rounds: { type: "string", default: "8" },
+    processes: { type: "string", default: "3" },
+    rounds: { type: "string", default: "3" },
     seconds: { type: "string", default: "0.25" },
-    "warm-up": { type: "string", default: "1.5" },
+    "warm-up": { type: "string", default: "3000" },
     sessions: { type: "string", default: "10000" },
     profile: { type: "string" },
     markdown: { type: "boolean", default: false },
@@ -51,6 +57,8 @@ const inOneProcess = distinct.filter((name) =>
 );
 const withStore = distinct.filter((name) => !serverKinds[name].isSdk);
 
+// Databases end with this process, in its `exit`, which a signal alone does not bring about.
+process.once("SIGINT", () => process.exit(130));
 const places = createStorePlaces();
 try {
   await measure();
@@ -78,20 +86,25 @@ async function measure(): Promise<void> {
 }
 
 async function measureAllCalls(): Promise<MeasuredCalls[]> {
-  const rounds = Number(values.rounds);
-  const calls = await measureCalls({
-    ...{ names, formats: wantedFormats, callers, rounds, places },
-    seconds: Number(values.seconds),
-    warmUpSeconds: Number(values["warm-up"]),
-    profileFolder: values.profile,
-  });
+  const seconds = Number(values.seconds);
+  const greetings = callers.map((count) => ({ tool: "greet", callers: count, seconds }));
+  const counting = { tool: "count", callers: callersThatCount, seconds };
+  const measured: MeasuredCalls[] = [];
   for (const format of wantedFormats) {
-    const greetings = calls.filter((one) => one.format === format && one.tool === "greet");
-    print(tables.callsTable(`Calls, ${format === "sse" ? "SSE" : "JSON"} answers`, greetings));
+    const calls = await measureCalls({
+      ...{ names, format, places, profileFolder: values.profile },
+      series: format === wantedFormats[0] ? [...greetings, counting] : greetings,
+      processes: Number(values.processes),
+      rounds: Number(values.rounds),
+      warmUpCalls: Number(values["warm-up"]),
+    });
+    measured.push(...calls);
+    for (const [tool, title] of Object.entries(titles)) {
+      const ofTool = calls.filter((one) => one.tool === tool);
+      print(tables.callsTable(`${title}, ${format === "sse" ? "SSE" : "JSON"} answers`, ofTool));
+    }
   }
-  const counting = calls.filter((one) => one.tool === "count");
-  print(tables.callsTable("Calls that change `session.state`", counting));
-  return calls;
+  return measured;
 }
 
 function print(table: ResultTable): void {

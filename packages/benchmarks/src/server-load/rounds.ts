@@ -1,4 +1,5 @@
 import type { RunningServer } from "./running-servers.ts";
+import type { SessionCaller } from "./session-caller.ts";
 import { median, quantile, type Spread, spreadOf, sum } from "./statistics.ts";
 
 /** What is called, and for how long at a time. */
@@ -9,7 +10,7 @@ export interface Calls {
   readonly seconds: number;
 }
 
-/** Medians over the rounds. Ratios are to the base, before and after in the same round. */
+/** Medians over the rounds. Ratios are to the base in the same round. */
 export interface CallFigures {
   readonly callsPerSecond: number;
   readonly callsPerSecondRatio: Spread;
@@ -22,54 +23,75 @@ export interface CallFigures {
   readonly bytes: number;
 }
 
-interface Turn {
+/** One server's part of a round. */
+export interface Turn {
   readonly callsPerSecond: number;
   readonly cpuMicroseconds: number;
   readonly bytes: number;
   readonly latenciesMs: readonly number[];
+  /** The turn of the base in this round. */
+  readonly ofBase: Omit<Turn, "ofBase">;
 }
 
 /**
- * Measures the servers in turn, round after round, and the base between any two: other load on the machine comes and
- * goes, and then hits both.
+ * Measures the servers, the first of which is the base, in turn, in an order that changes from round to round: other load
+ * on the machine comes and goes, and then hits all.
+ *
+ * @returns the turns of each server, in the order of `servers`
  */
 export async function runRounds(
-  baseServer: RunningServer,
-  others: readonly RunningServer[],
+  servers: readonly RunningServer[],
   calls: Calls,
   rounds: number,
-): Promise<ReadonlyMap<RunningServer, CallFigures>> {
-  const baseTurns: Turn[] = [];
-  const turns = new Map<RunningServer, { turn: Turn; before: Turn; after: Turn }[]>();
-  for (const server of others) turns.set(server, []);
+): Promise<Turn[][]> {
+  const turns: Turn[][] = servers.map(() => []);
   for (let round = 0; round < rounds; round++) {
-    let before = await takeTurn(baseServer, calls);
-    baseTurns.push(before);
-    for (const server of others) {
-      const turn = await takeTurn(server, calls);
-      const after = await takeTurn(baseServer, calls);
-      turns.get(server)!.push({ turn, before, after });
-      baseTurns.push((before = after));
-    }
+    const taken: Omit<Turn, "ofBase">[] = [];
+    const order = [...servers.keys()];
+    if (round % 2 === 1) order.reverse();
+    for (const n of order) taken[n] = await takeTurn(servers[n]!, calls);
+    for (const [n, turn] of taken.entries()) turns[n]!.push({ ...turn, ofBase: taken[0]! });
   }
-  const itself = baseTurns.map((turn) => ({ turn, before: turn, after: turn }));
-  const all = [[baseServer, itself] as const, ...turns];
-  return new Map(all.map(([server, taken]) => [server, figuresOf(taken)]));
+  return turns;
 }
 
-/** Calls without measuring, until compilers and caches are warm. */
-export async function warmUp(servers: readonly RunningServer[], calls: Calls): Promise<void> {
-  for (const server of servers) await takeTurn(server, calls);
+/** Calls all servers equally often without measuring, until compilers are warm: these favor who runs more often. */
+export async function warmUp(servers: readonly RunningServer[], calls: number): Promise<void> {
+  for (const { callers } of servers) {
+    let made = 0;
+    const callSome = async (caller: SessionCaller) => {
+      while (made++ < calls) await caller.call("greet");
+    };
+    await Promise.all(callers.map(callSome));
+  }
 }
 
-async function takeTurn(server: RunningServer, calls: Calls): Promise<Turn> {
-  const { tool, callers, seconds } = calls;
-  const latenciesMs: number[] = [];
-  let bytes = 0;
+async function takeTurn(server: RunningServer, calls: Calls): Promise<Omit<Turn, "ofBase">> {
+  // It has slept while others ran, and its caches are theirs.
+  await callAll(server, calls, calls.seconds / 5);
   const before = await server.figures();
   const start = performance.now();
-  const end = start + seconds * 1_000;
-  const callOneAfterAnother = async (caller: RunningServer["callers"][number]) => {
+  const { latenciesMs, bytes } = await callAll(server, calls, calls.seconds);
+  const seconds = (performance.now() - start) / 1_000;
+  const after = await server.figures();
+  const made = latenciesMs.length;
+  return {
+    callsPerSecond: made / seconds,
+    cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / made,
+    bytes: bytes / made,
+    latenciesMs,
+  };
+}
+
+async function callAll(
+  { callers }: RunningServer,
+  { tool, callers: count }: Calls,
+  seconds: number,
+) {
+  const latenciesMs: number[] = [];
+  let bytes = 0;
+  const end = performance.now() + seconds * 1_000;
+  const callOneAfterAnother = async (caller: SessionCaller) => {
     for (let from = performance.now(); from < end;) {
       const answer = await caller.call(tool);
       const now = performance.now();
@@ -78,28 +100,19 @@ async function takeTurn(server: RunningServer, calls: Calls): Promise<Turn> {
       from = now;
     }
   };
-  await Promise.all(server.callers.slice(0, callers).map(callOneAfterAnother));
-  const elapsed = performance.now() - start;
-  const after = await server.figures();
-  const made = latenciesMs.length;
-  return {
-    callsPerSecond: made / (elapsed / 1_000),
-    cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / made,
-    bytes: bytes / made,
-    latenciesMs,
-  };
+  await Promise.all(callers.slice(0, count).map(callOneAfterAnother));
+  return { latenciesMs, bytes };
 }
 
-function figuresOf(taken: readonly { turn: Turn; before: Turn; after: Turn }[]): CallFigures {
-  const turns = taken.map(({ turn }) => turn);
+export function figuresOf(turns: readonly Turn[]): CallFigures {
   const latencies = turns.flatMap(({ latenciesMs }) => latenciesMs);
-  const ratio = (of: (turn: Turn) => number) =>
-    spreadOf(taken.map(({ turn, before, after }) => of(turn) / Math.sqrt(of(before) * of(after))));
+  const ratio = (figure: "callsPerSecond" | "cpuMicroseconds") =>
+    spreadOf(turns.map((turn) => turn[figure] / turn.ofBase[figure]));
   return {
     callsPerSecond: median(turns.map((turn) => turn.callsPerSecond)),
-    callsPerSecondRatio: ratio((turn) => turn.callsPerSecond),
+    callsPerSecondRatio: ratio("callsPerSecond"),
     cpuMicroseconds: median(turns.map((turn) => turn.cpuMicroseconds)),
-    cpuRatio: ratio((turn) => turn.cpuMicroseconds),
+    cpuRatio: ratio("cpuMicroseconds"),
     p50Ms: median(latencies),
     p99Ms: quantile(latencies, 0.99),
     bytes: sum(turns.map((turn) => turn.bytes)) / turns.length,

@@ -35,7 +35,10 @@ export async function withServers<Result>(
       const kind = serverKinds[name];
       const place = await places.placeFor(kind);
       const args = [kind.kept, format, place, ...(isCounted ? ["counted"] : [])];
-      const profile = profileFolder && { folder: profileFolder, name: `${name}-${format}` };
+      const profile = profileFolder && {
+        folder: profileFolder,
+        name: `${name}-${format}-${Date.now()}`,
+      };
       const started = await startMeasuredServer(kind.program, args, profile || undefined);
       const server = { ...started, name, kind, callers: [] as SessionCaller[] };
       servers.push(server);

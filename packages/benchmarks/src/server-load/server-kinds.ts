@@ -23,6 +23,13 @@ export const base: ServerName = "sdk";
 
 const kinds = {
   sdk: { title: "SDK", program: sdk, kept: "none", isSdk: true },
+  "sdk-again": {
+    title: "SDK, once more",
+    program: sdk,
+    kept: "none",
+    isSdk: true,
+    isVariant: true,
+  },
   "sdk-events": {
     title: "SDK with its event store",
     program: sdk,
