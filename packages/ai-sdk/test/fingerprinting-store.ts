@@ -18,5 +18,19 @@ export function createFingerprintingStore(store: SessionStore): SessionStore {
     delete: (key, ifRevision) => store.delete(hiddenKey(key), ifRevision),
     list: ({ owner, ...query }) =>
       store.list({ ...query, ...(owner !== undefined && { owner: fingerprint(owner) }) }),
+    ...(store.batch && {
+      batch: (writes) =>
+        store.batch!(
+          writes.map((write) => ({
+            ...write,
+            key: hiddenKey(write.key),
+            ...("owner" in write && { owner: fingerprint(write.owner) }),
+          })),
+        ),
+    }),
+    ...(store.publish && { publish: (topic) => store.publish!(topic) }),
+    ...(store.subscribe && {
+      subscribe: (topic, listener) => store.subscribe!(topic, listener),
+    }),
   };
 }

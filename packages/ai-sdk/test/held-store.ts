@@ -7,7 +7,7 @@ export function createHeldStore(store: SessionStore) {
   const log: Operation[] = [];
   const hooks = new Map<Operation, () => Promise<void> | void>();
   const held = Object.fromEntries(
-    (["get", "put", "touch", "delete", "list"] as const).map((operation) => [
+    (["get", "put", "touch", "delete", "list", "batch", "publish"] as const).map((operation) => [
       operation,
       async (...args: unknown[]) => {
         log.push(operation);
@@ -16,6 +16,7 @@ export function createHeldStore(store: SessionStore) {
       },
     ]),
   ) as unknown as SessionStore;
+  if (store.subscribe) held.subscribe = (topic, listener) => store.subscribe!(topic, listener);
   return {
     store: held,
     log,

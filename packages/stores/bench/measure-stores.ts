@@ -4,6 +4,7 @@ import { cpus } from "node:os";
 import type { SessionStore } from "@durable-mcp/core";
 import type { StoreSelection } from "@durable-mcp/core/store-driver";
 import { type BenchedStore, openers } from "./benched-stores.ts";
+import { measureCalls } from "./measure-calls.ts";
 
 const sizes = [100, 10_000, 100_000];
 const rounds = 200;
@@ -36,6 +37,12 @@ for (const [name, open] of Object.entries(openers)) {
   time = start;
   const benched = await open(() => time);
   try {
+    for (const callers of [1, 16]) {
+      const cost = await measureCalls(benched.store, callers);
+      console.log(
+        `${benched.name}, a get and a batch of a put and a delete, ${callers} at once: ${cost}`,
+      );
+    }
     rows.push(...(await measure(benched)));
   } finally {
     await benched.remove();

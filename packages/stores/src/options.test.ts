@@ -46,6 +46,7 @@ const factories: Record<string, [(options: any) => unknown, object, Record<strin
       schema: ["", 5],
       table: ["", 5, null],
       listen: [5, null, "yes"],
+      prepare: [5, null],
       timeoutMs: [0, -1, 0.5, Number.NaN, Infinity, 2 ** 31, "9", null],
       timeout: [5],
       onUnreadable: [5, null],

@@ -203,6 +203,29 @@ describe.skipIf(postgresUnavailable !== undefined)("on a real server", () => {
     });
   });
 
+  test("prepares statements, and goes on behind a pooler that lets them get lost", async () => {
+    await withTable("pooled", async (_, admin) => {
+      const pool = createPool(server.port);
+      const store = createPostgresStore({ pool, table: "pooled" });
+      await store.put("k", 1, null, { owner: "o" });
+      await store.get("k");
+      const client = await pool.connect();
+      const { rows } = await client.query("SELECT name FROM pg_prepared_statements");
+      expect(rows).toHaveLength(2);
+      // As a pooler does between two transactions.
+      await client.query("DEALLOCATE ALL");
+      client.release();
+      expect(await store.get("k")).toMatchObject({ value: 1 });
+      await admin.query("ALTER TABLE pooled ALTER COLUMN value TYPE varchar");
+      expect(await store.get("k")).toMatchObject({ value: 1 });
+      const writes = ["a", "b"].map((key) => ({
+        ...({ type: "put", key, value: 1, ifRevision: null, owner: "o" } as const),
+      }));
+      expect((await store.batch!(writes)).ok).toBe(true);
+      await pool.end();
+    });
+  });
+
   test("refuses names that PostgreSQL would cut", () => {
     for (const names of [{ table: "" }, { table: "x".repeat(49) }, { schema: "x".repeat(49) }]) {
       expect(() => createPostgresStore({ pool: new pg.Pool(), ...names })).toThrow(

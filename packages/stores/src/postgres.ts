@@ -14,6 +14,7 @@ import {
   noticePayload,
 } from "./postgres/notices.ts";
 import type { PostgresQuery } from "./postgres/query.ts";
+import { createPostgresSender, type SendToPostgres } from "./postgres/send.ts";
 import { postgresStatements, putsPerPurge } from "./postgres/statements.ts";
 import { type PostgresNames, postgresTableName, postgresTables } from "./postgres/tables.ts";
 
@@ -36,6 +37,11 @@ export interface PostgresStoreOptions extends PostgresNames {
    * @default true
    */
   readonly listen?: boolean | undefined;
+  /**
+   * Whether statements are prepared by name, which about halves their cost. Behind a pooler that cannot do
+   * that, the store notices and stops. @default true
+   */
+  readonly prepare?: boolean | undefined;
   /** How long one operation may take, connecting included, in milliseconds. @default 10000 */
   readonly timeoutMs?: number | undefined;
   /** Called for a value that is not JSON. It reads as `null`. @default warns once on the console */
@@ -49,35 +55,19 @@ export interface PostgresStore extends SessionStore {
   readonly createTables: () => Promise<void>;
 }
 
-/** Serialization failure and deadlock: nothing was done, and a second try may succeed. */
-const retryable = new Set(["40001", "40P01"]);
-const maxTries = 10;
-
 /**
  * A store in PostgreSQL 13 or newer, through a pool of `pg`.
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  */
 export function createPostgresStore(options: PostgresStoreOptions): PostgresStore {
-  checkKnown(options, ["pool", "schema", "table", "listen", "timeoutMs", "onUnreadable", "now"]);
-  const { pool, schema, table, listen = true, timeoutMs = 10_000, onUnreadable, now } = options;
-  checkMethods(pool, "pool", ["query"], "a Pool of pg");
-  checkMs(timeoutMs, "timeoutMs");
-  if (typeof listen !== "boolean") throw invalidOption("listen", "must be true or false");
+  checkPostgresOptions(options);
+  const { pool, schema, table, timeoutMs = 10_000, onUnreadable, now } = options;
+  const { listen = true, prepare = true } = options;
   const name = postgresTableName({ schema, table });
   const statements = postgresStatements(name);
 
-  const query = async ({ text, values }: PostgresQuery, signal: AbortSignal | undefined) => {
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await pool.query(text, [...values]);
-      } catch (error) {
-        // With a stricter isolation level, a write fails if another one overtook it.
-        const { code } = error as { code?: string };
-        if (!retryable.has(code ?? "") || tries === maxTries || signal?.aborted) throw error;
-      }
-    }
-  };
+  const query = createPostgresSender(pool, prepare && isConnectingPool(pool));
   const isPurge = createPurgeTurns();
   const write = async (statement: PostgresQuery, signal: AbortSignal | undefined) =>
     (await query(statement, signal)).rowCount === 1;
@@ -131,6 +121,27 @@ export function createPostgresStore(options: PostgresStoreOptions): PostgresStor
   };
 }
 
+/** @throws {McpSessionError} `CONNECTION_INVALID` */
+function checkPostgresOptions(options: PostgresStoreOptions): void {
+  const known = [
+    "pool",
+    "schema",
+    "table",
+    "listen",
+    "prepare",
+    "timeoutMs",
+    "onUnreadable",
+    "now",
+  ];
+  checkKnown(options, known);
+  checkMethods(options.pool, "pool", ["query"], "a Pool of pg");
+  const { listen = true, prepare = true } = options;
+  for (const [option, value] of Object.entries({ listen, prepare })) {
+    if (typeof value !== "boolean") throw invalidOption(option, "must be true or false");
+  }
+  checkMs(options.timeoutMs, "timeoutMs");
+}
+
 /** Says which writes are to delete what has expired, too. */
 function createPurgeTurns() {
   // Each process begins anywhere, because many live for a few records.
@@ -146,7 +157,7 @@ function createPurgeTurns() {
 function noticesOf(
   pool: PostgresPool,
   table: string | undefined,
-  query: (statement: PostgresQuery, signal: AbortSignal | undefined) => Promise<unknown>,
+  query: SendToPostgres,
 ): Pick<StoreDriver, "publish" | "subscribe"> {
   if (!isConnectingPool(pool)) return {};
   const channel = noticeChannel(table);

@@ -121,17 +121,22 @@ export function createRedisStore(options: RedisStoreOptions): SessionStore {
 }
 
 interface WithCommandOptions {
-  withCommandOptions(options: { abortSignal: AbortSignal; typeMapping: object }): RedisClient;
+  withCommandOptions(options: {
+    abortSignal: AbortSignal;
+    timeout: number;
+    typeMapping: object;
+  }): RedisClient;
 }
 
 /**
  * The client with options for one call. A command that still waits when the time is up is never sent.
- * Replies are text, whatever the client's settings.
+ * Replies are text, whatever the client's settings. The client's own limit would be a second timer.
  */
 function withSignal(client: RedisClient, abortSignal: AbortSignal | undefined): RedisClient {
   if (!abortSignal || !("withCommandOptions" in client)) return client;
   return (client as RedisClient & WithCommandOptions).withCommandOptions({
     abortSignal,
+    timeout: 0,
     typeMapping: {},
   });
 }

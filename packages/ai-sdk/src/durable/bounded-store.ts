@@ -35,6 +35,11 @@ export function createBoundedStore(
     put: (...args) => write("put", () => store.put(...args)),
     touch: (...args) => write("touch", () => store.touch(...args)),
     delete: (...args) => write("delete", () => store.delete(...args)),
+    ...(store.batch && { batch: (writes) => write("batch", () => store.batch!(writes)) }),
+    ...(store.publish && { publish: (topic) => write("publish", () => store.publish!(topic)) }),
+    ...(store.subscribe && {
+      subscribe: (topic, listener) => store.subscribe!(topic, listener),
+    }),
   };
 }
 

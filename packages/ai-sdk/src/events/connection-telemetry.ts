@@ -40,7 +40,7 @@ export interface ConnectionOperationDetails {
 
 /** An operation of the store of durable sessions. */
 export interface StoreOperation {
-  readonly operation: "get" | "put" | "touch" | "delete" | "list";
+  readonly operation: "get" | "put" | "touch" | "delete" | "list" | "batch" | "publish";
   /** How long it took, in milliseconds. */
   readonly durationMs: number;
   /** Why it failed; `undefined` if it did not. */

@@ -7,6 +7,7 @@ import type {
   StoreBatchWrite,
   StoredValue,
 } from "../stores/session-store.ts";
+import { readBatch } from "../stores/store-arguments.ts";
 import { isStoreText, printValue } from "../stores/store-limits.ts";
 import {
   createFingerprint,
@@ -111,11 +112,10 @@ function createEncryptedStore(
     const text = JSON.stringify({ outer, key, owner, value } satisfies Sealed);
     return await sealText(text, current, true);
   };
-  const sealWrite = async (write: StoreBatchWrite, index: number): Promise<StoreBatchWrite> => {
+  const sealWrite = async (write: StoreBatchWrite): Promise<StoreBatchWrite> => {
     const key = await outerKey(write.key);
     if (write.type !== "put") return { ...write, key };
     const { owner, value } = write;
-    printValue(value, `writes[${index}].value`);
     const sealed = await seal(key, write.key, owner, value);
     return { ...write, key, value: sealed, owner: await outerOwner(owner) };
   };
@@ -169,12 +169,13 @@ function createEncryptedStore(
 
 function batchOf(
   store: SessionStore,
-  sealWrite: (write: StoreBatchWrite, index: number) => Promise<StoreBatchWrite>,
+  sealWrite: (write: StoreBatchWrite) => Promise<StoreBatchWrite>,
   openStored: (outer: string, stored?: StoredValue) => Promise<StoredValue | undefined>,
 ): Pick<SessionStore, "batch"> {
   if (!store.batch) return {};
   return {
     async batch(writes) {
+      readBatch(writes);
       const sealed = await Promise.all(writes.map(sealWrite));
       const answer = await store.batch!(sealed);
       if (answer.ok) return answer;

@@ -1,4 +1,3 @@
-import { timeLimited, abortable } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { storeFailure } from "./store-failure.ts";
 
@@ -29,12 +28,24 @@ export async function attemptInStore<T>(
   };
   try {
     if (timeoutMs === Infinity) return await run({ signal: undefined, isRead });
-    return await timeLimited(timeoutMs, undefined, async (signal) => {
-      const work = async () => await run({ signal, isRead });
-      return await abortable(work(), signal);
-    });
+    return await inTime(timeoutMs, async (signal) => await run({ signal, isRead }));
   } catch (cause) {
     if (McpSessionError.isInstance(cause)) throw cause;
     throw storeFailure(store, operation, cause, onlyReads);
   }
+}
+
+/** As `timeLimited`, for one caller that waits no longer: a store does this for each of its calls. */
+function inTime<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = new AbortController();
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      const late = new DOMException(`No answer within ${ms} ms.`, "TimeoutError");
+      limit.abort(late);
+      reject(late);
+    }, ms);
+    work(limit.signal)
+      .finally(() => clearTimeout(timer))
+      .then(resolve, reject);
+  });
 }

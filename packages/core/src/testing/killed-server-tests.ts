@@ -4,7 +4,7 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import type { JsonValue, SessionStore } from "../stores/session-store.ts";
 import { saveBatchesUntilItFails } from "./batch-tests.ts";
 import { expectAllToFail, expectKeys, listAll, put } from "./expectations.ts";
-import { countCalls } from "./notice-tests.ts";
+import { withCalls } from "./notice-tests.ts";
 import type { StoreTest } from "./store-test.ts";
 
 /** A server that the tests may stop and start. No other tests may run on it meanwhile. */
@@ -73,19 +73,20 @@ export function killedServerTests(server: StoreServer): readonly StoreTest[] {
       title: "calls subscribers when the server is back, and hears new notices",
       async run({ store, open, unique }) {
         if (!store.subscribe) return;
-        await using calls = countCalls(store, unique);
-        await calls.reach(1);
-        await server.kill();
-        const before = calls.count();
-        await server.start();
-        // What was published meanwhile may have been missed.
-        await calls.reach(before + 1);
-        const { store: other } = await open();
-        for (let round = 0; round < 3; round += 1) {
-          const heard = calls.count();
-          await untilItWorks(() => other.publish!(unique));
-          await calls.reach(heard + 1);
-        }
+        await withCalls(store, unique, async ({ count, reach }) => {
+          await reach(1);
+          await server.kill();
+          const before = count();
+          await server.start();
+          // What was published meanwhile may have been missed.
+          await reach(before + 1);
+          const { store: other } = await open();
+          for (let round = 0; round < 3; round += 1) {
+            const heard = count();
+            await untilItWorks(() => other.publish!(unique));
+            await reach(heard + 1);
+          }
+        });
       },
     },
   ];

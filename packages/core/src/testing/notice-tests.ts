@@ -16,13 +16,14 @@ export const noticeTests: readonly StoreTest[] = [
     title: "calls a subscriber when the subscription works, and after each notice",
     async run({ store, unique }) {
       if (!store.subscribe) return;
-      await using calls = countCalls(store, unique);
-      await calls.reach(1);
-      for (let round = 0; round < 3; round += 1) {
-        const before = calls.count();
-        await store.publish!(unique);
-        await calls.reach(before + 1);
-      }
+      await withCalls(store, unique, async ({ count, reach }) => {
+        await reach(1);
+        for (let round = 0; round < 3; round += 1) {
+          const before = count();
+          await store.publish!(unique);
+          await reach(before + 1);
+        }
+      });
     },
   },
   {
@@ -32,13 +33,14 @@ export const noticeTests: readonly StoreTest[] = [
       const { store: other } = await open();
       const topics = ["", "é", "\0", "'", "漢字😀", "x".repeat(900), "X".repeat(900)];
       await Promise.all(
-        topics.map(async (topic) => {
-          await using calls = countCalls(other, unique + topic);
-          await calls.reach(1);
-          const before = calls.count();
-          await store.publish!(unique + topic);
-          await calls.reach(before + 1);
-        }),
+        topics.map((topic) =>
+          withCalls(other, unique + topic, async ({ count, reach }) => {
+            await reach(1);
+            const before = count();
+            await store.publish!(unique + topic);
+            await reach(before + 1);
+          }),
+        ),
       );
     },
   },
@@ -46,15 +48,17 @@ export const noticeTests: readonly StoreTest[] = [
     title: "calls nobody after the end of a subscription, and everybody else still",
     async run({ store, unique }) {
       if (!store.subscribe) return;
-      await using ended = countCalls(store, unique);
-      await using stays = countCalls(store, unique);
-      await Promise.all([ended.reach(1), stays.reach(1)]);
-      ended.end();
-      ended.end();
-      const before = [ended.count(), stays.count()] as const;
-      await store.publish!(unique);
-      await stays.reach(before[1] + 1);
-      assert.equal(ended.count(), before[0]);
+      await withCalls(store, unique, async (ended) => {
+        await withCalls(store, unique, async (stays) => {
+          await Promise.all([ended.reach(1), stays.reach(1)]);
+          ended.end();
+          ended.end();
+          const before = [ended.count(), stays.count()] as const;
+          await store.publish!(unique);
+          await stays.reach(before[1] + 1);
+          assert.equal(ended.count(), before[0]);
+        });
+      });
     },
   },
   {
@@ -100,18 +104,30 @@ export const noticeTests: readonly StoreTest[] = [
   },
 ];
 
-/** A subscription that counts its calls. It ends with its block. */
-export function countCalls(store: SessionStore, topic: string) {
+/** A subscription that counts its calls. */
+interface CountedCalls {
+  readonly count: () => number;
+  /** Waits for so many calls. */
+  readonly reach: (calls: number) => Promise<void>;
+  readonly end: () => void;
+}
+
+/** Subscribes to a topic while `run` runs. */
+export async function withCalls(
+  store: SessionStore,
+  topic: string,
+  run: (calls: CountedCalls) => Promise<void>,
+): Promise<void> {
   let count = 0;
   const end = store.subscribe!(topic, () => {
     count += 1;
   });
-  return {
-    count: () => count,
-    reach: (calls: number) => until(() => count >= calls, "the subscriber is to be called"),
-    end,
-    [Symbol.asyncDispose]: async () => end(),
-  };
+  const reach = (calls: number) => until(() => count >= calls, "the subscriber is to be called");
+  try {
+    await run({ count: () => count, reach, end });
+  } finally {
+    end();
+  }
 }
 
 async function until(isTrue: () => boolean, what: string): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonValue } from "../stores/session-store.ts";
 import { put } from "./expectations.ts";
-import { countCalls } from "./notice-tests.ts";
+import { withCalls } from "./notice-tests.ts";
 import { type StoreWorker, startStoreWorker } from "./store-worker.ts";
 import type { StoreTest } from "./store-test.ts";
 
@@ -19,8 +19,11 @@ const processCount = 6;
 
 /** Six processes on one store. */
 export function processTests(processes: StoreProcesses): readonly StoreTest[] {
-  const withWorkers = async (run: (workers: readonly StoreWorker[]) => Promise<void>) => {
-    const workers = Array.from({ length: processCount }, () => startStoreWorker(processes));
+  const withWorkers = async (
+    run: (workers: readonly StoreWorker[]) => Promise<void>,
+    count = processCount,
+  ) => {
+    const workers = Array.from({ length: count }, () => startStoreWorker(processes));
     try {
       // They all open the store at the same moment.
       await Promise.all(workers.map((worker) => worker.ready));
@@ -73,14 +76,15 @@ export function processTests(processes: StoreProcesses): readonly StoreTest[] {
       run: ({ store, unique }) =>
         withWorkers(async (workers) => {
           if (!store.subscribe) return;
-          await using calls = countCalls(store, unique);
-          await calls.reach(1);
-          for (const worker of workers) {
-            const before = calls.count();
-            await worker.ask({ task: "publish", topic: unique });
-            await calls.reach(before + 1);
-          }
-        }),
+          await withCalls(store, unique, async ({ count, reach }) => {
+            await reach(1);
+            for (const worker of [...workers, ...workers]) {
+              const before = count();
+              await worker.ask({ task: "publish", topic: unique });
+              await reach(before + 1);
+            }
+          });
+        }, 1),
     },
     {
       title: "lets one of six processes create a record that all create at once",

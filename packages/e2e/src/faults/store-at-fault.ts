@@ -29,6 +29,11 @@ export function createStoreAtFault(inner: SessionStore): StoreAtFault {
       touch: (key, at) => run("touch", () => inner.touch(key, at)),
       delete: (...args) => run("delete", () => inner.delete(...args)),
       list: (query) => run("list", () => inner.list(query)),
+      ...(inner.batch && { batch: (writes) => run("batch", () => inner.batch!(writes)) }),
+      ...(inner.publish && { publish: (topic) => run("publish", () => inner.publish!(topic)) }),
+      ...(inner.subscribe && {
+        subscribe: (topic, listener) => inner.subscribe!(topic, listener),
+      }),
     },
     failAt(operation, next) {
       trigger = { operation, act: next };

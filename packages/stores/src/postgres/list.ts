@@ -53,7 +53,7 @@ export function postgresList(
   if (after !== undefined) conditions.push(`(${order}) > (${position(escapeText(after[1]))})`);
   const text = `SELECT key, value, revision, owner, last_used_at, expires_at FROM ${name}
     WHERE ${conditions.join(" AND ")} ORDER BY ${order} LIMIT ${value(limit + 1)}`;
-  return { text, values };
+  return { text, values, isVaried: true };
 }
 
 /** The page in the rows of `postgresList`. */

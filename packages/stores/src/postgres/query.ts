@@ -1,9 +1,11 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** A statement and the values of its `$1` and so on. */
 export interface PostgresQuery {
   readonly text: string;
   readonly values: readonly PostgresValue[];
+  /** Its plan depends on the values. @default false */
+  readonly isVaried?: boolean;
 }
 
 export type PostgresValue = string | number | null | Uint8Array;
@@ -26,5 +28,5 @@ function typeOf(value: PostgresValue): string {
 
 /** Keys and owners are found by this hash, because they can be longer than an index entry. */
 export function sha256(escapedText: string): Uint8Array {
-  return createHash("sha256").update(escapedText).digest();
+  return hash("sha256", escapedText, "buffer");
 }
