@@ -29,7 +29,8 @@ export interface SessionHandler {
    */
   drain(options?: DrainOptions): Promise<void>;
   /**
-   * Closes the servers in this process whose session has expired or was ended elsewhere.
+   * Closes the servers in this process whose session has expired or was ended elsewhere. The handler
+   * does so by itself for those that have expired, every minute at most; this looks at all of them now.
    * @returns how many
    */
   sweep(): Promise<number>;
@@ -62,7 +63,8 @@ export function createSessionHandler<State extends JsonState<State> = Record<str
 
   const handler = async (request: Request) => toResponse(await serve(servedFromWeb(request)));
   serveOf.set(handler, serve);
-  const { drain, sweep } = life;
+  const { drain } = life;
+  const { sweep } = directory;
   return Object.defineProperty(Object.assign(handler, { drain, sweep }), "liveSessions", {
     get: () => directory.pool.size,
   }) as SessionHandler;

@@ -8,10 +8,7 @@ export interface DrainOptions {
 }
 
 /** A handler serves, then drains, then is closed. */
-export function createHandlerLife(
-  { replica, sessions }: HandlerContext,
-  { pool }: SessionDirectory,
-) {
+export function createHandlerLife({ replica }: HandlerContext, { pool }: SessionDirectory) {
   const draining = new AbortController();
   const unanswered = { count: 0 };
   let phase: "serving" | "draining" | "closed" = "serving";
@@ -42,16 +39,6 @@ export function createHandlerLife(
       await pool.closeAll();
       // The store has emitted its failure; a lease that is not given back runs out.
       await replica.leave().catch(() => {});
-    },
-    sweep: async (): Promise<number> => {
-      let closed = 0;
-      for (const hash of pool.hashes) {
-        // A session that cannot be read stays; the store has emitted its failure.
-        if (await sessions.isStored(hash).catch(() => true)) continue;
-        await pool.close(hash);
-        closed += 1;
-      }
-      return closed;
     },
   };
 }

@@ -43,15 +43,28 @@ function usesOf(entry: Entry): number {
   return entry.uses + (entry.current?.messagesInFlight ?? 0);
 }
 
-/** At most `maxSessions`; to make room, the idle server that was used longest ago is closed. */
+/**
+ * At most `maxSessions`; to make room, the idle server that was used longest ago is closed.
+ * @param onUse called when the first server is there, and when the last is gone
+ */
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
-export function createLivePool(maxSessions: number, emit: EmitServerEvent): LivePool {
+export function createLivePool(
+  maxSessions: number,
+  emit: EmitServerEvent,
+  onUse: (isUsed: boolean) => void = () => {},
+): LivePool {
   // A Map keeps the order of insertion: the first is the least recently used.
   const entries = new Map<string, Entry>();
   let isClosed = false;
 
+  function remove(hash: string, entry: Entry): void {
+    if (entries.get(hash) !== entry) return;
+    entries.delete(hash);
+    if (entries.size === 0) onUse(false);
+  }
+
   async function close(hash: string, entry: Entry): Promise<void> {
-    if (entries.get(hash) === entry) entries.delete(hash);
+    remove(hash, entry);
     const closed = entry.live
       .catch(() => undefined)
       .then((live) => live?.close())
@@ -82,6 +95,7 @@ export function createLivePool(maxSessions: number, emit: EmitServerEvent): Live
     makeRoom();
     const entry: Entry = { live: build(), uses: 0 };
     entries.set(hash, entry);
+    if (entries.size === 1) onUse(true);
     entry.live.then(
       (live) => (entry.current = live),
       () => {},
@@ -102,7 +116,7 @@ export function createLivePool(maxSessions: number, emit: EmitServerEvent): Live
         return { live: await entry.live, release };
       } catch (error) {
         release();
-        if (entries.get(hash) === entry) entries.delete(hash);
+        remove(hash, entry);
         throw error;
       }
     },

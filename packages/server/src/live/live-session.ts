@@ -10,6 +10,7 @@ import type { FoundRow, StoredSession } from "../records/stored-session.ts";
 import { sessionEventIds } from "../streams/event-id.ts";
 import { canPrime } from "../streams/priming.ts";
 import { createCallWatch } from "./call-watch.ts";
+import { createCloseCallbacks } from "./close-callbacks.ts";
 import type { HandlerContext, LiveContext } from "./handler-context.ts";
 import { createMessageExtra } from "./message-extra.ts";
 import { runningCall } from "./running-call.ts";
@@ -58,7 +59,7 @@ export interface LiveSessionOptions {
   readonly sessionId: string;
   readonly found: FoundRow;
   readonly principal: Principal;
-  /** The session has ended elsewhere. */
+  /** The session has ended elsewhere, or the author's code has closed its server. */
   readonly onGone: () => void;
 }
 
@@ -84,7 +85,7 @@ export async function createLiveSession<State extends object>(
     listening.abort();
     listening = new AbortController();
   };
-  const onClose: (() => void | Promise<void>)[] = [];
+  const callbacks = createCloseCallbacks(handler.emit);
   const state = createSessionState(context, options);
   const calls = createSessionCalls(context, {
     editOf: (...args) => told.editOf(...args),
@@ -97,6 +98,9 @@ export async function createLiveSession<State extends object>(
     onRelated: calls.related,
     onStandalone: (message) => context.standalone.append(stored, message),
     onCancelled: calls.cancel,
+    onClosed: () => {
+      if (!closing.signal.aborted) onGone();
+    },
   });
   const told = createToldSettings(stored, link.inject);
   const watch = createCallWatch(context, {
@@ -105,12 +109,11 @@ export async function createLiveSession<State extends object>(
     onGone,
   });
   const session = createServerSession(stored, state);
-  const server = await options.createServer({
-    session,
-    principal,
-    onClose: (callback) => void onClose.push(callback),
+  const server = await callbacks.unlessItFails(async () => {
+    const built = await options.createServer({ session, principal, onClose: callbacks.add });
+    await connect(built, link);
+    return built;
   });
-  await connect(server, link);
   const inTurn = createQueue();
   const canHangUp = context.format === "sse" && canPrime(found.record.initialize.protocolVersion);
 
@@ -161,8 +164,8 @@ export async function createLiveSession<State extends object>(
       closing.abort();
       watch(false);
       await calls.close();
-      await server.close();
-      for (const callback of onClose.splice(0)) await callback();
+      await server.close().catch((error: unknown) => handler.emit({ type: "failed", error }));
+      await callbacks.run();
     },
   };
 }

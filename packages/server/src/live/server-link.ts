@@ -20,6 +20,8 @@ export interface LinkHooks {
   readonly onStandalone: (message: JSONRPCMessage) => Promise<void>;
   /** The client no longer wants an answer. */
   readonly onCancelled: (requestId: RequestId) => void;
+  /** The server was closed, perhaps by its author's code. */
+  readonly onClosed: () => void;
 }
 
 /**
@@ -62,6 +64,7 @@ export function createServerLink(
       isClosed = true;
       injection.close();
       transport.onclose?.();
+      hooks.onClosed();
     },
     send: async (message, options) => {
       const answered = answeredId(message);

@@ -6,10 +6,11 @@ import { removeAllUnder, storeKeyPrefix } from "../records/store-key.ts";
 import { checkState } from "../state/json-state.ts";
 import type { FoundRow } from "../records/stored-session.ts";
 import type { HandlerContext } from "./handler-context.ts";
-import { createLivePool, type UsedSession } from "./live-pool.ts";
+import { createLivePool, type LivePool, type UsedSession } from "./live-pool.ts";
 import { createLiveSession, type LiveSession } from "./live-session.ts";
 import type { SessionHandlerOptions } from "./session-handler-options.ts";
 import { negotiatedVersion } from "./session-handshake.ts";
+import { createSweeper } from "./sweeper.ts";
 
 /** The sender of a request. */
 export interface Caller {
@@ -39,7 +40,10 @@ export function createSessionDirectory<State extends object>(
   options: SessionHandlerOptions<State>,
 ) {
   const { settings, sessions, emit } = context;
-  const pool = createLivePool(settings.limits.liveSessions, emit);
+  const pool: LivePool = createLivePool(settings.limits.liveSessions, emit, (isUsed) =>
+    sweeper.run(isUsed),
+  );
+  const sweeper = createSweeper(context, pool);
   const hashOf = createHashSessionId(settings.limits.liveSessions);
 
   const build = ({ sessionId, found }: FoundSession, principal: Principal) =>
@@ -60,6 +64,7 @@ export function createSessionDirectory<State extends object>(
   const { sessionsPerPrincipal } = settings.limits;
   return {
     pool,
+    sweep: sweeper.sweep,
     /** Whether the caller may start no further session. */
     hasTooMany: async ({ owner, principal }: Caller): Promise<boolean> =>
       principal.type !== "anonymous" &&

@@ -1,0 +1,47 @@
+import type { EmitServerEvent } from "../base/server-event.ts";
+
+type Callback = () => void | Promise<void>;
+
+/** What an author's code wants done when a server has closed in this process. */
+export interface CloseCallbacks {
+  readonly add: (callback: Callback) => void;
+  /** Runs each once, in their order. One that throws is an event, and stops no other. */
+  run(): Promise<void>;
+  /** Runs them if `build` fails: then there will be no server to close. */
+  unlessItFails<T>(build: () => Promise<T>): Promise<T>;
+}
+
+export function createCloseCallbacks(emit: EmitServerEvent): CloseCallbacks {
+  const callbacks: Callback[] = [];
+  let hasRun = false;
+
+  async function runOne(callback: Callback): Promise<void> {
+    try {
+      await callback();
+    } catch (error) {
+      emit({ type: "failed", error });
+    }
+  }
+
+  async function run(): Promise<void> {
+    hasRun = true;
+    for (const callback of callbacks.splice(0)) await runOne(callback);
+  }
+
+  return {
+    add: (callback) => {
+      // It came too late: what it would release is released at once.
+      if (hasRun) void runOne(callback);
+      else callbacks.push(callback);
+    },
+    run,
+    unlessItFails: async (build) => {
+      try {
+        return await build();
+      } catch (error) {
+        await run();
+        throw error;
+      }
+    },
+  };
+}
