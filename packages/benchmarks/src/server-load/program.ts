@@ -2,7 +2,7 @@
  * Measures servers on `@durable-mcp/server` beside the official SDK's own transport, in one run:
  *
  *     npm run load [-- --markdown] [--parts calls,operations,streams,sessions] [--servers sdk,memory] [--callers 1,16,64]
- *                  [--formats sse,json] [--processes 3] [--rounds 3] [--seconds 0.25] [--warm-up 3000] [--sessions 10000]
+ *                  [--formats sse,json] [--processes 2] [--rounds 4] [--seconds 0.25] [--warm-up 12000] [--sessions 10000]
  *                  [--profile folder]
  */
 import { parseArgs } from "node:util";
@@ -31,10 +31,10 @@ const { values } = parseArgs({
     servers: { type: "string", default: allNames.join() },
     callers: { type: "string", default: "1,16,64" },
     formats: { type: "string", default: formats.join() },
-    processes: { type: "string", default: "3" },
-    rounds: { type: "string", default: "3" },
+    processes: { type: "string", default: "2" },
+    rounds: { type: "string", default: "4" },
     seconds: { type: "string", default: "0.25" },
-    "warm-up": { type: "string", default: "3000" },
+    "warm-up": { type: "string", default: "12000" },
     sessions: { type: "string", default: "10000" },
     profile: { type: "string" },
     markdown: { type: "boolean", default: false },
