@@ -2,7 +2,8 @@ import { McpSessionError, type StoreBatchWrite } from "@durable-mcp/core";
 import { outcomeUnknown } from "../base/json-rpc.ts";
 import type { Answer, RequestId } from "../base/mcp-types.ts";
 import { type CommitOutcome, commitRows } from "../records/commit-rows.ts";
-import type { Effects } from "../records/stored-session.ts";
+import type { SessionRecord } from "../records/session-record.ts";
+import type { Effects } from "../records/stored-row.ts";
 import { sessionGone } from "../state/state-errors.ts";
 import type { LiveContext } from "./handler-context.ts";
 import type { RequestState } from "./request-state.ts";
@@ -10,7 +11,7 @@ import type { RequestState } from "./request-state.ts";
 /** What a request changed. */
 export interface CallEffects {
   /** Settings of its session. */
-  readonly edit?: Effects["edit"];
+  readonly edit?: Effects<SessionRecord>["edit"];
   /** Of its state. */
   readonly state?: RequestState | undefined;
 }

@@ -1,7 +1,8 @@
 import { McpSessionError } from "@durable-mcp/core";
 import type { Answer, JSONRPCMessage, JSONRPCRequest } from "../base/mcp-types.ts";
 import type { SessionRecord } from "../records/session-record.ts";
-import type { Effects, StoredSession } from "../records/stored-session.ts";
+import type { Effects } from "../records/stored-row.ts";
+import type { StoredSession } from "../records/stored-session.ts";
 import type { ServerLink } from "./server-link.ts";
 
 /** Characters of the URIs to which a session is subscribed. */
@@ -19,7 +20,10 @@ export function createToldSettings(stored: StoredSession, inject: ServerLink["in
    * The change of the record for a request that the server has carried out.
    * @throws {McpSessionError} `STATE_INVALID` for too many subscriptions
    */
-  function editOf({ method, params }: JSONRPCRequest, answer: Answer): Effects["edit"] {
+  function editOf(
+    { method, params }: JSONRPCRequest,
+    answer: Answer,
+  ): Effects<SessionRecord>["edit"] {
     if (!("result" in answer)) return undefined;
     if (method === "logging/setLevel") {
       const logLevel = String(params?.["level"]);
