@@ -42,3 +42,26 @@ test("goes by the clock that it is given", async () => {
   time = 2_000;
   expect(await store.get("a")).toBeUndefined();
 });
+
+test("keeps a share free where a put asks for that, and has it for others", async () => {
+  const store = createMemoryStore({ maxRecords: 4 });
+  const put = (key: string, leaveFree?: number) =>
+    store.put(key, 1, null, { owner: "o", leaveFree });
+  await put("a", 0.5);
+  const second = await put("b", 0.5);
+  await expect(put("c", 0.5)).rejects.toThrow(
+    "The memory store is full (4 records, of which 2 must stay free). Raise maxRecords",
+  );
+  expect(await store.get("c")).toBeUndefined();
+  // What is there can still be replaced, and other writes may use the rest.
+  const revision = second.ok ? second.revision : "";
+  expect((await store.put("b", 2, revision, { owner: "o", leaveFree: 1 })).ok).toBe(true);
+  const write = { type: "put", value: 1, ifRevision: null, owner: "o" } as const;
+  const [c, d, e] = ["c", "d", "e"].map((key) => ({ ...write, key }));
+  expect((await store.batch!([c!, d!])).ok).toBe(true);
+  await expect(store.batch!([e!])).rejects.toMatchObject({ code: "STORE_FAILED" });
+  expect((await store.batch!([e!, { type: "delete", key: "a" }])).ok).toBe(true);
+  for (const leaveFree of [-0.1, 1.1, Number.NaN]) {
+    await expect(put("f", leaveFree)).rejects.toMatchObject({ data: { field: "leaveFree" } });
+  }
+});
