@@ -72,9 +72,13 @@ export function targetRows({ calls, operations, progress, idle }: Measured): Tar
       rows.push(atMost(`${kind} for ${what}`, 1, figures, ownPerCall));
     }
   }
-  const readsOfIdle = idle.map(({ server, reads }) => ({ label: server, value: reads }));
+  const readsOfIdle = idle
+    .filter(hasStore)
+    .map(({ server, reads }) => ({ label: server, value: reads }));
   rows.push(atMost("reads per second for idle streams", 0, readsOfIdle, ownPerSecond));
-  const writesOfReport = progress.map(({ server, writes }) => ({ label: server, value: writes }));
+  const writesOfReport = progress
+    .filter(hasStore)
+    .map(({ server, writes }) => ({ label: server, value: writes }));
   rows.push(atMost("writes for 1,000 progress messages", 1_000, writesOfReport, ownPerReport));
   return rows.filter((row) => row !== undefined);
 }
@@ -100,6 +104,10 @@ function rowOf(title: string, limit: string, { label, value }: Figure, isMet: bo
 
 function labelOf({ format, callers }: MeasuredCalls): string {
   return `${format}, ${callers} ${callers === 1 ? "caller" : "callers"}`;
+}
+
+function hasStore({ server }: { readonly server: ServerName }): boolean {
+  return !serverKinds[server].isSdk;
 }
 
 function titleOf(server: string): string {
