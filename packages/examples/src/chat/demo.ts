@@ -7,10 +7,10 @@ import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { startRoundRobin } from "./round-robin.ts";
 import { startProgram } from "../programs/start-program.ts";
 import { createTemporaryFolder } from "../programs/temporary-folder.ts";
 import { findFreePort, waitForPort } from "../programs/wait-for-port.ts";
+import { startRoundRobin } from "../servers/round-robin.ts";
 
 const { port = "0", store = join(createTemporaryFolder(), "sessions.db") } = parseArgs({
   options: { port: { type: "string" }, store: { type: "string" } },
@@ -41,7 +41,7 @@ for (const name of ["1", "2"]) {
   chats.push(chat);
 }
 const ports = chats.map(({ ownPort }) => ownPort);
-const ownPort = await startRoundRobin(ports, Number(port));
+const { port: ownPort } = await startRoundRobin(ports, Number(port));
 console.log(`http://127.0.0.1:${ownPort}/
 A chat, its shopping cart in an MCP session. Two processes answer in turn; each message shows which.
 Say "add apples and bread", "remove bread", "what is in my cart?", "ship". Ctrl-C ends it.

@@ -1,0 +1,29 @@
+import { createServer } from "node:http";
+import { createSessionHandler, type ServerSession } from "@durable-mcp/server";
+import { toNodeHandler } from "@durable-mcp/server/node";
+import { createSqliteStore } from "@durable-mcp/stores/sqlite";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { z } from "zod";
+
+const port = Number(process.env["PORT"] ?? 3000);
+
+function createCart(session: ServerSession<{ items: string[] }>): McpServer {
+  const mcp = new McpServer({ name: "cart", version: "1.0.0" });
+  mcp.registerTool("add_item", { inputSchema: { item: z.string() } }, async ({ item }) => {
+    const items = await session.update((state) => {
+      state.items.push(item);
+      return state.items;
+    });
+    return { content: [{ type: "text", text: items.join(", ") }] };
+  });
+  return mcp;
+}
+
+const handler = createSessionHandler({
+  store: createSqliteStore({ path: "sessions.db" }),
+  principal: "none",
+  initialState: () => ({ items: [] as string[] }),
+  createServer: ({ session }) => createCart(session),
+});
+
+createServer(toNodeHandler(handler)).listen(port, "127.0.0.1");
