@@ -93,7 +93,8 @@ export async function runWithKilledReplicas(
   }
 }
 
-async function restartReplicas(
+/** Ends replicas at random, one at a time, and starts them again, until `signal` aborts. @returns how often */
+export async function restartReplicas(
   replicas: readonly TestServer[],
   roundRobin: RoundRobin,
   how: "kill" | "drain",

@@ -17,6 +17,8 @@ export interface RoundRobin {
   readonly broken: number;
   /** Sends a replica no more requests, as before a deploy, or some again. */
   setServing: (url: string, isServing: boolean) => void;
+  /** Breaks the connections of the clients that get an answer now, and none of the replicas'. */
+  breakAnswers: () => void;
   close: () => Promise<void>;
 }
 
@@ -35,6 +37,7 @@ export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRob
   const agent = new Agent({ keepAlive: false });
   let sessionErrors = 0;
   const paused = new Set<string>();
+  const answering = new Set<ServerResponse>();
   let refused = 0;
   let broken = 0;
   let turn = 0;
@@ -77,6 +80,8 @@ export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRob
           broken += 1;
           response.destroy();
         });
+        answering.add(response);
+        response.on("close", () => answering.delete(response));
         answer.pipe(response);
         resolve();
       });
@@ -108,6 +113,9 @@ export async function startRoundRobin(targets: readonly URL[]): Promise<RoundRob
     setServing: (url, isServing) => {
       if (isServing) paused.delete(url);
       else paused.add(url);
+    },
+    breakAnswers: () => {
+      for (const response of answering) response.destroy();
     },
     close: async () => {
       agent.destroy();

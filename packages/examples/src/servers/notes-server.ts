@@ -42,8 +42,9 @@ function createNotesServer(session: ServerSession<Notes>): McpServer {
     },
     async ({ text, delayMs }) => {
       await new Promise((resolve) => setTimeout(resolve, delayMs));
-      session.state.notes.push(text);
-      return texts([`${session.state.notes.length} notes`]);
+      // Runs again when another call was faster: agents call tools in parallel.
+      const count = await session.update(({ notes }) => notes.push(text));
+      return texts([`${count} notes`]);
     },
   );
   mcp.registerTool(

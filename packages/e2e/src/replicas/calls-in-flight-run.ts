@@ -1,0 +1,215 @@
+import { type TestServer, startServerProcess } from "../servers/server-process.ts";
+import { programArguments } from "../processes/programs.ts";
+import { startRoundRobin } from "../wire/round-robin.ts";
+import { restartReplicas } from "./killed-replicas-run.ts";
+import { randomFromSeed } from "./random-from-seed.ts";
+import { createResumeCount } from "./resume-count.ts";
+import { type ConnectTelling, type TellingClient, tellingClients } from "./telling-callers.ts";
+
+const script = new URL("../fixtures/telling-server.ts", import.meta.url);
+
+/** What became of all calls. */
+export interface CallsInFlight {
+  readonly calls: number;
+  readonly answered: number;
+  /** Told that its outcome is unknown. */
+  readonly unknown: number;
+  /** Told that the connection broke, before there was something to come back for. */
+  readonly broken: number;
+  /** Refused, because a request with its id was in flight on the same replica. */
+  readonly refused: number;
+  /** Any other end. */
+  readonly other: number;
+  readonly hung: number;
+  /** Answers and messages of another call. */
+  readonly foreign: number;
+  /** Messages that came twice, too early or too late, and gaps between them. */
+  readonly disordered: number;
+  /** Answered calls that the session does not have. */
+  readonly lost: number;
+  readonly doubled: number;
+  /** Streams to which clients came back, and answers that they got there from the other replica. */
+  readonly resumed: number;
+  readonly answeredElsewhere: number;
+  readonly kills: number;
+  readonly seconds: number;
+}
+
+type Tally = { -readonly [KEY in keyof CallsInFlight]: number };
+
+export interface CallsInFlightOptions {
+  readonly store: string;
+  /** Of all clients together. */
+  readonly calls: number;
+  readonly seed: number;
+  /** What ends, beside connections: replicas, with SIGKILL or as in a deploy, or none. @default "kill" */
+  readonly how?: "kill" | "drain" | "none" | undefined;
+}
+
+const atOnce = 8;
+const hungAfterMs = 30_000;
+
+/** Clients make calls, eight at once in each session, while replicas and connections end at random. */
+export async function runCallsInFlight({
+  store,
+  calls,
+  seed,
+  how = "kill",
+}: CallsInFlightOptions): Promise<CallsInFlight> {
+  const random = randomFromSeed(seed);
+  const startedAt = Date.now();
+  const replicas = await Promise.all([1, 2].map(() => startReplica(store)));
+  const roundRobin = await startRoundRobin(replicas.map(({ url }) => new URL(url)));
+  const resumes = createResumeCount();
+  const killing = new AbortController();
+  const tally = emptyTally();
+  try {
+    const { signal } = killing;
+    const killer = how === "none" ? 0 : restartReplicas(replicas, roundRobin, how, random, signal);
+    const breaker = breakAnswers(roundRobin, random, signal);
+    const share = Math.ceil(calls / Object.keys(tellingClients).length);
+    const { url } = roundRobin;
+    await Promise.all(
+      Object.entries(tellingClients).map(([name, connect]) =>
+        callInSession({ name, connect: () => connect(url, resumes.fetch), share, random, tally }),
+      ),
+    );
+    killing.abort();
+    tally.kills = await killer;
+    await breaker;
+    const seconds = Math.round((Date.now() - startedAt) / 100) / 10;
+    const { resumed, answeredElsewhere } = resumes;
+    return { ...tally, resumed, answeredElsewhere, seconds };
+  } finally {
+    killing.abort();
+    await roundRobin.close();
+    await Promise.all(replicas.map((replica) => replica.stop()));
+  }
+}
+
+function startReplica(store: string): Promise<TestServer> {
+  return startServerProcess({
+    name: "telling server",
+    args: (port) => [...programArguments(script), "--port", String(port), "--store", store],
+  });
+}
+
+async function breakAnswers(
+  roundRobin: { breakAnswers: () => void },
+  random: () => number,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await wait(200 + random() * 600);
+    roundRobin.breakAnswers();
+  }
+}
+
+interface Caller {
+  readonly name: string;
+  readonly connect: () => ReturnType<ConnectTelling>;
+  readonly share: number;
+  readonly random: () => number;
+  readonly tally: Tally;
+}
+
+async function callInSession({ name, connect, share, random, tally }: Caller): Promise<void> {
+  const clients = await untilItWorks(connect);
+  const answered = new Set<string>();
+  for (let first = 0; first < share; first += atOnce) {
+    const calls = Array.from({ length: Math.min(atOnce, share - first) }, (_, index) => {
+      const call = `<${name} ${first + index}>`;
+      const args = { call, steps: Math.ceil(random() * 8), ms: random() * 400 };
+      return makeCall(clients[index % clients.length]!, args, answered, tally);
+    });
+    await Promise.all(calls);
+  }
+  const done = await untilItWorks(async () => {
+    return JSON.parse(textOf(await clients[0]!.call("done", {}))) as string[];
+  });
+  for (const call of answered) if (!done.includes(call)) tally.lost += 1;
+  tally.doubled += done.length - new Set(done).size;
+}
+
+async function makeCall(
+  client: TellingClient,
+  args: { readonly call: string },
+  answered: Set<string>,
+  tally: Tally,
+): Promise<void> {
+  tally.calls += 1;
+  let last = 0;
+  const outcome = await withinTime(
+    client.call("tell", args, ({ progress, message }) => {
+      if (message !== args.call) tally.foreign += 1;
+      else if (progress !== last + 1) tally.disordered += 1;
+      last = progress;
+    }),
+  );
+  if (outcome === "hung") {
+    console.error(`no answer: ${args.call}`);
+    tally.hung += 1;
+  } else if ("error" in outcome) {
+    tally[kindOf(outcome.error)] += 1;
+  } else if (textOf(outcome.result).startsWith(`${args.call} by `)) {
+    tally.answered += 1;
+    answered.add(args.call);
+  } else {
+    console.error(`not the answer to ${args.call}:`, textOf(outcome.result));
+    tally.foreign += 1;
+  }
+}
+
+type Outcome = { readonly result: unknown } | { readonly error: unknown } | "hung";
+
+async function withinTime(call: Promise<unknown>): Promise<Outcome> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<"hung">((resolve) => {
+    timer = setTimeout(resolve, hungAfterMs, "hung");
+  });
+  const settled = call.then(
+    (result) => ({ result }),
+    (error: unknown) => ({ error }),
+  );
+  return await Promise.race([settled, late]).finally(() => clearTimeout(timer));
+}
+
+function kindOf(error: unknown): "unknown" | "refused" | "broken" | "other" {
+  const { code, data, message, cause } = error as Error & {
+    code?: unknown;
+    data?: { code?: unknown };
+  };
+  if (code === "OUTCOME_UNKNOWN" || data?.code === "OUTCOME_UNKNOWN") return "unknown";
+  if (code === 409 || /\b409\b|in flight/.test(message)) return "refused";
+  const causes = `${message} ${String(cause)}`;
+  if (/fetch failed|terminated|socket|ECONN|SSE stream|disconnected/i.test(causes)) return "broken";
+  console.error("another end of a call:", error);
+  return "other";
+}
+
+async function untilItWorks<T>(attempt: () => Promise<T>): Promise<T> {
+  const deadline = Date.now() + hungAfterMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await wait(50);
+    }
+  }
+}
+
+function textOf(result: unknown): string {
+  const { content } = result as { content?: readonly { readonly text?: string }[] };
+  return content?.[0]?.text ?? "";
+}
+
+function emptyTally(): Tally {
+  return {
+    ...{ calls: 0, answered: 0, unknown: 0, broken: 0, refused: 0, other: 0, hung: 0 },
+    ...{ foreign: 0, disordered: 0, lost: 0, doubled: 0 },
+    ...{ resumed: 0, answeredElsewhere: 0, kills: 0, seconds: 0 },
+  };
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,89 @@
+import {
+  createSessionHandler,
+  type SessionHandler,
+  type SessionHandlerOptions,
+} from "@durable-mcp/server";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { z } from "zod";
+import { openStore } from "../../../examples/src/programs/open-store.ts";
+import { createNotesServer, type Notes } from "../../../server/test/notes-server.ts";
+import { createRawClient, type ReceivedMessage } from "../../../server/test/raw-client.ts";
+import { type WatchedStore, watchStore } from "./watched-store.ts";
+import { openTestStore } from "./test-store.ts";
+
+type Options = Partial<SessionHandlerOptions<Notes>>;
+
+/** Replicas in this process, each with a connection of its own to one real store. */
+export interface ReplicasOnStore {
+  start(options?: Options): Promise<ReplicaOnStore>;
+  close(): Promise<void>;
+}
+
+interface ReplicaOnStore extends WatchedStore {
+  readonly handler: SessionHandler;
+  readonly client: ReturnType<typeof createRawClient>;
+  /** Everything that the author's code was told in this replica. */
+  readonly lines: readonly string[];
+}
+
+export async function openReplicas(kind: string): Promise<ReplicasOnStore> {
+  const { location, close } = await openTestStore(kind);
+  const opened: { drain: () => Promise<void>; close: () => Promise<void> }[] = [];
+  return {
+    start: async (options = {}) => {
+      const connection = await openStore(location);
+      const watched = watchStore(connection.store);
+      const lines: string[] = [];
+      const handler = createSessionHandler<Notes>({
+        store: watched.store,
+        principal: "none",
+        initialState: () => ({ notes: [] }),
+        createServer: ({ session }) => {
+          const mcp = createNotesServer(session, { lines });
+          addTell(mcp);
+          return mcp;
+        },
+        ...options,
+        timeouts: { pollIntervalMs: 50, leaseMs: 600, ...options.timeouts },
+      });
+      const drain = async () => {
+        watched.letGo();
+        await handler.drain({ timeoutMs: 1 });
+      };
+      opened.push({ drain, close: connection.close });
+      return { handler, client: createRawClient(handler), lines, ...watched };
+    },
+    close: async () => {
+      await Promise.all(opened.map(({ drain }) => drain()));
+      await Promise.all(opened.map((each) => each.close()));
+      await close();
+    },
+  };
+}
+
+/** A tool that takes its time, and says how far it is. */
+function addTell(mcp: McpServer): void {
+  const inputSchema = { steps: z.number(), ms: z.number() };
+  mcp.registerTool("tell", { inputSchema }, async ({ steps, ms }, { sendNotification }) => {
+    for (let step = 1; step <= steps; step++) {
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      const params = { level: "info" as const, data: `step ${step}` };
+      await sendNotification({ method: "notifications/message", params });
+    }
+    return { content: [{ type: "text", text: "told" }] };
+  });
+}
+
+export const toolCall = (id: string | number, name: string, args: object = {}) => ({
+  id,
+  method: "tools/call",
+  params: { name, arguments: args },
+});
+
+/** What a message is, in one word: the text of an answer, the code of an error, what was said. */
+export function wordOf({ message }: ReceivedMessage): unknown {
+  const { error, result, params, method } = message;
+  return result?.content?.[0]?.text ?? error?.data?.code ?? params?.["data"] ?? method;
+}
+
+export const wait = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
