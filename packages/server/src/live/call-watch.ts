@@ -43,9 +43,12 @@ export function createCallWatch(
     const watching = signals.watch(topic);
     try {
       while (!signal.aborted && !closed.aborted) {
-        // The store has emitted its failure; the next round tries again.
-        await look().catch(() => {});
-        await watching.next(renewAfter(timeouts), signal);
+        // The store has emitted its failure. Of what was missed nobody tells again.
+        const isSeen = await look().then(
+          () => true,
+          () => false,
+        );
+        await watching.next(isSeen ? renewAfter(timeouts) : timeouts.pollIntervalMs, signal);
       }
     } finally {
       watching.stop();

@@ -34,10 +34,12 @@ export function addressedRequest(message: JSONRPCMessage): RequestId | undefined
   return params?.["progressToken"] as RequestId | undefined;
 }
 
+/** A live session's name, and a number. */
+const ownId = /^([\w-]{1,64})\.\d{1,15}$/;
+
 /** The live session that a server's request id names; `undefined` for ids that are not ours. */
 export function instanceOf(requestId: RequestId): string | undefined {
-  const parts = typeof requestId === "string" ? requestId.split(".") : [];
-  return parts.length === 2 ? parts[0] : undefined;
+  return typeof requestId === "string" ? ownId.exec(requestId)?.[1] : undefined;
 }
 
 /** A client's message with the server's own ids; `undefined` for one of another live session. */

@@ -53,29 +53,32 @@ function jsonCall(
 ): Omit<PostCall, "change"> {
   const { promise, resolve } = Promise.withResolvers<Reply>();
   const open = new Set(requests.map(({ id }) => id));
-  const answers: Answer[] = [];
-  const settle = (requestId: RequestId, message: Answer) => {
+  const texts: string[] = [];
+  const settle = (requestId: RequestId, text: string) => {
     if (!open.delete(requestId)) return;
-    answers.push(message);
+    texts.push(text);
     if (open.size > 0) return;
     const headers = { "Content-Type": "application/json", "Mcp-Session-Id": context.sessionId };
-    resolve({ status: 200, headers, body: JSON.stringify(isBatch ? answers : answers[0]) });
+    resolve({ status: 200, headers, body: isBatch ? `[${texts.join(",")}]` : text });
   };
   return {
     reply: promise,
     // The link sends them to the listening stream.
     related: () => {},
-    // A client cannot come back for a JSON answer, so none is stored.
-    answer: async ({ id }, message, effects) =>
-      settle(id, await settleCall(context, id, message, effects, () => [])),
+    answer: async ({ id }, message, effects) => {
+      // A client cannot come back for a JSON answer, so none is stored.
+      const { text } = await settleCall(context, id, message, effects, () => []);
+      settle(id, text);
+    },
     cancel: (id) => {
       const error = { code: -32603, message: "The request was cancelled." };
-      settle(id, { jsonrpc: "2.0", id, error });
+      settle(id, JSON.stringify({ jsonrpc: "2.0", id, error }));
     },
     hangUp: () => {},
   };
 }
 
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 function streamedCall(
   context: LiveContext,
   { requests, number, keep }: PostCallOptions,
@@ -91,6 +94,8 @@ function streamedCall(
   let held: CallHold | undefined;
   /** Whether a message has preceded the answer: the client can come back for the rest. */
   let isBegun = false;
+  /** While an answer of a batch is stored, the messages that came since: they follow it. */
+  let later: JSONRPCMessage[] | undefined;
 
   function name(renewals: number): MakeEventId {
     const call = { instance, number, replica: replica.token, renewals, requestIds };
@@ -98,6 +103,7 @@ function streamedCall(
   }
 
   function eventIds(): MakeEventId | undefined | Promise<MakeEventId | undefined> {
+    if (!canBeNamed(requestIds)) return undefined;
     // All answers are stored: whoever asks for them needs no living process.
     if (open.size === 0) return name(0);
     const hold = (given: CallHold) => {
@@ -117,35 +123,43 @@ function streamedCall(
     const isLast = open.size === 1;
     last += 1;
     const place = last;
+    later = [];
     // Without an event id no client comes back, and nothing has to be stored.
     const canResume = isPrimed || isBegun || !isLast;
     const evicted = canResume && isLast ? keep(log) : undefined;
-    if (canResume && isLast) await log.settled();
-    let text = "";
-    const final = await settleCall(context, id, message, effects, (given) => {
-      text = JSON.stringify(given);
+    if (canResume) await log.settled();
+    const { text } = await settleCall(context, id, message, effects, (event) => {
       if (!canResume) return [];
-      const event = { place, message: given, text };
-      return isLast ? log.finish(event, evicted) : log.chunk(event);
+      return isLast ? log.finish({ place, ...event }, evicted) : log.chunk({ place, ...event });
     });
-    if (!open.delete(id)) return;
+    open.delete(id);
     isBegun = true;
-    if (final !== message) text = JSON.stringify(final);
-    stream.write(place, text, isLast);
-    if (!isLast) return;
+    // The others may have been cancelled in the meantime.
+    const isOver = open.size === 0;
+    stream.write(canResume ? place : undefined, text, isOver);
+    const waiting = later;
+    later = undefined;
+    if (!isOver) return waiting.forEach(related);
+    log.release();
     held?.release();
     context.signals.wake(answerKey(context, stored.hash, key));
   }
 
+  function related(message: JSONRPCMessage): void {
+    if (later) {
+      later.push(message);
+      return;
+    }
+    const text = JSON.stringify(message);
+    last += 1;
+    isBegun = true;
+    log.append({ place: last, message, text });
+    stream.write(last, text, false);
+  }
+
   return {
     reply: { status: 200, headers: streamHeaders(sessionId), body: stream.body },
-    related: (message) => {
-      const text = JSON.stringify(message);
-      last += 1;
-      isBegun = true;
-      log.append({ place: last, message, text });
-      stream.write(last, text, false);
-    },
+    related,
     answer,
     cancel: (requestId) => {
       if (!open.delete(requestId) || open.size > 0) return;
@@ -154,4 +168,11 @@ function streamedCall(
     },
     hangUp: () => stream.end(),
   };
+}
+
+/** Characters of a batch's request ids, which its event ids hold: a client sends them as a header. */
+const maxIdsLength = 1_500;
+
+function canBeNamed(requestIds: readonly RequestId[]): boolean {
+  return requestIds.length === 1 || JSON.stringify(requestIds).length <= maxIdsLength;
 }

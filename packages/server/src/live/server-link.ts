@@ -7,6 +7,8 @@ import type {
   RequestId,
   ServerTransport,
 } from "../base/mcp-types.ts";
+import { randomName } from "../base/session-id.ts";
+import { isFailure } from "../records/commit-rows.ts";
 import { cancelledRequest, withInstanceIds, withServerIds } from "./instance-ids.ts";
 
 export interface LinkHooks {
@@ -51,9 +53,7 @@ export function createServerLink(
   instance: string,
   hooks: LinkHooks,
 ): ServerLink {
-  const injection = createInjection(instance, (message, extra) =>
-    transport.onmessage?.(message, extra),
-  );
+  const injection = createInjection((message, extra) => transport.onmessage?.(message, extra));
   let isClosed = false;
 
   const transport: ServerTransport = {
@@ -75,7 +75,13 @@ export function createServerLink(
       const outgoing = withInstanceIds(message, instance);
       const related = options?.relatedRequestId;
       if (related !== undefined && hooks.onRelated(related, outgoing)) return;
-      await hooks.onStandalone(outgoing);
+      const sending = hooks.onStandalone(outgoing);
+      if (isRequest(outgoing)) return await sending;
+      // The store has emitted its failure. The SDKs send notifications and wait for nobody, so that a
+      // rejection would end the process.
+      await sending.catch((error: unknown) => {
+        if (!isFailure(error)) throw error;
+      });
     },
   };
 
@@ -94,11 +100,10 @@ export function createServerLink(
 }
 
 /** Messages to the server that come from no client. */
-function createInjection(
-  instance: string,
-  toServer: (message: JSONRPCMessage, extra: MessageExtra) => void,
-) {
+function createInjection(toServer: (message: JSONRPCMessage, extra: MessageExtra) => void) {
   const waiting = new Map<RequestId, (answer: Answer | undefined) => void>();
+  // No client knows it, and could cancel such a request.
+  const prefix = randomName();
   let last = 0;
   let isClosed = false;
   return {
@@ -109,7 +114,7 @@ function createInjection(
         toServer(message as JSONRPCMessage, extra);
         return undefined;
       }
-      const injectedId = `${instance}.injected.${++last}`;
+      const injectedId = `${prefix}.${++last}`;
       return await new Promise((resolve) => {
         waiting.set(injectedId, resolve);
         toServer({ ...message, id: injectedId } as JSONRPCMessage, extra);

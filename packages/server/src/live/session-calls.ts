@@ -44,6 +44,7 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
 
   function remove({ request, state }: OpenRequest): void {
     if (!open.delete(request.id)) return;
+    if (state) state.isOver = true;
     state?.call?.close();
     if (open.size === 0) onBusy(false);
   }

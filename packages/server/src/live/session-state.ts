@@ -37,7 +37,7 @@ export function createSessionState<State extends object>(
   /** The call in whose handler this runs, if it is one of this session. */
   function running() {
     const call = runningCall.getStore();
-    if (call?.session !== state || !call.state) return undefined;
+    if (call?.session !== state || !call.state || call.state.isOver) return undefined;
     return (call.state.call ??= createCallState(call.state.row, options) as CallState<object>);
   }
   return state;

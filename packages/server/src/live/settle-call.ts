@@ -16,6 +16,12 @@ export interface CallEffects {
   readonly state?: RequestState | undefined;
 }
 
+/** An answer, with its JSON. */
+export interface PrintedAnswer {
+  readonly message: Answer;
+  readonly text: string;
+}
+
 /**
  * Stores the effects of a request together with its answer.
  * @param rowsOf the writes that keep an answer for clients that come back
@@ -26,18 +32,40 @@ export async function settleCall(
   requestId: RequestId,
   answer: Answer,
   effects: () => CallEffects,
-  rowsOf: (answer: Answer) => StoreBatchWrite[],
-): Promise<Answer> {
+  rowsOf: (answer: PrintedAnswer) => StoreBatchWrite[],
+): Promise<PrintedAnswer> {
   try {
-    const outcome = await storeAll(context, effects(), rowsOf(answer));
-    if (outcome === "stored") return answer;
+    // Printed first: what a handler did for an answer that is not JSON is not stored.
+    const printed = printAnswer(answer);
+    const outcome = await storeAll(context, effects(), rowsOf(printed));
+    if (outcome === "stored") return printed;
     if (outcome === "gone") throw sessionGone();
-    return outcomeUnknown(requestId);
+    return print(outcomeUnknown(requestId));
   } catch (error) {
-    const failed = failure(requestId, error);
+    if (!McpSessionError.isInstance(error)) context.emit({ type: "failed", error });
+    const failed = print(failure(requestId, error));
     // The store has emitted its failure; the client that waits gets the error all the same.
     await commitRows(context.store, rowsOf(failed)).catch(() => {});
     return failed;
+  }
+}
+
+function print(message: Answer): PrintedAnswer {
+  return { message, text: JSON.stringify(message) };
+}
+
+class AnswerNotJson extends Error {
+  override readonly name = "AnswerNotJson";
+}
+
+/** @throws {AnswerNotJson} */
+function printAnswer(message: Answer): PrintedAnswer {
+  try {
+    return print(message);
+  } catch (cause) {
+    const text =
+      "The answer to this request is not JSON, so its changes of the state are not stored.";
+    throw new AnswerNotJson(`${text} Return plain data from the handler.`, { cause });
   }
 }
 
@@ -53,6 +81,9 @@ async function storeAll(
 }
 
 function failure(id: RequestId, error: unknown): Answer {
+  if (error instanceof AnswerNotJson) {
+    return { jsonrpc: "2.0", id, error: { code: -32603, message: error.message } };
+  }
   if (!McpSessionError.isInstance(error)) {
     const message =
       "The session could not be saved after this request. Check its outcome before you send it again.";

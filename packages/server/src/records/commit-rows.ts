@@ -17,10 +17,18 @@ export async function commitRows(
     return (await writeBatch(store, rows)).ok ? "stored" : "lost";
   } catch (error) {
     if (!isFailure(error)) throw error;
-    // It may have been done: then the row that refuses the second try is ours.
-    const again = await writeBatch(store, rows);
-    return again.ok || !isTombstone(again.current?.value) ? "stored" : "lost";
+    return await repeatRows(store, rows);
   }
+}
+
+/** Stores rows of which a try may have been done: then the row that refuses this one is ours. */
+export async function repeatRows(
+  store: SessionStore,
+  rows: readonly StoreBatchWrite[],
+): Promise<CommitOutcome> {
+  if (rows.length === 0) return "stored";
+  const again = await writeBatch(store, rows);
+  return again.ok || !isTombstone(again.current?.value) ? "stored" : "lost";
 }
 
 /** Whether a write that failed with `error` may have been done all the same. */

@@ -142,6 +142,8 @@ export function createReplica(
     },
     leave: async () => {
       stopRenewing();
+      // A renewal that arrived after the lease is deleted would bring it back.
+      await renewing?.catch(() => {});
       validUntil = 0;
       revision = null;
       await store.delete(key);

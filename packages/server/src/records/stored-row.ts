@@ -1,9 +1,14 @@
-import type { SessionStore, StoreBatchWrite, StoredValue } from "@durable-mcp/core";
+import type {
+  SessionStore,
+  StoreBatchAnswer,
+  StoreBatchWrite,
+  StoredValue,
+} from "@durable-mcp/core";
 import { writeBatch } from "@durable-mcp/core/internal";
 import { createQueue } from "../base/queue.ts";
 import { randomName } from "../base/session-id.ts";
 import type { StateChange, StateRow, StoredState } from "../state/stored-state.ts";
-import { commitRows, type CommitOutcome, isFailure } from "./commit-rows.ts";
+import { commitRows, type CommitOutcome, isFailure, repeatRows } from "./commit-rows.ts";
 
 /** What every record has that is changed by compare-and-set. */
 interface ChangingRecord {
@@ -89,18 +94,25 @@ export function createStoredRow<Value extends ChangingRecord>(
   }
 
   /** A write that failed may have been done: looks, and does it again if it was not, once. */
-  async function writeTwice(writes: readonly StoreBatchWrite[], next: Value) {
-    const base = row;
+  async function writeTwice(
+    writes: readonly StoreBatchWrite[],
+    base: RowVersion<Value>,
+    { writer }: Value,
+  ): Promise<StoreBatchAnswer> {
+    const ours = (stored: StoredValue | undefined) =>
+      stored && kind.parse(stored)?.writer === writer ? stored : undefined;
     try {
       return await send(kind, writes);
     } catch (error) {
       if (!isFailure(error)) throw error;
       const stored = await store.get(key);
-      if (stored && kind.parse(stored)?.writer === next.writer) {
-        return { ok: true, revisions: [stored.revision] } as const;
-      }
+      const done = ours(stored);
+      if (done) return await withRows(store, done, writes.slice(1));
       if ((stored?.revision ?? null) !== base.revision) throw error;
-      return await send(kind, writes);
+      const again = await send(kind, writes);
+      // The first try may have been done after we looked.
+      const doneLate = again.ok ? undefined : ours(again.current);
+      return doneLate ? await withRows(store, doneLate, writes.slice(1)) : again;
     }
   }
 
@@ -116,7 +128,7 @@ export function createStoredRow<Value extends ChangingRecord>(
       const usedAt = Math.max(now(), changed.usedAt);
       const changes = base.record.changes + 1;
       const next: Value = { ...changed, usedAt, changes, writer: randomName() };
-      const result = await writeTwice([kind.putOf(next, base.revision), ...rows], next);
+      const result = await writeTwice([kind.putOf(next, base.revision), ...rows], base, next);
       if (result.ok) {
         if (next.changes > row.record.changes) {
           row = { record: next, revision: result.revisions[0]! };
@@ -169,10 +181,21 @@ export function createStoredRow<Value extends ChangingRecord>(
   };
 }
 
+/** The answer of a write that was done. A store without transactions may have done its first part alone. */
+async function withRows(
+  store: SessionStore,
+  { revision }: StoredValue,
+  rows: readonly StoreBatchWrite[],
+): Promise<StoreBatchAnswer> {
+  const outcome = store.batch ? "stored" : await repeatRows(store, rows);
+  if (outcome === "stored") return { ok: true, revisions: [revision] };
+  return { ok: false, index: 1, current: undefined };
+}
+
 async function send<Value>(
   { store, leaveFree }: RowKind<Value>,
   writes: readonly StoreBatchWrite[],
-): Promise<Awaited<ReturnType<typeof writeBatch>>> {
+): Promise<StoreBatchAnswer> {
   const [first] = writes;
   if (leaveFree === undefined || writes.length > 1 || first?.type !== "put") {
     return await writeBatch(store, writes);

@@ -6,8 +6,8 @@ import type { MakeEventId } from "./event-id.ts";
 /** The SSE answer to one POST. */
 export interface AnswerStream {
   readonly body: ReplyStream;
-  /** Writes a message. `isLast` ends the stream in the same write. */
-  write(place: number, text: string, isLast: boolean): void;
+  /** Writes a message; without a place nobody can resume after it. `isLast` ends the stream in the same write. */
+  write(place: number | undefined, text: string, isLast: boolean): void;
   /** Ends it without a further message. */
   end(): void;
 }
@@ -107,7 +107,7 @@ export function createAnswerStream({
       // After its end the rest is for the client that comes back.
       if (isOver || endsThen) return;
       ready.push(() => {
-        const id = makeId ? `id: ${makeId(place)}\n` : "";
+        const id = makeId && place !== undefined ? `id: ${makeId(place)}\n` : "";
         return `event: message\n${id}data: ${text}\n\n`;
       });
       endsThen ||= isLast;

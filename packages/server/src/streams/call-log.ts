@@ -9,12 +9,14 @@ import type { CallRecord, StreamEvent } from "./call-record.ts";
 export interface CallLog {
   /** Stores a message that precedes the answer, soon and with others. */
   append(event: LoggedEvent): void;
-  /** Resolves when no message is being stored; from then on none is until `finish`. */
+  /** Resolves when no message is being stored; from then on none is until `chunk` or `finish`. */
   settled(): Promise<void>;
   /** The writes that store a message at once, with those that wait. */
   chunk(event: LoggedEvent): StoreBatchWrite[];
   /** The writes that store the last message, with those that wait, and forget `evicted`. */
   finish(event: LoggedEvent, evicted: CallLog | undefined): StoreBatchWrite[];
+  /** After `finish` is stored: drops what only it needed. */
+  release(): void;
   /** The writes that forget the call. */
   forget(): StoreBatchWrite[];
 }
@@ -53,6 +55,7 @@ export function newCallRow(
 /** How long messages wait for others, to be stored with them, in milliseconds. */
 const gatherMs = 5;
 
+// oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 export function createCallLog(
   context: LogContext,
   { hash, call, owner }: { hash: string; call: string; owner: string },
@@ -93,6 +96,7 @@ export function createCallLog(
 
   async function write(): Promise<void> {
     timer = undefined;
+    if (waiting.length === 0) return;
     // The store has emitted its failure. A client that comes back misses these messages.
     writing = commitRows(store, chunkRows()).catch(() => {});
     await writing;
@@ -104,15 +108,20 @@ export function createCallLog(
     timer ??= setTimeout(() => void write(), gatherMs);
   }
 
+  function stopTimer(): void {
+    clearTimeout(timer);
+    timer = undefined;
+  }
+
   return {
     append: (event) => {
       waiting.push(event);
       if (!writing) writeSoon();
     },
     settled: async () => {
-      clearTimeout(timer);
+      stopTimer();
       await writing;
-      clearTimeout(timer);
+      stopTimer();
     },
     chunk: (event) => {
       waiting.push(event);
@@ -124,13 +133,11 @@ export function createCallLog(
       // What does not fit into one transaction expires on its own.
       return [row(key, events), ...room, ...(evicted?.forget() ?? [])].slice(0, maxBatch - 1);
     },
-    forget: () => {
-      clearTimeout(timer);
-      return [key, ...chunks.map((chunk) => chunk.key)].map((each) => ({
-        type: "delete",
-        key: each,
-      }));
+    release: () => {
+      waiting = [];
     },
+    forget: () =>
+      [key, ...chunks.map((chunk) => chunk.key)].map((each) => ({ type: "delete", key: each })),
   };
 }
 

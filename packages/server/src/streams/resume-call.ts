@@ -5,7 +5,7 @@ import { commitRows } from "../records/commit-rows.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import { storeKeyPrefix } from "../records/store-key.ts";
 import { answerKey, newCallRow } from "./call-log.ts";
-import { parseCallRecord, type StreamEvent } from "./call-record.ts";
+import { type CallRecord, parseCallRecord, type StreamEvent } from "./call-record.ts";
 import { type CallName, callKey, lastPlace, type SessionEventIds } from "./event-id.ts";
 import type { StreamPart } from "./event-stream-answer.ts";
 
@@ -23,7 +23,9 @@ export interface BrokenStream {
 interface StoredCall {
   /** The messages after the client's place, in their order. */
   readonly events: readonly StreamEvent[];
-  /** Its answer is stored. */
+  /** Its requests without an answer so far. */
+  readonly unanswered: readonly RequestId[];
+  /** Its last answer is stored. */
   readonly isAnswered: boolean;
 }
 
@@ -33,12 +35,20 @@ async function readCall(context: StoreContext, broken: BrokenStream): Promise<St
   // In this order: the messages before an answer are stored before it.
   const answer = parseCallRecord((await store.get(answerKey(context, broken.hash, call)))?.value);
   const prefix = storeKeyPrefix(settings.name, "messages", broken.hash, call);
-  const page = await store.list({ prefix, limit: 1_000 });
-  const earlier = page.records.flatMap(({ value }) => parseCallRecord(value)?.events ?? []);
-  const events = [...earlier, ...(answer?.events ?? [])]
+  const records: (CallRecord | undefined)[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.list({ prefix, cursor, limit: 1_000 });
+    records.push(...page.records.map(({ value }) => parseCallRecord(value)));
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  const all = [...records, answer].flatMap((record) => record?.events ?? []);
+  const events = all
     .filter((event) => event.place > broken.place)
     .toSorted((a, b) => a.place - b.place);
-  return { events, isAnswered: answer !== undefined };
+  const answered = new Set(all.map(({ message }) => answeredId(message)));
+  const unanswered = broken.call.requestIds.filter((id) => !answered.has(id));
+  return { events, unanswered, isAnswered: answer !== undefined };
 }
 
 /** Whether the client has every message that the stream will ever have. */
@@ -60,8 +70,8 @@ export async function* resumeCall(
   const { replica, settings } = context;
   const { call, hash } = broken;
   const eventId = broken.eventIds.of(call);
-  const unanswered = new Set(call.requestIds);
   let { place } = broken;
+  let isDeclared = false;
   // If this stream breaks too, its client knows its place only from the ids in this stream.
   yield { type: "prime", eventId: eventId(place) };
   const watching = context.signals.watchHere(answerKey(context, hash, callKey(call)));
@@ -69,40 +79,45 @@ export async function* resumeCall(
     while (!signal.aborted) {
       // Asked first: a call that has finished by now has stored its answer, if it ever will.
       const life = await replica.look(call.replica, callKey(call), call.renewals);
-      const { events, isAnswered } = await readCall(context, { ...broken, place });
-      for (const event of events) {
+      const stored = await readCall(context, { ...broken, place });
+      for (const event of stored.events) {
         ({ place } = event);
-        const answered = answeredId(event.message);
-        if (answered !== undefined) unanswered.delete(answered);
         yield { type: "message", eventId: eventId(place), message: event.message };
       }
-      if (isAnswered) return;
-      if (life === "finished") {
+      if (stored.isAnswered) return;
+      if (life === "in-flight") {
+        await watching.next(settings.timeouts.pollIntervalMs, signal);
+      } else if (life === "dead" && !isDeclared) {
+        await declareLost(context, broken, stored.unanswered);
+        isDeclared = true;
+      } else {
+        // No answer was stored, or one that cannot be read.
         context.emit({ type: "outcome-unknown", session: fingerprint(hash) });
-        for (const id of unanswered) {
-          yield { type: "message", eventId: eventId(lastPlace), message: outcomeUnknown(id) };
+        for (const event of lostAnswers(stored.unanswered)) {
+          if (event.place <= place) continue;
+          yield { type: "message", eventId: eventId(event.place), message: event.message };
         }
         return;
       }
-      if (life === "dead") await declareLost(context, broken, place, [...unanswered]);
-      else await watching.next(settings.timeouts.pollIntervalMs, signal);
     }
   } finally {
     watching.stop();
   }
 }
 
+/** At the very end: the lost process may have sent more than is stored, to a client that has it. */
+function lostAnswers(requestIds: readonly RequestId[]): StreamEvent[] {
+  const first = lastPlace - requestIds.length + 1;
+  return requestIds.map((id, index) => ({ place: first + index, message: outcomeUnknown(id) }));
+}
+
 /** Whether this write or another succeeds, the next round reads the stored answer. */
 async function declareLost(
   context: StoreContext,
   { hash, owner, call }: BrokenStream,
-  place: number,
   unanswered: readonly RequestId[],
 ): Promise<void> {
-  const events = unanswered.map((id, index) => ({
-    place: place + 1 + index,
-    message: outcomeUnknown(id),
-  }));
+  const events = lostAnswers(unanswered);
   const key = answerKey(context, hash, callKey(call));
   const tombstone = { version: 1, events, isTombstone: true } as const;
   const row = newCallRow(context, key, tombstone, owner);

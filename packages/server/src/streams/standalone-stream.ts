@@ -25,13 +25,18 @@ export interface Listener {
 /** The listening streams (GET) of all sessions. Each message goes to one of a session's streams. */
 export function createStandaloneStreams(context: StoreContext) {
   const records = createStandaloneRecords(context);
+  const append = gather(async (session, messages) => {
+    await records.edit(session, (record) =>
+      messages.reduce((next, each) => appendStandalone(next, each, context.settings), record),
+    );
+  });
   return {
     /** Stores a message; a listening stream, on whichever replica, picks it up. */
-    append: gather(async (session, messages) => {
-      await records.edit(session, (record) =>
-        messages.reduce((next, each) => appendStandalone(next, each, context.settings), record),
-      );
-    }),
+    append: async (session: StoredSession, message: JSONRPCMessage): Promise<void> => {
+      // Before it is with others: one that is not JSON fails alone.
+      JSON.stringify(message);
+      await append(session, message);
+    },
     /** The messages of a listening stream, until `signal` aborts or the session ends. */
     listen: (listener: Listener, signal: AbortSignal): AsyncIterable<StreamPart> =>
       listen({ ...context, records }, listener, signal),
@@ -107,9 +112,10 @@ async function* listen(
         ({ heardBefore } = next);
         for (const event of next.taken) {
           if (signal.aborted) return;
-          ({ place } = event);
           const message = event.message as unknown as JSONRPCMessage;
-          yield { type: "message", eventId: eventId(place), message };
+          yield { type: "message", eventId: eventId(event.place), message };
+          // It has been written by now.
+          ({ place } = event);
         }
         heardBefore = undefined;
       } else {

@@ -1,0 +1,213 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createMemoryStore } from "@durable-mcp/core";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { createFragileStore } from "../../test/fragile-store.ts";
+import { createNotesServer, type Notes } from "../../test/notes-server.ts";
+import { createRawClient, readMessages } from "../../test/raw-client.ts";
+import {
+  createSessionHandler,
+  type ServerSession,
+  type ServerSessionEvent,
+  type SessionHandlerOptions,
+} from "../index.ts";
+
+const toolCall = (id: string | number, name: string, args: object = {}) => ({
+  id,
+  method: "tools/call",
+  params: { name, arguments: args },
+});
+
+const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
+
+/** A handler on a store that the test can disturb, whose server has more tools. */
+function start(
+  addTools: (mcp: McpServer, session: ServerSession<Notes>) => void = () => {},
+  options: Partial<SessionHandlerOptions<Notes>> = {},
+) {
+  const { store, control } = createFragileStore(options.store ?? createMemoryStore());
+  const events: ServerSessionEvent[] = [];
+  const handler = createSessionHandler<Notes>({
+    principal: "none",
+    initialState: () => ({ notes: [] }),
+    createServer: ({ session }) => {
+      const mcp = createNotesServer(session);
+      addTools(mcp, session);
+      return mcp;
+    },
+    onEvent: (event) => void events.push(event),
+    ...options,
+    store,
+    timeouts: { pollIntervalMs: 20, leaseMs: 1_000, ...options.timeouts },
+  });
+  return { handler, client: createRawClient(handler), control, store, events };
+}
+
+test("a batch whose other request is cancelled while an answer is stored ends with that answer", async () => {
+  const { client, control } = start();
+  const id = await client.initialize({}, "2025-03-26");
+  const stored = Promise.withResolvers<void>();
+  const storing = Promise.withResolvers<void>();
+  control.interfere = async (operation, run, keys) => {
+    if (operation === "batch" && keys.includes('"messages"')) {
+      storing.resolve();
+      await stored.promise;
+    }
+    return await run();
+  };
+  const response = await client.post(id, [toolCall(1, "hang"), toolCall(2, "list")]);
+  await storing.promise;
+  await client.post(id, { method: "notifications/cancelled", params: { requestId: 1 } });
+  stored.resolve();
+  expect((await readMessages(response)).map(({ message }) => message.id)).toEqual([2]);
+});
+
+test("what one request of a batch says while another is answered comes after that answer", async () => {
+  const said = Promise.withResolvers<void>();
+  const { client, control } = start((mcp) => {
+    mcp.registerTool("say", {}, (async (extra: Extra) => {
+      await said.promise;
+      await extra.sendNotification({
+        method: "notifications/message",
+        params: { level: "info", data: "said" },
+      });
+      return text("over");
+    }) as never);
+  });
+  const id = await client.initialize({}, "2025-03-26");
+  let isFirst = true;
+  control.interfere = async (operation, run, keys) => {
+    if (operation === "batch" && keys.includes('"messages"') && isFirst) {
+      isFirst = false;
+      said.resolve();
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+    return await run();
+  };
+  const response = await client.post(id, [toolCall(1, "say"), toolCall(2, "list")]);
+  const messages = await readMessages(response);
+  expect(messages.map(({ message }) => message.id ?? message.params?.["data"])).toEqual([
+    2,
+    "said",
+    1,
+  ]);
+  // Whoever breaks off after any of them gets the rest, and nothing twice.
+  for (const [index, { eventId }] of messages.slice(0, 2).entries()) {
+    const rest = await readMessages(await client.get(id, eventId));
+    expect(rest).toEqual(messages.slice(index + 1));
+  }
+});
+
+test("an answer that nobody can come back for has no event id", async () => {
+  const { client } = start();
+  const id = await client.initialize({}, "2025-06-18");
+  const { messages } = await client.call(id, "list");
+  expect(messages).toHaveLength(1);
+  expect(messages![0]!.eventId).toBeUndefined();
+});
+
+test.each(["sse", "json"] as const)(
+  "an answer that is not JSON is an error and an event, not a client that waits for ever (%s)",
+  async (responseFormat) => {
+    const { client, events } = start(
+      (mcp) => {
+        mcp.registerTool("big", {}, () => ({ ...text(""), _meta: { big: 10n } }));
+      },
+      { responseFormat },
+    );
+    const id = await client.initialize();
+    const { error } = await client.call(id, "big");
+    expect(error?.code).toBe(-32603);
+    expect(error?.message).toContain("JSON");
+    expect(events.filter(({ type }) => type === "failed")).toHaveLength(1);
+    expect(await client.call(id, "list")).toMatchObject({ text: "" });
+  },
+);
+
+test("a store that fails while the tools change does not end the process", async () => {
+  const { client, control } = start((mcp) => {
+    const other = mcp.registerTool("other", {}, () => text(""));
+    mcp.registerTool("disable", {}, () => {
+      // The SDK sends the notification, and waits for nobody.
+      other.disable();
+      return text("disabled");
+    });
+  });
+  const id = await client.initialize();
+  const unhandled: unknown[] = [];
+  const note = (error: unknown) => void unhandled.push(error);
+  process.on("unhandledRejection", note);
+  control.interfere = async (_operation, run, key) => {
+    if (key.includes('"standalone"')) throw new Error("down");
+    return await run();
+  };
+  expect(await client.call(id, "disable")).toMatchObject({ text: "disabled" });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  process.off("unhandledRejection", note);
+  expect(unhandled).toEqual([]);
+});
+
+test("a message that is not JSON takes no other one with it", async () => {
+  const { client } = start((mcp) => {
+    const log = (data: unknown) => mcp.server.sendLoggingMessage({ level: "info", data });
+    mcp.registerTool("say", {}, async () => {
+      const all = await Promise.allSettled([log("a"), log(10n), log("b")]);
+      return text(all.map(({ status }) => status).join(","));
+    });
+  });
+  const id = await client.initialize();
+  expect(await client.call(id, "say")).toMatchObject({ text: "fulfilled,rejected,fulfilled" });
+});
+
+test("code that outlives its call reads the newest state, and cannot write by assignment", async () => {
+  const later: (() => void)[] = [];
+  const seen: unknown[] = [];
+  const { client } = start((mcp, session) => {
+    const look = () => {
+      seen.push([...session.state.notes]);
+      try {
+        session.state.notes.push("lost");
+      } catch (error) {
+        seen.push((error as Error).constructor.name);
+      }
+    };
+    mcp.registerTool("later", { inputSchema: { uses: z.boolean() } }, ({ uses }) => {
+      if (uses) session.state.notes.push("mine");
+      later.push(AsyncLocalStorage.bind(look));
+      return text("ok");
+    });
+  });
+  const id = await client.initialize();
+  await client.call(id, "later", { uses: false });
+  await client.call(id, "later", { uses: true });
+  await client.call(id, "add", { text: "other" });
+  // From within the contexts of the two calls, as a timer of theirs would.
+  for (const run of later) run();
+  expect(seen).toEqual([["mine", "other"], "TypeError", ["mine", "other"], "TypeError"]);
+});
+
+test("a running call gets what its client sends elsewhere soon after the store has failed once", async () => {
+  const { store } = createFragileStore();
+  const one = start(undefined, { store, timeouts: { leaseMs: 5_000 } });
+  const two = start(undefined, { store });
+  const id = await one.client.initialize();
+  const call = one.client.call(id, "wait", { ms: 60_000 }, "waiting");
+  await one.client.whenInFlight(id, "waiting");
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  let failures = 0;
+  one.control.interfere = async (operation, run, key) => {
+    if (operation === "get" && key.includes('"mail"') && failures++ === 0) throw new Error("down");
+    return await run();
+  };
+  await two.client.post(id, {
+    method: "notifications/cancelled",
+    params: { requestId: "waiting" },
+  });
+  expect((await call).messages).toEqual([]);
+  expect(failures).toBeGreaterThan(1);
+}, 5_000);
+
+interface Extra {
+  sendNotification: (notification: unknown) => Promise<void>;
+}

@@ -1,0 +1,110 @@
+import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
+import { expect, test } from "vitest";
+import { createFragileStore, type Interfere, storeFailed } from "../../test/fragile-store.ts";
+import { createNotesServer, type Notes } from "../../test/notes-server.ts";
+import { createRawClient, readMessages, takeEventId } from "../../test/raw-client.ts";
+import { createSessionHandler } from "../index.ts";
+
+/** A store that has only what every store must have. */
+function withoutBatch(): SessionStore {
+  return { ...createMemoryStore(), batch: undefined } as never;
+}
+
+function start(store: SessionStore) {
+  const handler = createSessionHandler<Notes>({
+    principal: "none",
+    initialState: () => ({ notes: [] }),
+    createServer: ({ session }) => createNotesServer(session),
+    store,
+    timeouts: { pollIntervalMs: 20, leaseMs: 400 },
+  });
+  return { client: createRawClient(handler) };
+}
+
+/** Whether an operation writes a session's record, which no creation does here. */
+function writesSession(operation: string, keys: string): boolean {
+  return (operation === "batch" || operation === "put") && keys.includes('"session');
+}
+
+/** Fails the first write of a session's record, and does it `when` a later operation begins. */
+function lateWrite(when: "at once" | "before the second try"): Interfere {
+  let late: (() => Promise<unknown>) | undefined;
+  let isDone = false;
+  return async (operation, run, keys) => {
+    if (late && writesSession(operation, keys)) {
+      await late();
+      late = undefined;
+      return await run();
+    }
+    if (isDone || !writesSession(operation, keys)) return await run();
+    isDone = true;
+    if (when === "at once") await run();
+    else late = run;
+    throw storeFailed();
+  };
+}
+
+test.each(["at once", "before the second try"] as const)(
+  "a write that failed, and was done %s all the same, is done once",
+  async (when) => {
+    const { store, control } = createFragileStore();
+    const { client } = start(store);
+    const id = await client.initialize();
+    control.interfere = lateWrite(when);
+    const { error } = await client.call(id, "add_with_update", { text: "a" });
+    expect(error).toBeUndefined();
+    expect(await client.call(id, "list")).toMatchObject({ text: "a" });
+  },
+);
+
+test.each(["at once", "before the second try"] as const)(
+  "an answer whose write failed, and was done %s all the same, is the answer",
+  async (when) => {
+    const { store, control } = createFragileStore();
+    const { client } = start(store);
+    const id = await client.initialize();
+    control.interfere = lateWrite(when);
+    const call = await client.call(id, "add", { text: "a" });
+    expect(call).toMatchObject({ text: "1 notes" });
+    expect(await client.call(id, "list")).toMatchObject({ text: "a" });
+  },
+);
+
+test("without transactions an answer is stored too when the write before it was uncertain", async () => {
+  const { store, control } = createFragileStore(withoutBatch());
+  const [one, two] = [start(store), start(store)];
+  const id = await one.client.initialize();
+  let isFirst = true;
+  control.interfere = async (operation, run, key) => {
+    const result = await run();
+    if (operation !== "put" || !key.includes('"session"') || !isFirst) return result;
+    isFirst = false;
+    throw storeFailed();
+  };
+  const params = { name: "add", arguments: { text: "a" } };
+  const response = await one.client.post(id, { id: 7, method: "tools/call", params });
+  const first = await takeEventId(response);
+  const [answer] = await readMessages(await two.client.get(id, first));
+  expect(answer?.message.result?.content?.[0]?.text).toBe("1 notes");
+});
+
+test("a write is not repeated on what another process has written since", async () => {
+  const { store, control } = createFragileStore();
+  const [one, two] = [start(store), start(store)];
+  const id = await one.client.initialize();
+  await two.client.call(id, "list");
+  const { interfere } = control;
+  control.interfere = async (operation, run, keys) => {
+    if (!writesSession(operation, keys)) return await run();
+    control.interfere = interfere;
+    // It is done, and nobody is told. Then another process builds on it.
+    await run();
+    await two.client.call(id, "add", { text: "b" });
+    await one.client.call(id, "list");
+    throw storeFailed();
+  };
+  const { error } = await one.client.call(id, "add_with_update", { text: "a" });
+  const list = await one.client.call(id, "list");
+  // Nobody can know whether it was done; it was not done twice.
+  expect([error, list.text]).toEqual([undefined, "a,b"]);
+});
