@@ -45,13 +45,14 @@ export interface SessionLimits {
   /** Messages in one POST, a batch of revision 2025-03-26; more get 413. @default 100 */
   readonly messagesPerPost?: number | undefined;
   /**
-   * Messages of one session at once in this process, requests until their answer; a further one gets
-   * 429. @default 100
+   * Messages of one session at once in this process: requests until their answer, others until they are
+   * handed on. A POST with more gets 429. @default 100
    */
   readonly requestsPerSession?: number | undefined;
   /**
    * Sessions of one principal; a further `initialize` gets 429. Clients that are not told apart
-   * (anonymous) are not counted. @default 1000
+   * (anonymous) are not counted. Each process counts every 10 seconds at most, so several at once may let
+   * through some more. @default 1000
    */
   readonly sessionsPerPrincipal?: number | undefined;
   /** Streams (GET) of one session in this process; a further one gets 429. @default 8 */
@@ -60,7 +61,7 @@ export interface SessionLimits {
 
 /** How much of each stream is kept for clients that come back with `Last-Event-ID`. */
 export interface EventBounds {
-  /** Messages of one stream. @default 100 */
+  /** Messages of one stream, 500 at most. @default 100 */
   readonly maxEvents?: number | undefined;
   /**
    * JSON characters of one stream's messages, 950,000 at most. A longer answer can't be resumed.
@@ -112,7 +113,11 @@ const defaults = {
 const ages = new Set(["idleMs", "absoluteMs", "resumeMs"]);
 
 /** What a store's record, of 1,000,000 characters, has room for beside the other fields. */
-const largest: Readonly<Record<string, number>> = { stateBytes: 800_000, maxLength: 950_000 };
+const largest: Readonly<Record<string, number>> = {
+  stateBytes: 800_000,
+  maxLength: 950_000,
+  maxEvents: 500,
+};
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the setting */
 export function withDefaults({ name = "default", now = Date.now, ...options }: SettingsOptions) {

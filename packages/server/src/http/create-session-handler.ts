@@ -153,9 +153,9 @@ async function serveDelete(
 ): Promise<Reply> {
   const found = await sessionOf(context, request, caller);
   if ("refusal" in found) return found.refusal;
-  const { hash } = found.session.found;
-  await context.directory.end(hash);
-  context.emit({ type: "ended", session: fingerprint(hash) });
+  const row = found.session.found;
+  await context.directory.end(row);
+  context.emit({ type: "ended", session: fingerprint(row.hash) });
   return { status: 200, headers: {} };
 }
 

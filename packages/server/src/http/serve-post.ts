@@ -127,22 +127,22 @@ async function serveInSession(
   post: Post,
   session: FoundSession,
 ): Promise<Reply> {
-  const { settings, emit, directory, sessions } = context;
+  const { emit, directory, sessions } = context;
   const { body, request, authInfo, caller } = post;
   const refusal = checkVersion(request) ?? checkInSession(session, body);
   if (refusal) return refusal;
   const { live, release } = await directory.use(session, caller);
+  const admission = live.admit(body.messages!.length);
   try {
-    await live.stored.renew();
-    const messages = await withoutForeign(context, body.messages!, live);
-    if (messages.length === 0) return { status: 202, headers: {} };
-    const { requestsPerSession } = settings.limits;
-    if (live.messagesInFlight + messages.length > requestsPerSession) {
+    if (!admission) {
       emit({ type: "refused", reason: "too-many-requests" });
       return tooMany("Too many messages in flight (limits.requestsPerSession). Wait for one.");
     }
+    await live.stored.renew();
+    const messages = await withoutForeign(context, body.messages!, live);
+    if (messages.length === 0) return { status: 202, headers: {} };
     const { requests, isBatch } = body;
-    const reply = await live.post({ request, messages, requests, isBatch, authInfo });
+    const reply = await live.post({ request, messages, requests, isBatch, authInfo, admission });
     if (reply) return reply;
     // Its server was closed in this process, for a deploy say: not the end of the session.
     if (live.closed.aborted && (await sessions.isStored(session.found.hash))) {
@@ -152,6 +152,7 @@ async function serveInSession(
     emit({ type: "refused", reason: "duplicate-request" });
     return errorAnswer(409, -32600, "A request with this id is in flight. Use another id.");
   } finally {
+    admission?.leave();
     release();
   }
 }
@@ -209,7 +210,7 @@ async function serveUnknown(context: ServeContext, post: Post, unknownId: string
   const adopted = await adopt(unknownId, post.request, post.caller);
   const reply = await serveInSession(context, post, adopted).catch(async (error: unknown) => {
     // Its id was given to nobody.
-    await directory.end(adopted.found.hash).catch(() => {});
+    await directory.end(adopted.found).catch(() => {});
     throw error;
   });
   return { ...reply, headers: { ...reply.headers, "Mcp-Session-Id": adopted.sessionId } };

@@ -22,8 +22,15 @@ import { createSessionHandshake, type SessionHandshake } from "./session-handsha
 import { createSessionState } from "./session-state.ts";
 import { createToldSettings } from "./told-settings.ts";
 
-/** Cancellations that a session's record keeps; older ones have met their calls, or none. */
+/** Cancellations that a session's record keeps, and their JSON characters; older ones have met their calls, or none. */
 const maxCancelled = 100;
+const maxCancelledLength = 32_768;
+
+function newestOf(cancelled: NonNullable<SessionRecord["cancelled"]>): SessionRecord["cancelled"] {
+  const kept = cancelled.slice(-maxCancelled);
+  while (JSON.stringify(kept).length > maxCancelledLength) kept.shift();
+  return kept;
+}
 
 /** A POST of the client, within its session. */
 interface ClientPost {
@@ -32,6 +39,15 @@ interface ClientPost {
   readonly requests: readonly JSONRPCRequest[];
   readonly isBatch: boolean;
   readonly authInfo: AuthInfo | undefined;
+  readonly admission: Admission;
+}
+
+/** The place of a POST's messages among those that a session may have in flight at once. */
+export interface Admission {
+  /** Its requests count until they are answered, from now on. */
+  readonly begin: (requests: number) => void;
+  /** The rest is done. */
+  readonly leave: () => void;
 }
 
 /** A session that has a server in this process. */
@@ -43,7 +59,10 @@ export interface LiveSession {
   readonly closed: AbortSignal;
   /** Ends the listening streams that are open now. */
   readonly listening: AbortSignal;
+  /** Requests until their answer, other messages until they are handed on. */
   readonly messagesInFlight: number;
+  /** `undefined` when so many more would be too many. */
+  admit(messages: number): Admission | undefined;
   isServing(requestId: RequestId): boolean;
   /** Cancels requests that may be in flight on another replica. */
   cancelElsewhere(requestIds: readonly RequestId[]): Promise<void>;
@@ -115,9 +134,11 @@ export async function createLiveSession<State extends object>(
     return built;
   });
   const inTurn = createQueue();
+  let waiting = 0;
   const canHangUp = context.format === "sse" && canPrime(found.record.initialize.protocolVersion);
 
-  async function post({ request, messages, requests, isBatch, authInfo }: ClientPost) {
+  async function post(given: ClientPost) {
+    const { request, messages, requests, isBatch, authInfo, admission } = given;
     const remembering = told.rememberInitialized(messages);
     if (remembering) await remembering;
     // A closed server takes no message, and says nothing.
@@ -125,6 +146,7 @@ export async function createLiveSession<State extends object>(
     const states = requests.map(() => state.begin());
     const call = requests.length > 0 ? calls.begin({ requests, isBatch, states }) : undefined;
     if (requests.length > 0 && !call) return undefined;
+    admission.begin(requests.length);
     const hangUp = call && canHangUp ? call.hangUp : undefined;
     for (const message of messages) {
       const ends = isRequest(message) ? { hangUp, hangUpListening } : {};
@@ -139,7 +161,18 @@ export async function createLiveSession<State extends object>(
       return listening.signal;
     },
     get messagesInFlight() {
-      return calls.count;
+      return calls.count + waiting;
+    },
+    admit: (messages) => {
+      const { requestsPerSession } = context.settings.limits;
+      if (calls.count + waiting + messages > requestsPerSession) return undefined;
+      let rest = messages;
+      waiting += messages;
+      const begin = (requests: number) => {
+        rest -= requests;
+        waiting -= requests;
+      };
+      return { begin, leave: () => begin(rest) };
     },
     isServing: calls.has,
     cancelElsewhere: async (requestIds) => {
@@ -147,8 +180,7 @@ export async function createLiveSession<State extends object>(
         edit: (record) => {
           const change = record.changes + 1;
           const added = requestIds.map((id) => ({ id, change }));
-          const cancelled = [...(record.cancelled ?? []), ...added].slice(-maxCancelled);
-          return { ...record, cancelled };
+          return { ...record, cancelled: newestOf([...(record.cancelled ?? []), ...added]) };
         },
       });
       context.signals.send(context.topic);

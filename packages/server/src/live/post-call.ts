@@ -1,9 +1,11 @@
+import type { StoreBatchWrite } from "@durable-mcp/core";
 import { createQueue } from "../base/queue.ts";
 import type { Answer, JSONRPCMessage, JSONRPCRequest, RequestId } from "../base/mcp-types.ts";
 import type { Reply } from "../base/reply.ts";
 import type { CallHold } from "../records/replica.ts";
 import { createAnswerStream } from "../streams/answer-stream.ts";
-import { answerKey, type CallLog, createCallLog } from "../streams/call-log.ts";
+import { maxBatch } from "../records/store-key.ts";
+import { answerKey, type CallLog, createCallLog, type LoggedEvent } from "../streams/call-log.ts";
 import { streamHeaders } from "../streams/event-stream-answer.ts";
 import { callKey, type MakeEventId } from "../streams/event-id.ts";
 import { canPrime } from "../streams/priming.ts";
@@ -32,6 +34,8 @@ export interface PostCallOptions {
   readonly number: number;
   /** @returns the call whose answer is kept no longer */
   readonly keep: (log: CallLog) => CallLog | undefined;
+  /** There is no room to keep the call. @returns the oldest kept one, which is kept in its place no longer */
+  readonly spare: (log: CallLog) => CallLog | undefined;
 }
 
 /** Answers a POST with one JSON body, or with an SSE stream whose messages are stored. */
@@ -67,7 +71,7 @@ function jsonCall(
     related: () => {},
     answer: async ({ id }, message, effects) => {
       // A client cannot come back for a JSON answer, so none is stored.
-      const { text } = await settleCall(context, id, message, effects, () => []);
+      const { text } = await settleCall(context, id, message, effects, () => ({ rows: [] }));
       settle(id, text);
     },
     cancel: (id) => {
@@ -81,7 +85,7 @@ function jsonCall(
 // oxlint-disable-next-line max-lines-per-function -- its state, and functions of a few lines each
 function streamedCall(
   context: LiveContext,
-  { requests, number, keep }: PostCallOptions,
+  { requests, number, keep, spare }: PostCallOptions,
 ): Omit<PostCall, "change"> {
   const { stored, sessionId, instance, replica } = context;
   const { owner, protocolVersion } = stored.record;
@@ -128,9 +132,14 @@ function streamedCall(
     const canResume = isPrimed || isBegun || !isLast;
     const evicted = canResume && isLast ? keep(log) : undefined;
     if (canResume) await log.settled();
-    const { text } = await settleCall(context, id, message, effects, (event) => {
-      if (!canResume) return [];
-      return isLast ? log.finish({ place, ...event }, evicted) : log.chunk({ place, ...event });
+    const { text } = await settleCall(context, id, message, effects, (given) => {
+      if (!canResume) return { rows: [] };
+      const event = { place, ...given };
+      if (!isLast) return { rows: log.chunk(event) };
+      return {
+        rows: log.finish(event, evicted),
+        lesserRows: () => inPlaceOf(spare(log), log, event),
+      };
     });
     open.delete(id);
     isBegun = true;
@@ -175,4 +184,14 @@ const maxIdsLength = 1_500;
 
 function canBeNamed(requestIds: readonly RequestId[]): boolean {
   return requestIds.length === 1 || JSON.stringify(requestIds).length <= maxIdsLength;
+}
+
+/** In a full store a new answer takes the room of an older one; the first of a session is not kept. */
+function inPlaceOf(
+  older: CallLog | undefined,
+  log: CallLog,
+  event: LoggedEvent,
+): readonly StoreBatchWrite[] {
+  if (!older) return [];
+  return [...older.forget(), ...log.finish(event, undefined)].slice(-maxBatch + 1);
 }

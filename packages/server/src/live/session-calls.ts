@@ -42,6 +42,11 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
     return answered.length > maxAnswers ? answered.shift() : undefined;
   }
 
+  function spare(log: CallLog): CallLog | undefined {
+    const oldest = answered.shift();
+    return oldest === log ? undefined : oldest;
+  }
+
   function remove({ request, state }: OpenRequest): void {
     if (!open.delete(request.id)) return;
     if (state) state.isOver = true;
@@ -73,7 +78,7 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
       const ids = new Set(requests.map(({ id }) => id));
       if (ids.size < requests.length || requests.some(({ id }) => open.has(id))) return undefined;
       if (open.size === 0) onBusy(true);
-      const call = createPostCall(context, { requests, isBatch, number: begun++, keep });
+      const call = createPostCall(context, { requests, isBatch, number: begun++, keep, spare });
       for (const [index, request] of requests.entries()) {
         open.set(request.id, { request, call, state: states[index] });
       }

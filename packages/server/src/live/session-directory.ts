@@ -39,7 +39,7 @@ export function createSessionDirectory<State extends object>(
   context: HandlerContext,
   options: SessionHandlerOptions<State>,
 ) {
-  const { settings, sessions, emit } = context;
+  const { settings, sessions, sessionCount, emit } = context;
   const pool: LivePool = createLivePool(settings.limits.liveSessions, emit, (isUsed) =>
     sweeper.run(isUsed),
   );
@@ -58,17 +58,16 @@ export function createSessionDirectory<State extends object>(
     const state = checkState(options.initialState?.() ?? {}, settings.limits.stateBytes);
     const record = newSessionRecord(owner, initialize, protocolVersion, state, settings.now());
     const found = await sessions.create(hash, record, freeForOthers);
+    sessionCount.started(owner);
     return { sessionId, found };
   }
 
-  const { sessionsPerPrincipal } = settings.limits;
   return {
     pool,
     sweep: sweeper.sweep,
     /** Whether the caller may start no further session. */
     hasTooMany: async ({ owner, principal }: Caller): Promise<boolean> =>
-      principal.type !== "anonymous" &&
-      (await sessions.count(owner, sessionsPerPrincipal)) >= sessionsPerPrincipal,
+      principal.type !== "anonymous" && (await sessionCount.isFull(owner)),
     /** `undefined` for every id that is not a session of this caller, whatever the reason. */
     async find(sessionId: string, { owner }: Caller): Promise<FoundSession | undefined> {
       const hash = await hashOf(sessionId);
@@ -128,9 +127,10 @@ export function createSessionDirectory<State extends object>(
       create(owner, initialize, initialize.protocolVersion),
 
     /** Ends a session, on all replicas. */
-    async end(hash: string): Promise<void> {
+    async end({ hash, record }: FoundRow): Promise<void> {
       // In this order: calls that still run find no record to write to.
       await sessions.remove(hash);
+      sessionCount.ended(record.owner);
       context.signals.send(context.topicOf(hash));
       await pool.close(hash);
       await context.standalone.remove(hash);

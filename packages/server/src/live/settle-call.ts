@@ -1,12 +1,18 @@
 import { McpSessionError, type StoreBatchWrite } from "@durable-mcp/core";
 import { outcomeUnknown } from "../base/json-rpc.ts";
 import type { Answer, RequestId } from "../base/mcp-types.ts";
-import { type CommitOutcome, commitRows } from "../records/commit-rows.ts";
+import { type CommitOutcome, commitRows, type LesserRows } from "../records/commit-rows.ts";
 import type { SessionRecord } from "../records/session-record.ts";
 import type { Effects } from "../records/stored-row.ts";
 import { sessionGone } from "../state/state-errors.ts";
 import type { LiveContext } from "./handler-context.ts";
 import type { RequestState } from "./request-state.ts";
+
+/** The writes that keep an answer for clients that come back. */
+export interface KeptRows {
+  readonly rows: readonly StoreBatchWrite[];
+  readonly lesserRows?: LesserRows | undefined;
+}
 
 /** What a request changed. */
 export interface CallEffects {
@@ -24,7 +30,6 @@ export interface PrintedAnswer {
 
 /**
  * Stores the effects of a request together with its answer.
- * @param rowsOf the writes that keep an answer for clients that come back
  * @returns the answer, or an error when that failed
  */
 export async function settleCall(
@@ -32,7 +37,7 @@ export async function settleCall(
   requestId: RequestId,
   answer: Answer,
   effects: () => CallEffects,
-  rowsOf: (answer: PrintedAnswer) => StoreBatchWrite[],
+  rowsOf: (answer: PrintedAnswer) => KeptRows,
 ): Promise<PrintedAnswer> {
   try {
     // Printed first: what a handler did for an answer that is not JSON is not stored.
@@ -45,7 +50,8 @@ export async function settleCall(
     if (!McpSessionError.isInstance(error)) context.emit({ type: "failed", error });
     const failed = print(failure(requestId, error));
     // The store has emitted its failure; the client that waits gets the error all the same.
-    await commitRows(context.store, rowsOf(failed)).catch(() => {});
+    const { rows, lesserRows } = rowsOf(failed);
+    await commitRows(context.store, rows, lesserRows).catch(() => {});
     return failed;
   }
 }
@@ -72,12 +78,14 @@ function printAnswer(message: Answer): PrintedAnswer {
 async function storeAll(
   { stored }: LiveContext,
   { edit, state }: CallEffects,
-  rows: readonly StoreBatchWrite[],
+  kept: KeptRows,
 ): Promise<CommitOutcome> {
   const change = state?.call?.change();
-  if (!state || !change || state.row === stored) return await stored.write({ change, edit, rows });
+  if (!state || !change || state.row === stored) {
+    return await stored.write({ change, edit, ...kept });
+  }
   if (edit) await stored.write({ edit });
-  return await state.row.commit(change, rows);
+  return await state.row.commit(change, kept.rows, kept.lesserRows);
 }
 
 function failure(id: RequestId, error: unknown): Answer {

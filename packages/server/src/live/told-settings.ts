@@ -5,7 +5,7 @@ import type { Effects } from "../records/stored-row.ts";
 import type { StoredSession } from "../records/stored-session.ts";
 import type { ServerLink } from "./server-link.ts";
 
-/** Characters of the URIs to which a session is subscribed. */
+/** JSON characters of the URIs to which a session is subscribed. */
 const maxSubscriptionsLength = 65_536;
 
 /**
@@ -34,7 +34,7 @@ export function createToldSettings(stored: StoredSession, inject: ServerLink["in
     const uri = String(params?.["uri"]);
     const isAdded = method === "resources/subscribe";
     const { subscriptions } = stored.record;
-    if (isAdded && subscriptions.join("").length + uri.length > maxSubscriptionsLength) {
+    if (isAdded && JSON.stringify([...subscriptions, uri]).length > maxSubscriptionsLength) {
       throw new McpSessionError(
         "STATE_INVALID",
         `${method}: the URIs of the session's subscriptions would take more than ${maxSubscriptionsLength} characters. Unsubscribe from others first.`,

@@ -7,17 +7,23 @@ import { isRecord, writeBatch } from "@durable-mcp/core/internal";
  */
 export type CommitOutcome = "stored" | "gone" | "lost";
 
+/** What is stored in place of other rows when the store fails twice: it may be full. */
+export type LesserRows = () => readonly StoreBatchWrite[];
+
+export const noRows: LesserRows = () => [];
+
 /** Stores rows that depend on nothing else. */
 export async function commitRows(
   store: SessionStore,
   rows: readonly StoreBatchWrite[] = [],
+  lesserRows?: LesserRows,
 ): Promise<CommitOutcome> {
   if (rows.length === 0) return "stored";
   try {
     return (await writeBatch(store, rows)).ok ? "stored" : "lost";
   } catch (error) {
     if (!isFailure(error)) throw error;
-    return await repeatRows(store, rows);
+    return await repeatRows(store, rows, lesserRows);
   }
 }
 
@@ -25,10 +31,16 @@ export async function commitRows(
 export async function repeatRows(
   store: SessionStore,
   rows: readonly StoreBatchWrite[],
+  lesserRows?: LesserRows,
 ): Promise<CommitOutcome> {
   if (rows.length === 0) return "stored";
-  const again = await writeBatch(store, rows);
-  return again.ok || !isTombstone(again.current?.value) ? "stored" : "lost";
+  try {
+    const again = await writeBatch(store, rows);
+    return again.ok || !isTombstone(again.current?.value) ? "stored" : "lost";
+  } catch (error) {
+    if (!lesserRows || !isFailure(error)) throw error;
+    return await repeatRows(store, lesserRows(), noRows);
+  }
 }
 
 /** Whether a write that failed with `error` may have been done all the same. */

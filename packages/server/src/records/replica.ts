@@ -10,9 +10,12 @@ const schema = z.object({
   version: z.literal(1),
   /** How often it was renewed. */
   renewals: z.number(),
-  /** The calls that the process had in flight when it renewed the lease. */
-  calls: z.array(z.string()),
+  /** The calls that the process had in flight when it renewed the lease; absent when they were too many. */
+  calls: z.optional(z.array(z.string())),
 });
+
+/** The most calls that a lease lists; more would not fit into a store's record. */
+const maxCalls = 10_000;
 
 /** How a process holds on to a call: what others need to know to ask about it. */
 export interface CallHold {
@@ -62,7 +65,7 @@ export function createReplica(
     for (;;) {
       const expiresAt = now() + leaseMs;
       renewals += 1;
-      const value = { version: 1, renewals, calls: [...calls] };
+      const value = { version: 1, renewals, ...(calls.size <= maxCalls && { calls: [...calls] }) };
       const result = await store.put(key, value, revision, { owner: "", expiresAt });
       revision = result.ok ? result.revision : (result.current?.revision ?? null);
       if (!result.ok) continue;
@@ -137,7 +140,7 @@ export function createReplica(
       const stored = await store.get(storeKey(name, "replica", other));
       if (!stored) return "dead";
       const lease = z.safeParse(schema, stored.value).data;
-      const isListed = !lease || lease.renewals <= heldAt || lease.calls.includes(call);
+      const isListed = !lease?.calls || lease.renewals <= heldAt || lease.calls.includes(call);
       return isListed ? "in-flight" : "finished";
     },
     leave: async () => {

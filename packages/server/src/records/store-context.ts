@@ -4,6 +4,7 @@ import type { EmitServerEvent } from "../base/server-event.ts";
 import type { HandlerSettings } from "../base/settings.ts";
 import { createReplica, type Replica } from "./replica.ts";
 import { createStoredSessions, type StoredSessions } from "./stored-session.ts";
+import { createSessionCount, type SessionCount } from "./session-count.ts";
 import { createSignals, type Signals } from "./signals.ts";
 import { storeKey } from "./store-key.ts";
 
@@ -13,6 +14,7 @@ export interface StoreContext {
   readonly emit: EmitServerEvent;
   readonly store: SessionStore;
   readonly sessions: StoredSessions;
+  readonly sessionCount: SessionCount;
   readonly replica: Replica;
   readonly signals: Signals;
   /** Names the signals of a session. */
@@ -28,6 +30,7 @@ export function createStoreContext(
   return {
     ...{ settings, emit, store },
     sessions: createStoredSessions(store, settings),
+    sessionCount: createSessionCount(store, settings),
     replica: createReplica(store, settings),
     signals: createSignals(store, settings.timeouts.pollIntervalMs),
     topicOf: (hash) => storeKey(settings.name, "session", hash),

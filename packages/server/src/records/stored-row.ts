@@ -8,7 +8,14 @@ import { writeBatch } from "@durable-mcp/core/internal";
 import { createQueue } from "../base/queue.ts";
 import { randomName } from "../base/session-id.ts";
 import type { StateChange, StateRow, StoredState } from "../state/stored-state.ts";
-import { commitRows, type CommitOutcome, isFailure, repeatRows } from "./commit-rows.ts";
+import {
+  commitRows,
+  type CommitOutcome,
+  isFailure,
+  type LesserRows,
+  noRows,
+  repeatRows,
+} from "./commit-rows.ts";
 
 /** What every record has that is changed by compare-and-set. */
 interface ChangingRecord {
@@ -51,6 +58,7 @@ export interface Effects<Value> {
   readonly edit?: ((record: Value) => Value) | undefined;
   /** Other values. */
   readonly rows?: readonly StoreBatchWrite[] | undefined;
+  readonly lesserRows?: LesserRows | undefined;
 }
 
 /** One record in the store. The last one read is kept, as the base of the next change. */
@@ -93,33 +101,44 @@ export function createStoredRow<Value extends ChangingRecord>(
     return record;
   }
 
-  /** A write that failed may have been done: looks, and does it again if it was not, once. */
-  async function writeTwice(
-    writes: readonly StoreBatchWrite[],
+  /**
+   * A write that failed may have been done: looks, and does it again if it was not, once. After that it
+   * goes with less, and then alone.
+   */
+  async function persist(
     base: RowVersion<Value>,
-    { writer }: Value,
+    next: Value,
+    { rows = [], lesserRows }: Effects<Value>,
   ): Promise<StoreBatchAnswer> {
+    const put = kind.putOf(next, base.revision);
     const ours = (stored: StoredValue | undefined) =>
-      stored && kind.parse(stored)?.writer === writer ? stored : undefined;
-    try {
-      return await send(kind, writes);
-    } catch (error) {
-      if (!isFailure(error)) throw error;
-      const stored = await store.get(key);
-      const done = ours(stored);
-      if (done) return await withRows(store, done, writes.slice(1));
-      if ((stored?.revision ?? null) !== base.revision) throw error;
-      const again = await send(kind, writes);
-      // The first try may have been done after we looked.
-      const doneLate = again.ok ? undefined : ours(again.current);
-      return doneLate ? await withRows(store, doneLate, writes.slice(1)) : again;
+      stored && kind.parse(stored)?.writer === next.writer ? stored : undefined;
+    const same = () => rows;
+    let failure: unknown;
+    for (const tried of lesserRows ? [same, same, lesserRows, noRows] : [same, same]) {
+      if (failure) {
+        const stored = await store.get(key);
+        const done = ours(stored);
+        if (done) return await withRows(store, done, rows, lesserRows);
+        if ((stored?.revision ?? null) !== base.revision) throw failure;
+      }
+      try {
+        const answer = await send(kind, [put, ...tried()]);
+        // An earlier try may have been done after we looked.
+        const doneLate = failure && !answer.ok ? ours(answer.current) : undefined;
+        return doneLate ? await withRows(store, doneLate, rows, lesserRows) : answer;
+      } catch (error) {
+        if (!isFailure(error)) throw error;
+        failure = error;
+      }
     }
+    throw failure;
   }
 
   /** Repeats `change` until its base is the stored record; `undefined` from `change` stops it. */
   async function replace(
     change: Change<Value>,
-    rows: readonly StoreBatchWrite[] = [],
+    effects: Effects<Value> = {},
   ): Promise<CommitOutcome | "stopped"> {
     for (;;) {
       const base = row;
@@ -128,7 +147,7 @@ export function createStoredRow<Value extends ChangingRecord>(
       const usedAt = Math.max(now(), changed.usedAt);
       const changes = base.record.changes + 1;
       const next: Value = { ...changed, usedAt, changes, writer: randomName() };
-      const result = await writeTwice([kind.putOf(next, base.revision), ...rows], base, next);
+      const result = await persist(base, next, effects);
       if (result.ok) {
         if (next.changes > row.record.changes) {
           row = { record: next, revision: result.revisions[0]! };
@@ -140,17 +159,18 @@ export function createStoredRow<Value extends ChangingRecord>(
     }
   }
 
-  async function write({ change, edit, rows }: Effects<Value>): Promise<CommitOutcome> {
-    if (!change && !edit) return await commitRows(store, rows);
+  async function write(effects: Effects<Value>): Promise<CommitOutcome> {
+    const { change, edit, rows, lesserRows } = effects;
+    if (!change && !edit) return await commitRows(store, rows, lesserRows);
     const outcome = await inTurn(() =>
       replace(async (record) => {
         const edited = edit?.(record) ?? record;
         const state = (await change?.(edited.state)) ?? edited.state;
         if (edited === record && state === record.state) return undefined;
         return { ...edited, state };
-      }, rows),
+      }, effects),
     );
-    return outcome === "stopped" ? await commitRows(store, rows) : outcome;
+    return outcome === "stopped" ? await commitRows(store, rows, lesserRows) : outcome;
   }
 
   return {
@@ -173,7 +193,7 @@ export function createStoredRow<Value extends ChangingRecord>(
       return take(stored, kind.absent && base);
     },
     write,
-    commit: (change, rows) => write({ change, rows }),
+    commit: (change, rows, lesserRows) => write({ change, rows, lesserRows }),
     renew: async () => {
       if (!kind.isStale(row.record)) return;
       await inTurn(() => replace((current) => (kind.isStale(current) ? current : undefined)));
@@ -186,8 +206,9 @@ async function withRows(
   store: SessionStore,
   { revision }: StoredValue,
   rows: readonly StoreBatchWrite[],
+  lesserRows: LesserRows | undefined,
 ): Promise<StoreBatchAnswer> {
-  const outcome = store.batch ? "stored" : await repeatRows(store, rows);
+  const outcome = store.batch ? "stored" : await repeatRows(store, rows, lesserRows);
   if (outcome === "stored") return { ok: true, revisions: [revision] };
   return { ok: false, index: 1, current: undefined };
 }

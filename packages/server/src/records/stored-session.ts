@@ -2,7 +2,7 @@ import type { JsonValue, SessionStore } from "@durable-mcp/core";
 import type { HandlerSettings } from "../base/settings.ts";
 import { expiryOf, parseSessionRecord, renewAfter, type SessionRecord } from "./session-record.ts";
 import { createStoredRow, type RowKind, type RowVersion, type StoredRow } from "./stored-row.ts";
-import { storeKey, storeKeyPrefix } from "./store-key.ts";
+import { storeKey } from "./store-key.ts";
 
 /** A session as one read found it. */
 export interface FoundRow extends RowVersion<SessionRecord> {
@@ -39,9 +39,9 @@ export function createStoredSessions(store: SessionStore, settings: HandlerSetti
 
   /** `known` spares the reading of a value that has not changed. */
   async function find(hash: string, known?: FoundRow): Promise<FoundRow | undefined> {
-    const { key, parse } = kindOf(hash);
-    const stored = await store.get(key);
-    const record = stored && parse(stored, known);
+    const kind = kindOf(hash);
+    const stored = await store.get(kind.key);
+    const record = stored && kind.parse(stored, known);
     return record && { hash, record, revision: stored.revision };
   }
 
@@ -59,19 +59,6 @@ export function createStoredSessions(store: SessionStore, settings: HandlerSetti
     isStored: async (hash: string) => (await find(hash)) !== undefined,
     remove: async (hash: string): Promise<void> => {
       await store.delete(storeKey(name, "session", hash));
-    },
-    /** How many sessions an owner has, counted up to `limit`. */
-    count: async (owner: string, limit: number): Promise<number> => {
-      const prefix = storeKeyPrefix(name, "session");
-      let count = 0;
-      let cursor: string | undefined;
-      do {
-        const rest = Math.min(1_000, limit - count);
-        const page = await store.list({ prefix, owner, cursor, limit: rest });
-        count += page.records.length;
-        ({ cursor } = page);
-      } while (cursor !== undefined && count < limit);
-      return count;
     },
   };
 }

@@ -15,7 +15,7 @@ export interface StateRow {
   readonly state: StoredState;
   /**
    * Stores what `change` makes of the newest stored state, together with `rows`, in one transaction.
-   * Without `change` only `rows`.
+   * Without `change` only `rows`. `lesserRows` take their place when the store fails twice.
    *
    * @returns `"gone"` when there is no such state any more, `"lost"` when one of the `rows` was there
    *   already; nothing is stored then
@@ -23,5 +23,6 @@ export interface StateRow {
   commit(
     change: StateChange | undefined,
     rows?: readonly StoreBatchWrite[],
+    lesserRows?: () => readonly StoreBatchWrite[],
   ): Promise<"stored" | "gone" | "lost">;
 }

@@ -22,7 +22,7 @@ export interface CallLog {
 }
 
 /** A message of an answer stream, with its JSON. */
-interface LoggedEvent extends StreamEvent {
+export interface LoggedEvent extends StreamEvent {
   readonly text: string;
 }
 
@@ -65,6 +65,7 @@ export function createCallLog(
   const key = answerKey(context, hash, call);
   const chunks: Chunk[] = [];
   let waiting: LoggedEvent[] = [];
+  let chunked: { readonly place: number; readonly before: LoggedEvent[] } | undefined;
   let written = 0;
   let writing: Promise<unknown> | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -124,7 +125,10 @@ export function createCallLog(
       stopTimer();
     },
     chunk: (event) => {
-      waiting.push(event);
+      // Asked again for one that could not be stored, as an error now: so those before it were not either.
+      if (chunked?.place === event.place) waiting = [...chunked.before, ...waiting];
+      chunked = { place: event.place, before: waiting };
+      waiting = [...waiting, event];
       return chunkRows();
     },
     finish: (event, evicted) => {

@@ -77,10 +77,14 @@ export async function sessionEventIds(sessionId: string): Promise<SessionEventId
   };
 }
 
+/** Of a batch. More would make an answer to all of them too large for a store. */
+const maxIds = 500;
+
 function parseIds(text: string): readonly RequestId[] | undefined {
   try {
     const ids: unknown = JSON.parse(decodeURIComponent(text));
-    return Array.isArray(ids) && ids.length > 0 && ids.every(isId) ? ids : undefined;
+    const isList = Array.isArray(ids) && ids.length > 0 && ids.length <= maxIds;
+    return isList && ids.every(isId) ? ids : undefined;
   } catch {
     return undefined;
   }

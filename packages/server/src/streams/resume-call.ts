@@ -1,13 +1,13 @@
 import { fingerprint } from "../base/session-id.ts";
 import { answeredId, outcomeUnknown } from "../base/json-rpc.ts";
 import type { RequestId } from "../base/mcp-types.ts";
-import { commitRows } from "../records/commit-rows.ts";
 import type { StoreContext } from "../records/store-context.ts";
 import { storeKeyPrefix } from "../records/store-key.ts";
-import { answerKey, newCallRow } from "./call-log.ts";
+import { answerKey } from "./call-log.ts";
 import { type CallRecord, parseCallRecord, type StreamEvent } from "./call-record.ts";
 import { type CallName, callKey, lastPlace, type SessionEventIds } from "./event-id.ts";
 import type { StreamPart } from "./event-stream-answer.ts";
+import type { DeclareLost } from "./lost-calls.ts";
 
 /** The stream of a call, of which a client has the beginning. */
 export interface BrokenStream {
@@ -58,12 +58,16 @@ export async function isFinished(context: StoreContext, broken: BrokenStream): P
   return isAnswered && events.length === 0;
 }
 
+interface ResumeContext extends StoreContext {
+  readonly declareLost: DeclareLost;
+}
+
 /**
  * The rest of a call's answer stream, from the store, wherever the call runs. It ends with the last
  * answer; when the process that had the call is gone, that answer is an error.
  */
 export async function* resumeCall(
-  context: StoreContext,
+  context: ResumeContext,
   broken: BrokenStream,
   signal: AbortSignal,
 ): AsyncGenerator<StreamPart> {
@@ -88,7 +92,10 @@ export async function* resumeCall(
       if (life === "in-flight") {
         await watching.next(settings.timeouts.pollIntervalMs, signal);
       } else if (life === "dead" && !isDeclared) {
-        await declareLost(context, broken, stored.unanswered);
+        // Whether this write or another succeeds, the next round reads the stored answer.
+        const { owner } = broken;
+        const events = lostAnswers(stored.unanswered);
+        await context.declareLost({ hash, owner, call: callKey(call), events });
         isDeclared = true;
       } else {
         // No answer was stored, or one that cannot be read.
@@ -109,19 +116,4 @@ export async function* resumeCall(
 function lostAnswers(requestIds: readonly RequestId[]): StreamEvent[] {
   const first = lastPlace - requestIds.length + 1;
   return requestIds.map((id, index) => ({ place: first + index, message: outcomeUnknown(id) }));
-}
-
-/** Whether this write or another succeeds, the next round reads the stored answer. */
-async function declareLost(
-  context: StoreContext,
-  { hash, owner, call }: BrokenStream,
-  unanswered: readonly RequestId[],
-): Promise<void> {
-  const events = lostAnswers(unanswered);
-  const key = answerKey(context, hash, callKey(call));
-  const tombstone = { version: 1, events, isTombstone: true } as const;
-  const row = newCallRow(context, key, tombstone, owner);
-  if ((await commitRows(context.store, [row])) === "stored") {
-    context.emit({ type: "outcome-unknown", session: fingerprint(hash) });
-  }
 }
