@@ -24,8 +24,8 @@ async function fill(client: ReturnType<typeof createRawClient>): Promise<string[
 }
 
 function startWith(maxRecords: number, isBatching = true) {
-  const memory = createMemoryStore({ maxRecords });
-  const store = isBatching ? memory : { ...memory, batch: undefined };
+  const store = createMemoryStore({ maxRecords });
+  if (!isBatching) delete store.batch;
   const replicas = createReplicas();
   const start = () => replicas.start({ store });
   const count = async (kind: string) => {
