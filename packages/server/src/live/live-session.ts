@@ -43,7 +43,7 @@ interface ClientPost {
 }
 
 /** The place of a POST's messages among those that a session may have in flight at once. */
-export interface Admission {
+interface Admission {
   /** Its requests count until they are answered, from now on. */
   readonly begin: (requests: number) => void;
   /** The rest is done. */
@@ -195,6 +195,7 @@ export async function createLiveSession<State extends object>(
     close: async () => {
       closing.abort();
       watch(false);
+      context.mailbox.forget(found.hash, context.instance);
       await calls.close();
       await server.close().catch((error: unknown) => handler.emit({ type: "failed", error }));
       await callbacks.run();

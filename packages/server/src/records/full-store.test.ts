@@ -44,7 +44,8 @@ test("a store that has room for no new session goes on with those that exist", a
   events.length = 0;
   const refused = await client.post(undefined, initialize);
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
-  expect(events.map(({ type }) => type)).toEqual(["store-failed"]);
+  // It was tried twice.
+  expect(events.map(({ type }) => type)).toEqual(["store-failed", "store-failed"]);
   for (const id of ids) {
     expect(await client.call(id, "add", { text: "a" })).toMatchObject({ text: "1 notes" });
   }

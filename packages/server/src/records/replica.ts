@@ -62,11 +62,19 @@ export function createReplica(
   let timer: ReturnType<typeof setInterval> | undefined;
 
   async function write(): Promise<void> {
+    let hasFailed = false;
     for (;;) {
       const expiresAt = now() + leaseMs;
       renewals += 1;
       const value = { version: 1, renewals, ...(calls.size <= maxCalls && { calls: [...calls] }) };
-      const result = await store.put(key, value, revision, { owner: "", expiresAt });
+      const result = await store
+        .put(key, value, revision, { owner: "", expiresAt })
+        .catch((error: unknown) => {
+          if (hasFailed) throw error;
+          hasFailed = true;
+        });
+      // If it was done all the same, the next try meets it as a conflict.
+      if (!result) continue;
       revision = result.ok ? result.revision : (result.current?.revision ?? null);
       if (!result.ok) continue;
       validUntil = expiresAt;

@@ -1,6 +1,7 @@
 import type { JsonValue, SessionStore } from "@durable-mcp/core";
 import type { HandlerSettings } from "../base/settings.ts";
 import { expiryOf, parseSessionRecord, renewAfter, type SessionRecord } from "./session-record.ts";
+import { isFailure } from "./commit-rows.ts";
 import { createStoredRow, type RowKind, type RowVersion, type StoredRow } from "./stored-row.ts";
 import { storeKey } from "./store-key.ts";
 
@@ -49,9 +50,17 @@ export function createStoredSessions(store: SessionStore, settings: HandlerSetti
     /** Stores a new session; ids are random, so one that is already there is a failure. */
     create: async (hash: string, record: SessionRecord, leaveFree: number): Promise<FoundRow> => {
       const { key, value, owner, expiresAt } = kindOf(hash).putOf(record, null);
-      const result = await store.put(key, value, null, { owner, expiresAt, leaveFree });
-      if (!result.ok) throw new Error("A new session id is in use already.");
-      return { hash, record, revision: result.revision };
+      const put = () => store.put(key, value, null, { owner, expiresAt, leaveFree });
+      const result = await put().catch((error: unknown) => {
+        if (!isFailure(error)) throw error;
+      });
+      if (result?.ok) return { hash, record, revision: result.revision };
+      if (result) throw new Error("A new session id is in use already.");
+      const again = await put();
+      // The first try was done all the same: nobody else has this id.
+      const revision = again.ok ? again.revision : again.current?.revision;
+      if (revision === undefined) throw new Error("A new session is gone already.");
+      return { hash, record, revision };
     },
     find,
     bind: ({ hash, ...found }: FoundRow): StoredSession =>

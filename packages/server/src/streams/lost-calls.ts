@@ -5,7 +5,7 @@ import { answerKey, newCallRow } from "./call-log.ts";
 import type { CallRecord, StreamEvent } from "./call-record.ts";
 
 /** A call whose process is dead. */
-export interface LostCall {
+interface LostCall {
   readonly hash: string;
   readonly owner: string;
   readonly call: string;

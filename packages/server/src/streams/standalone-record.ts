@@ -1,13 +1,14 @@
-import type { JsonValue } from "@durable-mcp/core";
 import type { JSONRPCMessage } from "../base/mcp-types.ts";
 import * as z from "zod/mini";
 import type { HandlerSettings } from "../base/settings.ts";
 import type { StoreContext } from "../records/store-context.ts";
+import { editValue } from "../records/edit-value.ts";
 import { storeKey } from "../records/store-key.ts";
 import type { StoredSession } from "../records/stored-session.ts";
 
 const schema = z.object({
   version: z.literal(1),
+  writer: z.optional(z.string()),
   events: z.array(
     z.object({
       place: z.number(),
@@ -27,6 +28,11 @@ export type StandaloneRecord = z.infer<typeof schema>;
 
 const empty: StandaloneRecord = { version: 1, events: [], last: 0 };
 
+function parse(value: unknown): StandaloneRecord {
+  const isStored = z.safeParse(schema, value).success;
+  return isStored ? (value as StandaloneRecord) : empty;
+}
+
 export function createStandaloneRecords({
   settings,
   store,
@@ -36,33 +42,21 @@ export function createStandaloneRecords({
 }: StoreContext) {
   const keyOf = (hash: string) => storeKey(settings.name, "standalone", hash);
 
-  async function load(hash: string) {
-    const stored = await store.get(keyOf(hash));
-    const parsed = z.safeParse(schema, stored?.value);
-    const record = parsed.success ? (stored!.value as unknown as StandaloneRecord) : empty;
-    return { record, revision: stored?.revision ?? null };
-  }
-
   return {
-    read: async (hash: string) => (await load(hash)).record,
+    read: async (hash: string) => parse((await store.get(keyOf(hash)))?.value),
     /** Stores the changed record; `undefined` from `change` leaves it as it is. */
     edit: async (
       { hash, record: { owner } }: StoredSession,
       change: (record: StandaloneRecord) => StandaloneRecord | undefined,
     ): Promise<StandaloneRecord> => {
       const key = keyOf(hash);
-      for (;;) {
-        const { record, revision } = await load(hash);
-        const next = change(record);
-        if (!next) return record;
-        const value = next as unknown as JsonValue;
-        const expiresAt = settings.now() + settings.timeouts.idleMs;
-        if (!(await store.put(key, value, revision, { owner, expiresAt })).ok) continue;
-        // Looked up after the write: a session that ends later removes the record itself.
-        if (revision === null && !(await sessions.isStored(hash))) await store.delete(key);
-        signals.send(topicOf(hash));
-        return next;
-      }
+      const expiresAt = settings.now() + settings.timeouts.idleMs;
+      const put = { owner, expiresAt };
+      const { value, outcome } = await editValue(store, key, { read: parse, change, put });
+      // Looked up after the write: a session that ends later removes the record itself.
+      if (outcome === "created" && !(await sessions.isStored(hash))) await store.delete(key);
+      if (outcome !== "unchanged") signals.send(topicOf(hash));
+      return value;
     },
     remove: async (hash: string): Promise<void> => {
       await store.delete(keyOf(hash));
