@@ -17,6 +17,8 @@ interface StreamingSession extends FoundSession {
 
 interface SessionStream {
   readonly parts: (signal: AbortSignal) => AsyncIterable<StreamPart>;
+  /** The event id that the client sent. */
+  readonly resumedFrom?: string | undefined;
   /** Each ends the stream from this side. */
   readonly signals?: readonly AbortSignal[];
   /** Lets go of the session's server. */
@@ -70,7 +72,8 @@ export function createServeGet(context: ServeContext) {
       const stream: SessionStream = broken
         ? { parts: (ended) => resumeCall({ ...context, declareLost }, broken, ended) }
         : await listen(context, session, caller, position?.place);
-      return answer(context, session, stream, leave);
+      const resumedFrom = position && eventIds.of(call)(place);
+      return answer(context, session, { ...stream, resumedFrom }, leave);
     } catch (error) {
       leave();
       throw error;
@@ -117,13 +120,14 @@ async function listen(
 function answer(
   { settings, life, emit }: ServeContext,
   { sessionId, stored }: StreamingSession,
-  { parts, signals = [], release }: SessionStream,
+  { parts, resumedFrom, signals = [], release }: SessionStream,
   leave: () => void,
 ): Reply {
   const isPrimed = canPrime(stored.record.protocolVersion);
   return eventStreamAnswer({
     sessionId,
     timeouts: settings.timeouts,
+    resumedFrom: isPrimed ? resumedFrom : undefined,
     parts: (ended) => (isPrimed ? parts(ended) : messagesOnly(parts(ended))),
     signal: AbortSignal.any([life.draining, ...signals]),
     onEnd: () => {

@@ -11,6 +11,11 @@ export type StreamPart =
 
 export interface EventStreamOptions {
   readonly parts: (signal: AbortSignal) => AsyncIterable<StreamPart>;
+  /**
+   * The event id from which the client resumes. Some clients know their place only from the stream that
+   * they have now, so it comes first, in whatever way the stream ends.
+   */
+  readonly resumedFrom?: string | undefined;
   readonly sessionId: string;
   readonly timeouts: HandlerSettings["timeouts"];
   /** Ends the stream from this side. */
@@ -21,13 +26,13 @@ export interface EventStreamOptions {
 
 /** An SSE answer that carries `parts`, until they end or the client goes away. */
 export function eventStreamAnswer(options: EventStreamOptions): Reply {
-  const { parts, sessionId, timeouts, onEnd, onError } = options;
+  const { parts, resumedFrom, sessionId, timeouts, onEnd, onError } = options;
   const closing = new AbortController();
   const signal = AbortSignal.any([closing.signal, options.signal]);
 
   const body: ReplyStream = (sink) => {
-    // A comment, so that the headers reach the client before there is a message.
-    sink.write(": open\n\n");
+    // Otherwise a comment, so that the headers reach the client before there is a message.
+    sink.write(resumedFrom === undefined ? ": open\n\n" : prime(resumedFrom, timeouts.retryMs));
     const keepAlive = setInterval(() => sink.write(": keep-alive\n\n"), timeouts.keepAliveMs);
     detach(keepAlive);
     void (async () => {

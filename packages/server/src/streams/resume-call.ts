@@ -76,8 +76,6 @@ export async function* resumeCall(
   const eventId = broken.eventIds.of(call);
   let { place } = broken;
   let isDeclared = false;
-  // If this stream breaks too, its client knows its place only from the ids in this stream.
-  yield { type: "prime", eventId: eventId(place) };
   const watching = context.signals.watchHere(answerKey(context, hash, callKey(call)));
   try {
     while (!signal.aborted) {

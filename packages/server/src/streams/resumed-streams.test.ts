@@ -34,6 +34,46 @@ test("a resumed stream that breaks can be resumed in turn", async () => {
   expect(rest.map(({ message }) => message.id)).toEqual([7]);
 });
 
+// The official clients forget where they were when a resumed stream ends without an event id, and hang.
+test("a stream that is resumed while a deploy begins tells its client where to go on", async () => {
+  const replicas = createReplicas();
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  const { promise: drains, resolve: drain } = Promise.withResolvers<void>();
+  const { store } = replicas;
+  const two = replicas.start();
+  const one = replicas.start({
+    store: {
+      ...store,
+      get: async (key) => {
+        if (key.includes('"answer"')) {
+          ask();
+          await drains;
+        }
+        return await store.get(key);
+      },
+    },
+  });
+  const id = await two.client.initialize();
+  const first = await takeEventId(await two.client.post(id, toolCall(7, "wait", { ms: 100 })));
+  const resuming = one.client.get(id, first);
+  await asked;
+  const drained = one.handler.drain();
+  drain();
+  const again = await takeEventId(await resuming);
+  const rest = await readMessages(await two.client.get(id, again));
+  expect(rest.map(({ message }) => message.id)).toEqual([7]);
+  await drained;
+});
+
+test("a resumed stream begins with an event id, in its first bytes", async () => {
+  const { client } = createReplicas().start();
+  const id = await client.initialize();
+  const first = await takeEventId(await client.post(id, toolCall(7, "wait", { ms: 100 })));
+  const resumed = await client.get(id, first);
+  const { value } = await resumed.body!.getReader().read();
+  expect(new TextDecoder().decode(value)).toContain(`id: ${first}\n`);
+});
+
 test("goes on with the messages before the answer where the client left", async () => {
   const replicas = createReplicas();
   const [one, two] = [replicas.start(), replicas.start()];
