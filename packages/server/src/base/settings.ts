@@ -27,6 +27,11 @@ export interface SessionTimeouts {
   readonly retryMs?: number | undefined;
   /** How long one operation of the store may take; then it fails with `STORE_FAILED`. @default 15000 */
   readonly storeMs?: number | undefined;
+  /**
+   * How long your code may take to build a server, to initialize it and to close it. After that the
+   * request fails, and nobody waits for the close. @default 15000
+   */
+  readonly serverMs?: number | undefined;
   /** How long a client can come back for an answer or a message. @default 300000 (5 minutes) */
   readonly resumeMs?: number | undefined;
 }
@@ -91,6 +96,7 @@ const defaults = {
     keepAliveMs: 15_000,
     retryMs: undefined as number | undefined,
     storeMs: 15_000,
+    serverMs: 15_000,
     resumeMs: 5 * 60_000,
   },
   limits: {

@@ -1,4 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
+import { inTime } from "../base/in-time.ts";
 import { createQueue } from "../base/queue.ts";
 import { randomName } from "../base/session-id.ts";
 import { isRequest } from "../base/json-rpc.ts";
@@ -110,7 +111,8 @@ export async function createLiveSession<State extends object>(
     editOf: (...args) => told.editOf(...args),
     onBusy: (isBusy) => watch(isBusy),
   });
-  const link: ServerLink = createServerLink(sessionId, context.instance, {
+  const { serverMs } = handler.settings.timeouts;
+  const link: ServerLink = createServerLink(context, serverMs, {
     onRequest: ({ id }, dispatch) =>
       runningCall.run({ session: state, state: calls.of(id)?.state }, dispatch),
     onAnswer: calls.answer,
@@ -128,10 +130,14 @@ export async function createLiveSession<State extends object>(
     onGone,
   });
   const session = createServerSession(stored, state);
-  const server = await callbacks.unlessItFails(async () => {
+  const build = async () => {
     const built = await options.createServer({ session, principal, onClose: callbacks.add });
     await connect(built, link);
     return built;
+  };
+  const server = await callbacks.unlessItFails(() => {
+    const late = `createServer took longer than timeouts.serverMs (${serverMs}).`;
+    return inTime(build(), serverMs, late, (built) => built.close());
   });
   const inTurn = createQueue();
   let waiting = 0;
@@ -197,8 +203,12 @@ export async function createLiveSession<State extends object>(
       watch(false);
       context.mailbox.forget(found.hash, context.instance);
       await calls.close();
-      await server.close().catch((error: unknown) => handler.emit({ type: "failed", error }));
-      await callbacks.run();
+      const late = `The server took longer than timeouts.serverMs (${serverMs}) to close.`;
+      const closed = server
+        .close()
+        .catch(onFailed)
+        .then(() => callbacks.run());
+      await inTime(closed, serverMs, late).catch(onFailed);
     },
   };
 }

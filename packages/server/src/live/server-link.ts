@@ -1,3 +1,4 @@
+import { inTime } from "../base/in-time.ts";
 import { answeredId, isRequest } from "../base/json-rpc.ts";
 import type {
   Answer,
@@ -48,12 +49,15 @@ interface InjectedMessage {
   readonly extra?: MessageExtra;
 }
 
+/** @param serverMs how long the server may take to answer a request of our own */
 export function createServerLink(
-  sessionId: string,
-  instance: string,
+  { sessionId, instance }: { readonly sessionId: string; readonly instance: string },
+  serverMs: number,
   hooks: LinkHooks,
 ): ServerLink {
-  const injection = createInjection((message, extra) => transport.onmessage?.(message, extra));
+  const injection = createInjection(serverMs, (message, extra) =>
+    transport.onmessage?.(message, extra),
+  );
   let isClosed = false;
 
   const transport: ServerTransport = {
@@ -100,7 +104,10 @@ export function createServerLink(
 }
 
 /** Messages to the server that come from no client. */
-function createInjection(toServer: (message: JSONRPCMessage, extra: MessageExtra) => void) {
+function createInjection(
+  serverMs: number,
+  toServer: (message: JSONRPCMessage, extra: MessageExtra) => void,
+) {
   const waiting = new Map<RequestId, (answer: Answer | undefined) => void>();
   // No client knows it, and could cancel such a request.
   const prefix = randomName();
@@ -115,10 +122,12 @@ function createInjection(toServer: (message: JSONRPCMessage, extra: MessageExtra
         return undefined;
       }
       const injectedId = `${prefix}.${++last}`;
-      return await new Promise((resolve) => {
+      const answer = new Promise<Answer | undefined>((resolve) => {
         waiting.set(injectedId, resolve);
         toServer({ ...message, id: injectedId } as JSONRPCMessage, extra);
       });
+      const late = `The server took longer than timeouts.serverMs (${serverMs}) to answer ${method}.`;
+      return await inTime(answer, serverMs, late).finally(() => waiting.delete(injectedId));
     },
     /** Takes an answer to an injected request. @returns whether it was one */
     settle(requestId: RequestId, answer: Answer): boolean {

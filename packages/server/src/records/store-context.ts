@@ -1,5 +1,6 @@
 import type { McpSessionError, SessionStore } from "@durable-mcp/core";
 import { attemptInStore } from "@durable-mcp/core/store-driver";
+import { inTime } from "../base/in-time.ts";
 import type { EmitServerEvent } from "../base/server-event.ts";
 import type { HandlerSettings } from "../base/settings.ts";
 import { createReplica, type Replica } from "./replica.ts";
@@ -42,11 +43,14 @@ export function createStoreContext(
  * `STORE_FAILED`, whatever error it threw.
  */
 function watchStore(store: SessionStore, emit: EmitServerEvent, timeoutMs: number): SessionStore {
+  const late = "The store did not answer in time.";
   const batch = store.batch?.bind(store);
   const publish = store.publish?.bind(store);
   async function watched<T>(operation: keyof SessionStore, run: () => Promise<T>): Promise<T> {
     try {
-      return (await attemptInStore("session", operation, () => inTime(run(), timeoutMs))) as T;
+      return (await attemptInStore("session", operation, () =>
+        inTime(run(), timeoutMs, late),
+      )) as T;
     } catch (error) {
       emit({ type: "store-failed", error: error as McpSessionError });
       throw error;
@@ -62,14 +66,4 @@ function watchStore(store: SessionStore, emit: EmitServerEvent, timeoutMs: numbe
     ...(publish && { publish: (topic) => watched("publish", () => publish(topic)) }),
     ...(store.subscribe && { subscribe: store.subscribe.bind(store) }),
   };
-}
-
-/** Rejects with a `TimeoutError` when `work` takes longer; it goes on by itself. */
-function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new DOMException("The store did not answer in time.", "TimeoutError"));
-    }, timeoutMs);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
