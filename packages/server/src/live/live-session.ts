@@ -140,6 +140,7 @@ export async function createLiveSession<State extends object>(
     return inTime(build(), serverMs, late, (built) => built.close());
   });
   const inTurn = createQueue();
+  const onFailed = (error: unknown) => handler.emit({ type: "failed", error });
   let waiting = 0;
   const canHangUp = context.format === "sse" && canPrime(found.record.initialize.protocolVersion);
 
