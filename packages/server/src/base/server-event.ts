@@ -1,8 +1,9 @@
 import type { McpSessionError } from "@durable-mcp/core";
 
 /**
- * An event of a handler's sessions. No event holds an id, a token or a principal; `session` is a
- * fingerprint: the beginning of the hash in the session's store key.
+ * An event of a handler's sessions. No event holds an id, a token, a handle or a principal; `session`
+ * is a fingerprint, the beginning of the hash in the session's store key, and `undefined` for a request
+ * without a session (2026-07-28).
  *
  * - `started`: a client initialized; the session is stored.
  * - `restored`: a stored session was rebuilt in this process, under its own id.
@@ -36,8 +37,16 @@ export type ServerSessionEvent =
       readonly again: boolean;
     }
   | { readonly type: "outcome-unknown"; readonly session: string }
-  | { readonly type: "state-conflict"; readonly session: string; readonly resolved: boolean }
-  | { readonly type: "state-invalid"; readonly session: string; readonly error: unknown }
+  | {
+      readonly type: "state-conflict";
+      readonly session: string | undefined;
+      readonly resolved: boolean;
+    }
+  | {
+      readonly type: "state-invalid";
+      readonly session: string | undefined;
+      readonly error: unknown;
+    }
   | { readonly type: "store-failed"; readonly error: McpSessionError }
   | {
       readonly type: "refused";

@@ -14,6 +14,11 @@ export interface SessionTimeouts {
   readonly idleMs?: number | undefined;
   /** A session ends this long after its start. @default 604800000 (7 days) */
   readonly absoluteMs?: number | undefined;
+  /**
+   * A state that belongs to a principal or a handle ends after this long without use.
+   * @default 2592000000 (30 days)
+   */
+  readonly stateIdleMs?: number | undefined;
   /** How long a process counts as alive after its last sign of life. @default 10000 */
   readonly leaseMs?: number | undefined;
   /** How soon streams and running calls notice a change by another process. @default 500 */
@@ -44,7 +49,8 @@ export interface SessionLimits {
   /**
    * Sessions with a server in this process. To make room, the idle server that was used longest ago
    * is closed; its session stays in the store. When no server is idle, a request that needs another
-   * one gets 503. @default 10000
+   * one gets 503. As many requests of revision 2026-07-28, each with a server of its own, are served at
+   * once; a further one gets 503. @default 10000
    */
   readonly liveSessions?: number | undefined;
   /** Messages in one POST, a batch of revision 2025-03-26; more get 413. @default 100 */
@@ -54,6 +60,11 @@ export interface SessionLimits {
    * handed on. A POST with more gets 429. @default 100
    */
   readonly requestsPerSession?: number | undefined;
+  /**
+   * Requests of revision 2026-07-28 that one principal has at once in this process, listening streams
+   * among them; a further one gets 429. Anonymous clients are not counted. @default 100
+   */
+  readonly requestsPerPrincipal?: number | undefined;
   /**
    * Sessions of one principal; a further `initialize` gets 429. Clients that are not told apart
    * (anonymous) are not counted. Each process counts every 10 seconds at most, so several at once may let
@@ -91,6 +102,7 @@ const defaults = {
   timeouts: {
     idleMs: 30 * 60_000,
     absoluteMs: 7 * 24 * 60 * 60_000,
+    stateIdleMs: 30 * 24 * 60 * 60_000,
     leaseMs: 10_000,
     pollIntervalMs: 500,
     keepAliveMs: 15_000,
@@ -105,6 +117,7 @@ const defaults = {
     liveSessions: 10_000,
     messagesPerPost: 100,
     sessionsPerPrincipal: 1_000,
+    requestsPerPrincipal: 100,
     requestsPerSession: 100,
     streamsPerSession: 8,
   },
@@ -116,7 +129,7 @@ const defaults = {
 };
 
 /** Ages, which no timer has to take. */
-const ages = new Set(["idleMs", "absoluteMs", "resumeMs"]);
+const ages = new Set(["idleMs", "absoluteMs", "stateIdleMs", "resumeMs"]);
 
 /** What a store's record, of 1,000,000 characters, has room for beside the other fields. */
 const largest: Readonly<Record<string, number>> = {

@@ -20,11 +20,13 @@ const functions = [
 ];
 const settings = ["name", "timeouts", "limits", "events", "now"];
 const ofAdoption = ["unknownSession", "adoptedCapabilities"];
+const others = ["responseFormat", "stateScope"];
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the option */
 export function checkHandlerOptions(options: object): void {
-  checkKnown(options, [...ownOptions, ...functions, ...settings, ...ofAdoption, "responseFormat"]);
-  const { createServer, store, principal, responseFormat, ...others } = options as Options;
+  checkKnown(options, [...ownOptions, ...functions, ...settings, ...ofAdoption, ...others]);
+  const { createServer, store, principal, responseFormat, stateScope, ...rest } =
+    options as Options;
   if (typeof createServer !== "function") {
     throw invalidOption("createServer", "must be a function that builds a server");
   }
@@ -35,19 +37,33 @@ export function checkHandlerOptions(options: object): void {
   if (store !== undefined) {
     checkMethods(store, "store", ["get", "put", "touch", "delete", "list"], "a SessionStore");
   }
-  for (const name of functions) checkFunction(others[name], name);
+  for (const name of functions) checkFunction(rest[name], name);
   if (typeof responseFormat !== "function") {
     checkOneOf(responseFormat, "responseFormat", ["sse", "json"]);
   }
-  checkHosts(others, "allowedHosts");
-  checkHosts(others, "allowedOrigins");
-  checkAdoption(others);
+  checkHosts(rest, "allowedHosts");
+  checkHosts(rest, "allowedOrigins");
+  checkAdoption(rest);
+  checkStateScope(stateScope, principal);
 }
 
 function checkAdoption({ unknownSession, adoptedCapabilities }: Options): void {
   checkOneOf(unknownSession, "unknownSession", ["reject", "adopt"]);
   if (adoptedCapabilities === undefined || isRecord(adoptedCapabilities)) return;
   throw invalidOption("adoptedCapabilities", "must be an object");
+}
+
+function checkStateScope(scope: unknown, principal: unknown): void {
+  if (scope === "principal" && principal === "none") {
+    const fix = 'must not be "principal" without a principal function: nobody is told apart';
+    throw invalidOption("stateScope", fix);
+  }
+  if (scope === undefined || scope === "session" || scope === "principal") return;
+  const names = isRecord(scope) ? Object.keys(scope) : [];
+  const isHandle = names.length === 1 && typeof (scope as Options)["handle"] === "string";
+  if (isHandle && (scope as Options)["handle"] !== "") return;
+  const fix = 'must be "session", "principal" or { handle: "the name of an argument" }';
+  throw invalidOption("stateScope", fix);
 }
 
 function checkHosts(options: Options, field: string): void {

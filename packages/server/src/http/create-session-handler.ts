@@ -7,6 +7,7 @@ import { createHandlerContext } from "../live/handler-context.ts";
 import { PoolClosed, PoolFull } from "../live/live-pool.ts";
 import { type Caller, CannotRestore, createSessionDirectory } from "../live/session-directory.ts";
 import type { SessionHandlerOptions } from "../live/session-handler-options.ts";
+import { createStatelessServer } from "../live/stateless-server.ts";
 import type { JsonState } from "../state/json-state.ts";
 import { MailFull } from "../streams/mailbox.ts";
 import { createAdopt } from "./adopt-session.ts";
@@ -18,6 +19,7 @@ import { errorAnswer, sessionNotFound, tooMany, unavailable } from "./http-answe
 import { type ServeContext, sessionOf } from "./serve-context.ts";
 import { createServeGet } from "./serve-get.ts";
 import { servePost } from "./serve-post.ts";
+import { serveStateless } from "./serve-stateless.ts";
 
 /** Serves MCP sessions; also a handler for Hono, Next.js, Bun and others that speak `fetch`. */
 export interface SessionHandler {
@@ -53,11 +55,15 @@ export function createSessionHandler<State extends JsonState<State> = Record<str
   const handlerContext = createHandlerContext(options);
   const { emit } = handlerContext;
   const directory = createSessionDirectory(handlerContext, options);
-  const life = createHandlerLife(handlerContext, directory);
+  const stateless = createStatelessServer(handlerContext, options);
+  const life = createHandlerLife(handlerContext, directory, stateless);
   const adopts = options.unknownSession === "adopt";
   const capabilities = options.adoptedCapabilities ?? {};
   const adopt = adopts ? createAdopt(directory, capabilities, emit) : undefined;
-  const route = createRouter({ ...handlerContext, options, directory, life, adopt }, options);
+  const route = createRouter(
+    { ...handlerContext, options, directory, stateless, life, adopt },
+    options,
+  );
   const serve: Serve = (request) =>
     life.track(() => route(request).catch((error: unknown) => failureAnswer(error, emit)));
 
@@ -74,7 +80,7 @@ function createRouter(
   context: ServeContext,
   hosts: Parameters<typeof createHostCheck>[0],
 ): (request: ServedRequest) => Promise<Reply | Response> {
-  const { emit, life, options } = context;
+  const { emit, life, stateless } = context;
   const checkHost = createHostCheck(hosts);
   const serveGet = createServeGet(context);
 
@@ -94,8 +100,8 @@ function createRouter(
     const caller = await identify(context, request);
     if ("refusal" in caller) return caller.refusal;
     if (method === "POST") return await readAndServe(context, request, caller);
-    if (options.stateless && isStatelessRequest(request, undefined)) {
-      return await options.stateless(request.request);
+    if (stateless && isStatelessRequest(request, undefined)) {
+      return await serveStateless(context, { request, body: undefined, caller });
     }
     if (method === "DELETE") return await serveDelete(context, request, caller);
     if (life.phase === "draining") return unavailable("This server is shutting down.");
@@ -108,7 +114,7 @@ async function readAndServe(
   request: ServedRequest,
   caller: Caller,
 ): Promise<Reply | Response> {
-  const { settings, emit, options } = context;
+  const { settings, emit, options, stateless } = context;
   const { bodyBytes } = settings.limits;
   const text = await request.readBody(bodyBytes);
   if (text === undefined) {
@@ -117,10 +123,10 @@ async function readAndServe(
     return errorAnswer(413, -32000, message);
   }
   const body = parseClientBody(text);
-  if (options.stateless && isStatelessRequest(request, body)) {
-    return await options.stateless(request.request);
-  }
   if (!body) return errorAnswer(400, -32700, "Parse error: Invalid JSON");
+  if (stateless && isStatelessRequest(request, body)) {
+    return await serveStateless(context, { request, body, caller });
+  }
   const authInfo = await options.authInfo?.(request.request);
   return await servePost(context, { request, body, caller, authInfo });
 }

@@ -1,6 +1,7 @@
 import { checkMs, wait } from "@durable-mcp/core/internal";
 import type { HandlerContext } from "../live/handler-context.ts";
 import type { SessionDirectory } from "../live/session-directory.ts";
+import type { StatelessServer } from "../live/stateless-server.ts";
 
 export interface DrainOptions {
   /** How long to wait for calls in flight, in milliseconds. @default 10000 */
@@ -8,9 +9,14 @@ export interface DrainOptions {
 }
 
 /** A handler serves, then drains, then is closed. */
-export function createHandlerLife({ replica }: HandlerContext, { pool }: SessionDirectory) {
+export function createHandlerLife(
+  { replica }: HandlerContext,
+  { pool }: SessionDirectory,
+  stateless: StatelessServer | undefined,
+) {
   const draining = new AbortController();
   const unanswered = { count: 0 };
+  const uses = () => pool.uses + (stateless?.uses ?? 0) + unanswered.count;
   let phase: "serving" | "draining" | "closed" = "serving";
   return {
     get phase() {
@@ -32,11 +38,9 @@ export function createHandlerLife({ replica }: HandlerContext, { pool }: Session
       if (phase === "serving") phase = "draining";
       draining.abort();
       const deadline = Date.now() + timeoutMs;
-      while ((pool.uses > 0 || unanswered.count > 0) && Date.now() < deadline) {
-        await wait(20);
-      }
+      while (uses() > 0 && Date.now() < deadline) await wait(20);
       phase = "closed";
-      await pool.closeAll();
+      await Promise.all([pool.closeAll(), stateless?.close()]);
       // The store has emitted its failure; a lease that is not given back runs out.
       await replica.leave().catch(() => {});
     },

@@ -4,14 +4,17 @@ import type { ServedRequest } from "../base/served-request.ts";
 import type { HandlerContext } from "../live/handler-context.ts";
 import type { Caller, FoundSession, SessionDirectory } from "../live/session-directory.ts";
 import type { SessionHandlerOptions } from "../live/session-handler-options.ts";
+import type { StatelessServer } from "../live/stateless-server.ts";
 import type { Adopt } from "./adopt-session.ts";
 import type { HandlerLife } from "./handler-life.ts";
 import { errorAnswer, sessionNotFound } from "./http-answer.ts";
 
 /** One handler, for the functions that serve its requests. */
 export interface ServeContext extends HandlerContext {
-  readonly options: Pick<SessionHandlerOptions, "principal" | "authInfo" | "stateless">;
+  readonly options: Pick<SessionHandlerOptions, "principal" | "authInfo">;
   readonly directory: SessionDirectory;
+  /** For clients without sessions, unless these fall back to one. */
+  readonly stateless: StatelessServer | undefined;
   readonly life: HandlerLife;
   /** For requests with an unknown id, unless they get 404. */
   readonly adopt: Adopt | undefined;

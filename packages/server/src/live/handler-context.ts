@@ -2,7 +2,10 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { guarded } from "@durable-mcp/core/internal";
 import { withDefaults } from "../base/settings.ts";
 import { createStoreContext, type StoreContext } from "../records/store-context.ts";
+import { createStoredStates, type StoredStates } from "../records/stored-states.ts";
 import type { StoredSession } from "../records/stored-session.ts";
+import { checkState } from "../state/json-state.ts";
+import type { StoredState } from "../state/stored-state.ts";
 import type { SessionEventIds } from "../streams/event-id.ts";
 import { createMailbox, type Mailbox } from "../streams/mailbox.ts";
 import { createStandaloneStreams, type StandaloneStreams } from "../streams/standalone-stream.ts";
@@ -12,6 +15,10 @@ import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-op
 export interface HandlerContext extends StoreContext {
   readonly standalone: StandaloneStreams;
   readonly mailbox: Mailbox;
+  /** The states that are not in a session's record. */
+  readonly states: StoredStates;
+  /** A new state, checked. */
+  readonly initialState: () => StoredState;
 }
 
 export function createHandlerContext<State extends object>(
@@ -20,8 +27,12 @@ export function createHandlerContext<State extends object>(
   const settings = withDefaults(options);
   const store = options.store ?? createMemoryStore({ now: settings.now });
   const context = createStoreContext(store, settings, guarded(options.onEvent));
+  const initialState = () =>
+    checkState(options.initialState?.() ?? {}, settings.limits.stateBytes, "initialState()");
   return {
     ...context,
+    initialState,
+    states: createStoredStates(context.store, settings, initialState),
     standalone: createStandaloneStreams(context),
     mailbox: createMailbox(context),
   };

@@ -16,11 +16,12 @@ import type { HandlerContext, LiveContext } from "./handler-context.ts";
 import { createMessageExtra } from "./message-extra.ts";
 import { runningCall } from "./running-call.ts";
 import { createServerLink, type ServerLink } from "./server-link.ts";
-import { type ConnectableServer, createServerSession } from "./server-session.ts";
+import { clientOfSession, type ConnectableServer, createServerSession } from "./server-session.ts";
 import { createSessionCalls } from "./session-calls.ts";
 import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-options.ts";
 import { createSessionHandshake, type SessionHandshake } from "./session-handshake.ts";
-import { createSessionState } from "./session-state.ts";
+import { createSessionStates } from "./session-state.ts";
+import { createStateFinder, type OwnState, type StateFinder } from "./state-scope.ts";
 import { createToldSettings } from "./told-settings.ts";
 
 /** Cancellations that a session's record keeps, and their JSON characters; older ones have met their calls, or none. */
@@ -106,7 +107,8 @@ export async function createLiveSession<State extends object>(
     listening = new AbortController();
   };
   const callbacks = createCloseCallbacks(handler.emit);
-  const state = createSessionState(context, options);
+  const elsewhere = await stateElsewhere(context, options, principal);
+  const states = createSessionStates(context, options, elsewhere);
   const calls = createSessionCalls(context, {
     editOf: (...args) => told.editOf(...args),
     onBusy: (isBusy) => watch(isBusy),
@@ -114,7 +116,7 @@ export async function createLiveSession<State extends object>(
   const { serverMs } = handler.settings.timeouts;
   const link: ServerLink = createServerLink(context, serverMs, {
     onRequest: ({ id }, dispatch) =>
-      runningCall.run({ session: state, state: calls.of(id)?.state }, dispatch),
+      runningCall.run({ session: states.access, state: calls.of(id)?.state }, dispatch),
     onAnswer: calls.answer,
     onRelated: calls.related,
     onStandalone: (message) => context.standalone.append(stored, message),
@@ -129,7 +131,7 @@ export async function createLiveSession<State extends object>(
     cancelledElsewhere: calls.cancelledElsewhere,
     onGone,
   });
-  const session = createServerSession(stored, state);
+  const session = createServerSession(clientOfSession(stored), states.access);
   const build = async () => {
     const built = await options.createServer({ session, principal, onClose: callbacks.add });
     await connect(built, link);
@@ -148,14 +150,21 @@ export async function createLiveSession<State extends object>(
     const { request, messages, requests, isBatch, authInfo, admission } = given;
     const remembering = told.rememberInitialized(messages);
     if (remembering) await remembering;
+    const beginning = states.begin(requests);
+    const requestStates = beginning instanceof Promise ? await beginning : beginning;
     // A closed server takes no message, and says nothing.
     if (closing.signal.aborted) return undefined;
-    const states = requests.map(() => state.begin());
-    const call = requests.length > 0 ? calls.begin({ requests, isBatch, states }) : undefined;
+    const begun = { requests, isBatch, states: requestStates };
+    const call = requests.length > 0 ? calls.begin(begun) : undefined;
     if (requests.length > 0 && !call) return undefined;
     admission.begin(requests.length);
     const hangUp = call && canHangUp ? call.hangUp : undefined;
     for (const message of messages) {
+      const refusal = isRequest(message) ? calls.of(message.id)?.state?.refusal : undefined;
+      if (refusal) {
+        void calls.answer(refusal.id!, refusal);
+        continue;
+      }
       const ends = isRequest(message) ? { hangUp, hangUpListening } : {};
       link.receive(message, createMessageExtra(request, authInfo, ends));
     }
@@ -212,6 +221,21 @@ export async function createLiveSession<State extends object>(
       await inTime(closed, serverMs, late).catch(onFailed);
     },
   };
+}
+
+/** Where the session's own state is, if it is not in the session's record. */
+async function stateElsewhere<State extends object>(
+  context: LiveContext,
+  { stateScope = "session" }: SessionHandlerOptions<State>,
+  principal: Principal,
+): Promise<{ own: OwnState; finder: StateFinder } | undefined> {
+  if (stateScope === "session") return undefined;
+  const finder = createStateFinder(context, stateScope);
+  const { owner } = context.stored.record;
+  const own = await finder.ofSession(context.sessionId, { principal, owner });
+  // For `createServer`.
+  await own.row?.load();
+  return { own, finder };
 }
 
 function chooseFormat<State extends object>(

@@ -1,14 +1,26 @@
 import type { Principal } from "@durable-mcp/core";
 import type { ClientCapabilities, Implementation, ServerTransport } from "../base/mcp-types.ts";
 import type { StoredSession } from "../records/stored-session.ts";
+import type { StateAccess } from "./state-access.ts";
 
-/** A session as the author's server sees it. */
+/** A session as the author's server sees it; for a client of 2026-07-28, one request. */
 export interface ServerSession<State extends object> {
   /**
-   * The session's own JSON object. Read and change it in a handler: changes are stored before the
-   * answer goes out. Take it from here each time: after a change elsewhere it is another object.
+   * A JSON object, by default the session's own; `stateScope` says whose. Read and change it in a
+   * handler: changes are stored before the answer goes out. Take it from here each time: after a change
+   * elsewhere it is another object.
+   *
+   * @throws {McpSessionError} `STATE_INVALID` for a client of 2026-07-28 in scope `"session"`,
+   *   `PRINCIPAL_REQUIRED` for an anonymous one in scope `"principal"`
    */
   readonly state: State;
+  /**
+   * In scope `{ handle }`, in a handler: the handle of this call's state, to be returned in its result.
+   * A client that came without one gets a new one; a session has one of its own.
+   *
+   * @throws {McpSessionError} `STATE_INVALID` in another scope, and outside of a handler
+   */
+  readonly handle: string;
   /**
    * Applies `change` to the newest state and stores the result at once. `change` runs again when
    * another call was faster, so it changes nothing but its argument, and never conflicts.
@@ -17,18 +29,11 @@ export interface ServerSession<State extends object> {
    *   over its limit, `SESSION_LOST` when the session has ended, `STORE_FAILED`
    */
   update<Result>(change: (state: State) => Result): Promise<Result>;
-  /** Negotiated with the client. */
+  /** Negotiated with the client; that of the request for a client of 2026-07-28. */
   readonly protocolVersion: string;
   readonly clientCapabilities: ClientCapabilities;
   /** As the client calls itself: unverified. */
   readonly clientInfo: Implementation | undefined;
-}
-
-/** The state of one live session, for its author's code. */
-export interface SessionState<State extends object> {
-  /** In a handler the call's draft; elsewhere a frozen copy. */
-  readonly current: State;
-  update<Result>(change: (state: State) => Result): Promise<Result>;
 }
 
 /** The part of an `McpServer` or `Server` that a handler needs, of either SDK. */
@@ -45,15 +50,39 @@ export type CreateServer<State extends object> = (context: {
   readonly onClose: (callback: () => void | Promise<void>) => void;
 }) => ConnectableServer | Promise<ConnectableServer>;
 
+/** The client's side of a session. */
+export type ClientSide = Pick<
+  ServerSession<object>,
+  "protocolVersion" | "clientCapabilities" | "clientInfo"
+>;
+
 export function createServerSession<State extends object>(
-  stored: StoredSession,
-  state: SessionState<State>,
+  client: ClientSide,
+  state: StateAccess<State>,
 ): ServerSession<State> {
   return {
     get state() {
       return state.current;
     },
+    get handle() {
+      return state.handle;
+    },
     update: (change) => state.update(change),
+    get protocolVersion() {
+      return client.protocolVersion;
+    },
+    get clientCapabilities() {
+      return client.clientCapabilities;
+    },
+    get clientInfo() {
+      return client.clientInfo;
+    },
+  };
+}
+
+/** The client of a session, as it initialized. */
+export function clientOfSession(stored: StoredSession): ClientSide {
+  return {
     get protocolVersion() {
       return stored.record.protocolVersion;
     },

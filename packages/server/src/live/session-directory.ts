@@ -3,7 +3,6 @@ import { createHashSessionId, createSessionId, fingerprint } from "../base/sessi
 import type { MessageExtra } from "../base/mcp-types.ts";
 import { newSessionRecord, type SessionRecord } from "../records/session-record.ts";
 import { removeAllUnder, storeKeyPrefix } from "../records/store-key.ts";
-import { checkState } from "../state/json-state.ts";
 import type { FoundRow } from "../records/stored-session.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import { createLivePool, type LivePool, type UsedSession } from "./live-pool.ts";
@@ -55,7 +54,8 @@ export function createSessionDirectory<State extends object>(
   async function create(owner: string, initialize: InitializeParams, protocolVersion: string) {
     const sessionId = createSessionId();
     const hash = (await hashOf(sessionId))!;
-    const state = checkState(options.initialState?.() ?? {}, settings.limits.stateBytes);
+    const isInRecord = (options.stateScope ?? "session") === "session";
+    const state = isInRecord ? context.initialState() : {};
     const record = newSessionRecord(owner, initialize, protocolVersion, state, settings.now());
     const found = await sessions.create(hash, record, freeForOthers);
     sessionCount.started(owner);

@@ -5,6 +5,8 @@ import type { EventBounds, SessionLimits, SessionTimeouts } from "../base/settin
 import type { OnStateConflict } from "../state/combine-states.ts";
 import type { StoredState } from "../state/stored-state.ts";
 import type { CreateServer } from "./server-session.ts";
+import type { StateScope } from "./state-scope.ts";
+import type { CreateStatelessHandler } from "./stateless-handler.ts";
 
 /** How the requests of a session are answered: as SSE streams, or each with one JSON body. */
 export type ResponseFormat = "sse" | "json";
@@ -61,8 +63,18 @@ export interface SessionHandlerOptions<State extends object = Record<string, unk
   readonly unknownSession?: "reject" | "adopt" | undefined;
   /** The capabilities that adopted clients are assumed to have. @default none */
   readonly adoptedCapabilities?: ClientCapabilities | undefined;
-  /** Serves the revisions without sessions (2026-07-28 and later), on the same URL. */
-  readonly stateless?: ((request: Request) => Response | Promise<Response>) | undefined;
+  /**
+   * What `session.state` belongs to. `"session"`: each session has its own, and clients of 2026-07-28,
+   * which have no sessions, have none. `"principal"`: one for all sessions and requests of a principal.
+   * `{ handle: "cart" }`: the one that the argument `cart` of tools and prompts names, a handle from
+   * `session.handle`. @default "session"
+   */
+  readonly stateScope?: StateScope | undefined;
+  /**
+   * `createMcpHandler` of `@modelcontextprotocol/server`: serves clients of 2026-07-28 on the same URL,
+   * with servers of `createServer`. @default they fall back to a session
+   */
+  readonly stateless?: CreateStatelessHandler | undefined;
   /**
    * Names (without port) or hosts (with port) that the server answers to; `"any"` leaves the check
    * to a proxy in front of it. @default localhost, 127.0.0.1 and [::1]

@@ -1,44 +1,38 @@
+import type { JSONRPCRequest } from "../base/mcp-types.ts";
 import { fingerprint } from "../base/session-id.ts";
-import { type CallState, createCallState, frozenState, updateState } from "../state/call-state.ts";
-import type { StateOptions } from "../state/combine-states.ts";
-import type { StateRow } from "../state/stored-state.ts";
 import type { LiveContext } from "./handler-context.ts";
 import { runningCall } from "./running-call.ts";
 import type { RequestState } from "./request-state.ts";
-import type { SessionState } from "./server-session.ts";
 import type { SessionHandlerOptions } from "./session-handler-options.ts";
+import { createStateAccess, type StateAccess, stateOptionsOf } from "./state-access.ts";
+import type { OwnState, StateFinder } from "./state-scope.ts";
 
-interface RequestStates<State extends object> extends SessionState<State> {
-  /** For a request that begins. */
-  begin(): RequestState;
+/** The states of one live session's requests. */
+export interface SessionStates<State extends object> {
+  /** For the author's code. */
+  readonly access: StateAccess<State>;
+  /** For requests that begin. A promise only when their states have to be read. */
+  begin(requests: readonly JSONRPCRequest[]): RequestState[] | Promise<RequestState[]>;
 }
 
-export function createSessionState<State extends object>(
-  { stored, settings, emit }: LiveContext,
-  { migrate, onStateConflict }: SessionHandlerOptions<State>,
-): RequestStates<State> {
-  const session = fingerprint(stored.hash);
-  const row: StateRow = stored;
-  const options: StateOptions<State> = {
-    maxBytes: settings.limits.stateBytes,
-    migrate,
-    onConflict: onStateConflict,
-    onConflictSeen: (resolved) => emit({ type: "state-conflict", session, resolved }),
-    onInvalid: (error) => emit({ type: "state-invalid", session, error }),
-  };
-  const state: RequestStates<State> = {
-    get current() {
-      return (running()?.draft as State | undefined) ?? frozenState(row, options);
-    },
-    update: (change) =>
-      running()?.update((draft) => change(draft as State)) ?? updateState(row, options, change),
-    begin: () => ({ row }),
-  };
-  /** The call in whose handler this runs, if it is one of this session. */
-  function running() {
+/** @param elsewhere where the session's own state is, if it is not in the session's record */
+export function createSessionStates<State extends object>(
+  context: LiveContext,
+  options: SessionHandlerOptions<State>,
+  elsewhere: { readonly own: OwnState; readonly finder: StateFinder } | undefined,
+): SessionStates<State> {
+  const { stored } = context;
+  const stateOptions = stateOptionsOf(context, options, fingerprint(stored.hash));
+  const place = elsewhere?.own ?? { row: stored };
+  const access: StateAccess<State> = createStateAccess(stateOptions, place, () => {
     const call = runningCall.getStore();
-    if (call?.session !== state || !call.state || call.state.isOver) return undefined;
-    return (call.state.call ??= createCallState(call.state.row, options) as CallState<object>);
-  }
-  return state;
+    return call?.session === access ? call.state : undefined;
+  });
+  if (!elsewhere) return { access, begin: (requests) => requests.map(() => ({ row: stored })) };
+  const { own, finder } = elsewhere;
+  const { owner } = stored.record;
+  return {
+    access,
+    begin: (requests) => Promise.all(requests.map((request) => finder.find(request, owner, own))),
+  };
 }

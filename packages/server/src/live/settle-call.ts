@@ -6,7 +6,7 @@ import type { SessionRecord } from "../records/session-record.ts";
 import type { Effects } from "../records/stored-row.ts";
 import { sessionGone } from "../state/state-errors.ts";
 import type { LiveContext } from "./handler-context.ts";
-import type { RequestState } from "./request-state.ts";
+import { changeOf, type RequestState } from "./request-state.ts";
 
 /** The writes that keep an answer for clients that come back. */
 export interface KeptRows {
@@ -65,7 +65,7 @@ class AnswerNotJson extends Error {
 }
 
 /** @throws {AnswerNotJson} */
-function printAnswer(message: Answer): PrintedAnswer {
+export function printAnswer(message: Answer): PrintedAnswer {
   try {
     return print(message);
   } catch (cause) {
@@ -80,21 +80,22 @@ async function storeAll(
   { edit, state }: CallEffects,
   kept: KeptRows,
 ): Promise<CommitOutcome> {
-  const change = state?.call?.change();
-  if (!state || !change || state.row === stored) {
+  const change = state && changeOf(state);
+  if (!state?.row || !change || state.row === stored) {
     return await stored.write({ change, edit, ...kept });
   }
   if (edit) await stored.write({ edit });
   return await state.row.commit(change, kept.rows, kept.lesserRows);
 }
 
-function failure(id: RequestId, error: unknown): Answer {
+/** The answer to a request whose effects could not be stored. */
+export function failure(id: RequestId, error: unknown): Answer {
   if (error instanceof AnswerNotJson) {
     return { jsonrpc: "2.0", id, error: { code: -32603, message: error.message } };
   }
   if (!McpSessionError.isInstance(error)) {
     const message =
-      "The session could not be saved after this request. Check its outcome before you send it again.";
+      "The state could not be saved after this request. Check its outcome before you send it again.";
     return { jsonrpc: "2.0", id, error: { code: -32603, message } };
   }
   const { message, code } = error;
