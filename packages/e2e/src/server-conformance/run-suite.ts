@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { glob, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -9,6 +9,8 @@ export interface SuiteSummary {
   /** Scenarios that ran and in which nothing failed. */
   readonly passed: readonly string[];
   readonly failed: readonly string[];
+  /** Checks of what a server should do and did not; the suite counts them as passed. */
+  readonly warned: readonly string[];
   readonly printed: string;
 }
 
@@ -29,7 +31,7 @@ export async function runServerSuite(
       { stdio: ["ignore", "pipe", "inherit"] },
     );
     const printed = await text(suite.stdout);
-    return { ...readSummary(printed), printed };
+    return { ...readSummary(printed), warned: await readWarnings(directory), printed };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -44,4 +46,19 @@ function readSummary(printed: string): Pick<SuiteSummary, "passed" | "failed"> {
     else if (mark === "✓") passed.push(name!);
   }
   return { passed, failed };
+}
+
+async function readWarnings(directory: string): Promise<string[]> {
+  const warned: string[] = [];
+  for await (const file of glob("*/checks.json", { cwd: directory })) {
+    const checks = JSON.parse(await readFile(join(directory, file), "utf8")) as Check[];
+    warned.push(...checks.filter(({ status }) => status === "WARNING").map(({ id }) => id));
+  }
+  return warned;
+}
+
+/** As the suite writes it. */
+interface Check {
+  readonly id: string;
+  readonly status: string;
 }
