@@ -400,7 +400,7 @@ describe("an update", () => {
     );
   });
 
-  test("does not conflict with the call's own change that a failing store had stored", async () => {
+  test("that a failing store had stored, and a call that goes on, conflict: nothing is done twice", async () => {
     const stored = createStored();
     const row = stored.row();
     const state = call(row);
@@ -409,7 +409,7 @@ describe("an update", () => {
     await expect(state.update((newest) => void (newest.n = 1))).rejects.toEqual(
       code("STORE_FAILED"),
     );
-    await answer(row, state);
+    await expect(answer(row, state)).rejects.toEqual(code("STATE_CONFLICT"));
     expect(stored.state).toEqual({ notes: ["a"], n: 1 });
   });
 

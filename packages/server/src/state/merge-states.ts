@@ -11,7 +11,8 @@ const conflict = Symbol("conflict");
 /**
  * Puts two changes of one state together. They are at different paths if neither has changed what the
  * other has changed, nor anything above it or below it. Added, replaced and removed keys are changes; an
- * array is one value. The same change on both sides counts once.
+ * array is one value. The same change on both sides is a conflict too: two calls that count from 0 to 1
+ * have counted once.
  *
  * @returns `undefined` when they conflict
  */
@@ -26,7 +27,9 @@ export function mergeStates(
 
 function mergeObjects(base: Fields, ours: Fields, theirs: Fields): Fields | typeof conflict {
   const merged: [string, JsonValue][] = [];
-  for (const key of new Set([...Object.keys(theirs), ...Object.keys(ours)])) {
+  // Those of `base` too: two calls that remove a key have each taken what it named.
+  const keys = [theirs, ours, base].flatMap((fields) => Object.keys(fields));
+  for (const key of new Set(keys)) {
     const part = mergeParts(partOf(base, key), partOf(ours, key), partOf(theirs, key));
     if (part === conflict) return conflict;
     if (part !== undefined) merged.push([key, part]);
@@ -37,7 +40,7 @@ function mergeObjects(base: Fields, ours: Fields, theirs: Fields): Fields | type
 function mergeParts(base: Part, ours: Part, theirs: Part): Part | typeof conflict {
   if (isFields(base) && isFields(ours) && isFields(theirs)) return mergeObjects(base, ours, theirs);
   if (isSame(base, ours)) return theirs;
-  return isSame(base, theirs) || isSame(ours, theirs) ? ours : conflict;
+  return isSame(base, theirs) ? ours : conflict;
 }
 
 /** Whether two values of JSON are equal; the order of keys does not matter. */
