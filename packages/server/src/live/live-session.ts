@@ -10,6 +10,7 @@ import type { SessionRecord } from "../records/session-record.ts";
 import type { FoundRow, StoredSession } from "../records/stored-session.ts";
 import { sessionEventIds } from "../streams/event-id.ts";
 import { canPrime } from "../streams/priming.ts";
+import { type Admission, createRoom } from "./admission.ts";
 import { createCallWatch } from "./call-watch.ts";
 import { createCloseCallbacks } from "./close-callbacks.ts";
 import type { HandlerContext, LiveContext } from "./handler-context.ts";
@@ -42,14 +43,6 @@ interface ClientPost {
   readonly isBatch: boolean;
   readonly authInfo: AuthInfo | undefined;
   readonly admission: Admission;
-}
-
-/** The place of a POST's messages among those that a session may have in flight at once. */
-interface Admission {
-  /** Its requests count until they are answered, from now on. */
-  readonly begin: (requests: number) => void;
-  /** The rest is done. */
-  readonly leave: () => void;
 }
 
 /** A session that has a server in this process. */
@@ -143,7 +136,7 @@ export async function createLiveSession<State extends object>(
   });
   const inTurn = createQueue();
   const onFailed = (error: unknown) => handler.emit({ type: "failed", error });
-  let waiting = 0;
+  const room = createRoom(context.settings.limits.requestsPerSession, () => calls.count);
   const canHangUp = context.format === "sse" && canPrime(found.record.initialize.protocolVersion);
 
   async function post(given: ClientPost) {
@@ -177,19 +170,9 @@ export async function createLiveSession<State extends object>(
       return listening.signal;
     },
     get messagesInFlight() {
-      return calls.count + waiting;
+      return room.taken;
     },
-    admit: (messages) => {
-      const { requestsPerSession } = context.settings.limits;
-      if (calls.count + waiting + messages > requestsPerSession) return undefined;
-      let rest = messages;
-      waiting += messages;
-      const begin = (requests: number) => {
-        rest -= requests;
-        waiting -= requests;
-      };
-      return { begin, leave: () => begin(rest) };
-    },
+    admit: room.admit,
     isServing: calls.has,
     cancelElsewhere: async (requestIds) => {
       await stored.write({
