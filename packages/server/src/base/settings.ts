@@ -26,8 +26,9 @@ export interface SessionTimeouts {
   /** How often a quiet stream carries a comment. @default 15000 */
   readonly keepAliveMs?: number | undefined;
   /**
-   * How long clients should wait before they come back to a broken stream. Some try only twice, so
-   * the default spans the time that a dead process counts as alive. @default half of `leaseMs`
+   * How long clients wait before they come back to a broken stream. The official ones try twice, this long
+   * apart, and then hang to their own time-out: so all replicas may be gone for twice this long. The second
+   * try meets the end of a dead process's lease. @default half of `leaseMs`
    */
   readonly retryMs?: number | undefined;
   /** How long one operation of the store may take; then it fails with `STORE_FAILED`. @default 15000 */
