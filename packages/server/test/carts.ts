@@ -54,6 +54,41 @@ async function post(
   });
 }
 
+/** One notification of 2026-07-28. */
+async function notify(url: string, method: string, params: object): Promise<Response> {
+  return await fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      ...headersOf("ada"),
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", method, params: { ...params, _meta: envelope } }),
+  });
+}
+
+/** A listening stream of 2026-07-28, until `signal` aborts. */
+async function subscribe(url: string, signal: AbortSignal): Promise<Response> {
+  const method = "subscriptions/listen";
+  const notifications = { toolsListChanged: true };
+  return await fetch(url, {
+    method: "POST",
+    signal,
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": method,
+      ...headersOf("ada"),
+    },
+    body: JSON.stringify({
+      ...{ jsonrpc: "2.0", id: 2, method },
+      params: { notifications, _meta: envelope },
+    }),
+  });
+}
+
 /** Handlers for both eras on one store, and clients of both, until the test ends. */
 export function startCarts(common: Options & { store?: SessionStore } = {}) {
   const store = common.store ?? createMemoryStore();
@@ -96,7 +131,7 @@ export function startCarts(common: Options & { store?: SessionStore } = {}) {
   }
 
   return {
-    ...{ store, events, replica, post },
+    ...{ store, events, replica, post, notify, listen: subscribe },
     /** Of `@modelcontextprotocol/client`, speaking 2026-07-28 where it can. */
     modern: (url: string, user: string | undefined = "ada") => connect(url, "auto", user),
     anonymous: (url: string) => connect(url, "auto", undefined),

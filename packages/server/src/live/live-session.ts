@@ -22,7 +22,6 @@ import { createSessionCalls } from "./session-calls.ts";
 import type { ResponseFormat, SessionHandlerOptions } from "./session-handler-options.ts";
 import { createSessionHandshake, type SessionHandshake } from "./session-handshake.ts";
 import { createSessionStates } from "./session-state.ts";
-import { createStateFinder, type OwnState, type StateFinder } from "./state-scope.ts";
 import { createToldSettings } from "./told-settings.ts";
 
 /** Cancellations that a session's record keeps, and their JSON characters; older ones have met their calls, or none. */
@@ -100,8 +99,7 @@ export async function createLiveSession<State extends object>(
     listening = new AbortController();
   };
   const callbacks = createCloseCallbacks(handler.emit);
-  const elsewhere = await stateElsewhere(context, options, principal);
-  const states = createSessionStates(context, options, elsewhere);
+  const states = await createSessionStates(context, options, principal);
   const calls = createSessionCalls(context, {
     editOf: (...args) => told.editOf(...args),
     onBusy: (isBusy) => watch(isBusy),
@@ -204,21 +202,6 @@ export async function createLiveSession<State extends object>(
       await inTime(closed, serverMs, late).catch(onFailed);
     },
   };
-}
-
-/** Where the session's own state is, if it is not in the session's record. */
-async function stateElsewhere<State extends object>(
-  context: LiveContext,
-  { stateScope = "session" }: SessionHandlerOptions<State>,
-  principal: Principal,
-): Promise<{ own: OwnState; finder: StateFinder } | undefined> {
-  if (stateScope === "session") return undefined;
-  const finder = createStateFinder(context, stateScope);
-  const { owner } = context.stored.record;
-  const own = await finder.ofSession(context.sessionId, { principal, owner });
-  // For `createServer`.
-  await own.row?.load();
-  return { own, finder };
 }
 
 function chooseFormat<State extends object>(

@@ -1,11 +1,12 @@
+import type { Principal } from "@durable-mcp/core";
 import type { JSONRPCRequest } from "../base/mcp-types.ts";
 import { fingerprint } from "../base/session-id.ts";
 import type { LiveContext } from "./handler-context.ts";
 import { runningCall } from "./running-call.ts";
-import type { RequestState } from "./request-state.ts";
+import type { RequestState, StatePlace } from "./request-state.ts";
 import type { SessionHandlerOptions } from "./session-handler-options.ts";
 import { createStateAccess, type StateAccess, stateOptionsOf } from "./state-access.ts";
-import type { OwnState, StateFinder } from "./state-scope.ts";
+import { createStateFinder } from "./state-scope.ts";
 
 /** The states of one live session's requests. */
 export interface SessionStates<State extends object> {
@@ -15,24 +16,33 @@ export interface SessionStates<State extends object> {
   begin(requests: readonly JSONRPCRequest[]): RequestState[] | Promise<RequestState[]>;
 }
 
-/** @param elsewhere where the session's own state is, if it is not in the session's record */
-export function createSessionStates<State extends object>(
+export async function createSessionStates<State extends object>(
   context: LiveContext,
   options: SessionHandlerOptions<State>,
-  elsewhere: { readonly own: OwnState; readonly finder: StateFinder } | undefined,
-): SessionStates<State> {
-  const { stored } = context;
+  principal: Principal,
+): Promise<SessionStates<State>> {
+  const { stored, sessionId } = context;
   const stateOptions = stateOptionsOf(context, options, fingerprint(stored.hash));
-  const place = elsewhere?.own ?? { row: stored };
-  const access: StateAccess<State> = createStateAccess(stateOptions, place, () => {
-    const call = runningCall.getStore();
-    return call?.session === access ? call.state : undefined;
-  });
-  if (!elsewhere) return { access, begin: (requests) => requests.map(() => ({ row: stored })) };
-  const { own, finder } = elsewhere;
+  const createAccess = (outside: StatePlace): StateAccess<State> => {
+    const access: StateAccess<State> = createStateAccess(stateOptions, outside, () => {
+      const call = runningCall.getStore();
+      return call?.session === access ? call.state : undefined;
+    });
+    return access;
+  };
+  const { stateScope = "session" } = options;
+  if (stateScope === "session") {
+    const begin: SessionStates<State>["begin"] = (requests) =>
+      requests.map(() => ({ row: stored }));
+    return { access: createAccess({ row: stored }), begin };
+  }
+  const finder = createStateFinder(context, stateScope);
   const { owner } = stored.record;
+  const own = await finder.ofSession(sessionId, { principal, owner });
+  // For `createServer`.
+  await own.row?.load();
   return {
-    access,
+    access: createAccess(own),
     begin: (requests) => Promise.all(requests.map((request) => finder.find(request, owner, own))),
   };
 }

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { invalidOption } from "@durable-mcp/core/internal";
+import { inTime } from "../base/in-time.ts";
 import type { AuthInfo, JSONRPCRequest } from "../base/mcp-types.ts";
 import type { ServedRequest } from "../base/served-request.ts";
 import { createCloseCallbacks } from "./close-callbacks.ts";
@@ -66,6 +67,8 @@ export function createStatelessServer<State extends object>(
   const enter = createEntrance(settings.limits);
   const exchanges = new AsyncLocalStorage<RunningExchange>();
   const open = new Set<RunningExchange>();
+  const used = new WeakSet<ConnectableServer>();
+  const { serverMs } = settings.timeouts;
   let isClosed = false;
 
   const handler = options.stateless(
@@ -105,9 +108,15 @@ export function createStatelessServer<State extends object>(
       giveUp: () => exchange.giveUp(),
       build: async () => {
         const { principal } = post.caller;
-        const server = await options.createServer({ session, principal, onClose: callbacks.add });
+        const building = options.createServer({ session, principal, onClose: callbacks.add });
+        const late = `createServer took longer than timeouts.serverMs (${serverMs}).`;
+        const server = await inTime(Promise.resolve(building), serverMs, late, (built) =>
+          built.close(),
+        );
         servers.push(server);
         if (!isStatelessServer(server)) throw sessionsOnly();
+        if (used.has(server)) throw serverOfAnother();
+        used.add(server);
         exchange.attach(server);
         return server;
       },
@@ -211,6 +220,12 @@ function isStatelessServer(server: ConnectableServer): boolean {
   const { server: inner = server } = server as { server?: unknown };
   const { getNegotiatedProtocolVersion } = inner as { getNegotiatedProtocolVersion?: unknown };
   return typeof getNegotiatedProtocolVersion === "function";
+}
+
+function serverOfAnother(): Error {
+  return new Error(
+    "createServer returned the server of another request. Build a new one each time: session is that of one request.",
+  );
 }
 
 function sessionsOnly(): SessionsOnly {
