@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createFragileStore } from "../../test/fragile-store.ts";
 import { createNotesServer, type Notes } from "../../test/notes-server.ts";
-import { createRawClient, readMessages } from "../../test/raw-client.ts";
+import { createRawClient, readMessages, takeEventId, takeEvents } from "../../test/raw-client.ts";
 import {
   createSessionHandler,
   type ServerSession,
@@ -99,6 +99,69 @@ test("what one request of a batch says while another is answered comes after tha
   }
 });
 
+test.each([
+  ["one request", "2025-11-25"],
+  ["a batch", "2025-03-26"],
+])("an answer is stored after the messages before it: %s", async (_what, version) => {
+  const { client, control } = start((mcp) => {
+    mcp.registerTool("say", {}, (async (extra: Extra) => {
+      const params = { level: "info", data: "said" };
+      await extra.sendNotification({ method: "notifications/message", params });
+      await new Promise((resolve) => setTimeout(resolve, 15));
+      return text("over");
+    }) as never);
+  });
+  const id = await client.initialize({}, version);
+  let isFirst = true;
+  control.interfere = async (operation, run, keys) => {
+    if (operation === "batch" && keys.includes('"messages"') && isFirst) {
+      isFirst = false;
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    return await run();
+  };
+  const calls = [toolCall(1, "say"), toolCall(2, "wait", { ms: 120 })];
+  const isBatch = version === "2025-03-26";
+  const response = await client.post(id, isBatch ? calls : calls[0]!);
+  const [head, all] = response.body!.tee();
+  const first = await takeEventId(new Response(head));
+  // Read while the messages are being stored.
+  const rest = readMessages(await client.get(id, first.replace(/\.1\./, ".0.")));
+  const type = { headers: { "content-type": "text/event-stream" } };
+  expect(await rest).toEqual(await readMessages(new Response(all, type)));
+});
+
+test("what is said while its answer is stored goes to the listening stream", async () => {
+  const { client, control } = start((mcp) => {
+    mcp.registerTool("say", {}, ((extra: Extra) => {
+      const params = { level: "info", data: "too late" };
+      said = () => extra.sendNotification({ method: "notifications/message", params });
+      return text("over");
+    }) as never);
+  });
+  let said: () => Promise<void>;
+  const id = await client.initialize();
+  control.interfere = async (operation, run, keys) => {
+    if (operation === "batch" && keys.includes('"answer"')) {
+      control.interfere = undefined;
+      await said();
+    }
+    return await run();
+  };
+  expect((await client.call(id, "say")).messages).toHaveLength(1);
+  const [message] = await takeEvents(await client.get(id), 1);
+  expect(message?.message.params?.["data"]).toBe("too late");
+});
+
+test("event ids too long for a header are not given out", async () => {
+  const { client } = start();
+  const id = await client.initialize({}, "2025-03-26");
+  const batch = Array.from({ length: 20 }, (_, n) => toolCall(`${n}${"ü".repeat(200)}`, "list"));
+  const messages = await readMessages(await client.post(id, batch));
+  expect(messages).toHaveLength(20);
+  expect(messages.filter(({ eventId }) => eventId !== undefined)).toEqual([]);
+});
+
 test("an answer that nobody can come back for has no event id", async () => {
   const { client } = start();
   const id = await client.initialize({}, "2025-06-18");
@@ -148,6 +211,17 @@ test("a store that fails while the tools change does not end the process", async
   expect(unhandled).toEqual([]);
 });
 
+test("a question that cannot be stored fails at once", async () => {
+  const { client, control } = start();
+  const id = await client.initialize({ elicitation: { form: {} } });
+  control.interfere = async (_operation, run, key) => {
+    if (key.includes('"standalone"')) throw new Error("down");
+    return await run();
+  };
+  const { messages } = await client.call(id, "ask");
+  expect(messages?.at(-1)?.message.result).toMatchObject({ isError: true });
+}, 5_000);
+
 test("a message that is not JSON takes no other one with it", async () => {
   const { client } = start((mcp) => {
     const log = (data: unknown) => mcp.server.sendLoggingMessage({ level: "info", data });
@@ -163,6 +237,7 @@ test("a message that is not JSON takes no other one with it", async () => {
 test("code that outlives its call reads the newest state, and cannot write by assignment", async () => {
   const later: (() => void)[] = [];
   const seen: unknown[] = [];
+  const kept: string[][] = [];
   const { client } = start((mcp, session) => {
     const look = () => {
       seen.push([...session.state.notes]);
@@ -173,7 +248,9 @@ test("code that outlives its call reads the newest state, and cannot write by as
       }
     };
     mcp.registerTool("later", { inputSchema: { uses: z.boolean() } }, ({ uses }) => {
-      if (uses) session.state.notes.push("mine");
+      const { notes } = session.state;
+      if (uses) notes.push("mine");
+      kept.push(notes);
       later.push(AsyncLocalStorage.bind(look));
       return text("ok");
     });
@@ -184,10 +261,11 @@ test("code that outlives its call reads the newest state, and cannot write by as
   await client.call(id, "add", { text: "other" });
   // From within the contexts of the two calls, as a timer of theirs would.
   for (const run of later) run();
+  for (const notes of kept) expect(() => notes.push("lost")).toThrow(TypeError);
   expect(seen).toEqual([["mine", "other"], "TypeError", ["mine", "other"], "TypeError"]);
 });
 
-test("a running call gets what its client sends elsewhere soon after the store has failed once", async () => {
+test("a running call gets what its client sends elsewhere soon after the store has failed for a while", async () => {
   const { store } = createFragileStore();
   const one = start(undefined, { store, timeouts: { leaseMs: 5_000 } });
   const two = start(undefined, { store });
@@ -197,7 +275,7 @@ test("a running call gets what its client sends elsewhere soon after the store h
   await new Promise((resolve) => setTimeout(resolve, 60));
   let failures = 0;
   one.control.interfere = async (operation, run, key) => {
-    if (operation === "get" && key.includes('"mail"') && failures++ === 0) throw new Error("down");
+    if (operation === "get" && key.includes('"mail"') && failures++ < 4) throw new Error("down");
     return await run();
   };
   await two.client.post(id, {
@@ -205,7 +283,7 @@ test("a running call gets what its client sends elsewhere soon after the store h
     params: { requestId: "waiting" },
   });
   expect((await call).messages).toEqual([]);
-  expect(failures).toBeGreaterThan(1);
+  expect(failures).toBeGreaterThan(4);
 }, 5_000);
 
 interface Extra {

@@ -88,9 +88,9 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
     /** @returns whether the message can go to the answer stream of a request */
     related: (requestId: RequestId, message: JSONRPCMessage): boolean => {
       const found = open.get(requestId);
-      if (!found || context.format === "json") return false;
-      // After its answer nothing can follow.
-      if (!found.isAnswered) found.call.related(message);
+      // After its answer nothing can follow there.
+      if (!found || found.isAnswered || context.format === "json") return false;
+      found.call.related(message);
       return true;
     },
     cancel: (requestId: RequestId): void => {
