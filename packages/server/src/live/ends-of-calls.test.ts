@@ -67,7 +67,7 @@ test("a call that was answered before its lease was written does not hold the le
   const id = await client.initialize();
   let leaseKey = "";
   control.interfere = async (operation, run, key) => {
-    if (operation === "put" && key.includes('"replica"')) {
+    if (operation === "put" && key.includes('"replica"') && leaseKey === "") {
       leaseKey = key;
       await new Promise((resolve) => setTimeout(resolve, 60));
     }
@@ -79,29 +79,27 @@ test("a call that was answered before its lease was written does not hold the le
   expect(await replicas.store.get(leaseKey)).toBeUndefined();
 });
 
+/** The results that a hasty server sends, all of them. */
+function hastyResults(method: string): Record<string, unknown>[] {
+  if (method !== "initialize") return [{ content: [{ type: "text", text: "first" }] }, {}];
+  const serverInfo = { name: "a", version: "1" };
+  return [{ protocolVersion: "2025-11-25", capabilities: {}, serverInfo }];
+}
+
 test("of two answers to one request the first counts, while it is stored and after that", async () => {
   let transport: ServerTransport;
-  const answerAll = (method: string) =>
-    method === "initialize"
-      ? [
-          {
-            protocolVersion: "2025-11-25",
-            capabilities: {},
-            serverInfo: { name: "a", version: "1" },
-          },
-        ]
-      : [{ content: [{ type: "text", text: "first" }] }, { content: [] }];
   // A server that is neither SDK's.
   const server: ConnectableServer = {
     close: async () => {},
     connect: async (given) => {
       transport = given;
-      transport.onmessage = (message: { id?: number; method: string }) => {
+      const onmessage = (message: { id?: number; method: string }) => {
         if (message.id === undefined) return;
-        for (const result of answerAll(message.method)) {
+        for (const result of hastyResults(message.method)) {
           void transport.send({ jsonrpc: "2.0", id: message.id, result });
         }
       };
+      Object.assign(transport, { onmessage });
     },
   };
   const { client } = createReplicas({ createServer: () => server }).start();
@@ -114,11 +112,11 @@ test("of two answers to one request the first counts, while it is stored and aft
 });
 
 test("a session is in use while a call runs, and nothing is read for it after that", async () => {
-  const replicas = createReplicas({ timeouts: { idleMs: 150 } });
+  const replicas = createReplicas({ timeouts: { idleMs: 500 } });
   const { store, control } = createFragileStore(replicas.store);
   const { client } = replicas.start({ store });
   const id = await client.initialize();
-  expect(await client.call(id, "wait", { ms: 400 })).toMatchObject({ text: "waited" });
+  expect(await client.call(id, "wait", { ms: 700 })).toMatchObject({ text: "waited" });
   let reads = 0;
   control.interfere = async (_operation, run) => {
     reads += 1;

@@ -64,6 +64,43 @@ test("a batch that died is told of each of its requests once, wherever its clien
   expect(rest).toEqual([lost[1]]);
 });
 
+test("whoever heard of answers that are kept no longer has nothing to come back for", async () => {
+  const { client } = createReplicas({ events: { maxAnswers: 0 } }).start();
+  const id = await client.initialize({}, "2025-03-26");
+  const batch = [toolCall(1, "list"), toolCall(2, "list")];
+  const [listed] = await takeEvents(await client.post(id, batch), 1);
+  await client.post(id, toolCall(3, "list"));
+  const lost = await readMessages(await client.get(id, listed!.eventId));
+  expect(lost.map(({ message }) => message.error?.data?.code)).toEqual([
+    "OUTCOME_UNKNOWN",
+    "OUTCOME_UNKNOWN",
+  ]);
+  expect(await readMessages(await client.get(id, lost[0]!.eventId))).toEqual([lost[1]]);
+  expect((await client.get(id, lost[1]!.eventId)).status).toBe(204);
+});
+
+test("messages are stored one after the other while their call runs", async () => {
+  const replicas = createReplicas();
+  const { store, control } = createFragileStore(replicas.store);
+  const one = replicas.start({ store, createServer: createReporter });
+  const id = await one.client.initialize();
+  const running = { now: 0, most: 0 };
+  control.interfere = async (_operation, run, keys) => {
+    if (!keys.includes('"messages"')) return await run();
+    running.most = Math.max(running.most, ++running.now);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+    running.now -= 1;
+    return await run();
+  };
+  const first = await takeEventId(
+    await one.client.post(id, toolCall(7, "report", { end: "hang" })),
+  );
+  const start = first.replace(".1.", ".0.");
+  const messages = await takeEvents(await replicas.start().client.get(id, start), 3);
+  expect(messages.map(({ message }) => message.params?.["data"])).toEqual([1, 2, 3]);
+  expect(running.most).toBe(1);
+}, 5_000);
+
 test("all messages of a call come, however many pages the store has of them", async () => {
   const inner = createMemoryStore();
   const store = {
