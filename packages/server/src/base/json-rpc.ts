@@ -22,7 +22,7 @@ export function isMessage(value: unknown): value is JSONRPCMessage {
     return hasOnly(value, members.result) && isRequestId(id) && isParams(result);
   }
   if (!isRecord(error) || !hasOnly(value, members.error)) return false;
-  const isError = Number.isInteger(error["code"]) && typeof error["message"] === "string";
+  const isError = Number.isSafeInteger(error["code"]) && typeof error["message"] === "string";
   return isError && (id === undefined || isRequestId(id));
 }
 

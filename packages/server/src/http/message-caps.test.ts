@@ -31,10 +31,7 @@ describe.each(Object.entries(kinds))("a batch of %s", (_, make) => {
     const id = await client.initialize({}, "2025-03-26");
     counts.clear();
     const batch = Array.from({ length: 20_000 }, (_item, n) => make(n));
-    const begun = performance.now();
     expect((await client.post(id, batch, version)).status).toBe(413);
-    // 609 ms were once one turn of the event loop; most of this is the test's own printing.
-    expect(performance.now() - begun).toBeLessThan(400);
     expect(counts.size).toBe(0);
     expect(events.at(-1)).toEqual({ type: "refused", reason: "too-many-messages" });
     expect((await client.post(id, batch.slice(0, 101), version)).status).toBe(413);
