@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { hashSessionId } from "../../../server/src/base/session-id.ts";
 import {
   readMessages,
@@ -30,7 +30,7 @@ describe.each(availableStores)("a call on another replica (%s)", { concurrent: t
     await takeEventId(cancelled);
     const cancel = { method: "notifications/cancelled", params: { requestId: 7 } };
     expect((await two.client.post(id, cancel)).status).toBe(202);
-    await expect.poll(() => one.lines).toContain("aborted");
+    await vi.waitFor(() => expect(one.lines).toContain("aborted"), 20_000);
 
     // Long enough for its replica to look for cancellations.
     const later = await one.client.call(id, "wait", { ms: 300 }, 7);
@@ -71,7 +71,7 @@ describe.each(availableStores)("a call on another replica (%s)", { concurrent: t
     expect((await two.client.end(id)).status).toBe(200);
     expect((await readMessages(new Response(rest))).map(wordOf)).toEqual(["OUTCOME_UNKNOWN"]);
     await listening.text();
-    await expect.poll(() => one.handler.liveSessions).toBe(0);
+    await vi.waitFor(() => expect(one.handler.liveSessions).toBe(0), 20_000);
     expect(await one.client.call(id, "list")).toMatchObject({ status: 404 });
     expect((await one.client.get(id)).status).toBe(404);
     const hash = await hashSessionId(id);

@@ -37,7 +37,9 @@ describe.each(availableStores)(
         await wait(50);
       }
       console.log(`${kind}: a message arrives after ms`, times.map(Math.round));
-      expect(Math.max(...times)).toBeLessThan(1_000);
+      // On a busy machine some take longer, but none waits until somebody looks.
+      expect(Math.min(...times)).toBeLessThan(500);
+      expect(Math.max(...times)).toBeLessThan(10_000);
 
       await wait(500);
       two.takeOperations();
