@@ -52,12 +52,12 @@ function createCart(session: ServerSession<Cart>): McpServer {
     { description: "Adds an item to the cart.", inputSchema: z.object({ item: z.string() }) },
     async ({ item }) => {
       console.log(item);
-      await wait(60); // looks whether it is in stock
+      await wait(100); // looks whether it is in stock
       const { length } = await session.update((cart) => {
         cart.items.push(item);
         return cart.items;
       });
-      await wait(60); // packs it
+      await wait(100); // packs it
       return texts([`${length} items`]);
     },
   );
