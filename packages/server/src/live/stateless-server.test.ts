@@ -101,6 +101,32 @@ test("a drain waits for requests in flight, then gives 503", async () => {
   expect(await call(await carts.modern((await carts.replica()).url), "list")).toBe("tea");
 });
 
+test("a drain waits for a request whose stream has begun", async () => {
+  const gate = createGate();
+  await using carts = startCarts({
+    stateScope: "principal",
+    createServer: ({ session }) => {
+      const mcp = createCartServer(session);
+      mcp.registerTool("begin", { inputSchema: z.object({}) }, async (_args, { mcpReq }) => {
+        const params = { progressToken: 0, progress: 1 };
+        await mcpReq.notify({ method: "notifications/progress", params });
+        await gate.hooks.whenSlow();
+        session.state.items.push("tea");
+        return text("ended");
+      });
+      return mcp;
+    },
+  });
+  const { url, handler } = await carts.replica();
+  const response = await carts.post(url, "tools/call", { name: "begin", arguments: {} });
+  await gate.whenWaiting(1);
+  const draining = handler.drain();
+  setTimeout(gate.open, 100);
+  await draining;
+  expect(await response.text()).toContain('"text":"ended"');
+  expect(await call(await carts.modern((await carts.replica()).url), "list")).toBe("tea");
+});
+
 test("a request that a drain does not wait for is told so, and stores nothing", async () => {
   const gate = createGate();
   await using carts = startCarts({
@@ -124,7 +150,9 @@ test("a drain ends listening streams, and waits for none", async () => {
   const listening = await carts.post(url, "subscriptions/listen", {
     notifications: { toolsListChanged: true },
   });
-  await handler.drain();
+  const before = Date.now();
+  await handler.drain({ timeoutMs: 20_000 });
+  expect(Date.now() - before).toBeLessThan(10_000);
   expect(await listening.text()).toContain("notifications/subscriptions/acknowledged");
 });
 
@@ -212,8 +240,27 @@ test("a state can be read in createServer, and written in handlers only", async 
   });
   const { url } = await carts.replica();
   await carts.post(url, "tools/call", { name: "add", arguments: { item: "tea" } });
-  expect(await call(await carts.older(url), "list")).toBe("tea");
+  const other = await carts.replica();
+  expect(await call(await carts.older(other.url), "list")).toBe("tea");
   expect(seen).toEqual([[], ["tea"]]);
+});
+
+test("createServer reads the state that a handle names", async () => {
+  const seen: unknown[] = [];
+  await using carts = startCarts({
+    stateScope: { handle: "cart" },
+    createServer: ({ session }) => {
+      const mcp = createCartServer(session);
+      seen.push(...session.state.items);
+      return mcp;
+    },
+  });
+  const { url } = await carts.replica();
+  const params = { name: "add_for_handle", arguments: { item: "tea" } };
+  const answer = await (await carts.post(url, "tools/call", params)).json();
+  const cart = answer.result.content[0].text as string;
+  await (await carts.post(url, "tools/call", { name: "list", arguments: { cart } })).text();
+  expect(seen).toEqual(["tea"]);
 });
 
 test("a server that createServer returns twice is refused, with an event", async () => {
