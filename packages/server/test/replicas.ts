@@ -46,6 +46,9 @@ function createKillableStore(store: SessionStore) {
       touch: (...args) => unlessDead(() => store.touch(...args)),
       delete: (...args) => unlessDead(() => store.delete(...args)),
       list: (query) => unlessDead(() => store.list(query)),
+      batch: (writes) => unlessDead(() => store.batch!(writes)),
+      publish: (topic) => unlessDead(() => store.publish!(topic)),
+      subscribe: (topic, listener) => store.subscribe!(topic, () => isDead || listener()),
     } satisfies SessionStore,
   };
 }

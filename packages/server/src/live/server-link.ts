@@ -1,3 +1,4 @@
+import { McpSessionError } from "@durable-mcp/core";
 import { inTime } from "../base/in-time.ts";
 import { answeredId, isRequest } from "../base/json-rpc.ts";
 import type {
@@ -9,7 +10,6 @@ import type {
   ServerTransport,
 } from "../base/mcp-types.ts";
 import { randomName } from "../base/session-id.ts";
-import { isFailure } from "../records/commit-rows.ts";
 import { cancelledRequest, withInstanceIds, withServerIds } from "./instance-ids.ts";
 
 export interface LinkHooks {
@@ -81,10 +81,10 @@ export function createServerLink(
       if (related !== undefined && hooks.onRelated(related, outgoing)) return;
       const sending = hooks.onStandalone(outgoing);
       if (isRequest(outgoing)) return await sending;
-      // The store has emitted its failure. The SDKs send notifications and wait for nobody, so that a
-      // rejection would end the process.
+      // The failure was emitted. The SDKs send notifications and wait for nobody, so that a rejection
+      // would end the process.
       await sending.catch((error: unknown) => {
-        if (!isFailure(error)) throw error;
+        if (!McpSessionError.isInstance(error)) throw error;
       });
     },
   };

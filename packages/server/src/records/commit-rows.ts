@@ -22,7 +22,7 @@ export async function commitRows(
   try {
     return (await writeBatch(store, rows)).ok ? "stored" : "lost";
   } catch (error) {
-    if (!isFailure(error)) throw error;
+    if (!mayRepeat(error)) throw error;
     return await repeatRows(store, rows, lesserRows);
   }
 }
@@ -38,9 +38,15 @@ export async function repeatRows(
     const again = await writeBatch(store, rows);
     return again.ok || !isTombstone(again.current?.value) ? "stored" : "lost";
   } catch (error) {
-    if (!lesserRows || !isFailure(error)) throw error;
+    if (!lesserRows || !mayRepeat(error)) throw error;
     return await repeatRows(store, lesserRows(), noRows);
   }
+}
+
+/** Whether a write that failed is worth another try: a store that hung is not asked again. */
+export function mayRepeat(error: unknown): boolean {
+  const cause = McpSessionError.isInstance(error) ? error.cause : undefined;
+  return isFailure(error) && !(cause instanceof Error && cause.name === "TimeoutError");
 }
 
 /** Whether a write that failed with `error` may have been done all the same. */

@@ -1,5 +1,7 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
+import { createFragileStore } from "../../test/fragile-store.ts";
+import { takeEvents, whenListening } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 
 /** A session, and a handler whose store reads as given. */
@@ -32,5 +34,54 @@ test("a store's own errors are named, and a read says that nothing was changed",
       message:
         "The session store failed at get (ECONNREFUSED): nothing listens at its address. Start the database, or correct its address. Nothing was read or changed.",
     },
+  });
+});
+
+test("a store that hung at a write is not asked to write again", async () => {
+  const { store, control } = createFragileStore();
+  const replicas = createReplicas({ store, timeouts: { storeMs: 50 } });
+  const { client } = replicas.start();
+  const id = await client.initialize();
+  const asked: string[] = [];
+  control.interfere = (operation, run) => {
+    asked.push(operation);
+    return operation === "batch" ? new Promise(() => undefined) : run();
+  };
+  const answer = await client.call(id, "add", { text: "a" });
+  expect(answer.error?.data?.code).toBe("STORE_FAILED");
+  // The call's own, and that of the error.
+  expect(asked.filter((operation) => operation === "batch")).toHaveLength(2);
+});
+
+test("a store that cannot subscribe is read now and then, and says so", async () => {
+  const inner = createMemoryStore();
+  const store: SessionStore = {
+    ...inner,
+    subscribe: () => {
+      throw new Error("no connection");
+    },
+  };
+  const replicas = createReplicas({ store, timeouts: { pollIntervalMs: 20 } });
+  const [one, two] = [replicas.start(), replicas.start()];
+  const id = await one.client.initialize();
+  const stream = await whenListening(await two.client.get(id));
+  await one.client.call(id, "announce");
+  const [event] = await takeEvents(stream, 1);
+  expect(event?.message.method).toBe("notifications/resources/list_changed");
+  expect(replicas.events).toContainEqual({
+    type: "store-failed",
+    error: expect.objectContaining({ message: expect.stringContaining("at subscribe") }),
+  });
+});
+
+test("a message that is too long for the listening stream is an event, and fails what it asks", async () => {
+  const replicas = createReplicas({ events: { maxLength: 100 } });
+  const { client } = replicas.start();
+  const id = await client.initialize({ elicitation: {} });
+  const answer = await client.call(id, "ask");
+  expect(answer.text).toContain("events.maxLength allows 100");
+  expect(replicas.events).toContainEqual({
+    type: "failed",
+    error: expect.objectContaining({ code: "STATE_INVALID" }),
   });
 });

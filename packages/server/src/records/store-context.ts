@@ -1,4 +1,5 @@
-import type { McpSessionError, SessionStore } from "@durable-mcp/core";
+import { McpSessionError, type SessionStore } from "@durable-mcp/core";
+import { detach } from "@durable-mcp/core/internal";
 import { attemptInStore } from "@durable-mcp/core/store-driver";
 import { inTime } from "../base/in-time.ts";
 import type { EmitServerEvent } from "../base/server-event.ts";
@@ -27,7 +28,7 @@ export function createStoreContext(
   settings: HandlerSettings,
   emit: EmitServerEvent,
 ): StoreContext {
-  const store = watchStore(unwatched, emit, settings.timeouts.storeMs);
+  const store = watchStore(unwatched, emit, settings.timeouts);
   return {
     ...{ settings, emit, store },
     sessions: createStoredSessions(store, settings),
@@ -39,23 +40,42 @@ export function createStoreContext(
 }
 
 /**
- * `store`, whose operations settle within `timeoutMs`, with each failure emitted and rejected as
+ * `store`, whose operations settle within `storeMs`, with each failure emitted and rejected as
  * `STORE_FAILED`, whatever error it threw.
  */
-function watchStore(store: SessionStore, emit: EmitServerEvent, timeoutMs: number): SessionStore {
+function watchStore(
+  store: SessionStore,
+  emit: EmitServerEvent,
+  { storeMs, pollIntervalMs }: HandlerSettings["timeouts"],
+): SessionStore {
   const late = "The store did not answer in time.";
   const batch = store.batch?.bind(store);
   const publish = store.publish?.bind(store);
   async function watched<T>(operation: keyof SessionStore, run: () => Promise<T>): Promise<T> {
     try {
-      return (await attemptInStore("session", operation, () =>
-        inTime(run(), timeoutMs, late),
-      )) as T;
+      return (await attemptInStore("session", operation, () => inTime(run(), storeMs, late))) as T;
     } catch (error) {
       emit({ type: "store-failed", error: error as McpSessionError });
       throw error;
     }
   }
+  /** A store that cannot subscribe is looked at now and then. */
+  const subscribe: SessionStore["subscribe"] =
+    store.subscribe &&
+    ((topic, listener) => {
+      try {
+        return store.subscribe!(topic, listener);
+      } catch (cause) {
+        const message = "The session store failed at subscribe. It is read now and then instead.";
+        emit({
+          type: "store-failed",
+          error: new McpSessionError("STORE_FAILED", message, { cause }),
+        });
+        const timer = setInterval(listener, pollIntervalMs);
+        detach(timer);
+        return () => clearInterval(timer);
+      }
+    });
   return {
     get: (key) => watched("get", () => store.get(key)),
     put: (...args) => watched("put", () => store.put(...args)),
@@ -64,6 +84,6 @@ function watchStore(store: SessionStore, emit: EmitServerEvent, timeoutMs: numbe
     list: (query) => watched("list", () => store.list(query)),
     ...(batch && { batch: (writes) => watched("batch", () => batch(writes)) }),
     ...(publish && { publish: (topic) => watched("publish", () => publish(topic)) }),
-    ...(store.subscribe && { subscribe: store.subscribe.bind(store) }),
+    ...(subscribe && { subscribe }),
   };
 }

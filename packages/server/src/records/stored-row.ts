@@ -11,7 +11,7 @@ import type { StateChange, StateRow, StoredState } from "../state/stored-state.t
 import {
   commitRows,
   type CommitOutcome,
-  isFailure,
+  mayRepeat,
   type LesserRows,
   noRows,
   repeatRows,
@@ -128,7 +128,7 @@ export function createStoredRow<Value extends ChangingRecord>(
         const doneLate = failure && !answer.ok ? ours(answer.current) : undefined;
         return doneLate ? await withRows(store, doneLate, rows, lesserRows) : answer;
       } catch (error) {
-        if (!isFailure(error)) throw error;
+        if (!mayRepeat(error)) throw error;
         failure = error;
       }
     }

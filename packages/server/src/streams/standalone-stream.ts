@@ -1,3 +1,4 @@
+import { McpSessionError } from "@durable-mcp/core";
 import type { JSONRPCMessage } from "../base/mcp-types.ts";
 import { randomName } from "../base/session-id.ts";
 import { renewAfter } from "../records/session-record.ts";
@@ -33,8 +34,8 @@ export function createStandaloneStreams(context: StoreContext) {
   return {
     /** Stores a message; a listening stream, on whichever replica, picks it up. */
     append: async (session: StoredSession, message: JSONRPCMessage): Promise<void> => {
-      // Before it is with others: one that is not JSON fails alone.
-      JSON.stringify(message);
+      // Before it is with others: one that is not JSON, or too long, fails alone.
+      checkLength(message, context);
       await append(session, message);
     },
     /** The messages of a listening stream, until `signal` aborts or the session ends. */
@@ -42,6 +43,20 @@ export function createStandaloneStreams(context: StoreContext) {
       listen({ ...context, records }, listener, signal),
     remove: records.remove,
   };
+}
+
+/** @throws {McpSessionError} `STATE_INVALID`, and emits it: notifications are sent by nobody who waits */
+function checkLength(message: JSONRPCMessage, { settings, emit }: StoreContext): void {
+  const { length } = JSON.stringify(message);
+  const { maxLength } = settings.events;
+  if (length <= maxLength) return;
+  const error = new McpSessionError(
+    "STATE_INVALID",
+    `A message for the listening stream has ${length} characters; events.maxLength allows ${maxLength}. It was not sent.`,
+    { data: { field: "events.maxLength" } },
+  );
+  emit({ type: "failed", error });
+  throw error;
 }
 
 type Append = (session: StoredSession, message: JSONRPCMessage) => Promise<void>;
