@@ -114,7 +114,7 @@ export function createCallLog(
     timer = undefined;
   }
 
-  return {
+  const log: CallLog = {
     append: (event) => {
       waiting.push(event);
       if (!writing) writeSoon();
@@ -132,6 +132,8 @@ export function createCallLog(
       return chunkRows();
     },
     finish: (event, evicted) => {
+      // No answers are kept: nothing is left of this one.
+      if (evicted === log) return makeRoom(Infinity, 0);
       const events = withinBounds([...waiting, event], maxEvents, maxLength);
       const room = makeRoom(events.length, lengthOf(events));
       // What does not fit into one transaction expires on its own.
@@ -143,6 +145,7 @@ export function createCallLog(
     forget: () =>
       [key, ...chunks.map((chunk) => chunk.key)].map((each) => ({ type: "delete", key: each })),
   };
+  return log;
 }
 
 function place(number: number): string {
