@@ -1,7 +1,6 @@
 import type { Principal } from "@durable-mcp/core";
 import type { ClientCapabilities, Implementation, ServerTransport } from "../base/mcp-types.ts";
 import type { StoredSession } from "../records/stored-session.ts";
-import type { StateAccess } from "./state-access.ts";
 
 /** A session as the author's server sees it; for a client of 2026-07-28, one request. */
 export interface ServerSession<State extends object> {
@@ -34,6 +33,14 @@ export interface ServerSession<State extends object> {
   readonly clientCapabilities: ClientCapabilities;
   /** As the client calls itself: unverified. */
   readonly clientInfo: Implementation | undefined;
+}
+
+/** The state of one session, or of one request without a session, for its author's code. */
+export interface StateAccess<State extends object> {
+  /** In a handler the call's draft; elsewhere a frozen copy. */
+  readonly current: State;
+  readonly handle: string;
+  update<Result>(change: (state: State) => Result): Promise<Result>;
 }
 
 /** The part of an `McpServer` or `Server` that a handler needs, of either SDK. */

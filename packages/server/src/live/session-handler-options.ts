@@ -5,11 +5,13 @@ import type { EventBounds, SessionLimits, SessionTimeouts } from "../base/settin
 import type { OnStateConflict } from "../state/combine-states.ts";
 import type { StoredState } from "../state/stored-state.ts";
 import type { CreateServer } from "./server-session.ts";
-import type { StateScope } from "./state-scope.ts";
 import type { CreateStatelessHandler } from "./stateless-handler.ts";
 
 /** How the requests of a session are answered: as SSE streams, or each with one JSON body. */
 export type ResponseFormat = "sse" | "json";
+
+/** What `session.state` belongs to. */
+export type StateScope = "session" | "principal" | { readonly handle: string };
 
 /** A client, as it described itself when its session started. */
 export interface SessionClient {

@@ -4,8 +4,9 @@ import { fingerprint } from "../base/session-id.ts";
 import type { LiveContext } from "./handler-context.ts";
 import { runningCall } from "./running-call.ts";
 import type { RequestState, StatePlace } from "./request-state.ts";
+import type { StateAccess } from "./server-session.ts";
 import type { SessionHandlerOptions } from "./session-handler-options.ts";
-import { createStateAccess, type StateAccess, stateOptionsOf } from "./state-access.ts";
+import { createStateAccess, stateOptionsOf } from "./state-access.ts";
 import { createStateFinder } from "./state-scope.ts";
 
 /** The states of one live session's requests. */

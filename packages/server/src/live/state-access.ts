@@ -4,15 +4,8 @@ import type { StateOptions } from "../state/combine-states.ts";
 import type { StateRow } from "../state/stored-state.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { RequestState, StatePlace } from "./request-state.ts";
+import type { StateAccess } from "./server-session.ts";
 import type { SessionHandlerOptions } from "./session-handler-options.ts";
-
-/** The state of one session, or of one request without a session, for its author's code. */
-export interface StateAccess<State extends object> {
-  /** In a handler the call's draft; elsewhere a frozen copy. */
-  readonly current: State;
-  readonly handle: string;
-  update<Result>(change: (state: State) => Result): Promise<Result>;
-}
 
 /**
  * @param outside the state for code outside of a handler

@@ -6,10 +6,8 @@ import type { StateChange } from "../state/stored-state.ts";
 import { stateInvalid } from "../state/state-errors.ts";
 import type { HandlerContext } from "./handler-context.ts";
 import type { RequestHandle, RequestState, StatePlace } from "./request-state.ts";
+import type { StateScope } from "./session-handler-options.ts";
 import { handleOfSession, hashHandle, hashOwner, mintHandle } from "./state-handle.ts";
-
-/** What `session.state` belongs to. */
-export type StateScope = "session" | "principal" | { readonly handle: string };
 
 /** On whose behalf a request is sent. */
 interface Sender {
