@@ -9,8 +9,8 @@ const conditions = ["@durable-mcp/source", "module", "node", "development|produc
 type TestOptions = NonNullable<TestProjectInlineConfiguration["test"]>;
 
 /**
- * The tests of one package, beside its source: `*.test.ts` and, checked by `tsc`, `*.test-d.ts`. Files share workers
- * and what they import: a file that replaces a module or a global puts it back.
+ * The tests of one package, beside its source. (`npm run typecheck` checks `*.test-d.ts`, as all files.) Files share
+ * workers and what they import: a file that replaces a module or a global puts it back.
  */
 function project(name: string, options: TestOptions = {}): TestProjectInlineConfiguration {
   return {
@@ -26,8 +26,6 @@ function project(name: string, options: TestOptions = {}): TestProjectInlineConf
       // For a machine that is busy with other work as well; a test that hangs fails all the same.
       testTimeout: 30_000,
       expect: { poll: { timeout: 20_000 } },
-      // Type errors elsewhere are for `npm run typecheck` to report.
-      typecheck: { enabled: true, include: ["src/**/*.test-d.ts"], ignoreSourceErrors: true },
       ...options,
     },
   };
@@ -47,17 +45,16 @@ const buildWorkflowApp = fileURLToPath(
   new URL("packages/workflow/test/build-for-tests.ts", import.meta.url),
 );
 
-/** Real servers, browsers and processes: after the units, alone. Four files at a time, for they wait for half of their time. */
+/** Real servers, browsers and processes: after the units, alone. Five files at a time, for they wait for more than half of their time. */
 const realServers: TestOptions = {
   pool: "forks",
   isolate: false,
-  maxWorkers: 4,
+  maxWorkers: 5,
   exclude: inMatrix,
   globalSetup: compileOnce,
   sequence: { groupOrder: 1 },
   testTimeout: 120_000,
   hookTimeout: 120_000,
-  typecheck: { enabled: false },
 };
 
 /** The engine loads what it has built by itself, past Vite. */
@@ -95,8 +92,8 @@ const projects = [
 
 /** Every server with every client, every store, and the programs that run for long. */
 const matrix = [
-  project("core", { include: inMatrix, typecheck: { enabled: false } }),
-  project("oauth", { include: inMatrix, exclude: [], typecheck: { enabled: false } }),
+  project("core", { include: inMatrix }),
+  project("oauth", { include: inMatrix, exclude: [] }),
   project("stores", { ...realServers, include: inMatrix, exclude: [] }),
   project("benchmarks", { ...realServers, globalSetup: [], include: inMatrix, exclude: [] }),
   ...withProcesses(

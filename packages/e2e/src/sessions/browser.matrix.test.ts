@@ -1,19 +1,14 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { type ClientName, clientNames } from "../clients/index.ts";
+import { clientNames } from "../clients/index.ts";
 import type { TestServer } from "../servers/server-process.ts";
-import { isMatrix } from "../matrix/pairs.ts";
 import { skipReason } from "../stateful/skip-reason.ts";
 import { playwright } from "../stateful/stateful-servers.ts";
 import { expectOneNewSession, type RestartedServer, restartUnder } from "./restarted-server.ts";
 import { expectOneSessionOverProcesses } from "./three-processes.ts";
 
-/** A session is a browser here, so in `npm test` only one client has some. */
-const first: ClientName = "@ai-sdk/mcp 1";
-const others = clientNames.filter((name) => name !== first);
-// A browser is slow: CI has every second one.
+// A session is a browser here, and slow: CI has every second client.
 const isInCi = process.env["CI"] === "true";
-const inMatrix = others.filter((_, index) => !isInCi || index % 2 === 0);
-const clients = isMatrix ? inMatrix : [first];
+const clients = clientNames.filter((_, index) => !isInCi || index % 2 === 0);
 
 describe.skipIf(skipReason(playwright))("@playwright/mcp", () => {
   let server: TestServer;
