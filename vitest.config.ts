@@ -45,11 +45,11 @@ const buildWorkflowApp = fileURLToPath(
   new URL("packages/workflow/test/build-for-tests.ts", import.meta.url),
 );
 
-/** Real servers, browsers and processes: after the units, alone. Five files at a time, for they wait for more than half of their time. */
+/** Real servers, browsers and processes: after the units, alone. Four files at a time, for they wait for half of their time. */
 const realServers: TestOptions = {
   pool: "forks",
   isolate: false,
-  maxWorkers: 5,
+  maxWorkers: 4,
   exclude: inMatrix,
   globalSetup: compileOnce,
   sequence: { groupOrder: 1 },
