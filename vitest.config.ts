@@ -87,6 +87,7 @@ const projects = [
   project("oauth", { exclude: inMatrix }),
   project("stores", realServers),
   project("server"),
+  project("benchmarks", { exclude: inMatrix }),
   ...withProcesses(),
 ];
 
