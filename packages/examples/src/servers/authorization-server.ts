@@ -70,7 +70,8 @@ export async function startAuthorizationServer({
   provider.on("grant.success", ({ oidc: { params } }) => {
     counts[params?.["grant_type"] === "refresh_token" ? "refreshed" : "signedIn"] += 1;
   });
-  provider.on("access_token.issued", ({ expiration }) => {
+  // Opaque tokens are “saved”; those that are JWTs are “issued”.
+  provider.on("access_token.saved", ({ expiration }) => {
     result.expiresAt = Date.now() + expiration * 1000;
   });
   provider.on("grant.revoked", () => (counts.revoked += 1));

@@ -96,6 +96,7 @@ async function meet(library: Library, run: SignInRun, { again }: { again: string
   authorization.accessTokenSeconds = Math.ceil(Math.max(4, (4 * stepMs) / 1000));
   show(await run.signIn(2));
   show(await run.steps(3, { prompt: again, file }));
+  assert.ok(authorization.expiresAt > 0);
   return { all, stepMs, expiresAt: authorization.expiresAt };
 }
 
