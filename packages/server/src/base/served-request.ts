@@ -18,7 +18,7 @@ export function servedFromWeb(request: Request): ServedRequest {
   return new ServedWebRequest(request);
 }
 
-/** A class, because V8 makes a new hidden class for each object literal with a getter. */
+/** A class, because object literals with getters are slower to make. */
 class ServedWebRequest implements ServedRequest {
   readonly method: string;
   readonly #request: Request;

@@ -39,6 +39,24 @@ export function createHashSessionId(remembered: number): typeof hashSessionId {
   };
 }
 
+/**
+ * A text that only those who have the session's id can make, and from which the id cannot be computed.
+ *
+ * @param bytes how many of the 32 it has
+ */
+export async function macOfSession(
+  sessionId: string,
+  purpose: string,
+  bytes = 32,
+): Promise<string> {
+  const encoder = new TextEncoder();
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const id = encoder.encode(sessionId);
+  const key = await crypto.subtle.importKey("raw", id, algorithm, false, ["sign"]);
+  const mac = await crypto.subtle.sign("HMAC", key, encoder.encode(purpose));
+  return base64url(new Uint8Array(mac, 0, bytes));
+}
+
 /** Names a session or an unknown id in events: the first 48 bits of its hash. */
 export function fingerprint(sessionHash: string | undefined): string {
   return (sessionHash ?? "").slice(0, 8);

@@ -21,7 +21,11 @@ export interface SessionTimeouts {
   readonly stateIdleMs?: number | undefined;
   /** How long a process counts as alive after its last sign of life. @default 10000 */
   readonly leaseMs?: number | undefined;
-  /** How soon streams and running calls notice a change by another process. @default 500 */
+  /**
+   * How often a stream that was resumed looks for what another process has stored for it, and how long a
+   * call runs before it looks for the first time. With a store that has no `subscribe`, how soon listening
+   * streams and running calls notice a change by another process. @default 500
+   */
   readonly pollIntervalMs?: number | undefined;
   /** How often a quiet stream carries a comment. @default 15000 */
   readonly keepAliveMs?: number | undefined;

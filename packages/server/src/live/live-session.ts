@@ -151,7 +151,7 @@ export async function createLiveSession<State extends object>(
     admission.begin(requests.length);
     const hangUp = call && canHangUp ? call.hangUp : undefined;
     for (const message of messages) {
-      const refusal = isRequest(message) ? calls.of(message.id)?.state?.refusal : undefined;
+      const refusal = isRequest(message) ? calls.of(message.id)?.state.refusal : undefined;
       if (refusal) {
         void calls.answer(refusal.id!, refusal);
         continue;

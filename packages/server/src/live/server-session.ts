@@ -5,9 +5,9 @@ import type { StoredSession } from "../records/stored-session.ts";
 /** A session as the author's server sees it; for a client of 2026-07-28, one request. */
 export interface ServerSession<State extends object> {
   /**
-   * A JSON object, by default the session's own; `stateScope` says whose. Read and change it in a
-   * handler: changes are stored before the answer goes out. Take it from here each time: after a change
-   * elsewhere it is another object.
+   * A JSON object, by default the session's own; `stateScope` says whose. In a handler it is a draft of
+   * this call's own: changes are stored before the answer goes out, and it freezes then. Elsewhere it is
+   * a frozen copy of what was stored last.
    *
    * @throws {McpSessionError} `STATE_INVALID` for a client of 2026-07-28 in scope `"session"`,
    *   `PRINCIPAL_REQUIRED` for an anonymous one in scope `"principal"`

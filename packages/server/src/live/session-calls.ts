@@ -9,7 +9,7 @@ import type { CallEffects } from "./settle-call.ts";
 interface OpenRequest {
   readonly request: JSONRPCRequest;
   readonly call: PostCall;
-  readonly state: RequestState | undefined;
+  readonly state: RequestState;
   /** Its answer is being stored; it cannot be cancelled any more. */
   isAnswered?: boolean;
 }
@@ -18,8 +18,8 @@ interface OpenRequest {
 export interface CallPost {
   readonly requests: readonly JSONRPCRequest[];
   readonly isBatch: boolean;
-  /** One for each request; `undefined` for a session without state, yet. */
-  readonly states: readonly (RequestState | undefined)[];
+  /** One for each request. */
+  readonly states: readonly RequestState[];
 }
 
 export interface SessionCallsOptions {
@@ -49,8 +49,8 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
 
   function remove({ request, state }: OpenRequest): void {
     if (!open.delete(request.id)) return;
-    if (state) state.isOver = true;
-    state?.call?.close();
+    state.isOver = true;
+    state.call?.close();
     if (open.size === 0) onBusy(false);
   }
 
@@ -80,7 +80,7 @@ export function createSessionCalls(context: LiveContext, { editOf, onBusy }: Ses
       if (open.size === 0) onBusy(true);
       const call = createPostCall(context, { requests, isBatch, number: begun++, keep, spare });
       for (const [index, request] of requests.entries()) {
-        open.set(request.id, { request, call, state: states[index] });
+        open.set(request.id, { request, call, state: states[index]! });
       }
       return call;
     },

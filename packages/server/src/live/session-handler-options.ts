@@ -50,7 +50,10 @@ export interface SessionHandlerOptions<State extends object = Record<string, unk
    * schema with defaults, or a function of yours. @default as it is stored
    */
   readonly migrate?: ((stored: StoredState) => State) | undefined;
-  /** Merges the changes of two calls made at once. @default the later call fails */
+  /**
+   * Decides when two calls at once have changed the same path; changes of different paths are both
+   * kept. @default the later call fails
+   */
   readonly onStateConflict?: OnStateConflict<State> | undefined;
   /**
    * `"json"` for clients that do not resume broken streams: they see their connection fail, and do

@@ -1,4 +1,4 @@
-import { base64url } from "../base/session-id.ts";
+import { base64url, macOfSession } from "../base/session-id.ts";
 
 /** A handle: 256 bits as base64url. Any other text names no state. */
 const handleForm = /^[\w-]{43}$/;
@@ -11,13 +11,8 @@ export function mintHandle(): string {
 }
 
 /** The handle of a session's own state. The session id cannot be computed from it. */
-export async function handleOfSession(sessionId: string): Promise<string> {
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", encoder.encode(sessionId), algorithm, false, [
-    "sign",
-  ]);
-  const text = encoder.encode("durable-mcp state handle of a session");
-  return base64url(new Uint8Array(await crypto.subtle.sign("HMAC", key, text)));
+export function handleOfSession(sessionId: string): Promise<string> {
+  return macOfSession(sessionId, "durable-mcp state handle of a session");
 }
 
 /** The name of a handle's state in the store, from which the handle cannot be computed. */

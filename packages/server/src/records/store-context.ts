@@ -1,7 +1,6 @@
 import { McpSessionError, type SessionStore } from "@durable-mcp/core";
 import { detach } from "@durable-mcp/core/internal";
 import { attemptInStore } from "@durable-mcp/core/store-driver";
-import { inTime } from "../base/in-time.ts";
 import type { EmitServerEvent } from "../base/server-event.ts";
 import type { HandlerSettings } from "../base/settings.ts";
 import { createReplica, type Replica } from "./replica.ts";
@@ -48,12 +47,11 @@ function watchStore(
   emit: EmitServerEvent,
   { storeMs, pollIntervalMs }: HandlerSettings["timeouts"],
 ): SessionStore {
-  const late = "The store did not answer in time.";
   const batch = store.batch?.bind(store);
   const publish = store.publish?.bind(store);
   async function watched<T>(operation: keyof SessionStore, run: () => Promise<T>): Promise<T> {
     try {
-      return (await attemptInStore("session", operation, () => inTime(run(), storeMs, late))) as T;
+      return (await attemptInStore("session", operation, run, storeMs)) as T;
     } catch (error) {
       emit({ type: "store-failed", error: error as McpSessionError });
       throw error;

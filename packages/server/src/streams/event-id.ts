@@ -1,5 +1,5 @@
-import { base64url } from "../base/session-id.ts";
 import type { RequestId } from "../base/mcp-types.ts";
+import { macOfSession } from "../base/session-id.ts";
 
 /** The place after the last message: a client there has nothing to come back for. */
 export const lastPlace = 36 ** 8 - 1;
@@ -51,7 +51,7 @@ const pattern = new RegExp(
  * stored. Within a session there is nothing to forge: its client may read all of its streams.
  */
 export async function sessionEventIds(sessionId: string): Promise<SessionEventIds> {
-  const seal = await sealOf(sessionId);
+  const seal = await macOfSession(sessionId, "durable-mcp event", 16);
   return {
     of: (call) => {
       if (!call) return (place) => `${seal}.${place.toString(36)}`;
@@ -92,16 +92,4 @@ function parseIds(text: string): readonly RequestId[] | undefined {
 
 function isId(value: unknown): value is RequestId {
   return typeof value === "string" || typeof value === "number";
-}
-
-async function sealOf(sessionId: string): Promise<string> {
-  const encoder = new TextEncoder();
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", encoder.encode(sessionId), algorithm, false, [
-    "sign",
-  ]);
-  const mac = new Uint8Array(
-    await crypto.subtle.sign("HMAC", key, encoder.encode("durable-mcp event")),
-  );
-  return base64url(mac.subarray(0, 16));
 }
