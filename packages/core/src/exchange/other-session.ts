@@ -9,7 +9,7 @@ import {
   tellNamesIgnored,
 } from "../session/session-life.ts";
 import type { LiveSession, NamedSession } from "../session/slot-state.ts";
-import { isSessionId } from "../session/session-snapshot.ts";
+import { isSessionId } from "../session/snapshot-shape.ts";
 import { hasContentType, isEventStream } from "../wire/read-answer.ts";
 import { isSameEndpoint } from "../wire/server-endpoint.ts";
 

@@ -15,11 +15,10 @@ import type { ClientParams, LiveSession, Opening } from "../session/slot-state.t
 import {
   type ActiveSessionSnapshot,
   asInitializeResult,
-  FIRST_STATELESS_VERSION,
   isKeepable,
-  isSessionId,
   LATEST_SESSION_VERSION,
 } from "../session/session-snapshot.ts";
+import { FIRST_STATELESS_VERSION, isSessionId } from "../session/snapshot-shape.ts";
 import { type JsonRpcResponse, parseMessage } from "../wire/json-rpc.ts";
 import { readAnswer } from "../wire/read-answer.ts";
 import { endUnused } from "./end-session.ts";

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sessionSnapshot } from "../../test/step.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
-import { asInitializeResult, isSessionId, parseSessionSnapshot } from "./session-snapshot.ts";
+import { asInitializeResult, parseSessionSnapshot } from "./session-snapshot.ts";
+import { isSessionId } from "./snapshot-shape.ts";
 
 const session = sessionSnapshot("https://mcp.example/mcp", {
   toolList: { tools: [{ name: "echo", inputSchema: {} }], listedAt: 1 },

@@ -1,11 +1,9 @@
-import * as z from "zod/mini";
 import { invalidOption } from "../base/check-option.ts";
 import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isNewerFormat, newerFormat } from "./newer-format.ts";
+import { anyInitializeResult, anySnapshot, isSessionId } from "./snapshot-shape.ts";
 
-/** The first protocol revision without sessions. Results of this and later revisions are never saved. */
-export const FIRST_STATELESS_VERSION = "2026-07-28";
 /** The newest protocol revision that has sessions; offered when the fetch initializes by itself. */
 export const LATEST_SESSION_VERSION = "2025-11-25";
 
@@ -14,51 +12,6 @@ const MAX_SNAPSHOT_LENGTH = 1_000_000;
 /** A kept snapshot is smaller, because a store's record has the same limit and other fields too. */
 const MAX_KEPT_LENGTH = 900_000;
 const MAX_DEPTH = 64;
-
-/** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management */
-const sessionIdPattern = /^[\x21-\x7E]{1,1024}$/;
-
-const record = z.record(z.string(), z.unknown());
-const common = { version: z.literal(1), url: z.string() };
-
-const initializeResult = z.looseObject({
-  protocolVersion: z.string().check(
-    z.regex(/^\d{4}-\d{2}-\d{2}$/),
-    z.refine((value) => value < FIRST_STATELESS_VERSION, "has no sessions"),
-  ),
-  capabilities: record,
-  serverInfo: z.looseObject({ name: z.string(), version: z.string() }),
-  instructions: z.optional(z.string()),
-});
-
-const toolList = z.strictObject({
-  tools: z.array(z.looseObject({ name: z.string(), inputSchema: record })),
-  listedAt: z.number(),
-});
-
-const standing = {
-  subscriptions: z.optional(z.array(z.string())),
-  logLevel: z.optional(z.string()),
-};
-
-const snapshotSchema = z.discriminatedUnion("kind", [
-  z.strictObject({
-    ...common,
-    kind: z.literal("session"),
-    sessionId: z.string().check(z.regex(sessionIdPattern)),
-    initializeResult,
-    clientCapabilities: record,
-    toolList: z.optional(toolList),
-    replacesLost: z.optional(z.literal(true)),
-    refusedSince: z.optional(z.number()),
-    namesVary: z.optional(z.literal(true)),
-    startedAt: z.optional(z.number()),
-    ...standing,
-  }),
-  z.strictObject({ ...common, kind: z.literal("lost"), ...standing }),
-  z.strictObject({ ...common, kind: z.literal("sessionless") }),
-  z.strictObject({ ...common, kind: z.literal("stateless"), decidedAt: z.number() }),
-]);
 
 /**
  * The result of an `initialize`, as the server sent it.
@@ -155,11 +108,6 @@ export type SessionSnapshot =
   | SessionlessSnapshot
   | StatelessSnapshot;
 
-/** Whether an id from a server may be stored and sent. */
-export function isSessionId(value: unknown): value is string {
-  return typeof value === "string" && sessionIdPattern.test(value);
-}
-
 /**
  * Tells a parsed snapshot from anything else. Its parts were checked when it was parsed.
  *
@@ -174,7 +122,7 @@ export function checkSnapshot(value: unknown): void {
 
 /** The result of an `initialize`, if its revision has sessions. */
 export function asInitializeResult(value: unknown): InitializeResult | undefined {
-  return z.safeParse(initializeResult, value).success ? (value as InitializeResult) : undefined;
+  return anyInitializeResult(value) ? undefined : (value as InitializeResult);
 }
 
 /**
@@ -185,11 +133,10 @@ export function asInitializeResult(value: unknown): InitializeResult | undefined
  */
 export function parseSessionSnapshot(value: unknown): SessionSnapshot {
   const copy = ownJson(value);
-  const parsed = z.safeParse(snapshotSchema, copy);
-  // The parser's own copy has the keys in another order, and lists are compared as text.
-  if (parsed.success) return copy as SessionSnapshot;
+  const wrong = anySnapshot(copy);
+  if (!wrong) return copy as SessionSnapshot;
   if (isNewerFormat(copy)) throw newerFormat("The session snapshot");
-  throw stateInvalid(parsed.error.issues[0]?.path.join(".") || "the snapshot");
+  throw stateInvalid(wrong.join(".") || "the snapshot");
 }
 
 /**

@@ -1,0 +1,71 @@
+import {
+  anyNumber,
+  anyRecord,
+  anyText,
+  exactly,
+  listOf,
+  recordOf,
+  type Shape,
+  when,
+} from "../base/json-shape.ts";
+import { isRecord } from "../base/json-values.ts";
+
+/** The first protocol revision without sessions. Results of this and later revisions are never saved. */
+export const FIRST_STATELESS_VERSION = "2026-07-28";
+
+/** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management */
+const sessionIdPattern = /^[\x21-\x7E]{1,1024}$/;
+
+/** Whether an id from a server may be stored and sent. */
+export function isSessionId(value: unknown): value is string {
+  return typeof value === "string" && sessionIdPattern.test(value);
+}
+
+function hasSessions(version: unknown): boolean {
+  const isRevision = typeof version === "string" && /^\d{4}-\d{2}-\d{2}$/.test(version);
+  return isRevision && version < FIRST_STATELESS_VERSION;
+}
+
+export const anyInitializeResult = recordOf(
+  {
+    protocolVersion: when(hasSessions),
+    capabilities: anyRecord,
+    serverInfo: recordOf({ name: anyText, version: anyText }, true),
+    "instructions?": anyText,
+  },
+  true,
+);
+
+const toolList = recordOf({
+  tools: listOf(recordOf({ name: anyText, inputSchema: anyRecord }, true)),
+  listedAt: anyNumber,
+});
+
+const common = { version: exactly(1), url: anyText, kind: anyText };
+const standing = { "subscriptions?": listOf(anyText), "logLevel?": anyText };
+
+/** The fields of each kind. A field that is added to a kind has to be optional: older snapshots have to load. */
+const kinds: Readonly<Record<string, Shape>> = {
+  session: recordOf({
+    ...common,
+    sessionId: when(isSessionId),
+    initializeResult: anyInitializeResult,
+    clientCapabilities: anyRecord,
+    "toolList?": toolList,
+    "replacesLost?": exactly(true),
+    "refusedSince?": anyNumber,
+    "namesVary?": exactly(true),
+    "startedAt?": anyNumber,
+    ...standing,
+  }),
+  lost: recordOf({ ...common, ...standing }),
+  sessionless: recordOf(common),
+  stateless: recordOf({ ...common, decidedAt: anyNumber }),
+};
+
+export const anySnapshot: Shape = (value) => {
+  if (!isRecord(value)) return [];
+  const { kind } = value;
+  const shape = typeof kind === "string" && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+  return shape ? shape(value) : ["kind"];
+};
