@@ -9,12 +9,19 @@ import { bufferAnswer, responseForClient, toResponse } from "./session/buffered-
 import {
   announceResumption,
   discard,
+  isFresh,
   sendOn,
   type SessionContext,
 } from "./session/session-context.ts";
 import type { SessionEvent } from "./session/session-event.ts";
 import { type SessionFetchOptions, sessionFetchChecks } from "./session/session-fetch-options.ts";
-import { bindUrl, isCurrent, liveSession, setClientParams } from "./session/session-life.ts";
+import {
+  bindUrl,
+  isCurrent,
+  liveSession,
+  resumeHandshake,
+  setClientParams,
+} from "./session/session-life.ts";
 import type { LiveSession } from "./session/slot-state.ts";
 import { type SessionSlot, slotState } from "./session/session-slot.ts";
 import { toolsFor } from "./tools/tool-list.ts";
@@ -227,5 +234,9 @@ function bindToUrl(context: SessionContext): void {
     );
   }
   bindUrl(state, url);
-  if (state.snapshot && state.snapshot.url !== url.href) discard(context, "url");
+  const { snapshot } = state;
+  if (snapshot === undefined) return;
+  if (snapshot.url !== url.href) return discard(context, "url");
+  if (snapshot.kind !== "sessionless" || snapshot.initializeResult === undefined) return;
+  if (isFresh(context, snapshot.keptAt ?? 0)) resumeHandshake(state, snapshot.initializeResult);
 }

@@ -23,7 +23,7 @@ export function mayRunTwice(
 ): boolean {
   const name = params?.["name"];
   if (method !== "tools/call" || typeof name !== "string") return false;
-  const list = snapshot?.kind === "session" ? snapshot.toolList : undefined;
+  const list = snapshot && "toolList" in snapshot ? snapshot.toolList : undefined;
   const tools = list && !isOutdated(list) ? list.tools : [];
   return toolMayRunTwice(tools.find((tool) => tool.name === name) ?? { name }, options);
 }

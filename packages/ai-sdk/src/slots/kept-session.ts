@@ -62,7 +62,7 @@ export function describeKept(
 /** Describes a slot's snapshot without its session's id. */
 export function describeSnapshot(snapshot: SessionSnapshot) {
   const { kind } = snapshot;
-  if (kind !== "session") return { kind };
+  if (!("initializeResult" in snapshot) || snapshot.initializeResult === undefined) return { kind };
   const { protocolVersion, serverInfo } = snapshot.initializeResult;
   const { toolList } = snapshot;
   const isKnown = toolList && !isOutdated(toolList);
@@ -134,9 +134,9 @@ export function lostSnapshot({ url }: Pick<SessionSnapshot, "url">): SessionSnap
   return { version: 1, kind: "lost", url };
 }
 
-/** A session without its tool list; `undefined` when there is none to forget. */
-export function withoutToolList(snapshot: SessionSnapshot): ActiveSessionSnapshot | undefined {
-  if (snapshot.kind !== "session" || !snapshot.toolList) return undefined;
+/** A snapshot without its tool list; `undefined` when there is none to forget. */
+export function withoutToolList(snapshot: SessionSnapshot): SessionSnapshot | undefined {
+  if (!("toolList" in snapshot) || !snapshot.toolList) return undefined;
   const { toolList: _, ...cleared } = snapshot;
   return cleared;
 }

@@ -1,5 +1,6 @@
 import { isRecord } from "../base/json-values.ts";
-import type { SessionContext } from "../session/session-context.ts";
+import { refusesInside } from "../session/kept-handshake.ts";
+import { lose, type SessionContext } from "../session/session-context.ts";
 import { isCurrent } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { observeStandingRequests } from "../session/standing-requests.ts";
@@ -167,8 +168,11 @@ export function createRestorer(
     pending,
     observe(message, answered) {
       ids.observeTasks(message, answered);
+      const from = session();
       // A lost session's news about tools does not concern its successor.
-      if (!isCurrent(state, session())) return;
+      if (!isCurrent(state, from)) return;
+      // The client gets the error. The next request makes the handshake again.
+      if (refusesInside(from, message)) lose(context, from, answered?.request.method ?? "", 200);
       observeTools(context, message, answered?.request);
       if (answered !== undefined && !("method" in message)) {
         observeStandingRequests(state, message, answered.request);

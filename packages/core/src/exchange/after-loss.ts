@@ -3,14 +3,14 @@ import { ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer, toResponseFor } from "../session/buffered-answer.ts";
 import type { BufferedAnswer, SessionLoss } from "../session/lost-session.ts";
 import { pingOn } from "../session/ping.ts";
-import type { SessionContext } from "../session/session-context.ts";
+import { lose, type SessionContext } from "../session/session-context.ts";
 import {
   notSentAgain,
   refusedOnLiveSession,
   successorLost,
   wayBroken,
 } from "../session/session-errors.ts";
-import { compareAndClear, isCurrent, isRestored } from "../session/session-life.ts";
+import { isCurrent, isRestored } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { type JsonRpcRequest, safeMethods } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
@@ -26,7 +26,8 @@ export interface Attempts {
 }
 
 /**
- * Decides on a request that the server refused because it does not know its session.
+ * Decides on a request that the server refused because it does not know its session, or because it wants
+ * another handshake.
  *
  * @returns the next attempt: on the same session, if it is still in use, or on its successor. Or the
  *   refusal for the client, if it meant something else than the session
@@ -42,6 +43,11 @@ export async function decideAfterLoss(
 ): Promise<Attempts | Response> {
   const { method } = message;
   const { status } = refusal;
+  if (session.kind === "sessionless") {
+    lose(context, session, method, status);
+    const mayTry = !attempts.isRecovered && context.resend !== "never";
+    return mayTry ? { ...attempts, isRecovered: true } : toResponseFor(message.id, refusal);
+  }
   const refused = { method, url: context.url, status };
   const maySend = maySendAgain(context, message, refusal.loss);
   // If one attempt may have been processed, the outcome is unknown, whatever the others were.
@@ -83,16 +89,6 @@ export function maySendAgain(
   return (
     loss === "definite" || safeMethods.has(request.method) || isSafeToResend?.(request) === true
   );
-}
-
-/** Gives up a session that the server does not know, unless another has already taken its place. */
-export function lose(
-  { state, emit }: SessionContext,
-  session: LiveSession,
-  method: string,
-  status: number,
-): void {
-  if (compareAndClear(state, session)) emit({ type: "lost", method, status });
 }
 
 /** Whether the server, or the replica that answers this time, knows the session. */

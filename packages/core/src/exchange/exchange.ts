@@ -3,6 +3,7 @@ import { type AnswerTimeout, createAnswerTimeout } from "../answer/answer-timeou
 import { openAnswer } from "../answer/open-answer.ts";
 import { ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer, isAuthOrOutage, toResponseFor } from "../session/buffered-answer.ts";
+import { readProof } from "../session/kept-handshake.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
 import {
   announceResumption,
@@ -140,9 +141,14 @@ async function sendOnce(
     const sending = sendOn(context, session, { ...request, body, signal }, method);
     const response = await answerOrReason(sending, signal);
     if (response.ok) {
-      const noted = noteSession(context, session, method, response, request);
+      const read = await abortable(readProof(response, session), signal);
+      if ("loss" in read) {
+        settle();
+        return read;
+      }
+      const noted = noteSession(context, session, method, read, request);
       carriedOutIn = noted.session;
-      return openAnswer(context, response, {
+      return openAnswer(context, read, {
         ...{ pending, session: carriedOutIn, request, timeout },
         settle() {
           settle();

@@ -1,11 +1,10 @@
 import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { answerQuestion } from "../answer/server-requests.ts";
 import { bufferAnswer, responseForClient, toResponse } from "../session/buffered-answer.ts";
-import { sendOn, type SessionContext } from "../session/session-context.ts";
+import { lose, sendOn, type SessionContext } from "../session/session-context.ts";
 import { liveSession } from "../session/session-life.ts";
 import { emptyAnswer, type JsonRpcMessage, methodOf, paramsOf } from "../wire/json-rpc.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
-import { lose } from "./after-loss.ts";
 import { noteSession } from "./other-session.ts";
 
 /** Sends a client's answer to the server, or a notification. Nobody waits for the server's answer. */

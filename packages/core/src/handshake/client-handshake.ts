@@ -16,6 +16,7 @@ import {
 } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { isRecord } from "../base/json-values.ts";
+import { initializeResultOf } from "../session/session-snapshot.ts";
 import { endSession } from "./end-session.ts";
 import { ensureOpened, ensureSession } from "./handshake.ts";
 import { toClientParams } from "./open-session.ts";
@@ -57,13 +58,14 @@ export async function answerInitialize(
   const description = toClientParams(params);
   setClientParams(state, description);
   const { snapshot, isClientTold } = state;
-  const version = snapshot?.kind === "session" && snapshot.initializeResult.protocolVersion;
+  const version = initializeResultOf(snapshot)?.protocolVersion;
   // An older client could not speak the saved session's revision, and would always refuse the result. If
   // another client uses the session, it stays.
   if (version && !isClientTold && description.protocolVersion < version) {
     discard(context, "protocol-version");
     // Nobody else knows the session any more.
-    void endSession({ url, snapshot, headers: request.headers, fetch: context.fetch });
+    if (snapshot)
+      void endSession({ url, snapshot, headers: request.headers, fetch: context.fetch });
   }
   announceResumption(context);
   const current = liveSession(state) ?? openedSession(state);

@@ -17,6 +17,7 @@ import type { Confirmation, LiveSession, NamedSession } from "../session/slot-st
 import { createSessionSlot, slotState } from "../session/session-slot.ts";
 import {
   type ActiveSessionSnapshot,
+  isKeepable,
   type StandingRequests,
   standingRequests,
   type ToolList,
@@ -75,8 +76,11 @@ export async function useOpened(
     let saved = opened;
     if (opened.kind === "session") {
       saved = await startAndSave(context, { ...opened, ...standing }, replacesLost, request);
-    } else if (state.snapshot?.kind !== "sessionless") {
-      saveSnapshot(state, { version: 1, kind: "sessionless", url: url.href });
+    } else {
+      const snapshot = { version: 1, kind: "sessionless", url: url.href } as const;
+      const { initializeResult } = opened;
+      const kept = { ...snapshot, initializeResult, keptAt: context.now() };
+      saveSnapshot(state, isKeepable(kept) ? kept : snapshot);
     }
     enterLive(state, saved, replacesLost);
   } catch (error) {

@@ -3,7 +3,7 @@ import { isRecord } from "../base/json-values.ts";
 import type { JsonRpcId } from "../wire/json-rpc.ts";
 import { readRefusal } from "../wire/read-answer.ts";
 import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
-import { type BufferedAnswer, classifyLoss } from "./lost-session.ts";
+import { type BufferedAnswer, classifyLoss, refusesHandshake } from "./lost-session.ts";
 import type { SessionFetchOptions } from "./session-fetch-options.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./slot-state.ts";
@@ -17,7 +17,10 @@ export async function bufferAnswer(
   const { status } = response;
   const received = headersForClient(response.headers);
   const text = await readRefusal(response);
-  if (session?.kind !== "session") return { status, headers: received, body: text, loss: "none" };
+  if (session?.kind !== "session") {
+    const isRefused = session !== undefined && refusesHandshake({ status, body: text });
+    return { status, headers: received, body: text, loss: isRefused ? "definite" : "none" };
+  }
   const headers = scrubHeaders(received, session.sessionId);
   const body = scrubSessionId(text, session.sessionId);
   const answer = { status, headers, body };

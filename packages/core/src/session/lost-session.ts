@@ -67,8 +67,7 @@ const readUpTo = 4_096;
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 export function classifyLoss({ status, body }: { status: number; body: string }): SessionLoss {
-  const isOfOthers = status === 401 || status === 403 || status === 408 || status === 429;
-  if (status < 400 || status >= 500 || isOfOthers) return "none";
+  if (!mayConcernSession(status)) return "none";
   const text = body.slice(0, readUpTo);
   const { messages = [] } = parseMessages(body) ?? {};
   const speaksOfSession = lostInWords.test(text);
@@ -80,4 +79,18 @@ export function classifyLoss({ status, body }: { status: number; body: string })
   const isKnown = status === 400 && definiteRefusals.some((refusal) => refusal.test(text));
   if (status === 404 || isKnown) return "definite";
   return speaksOfSession ? "probable" : "none";
+}
+
+/** A refusal, other than for who asks, for how long it takes, and for how often. */
+function mayConcernSession(status: number): boolean {
+  return status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
+}
+
+/** What a server says that wants a handshake, another version of it, or by now a session, first. */
+const wantsHandshake =
+  /\b(?:not|never)(?: been| yet)* initiali[sz]ed|uninitiali[sz]ed|before initiali[sz]|initiali[sz]e first|protocol[ -]?version|session[ _-]?id\b.{0,40}\b(?:required|missing)|\b(?:missing|no(?: valid)?)(?: mcp-)? ?session[ _-]?id/is;
+
+/** Whether a server without sessions refused a request, unprocessed, because of its handshake. */
+export function refusesHandshake({ status, body }: { status: number; body: string }): boolean {
+  return mayConcernSession(status) && wantsHandshake.test(body.slice(0, readUpTo));
 }

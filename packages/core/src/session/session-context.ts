@@ -9,7 +9,7 @@ import type {
   ToolListOptions,
 } from "./session-fetch-options.ts";
 import { headersForMessage, headersForSession } from "./session-headers.ts";
-import { discardSnapshot, takeResumed } from "./session-life.ts";
+import { compareAndClear, discardSnapshot, takeResumed } from "./session-life.ts";
 import type { LiveSession, SlotState } from "./slot-state.ts";
 import type { SessionSlot } from "./session-slot.ts";
 
@@ -45,11 +45,19 @@ interface Questions {
   first?: LiveSession;
 }
 
-/** Reports once for each slot that the session of an earlier step is in use again. */
+/** Reports once for each slot that the session, or the handshake, of an earlier step is in use again. */
 export function announceResumption({ state, emit }: SessionContext): void {
   const resumed = takeResumed(state);
   if (resumed === undefined) return;
-  emit({ type: "resumed", protocolVersion: resumed.initializeResult.protocolVersion });
+  const { protocolVersion } = resumed.initializeResult;
+  emit({ type: resumed.kind === "session" ? "resumed" : "sessionless", protocolVersion });
+}
+
+/** Whether what came at `since`, a tool list or a handshake, is still young enough to be used. */
+export function isFresh({ now, toolList }: SessionContext, since: number): boolean {
+  const { maxAgeMs = 3_600_000 } = toolList;
+  const age = now() - since;
+  return age >= 0 && age <= maxAgeMs;
 }
 
 /** Gives up the snapshot of an earlier step, because this step cannot use it. */
@@ -59,6 +67,21 @@ export function discard(
 ): void {
   discardSnapshot(state, url);
   emit({ type: "discarded", reason });
+}
+
+/**
+ * Gives up a session that the server does not know, or a handshake without a session that it refuses, unless
+ * another has already taken its place.
+ */
+export function lose(
+  { state, emit }: SessionContext,
+  session: LiveSession,
+  method: string,
+  status: number,
+): void {
+  if (!compareAndClear(state, session)) return;
+  const isLost = session.kind === "session";
+  emit(isLost ? { type: "lost", method, status } : { type: "discarded", reason: "refused" });
 }
 
 /**

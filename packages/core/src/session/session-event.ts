@@ -12,9 +12,10 @@
  * - `recovered`: a new session took the place of a lost one. The lost session's contents are gone.
  *   `changed` is `true` if it negotiated another version or other capabilities.
  * - `start-failed`: `onStart` threw or took too long; the new session was ended.
- * - `sessionless`: the server initialized without naming a session.
+ * - `sessionless`: the server initialized without naming a session, in this step or an earlier one.
  * - `stateless`: the server only speaks revisions without sessions; traffic passes through.
- * - `discarded`: a snapshot was not used, with the reason.
+ * - `discarded`: a snapshot was not used, with the reason. `refused`: the server refused a request that went
+ *   out on the handshake of an earlier step, so the handshake is made again.
  * - `tools-changed`: the kept tool list is no longer valid, with the reason. For a list that differs from
  *   the one before: which tools.
  * - `notification`: the server sent a notification, which many clients drop. `params` are the server's,
@@ -30,7 +31,7 @@ export type SessionEvent =
   | { readonly type: "start-failed"; readonly reason: "started" | "recovered" }
   | { readonly type: "sessionless"; readonly protocolVersion: string }
   | { readonly type: "stateless" }
-  | { readonly type: "discarded"; readonly reason: "url" | "protocol-version" }
+  | { readonly type: "discarded"; readonly reason: "url" | "protocol-version" | "refused" }
   | {
       readonly type: "tools-changed";
       readonly reason: "list-changed" | "unknown-tool";

@@ -1,6 +1,7 @@
 import { abortable } from "../base/bounded-wait.ts";
 import {
   type ActiveSessionSnapshot,
+  type InitializeResult,
   type SessionSnapshot,
   standingRequests,
 } from "./session-snapshot.ts";
@@ -23,6 +24,13 @@ export function phaseOf(snapshot: SessionSnapshot | undefined): SessionPhase {
   if (snapshot?.kind === "session") return { name: "live", session: snapshot, isResumed: true };
   if (snapshot?.kind !== "stateless") return none;
   return { name: "stateless", decidedAt: snapshot.decidedAt, lost: undefined };
+}
+
+/** Goes on without a session, with the handshake of an earlier step, if the slot has not begun. */
+export function resumeHandshake(state: Writable, initializeResult: InitializeResult): void {
+  if (state.phase.name !== "none") return;
+  const session = { kind: "sessionless", initializeResult } as const;
+  state.phase = { name: "live", session, isResumed: true };
 }
 
 /** The session in use. */
@@ -98,6 +106,9 @@ export function compareAndClear(
     saveSnapshot(state, { version: 1, kind: "lost", url, ...standingRequests(snapshot) });
   } else {
     state.phase = none;
+    if (snapshot?.kind === "sessionless") {
+      saveSnapshot(state, { version: 1, kind: "sessionless", url: snapshot.url });
+    }
   }
   return true;
 }

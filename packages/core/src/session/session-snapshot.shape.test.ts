@@ -40,7 +40,13 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     ...standing,
   }),
   z.strictObject({ ...common, kind: z.literal("lost"), ...standing }),
-  z.strictObject({ ...common, kind: z.literal("sessionless") }),
+  z.strictObject({
+    ...common,
+    kind: z.literal("sessionless"),
+    initializeResult: z.optional(initializeResult),
+    keptAt: z.optional(z.number()),
+    toolList: z.optional(toolList),
+  }),
   z.strictObject({ ...common, kind: z.literal("stateless"), decidedAt: z.number() }),
 ]);
 
@@ -58,6 +64,11 @@ const right = [
   },
   { version: 1, kind: "lost", url, subscriptions: ["file:///a"], logLevel: "info" },
   { version: 1, kind: "sessionless", url },
+  {
+    ...{ version: 1, kind: "sessionless", url, keptAt: 1 },
+    initializeResult: sessionSnapshot(url).initializeResult,
+    toolList: { tools: [{ name: "echo", inputSchema: {} }], listedAt: 1 },
+  },
   { version: 1, kind: "stateless", url, decidedAt: 1 },
 ];
 

@@ -92,8 +92,16 @@ export interface ActiveSessionSnapshot extends SnapshotOf<"session">, StandingRe
 /** The session was lost, and no other has taken its place yet. */
 export interface LostSessionSnapshot extends SnapshotOf<"lost">, StandingRequests {}
 
-/** `initialize` succeeded and named no session. Each step makes the handshake anew. */
-export type SessionlessSnapshot = SnapshotOf<"sessionless">;
+/**
+ * `initialize` succeeded and named no session. Nothing on the server hangs on the handshake, so later steps
+ * go on with its result as long as a tool list would be good for. Without a result they make it anew.
+ */
+export interface SessionlessSnapshot extends SnapshotOf<"sessionless"> {
+  readonly initializeResult?: InitializeResult | undefined;
+  /** The end of the handshake, in milliseconds since 1970-01-01 UTC. */
+  readonly keptAt?: number | undefined;
+  readonly toolList?: ToolList | undefined;
+}
 
 /** The server refused `initialize`, because it only speaks revisions without sessions. */
 export interface StatelessSnapshot extends SnapshotOf<"stateless"> {
@@ -107,6 +115,13 @@ export type SessionSnapshot =
   | LostSessionSnapshot
   | SessionlessSnapshot
   | StatelessSnapshot;
+
+/** The result of the handshake that a snapshot goes on with. */
+export function initializeResultOf(
+  snapshot: SessionSnapshot | undefined,
+): InitializeResult | undefined {
+  return snapshot && "initializeResult" in snapshot ? snapshot.initializeResult : undefined;
+}
 
 /**
  * Tells a parsed snapshot from anything else. Its parts were checked when it was parsed.

@@ -41,6 +41,11 @@ const toolList = recordOf({
   listedAt: anyNumber,
 });
 
+const keptHandshake = {
+  "initializeResult?": anyInitializeResult,
+  "keptAt?": anyNumber,
+  "toolList?": toolList,
+};
 const common = { version: exactly(1), url: anyText, kind: anyText };
 const standing = { "subscriptions?": listOf(anyText), "logLevel?": anyText };
 
@@ -59,7 +64,7 @@ const kinds: Readonly<Record<string, Shape>> = {
     ...standing,
   }),
   lost: recordOf({ ...common, ...standing }),
-  sessionless: recordOf(common),
+  sessionless: recordOf({ ...common, ...keptHandshake }),
   stateless: recordOf({ ...common, decidedAt: anyNumber }),
 };
 

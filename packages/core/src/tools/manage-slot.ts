@@ -21,7 +21,7 @@ export function forgetTools(slot: SessionSlot): void {
   state.tools.local = undefined;
   state.tools.pages.clear();
   const { snapshot } = state;
-  if (liveSession(state) === undefined || snapshot?.kind !== "session") return;
+  if (liveSession(state) === undefined || !snapshot || !("toolList" in snapshot)) return;
   const { toolList: _, ...others } = snapshot;
   saveSnapshot(state, others);
 }

@@ -1,7 +1,12 @@
 import { setBounded } from "../base/bounded-map.ts";
 import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
-import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
+import {
+  type BoundedRequest,
+  isFresh,
+  type SessionContext,
+  sendOwn,
+} from "../session/session-context.ts";
 import type { ToolChanges } from "../session/session-event.ts";
 import { liveSession, saveSnapshot } from "../session/session-life.ts";
 import { sameSession, type SlotState } from "../session/slot-state.ts";
@@ -30,11 +35,9 @@ export function toolsFor(
   return list && { tools: list.tools };
 }
 
-function keptList({ state, now, toolList: { maxAgeMs = 3_600_000 } }: SessionContext) {
-  const list = lastList(state);
-  if (list === undefined || isOutdated(list)) return undefined;
-  const age = now() - list.listedAt;
-  return age >= 0 && age <= maxAgeMs ? list : undefined;
+function keptList(context: SessionContext) {
+  const list = lastList(context.state);
+  return list && !isOutdated(list) && isFresh(context, list.listedAt) ? list : undefined;
 }
 
 /** The last list of the session in use, however old. */
@@ -46,7 +49,7 @@ function lastList(state: SlotState): ToolList | undefined {
 }
 
 function savedList({ snapshot }: SlotState): ToolList | undefined {
-  return snapshot?.kind === "session" ? snapshot.toolList : undefined;
+  return snapshot && "toolList" in snapshot ? snapshot.toolList : undefined;
 }
 
 /** Reads a message of the server: pages of a list, news about the list, an unknown tool. */
@@ -107,15 +110,18 @@ function collectPage(
   state.tools.local = { session, list };
   if (last) tellChanges(context, "new-list", last.tools, tools);
   const { snapshot } = state;
-  if (snapshot?.kind !== "session" || !sameSession(snapshot, session)) return;
+  if (snapshot === undefined || !("initializeResult" in snapshot)) return;
+  if (snapshot.kind !== session.kind) return;
+  if (snapshot.kind === "session" && !sameSession(snapshot, session)) return;
   const isSaved = length <= maxLength && isKeepable({ ...snapshot, toolList: list });
   saveList(state, isSaved ? list : undefined);
 }
 
 function saveList(state: SlotState, list: ToolList | undefined): void {
-  if (state.snapshot?.kind !== "session") return;
-  const { toolList, ...others } = state.snapshot;
-  if (list !== undefined) saveSnapshot(state, { ...state.snapshot, toolList: list });
+  const { snapshot } = state;
+  if (snapshot === undefined || !("initializeResult" in snapshot)) return;
+  const { toolList, ...others } = snapshot;
+  if (list !== undefined) saveSnapshot(state, { ...snapshot, toolList: list });
   else if (toolList !== undefined) saveSnapshot(state, others);
 }
 

@@ -57,10 +57,10 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
       const before = keptBefore ?? undefined;
       const { result, snapshot } = await run(step, definition, stateOf(step, before), use);
       if (sessionOptionsOf(definition) === undefined) return { result, isReplacement: false };
-      if (snapshot?.kind !== "session") {
+      if (!snapshot || !hasTools(snapshot)) {
         return { result, slot: await seals.seal(step, snapshot ?? null), isReplacement: false };
       }
-      const { toolList: _, replacesLost = false, ...kept } = snapshot;
+      const { toolList: _, replacesLost = false, ...kept } = { replacesLost: false, ...snapshot };
       const isReplacement = replacesLost || isOutOfReach(before, reason, definition);
       return { result, slot: await seals.seal(step, kept), isReplacement };
     },
@@ -76,7 +76,7 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
       const isStateful = sessionOptionsOf(definition) !== undefined;
       const { kept } = isStateful ? await seals.unseal(step) : { kept: null };
       if (kept === undefined || (kept && !isUsable(kept, definition))) return undefined;
-      const before = kept?.kind === "session" ? forCall(kept, { tool, tellLoss, now }) : kept;
+      const before = kept && hasTools(kept) ? forCall(kept, { tool, tellLoss, now }) : kept;
       const calling = forCalls(definition);
       const session = stateOf(step, before ?? undefined);
       const { result, snapshot } = await runCall(step, calling, session, use);
@@ -185,13 +185,21 @@ function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "n
   };
 }
 
+type WithTools = SessionSnapshot & { readonly kind: "session" | "sessionless" };
+
+/** Whether a tool list belongs to the snapshot. */
+function hasTools(snapshot: SessionSnapshot): snapshot is WithTools {
+  return "initializeResult" in snapshot;
+}
+
 /** A tool list with only the called tool, so that the client lists nothing. */
 function forCall(
-  session: SessionSnapshot & { kind: "session" },
+  session: WithTools,
   { tool, tellLoss, now }: { tool: string; tellLoss: boolean; now: () => number },
 ): SessionSnapshot {
   const tools = [{ name: tool, inputSchema: { type: "object" } }];
   const toolList = { tools, listedAt: now() };
+  if (session.kind === "sessionless") return { ...session, toolList };
   return { ...session, toolList, ...(tellLoss && { replacesLost: true }) };
 }
 
