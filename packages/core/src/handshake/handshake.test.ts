@@ -171,7 +171,7 @@ describe("capture of the session id", () => {
   });
 });
 
-test("keeps the handshake of a server that names no session, and says so", async () => {
+test("keeps no session of a server that names none, but its handshake, and says so", async () => {
   const server = await startMcpServer(({ message }, response) => {
     if (message.id === undefined) sendText(response, 202, "");
     else sendResult(response, message.id, message.method === "initialize" ? initializeResult : {});

@@ -134,9 +134,9 @@ export interface WaitingFeature {
  */
 export type ResendPolicy = "safe" | "always" | "never";
 
-/** Limits of a kept tool list. */
+/** Limits of a kept tool list, and of the kept handshake of a server without sessions. */
 export interface ToolListOptions {
-  /** A list older than this, in milliseconds, is asked for again. @default 3600000 (1 hour) */
+  /** What is older than this, in milliseconds, is asked for again. @default 3600000 (1 hour) */
   readonly maxAgeMs?: number;
   /** A list whose JSON is longer than this, in characters, is only kept for the step. @default 200000 */
   readonly maxLength?: number;

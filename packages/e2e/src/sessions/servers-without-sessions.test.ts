@@ -18,7 +18,7 @@ describe("a server of both eras that gives no session", () => {
   const { proxied } = useServer(startSdkV2StatelessServer);
 
   test.each([...some(probingClients), ...some(otherClients)])(
-    "%s works over three processes and keeps no session (S52)",
+    "%s works over three processes and keeps no session, but its handshake (S52)",
     { timeout },
     async (client) => {
       const proxy = await proxied();
@@ -31,7 +31,12 @@ describe("a server of both eras that gives no session", () => {
         expect(sessionIdOf(run.snapshot) === undefined).toBe(true);
         snapshot = run.snapshot;
       }
-      expect(proxy.takeRequests().filter((request) => request.withSessionId)).toEqual([]);
+      const requests = proxy.takeRequests();
+      expect(requests.filter((request) => request.withSessionId)).toEqual([]);
+      // The second and the third process only send their call.
+      const sent = requests.map((request) => request.rpcMethod);
+      expect(sent.slice(-3)).toEqual(["tools/call", "tools/call", "tools/call"]);
+      expect(sent.filter((method) => method === "initialize")).toHaveLength(1);
     },
   );
 });
