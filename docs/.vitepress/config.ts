@@ -43,6 +43,7 @@ export default defineConfig({
           { text: "Reliability", link: "/reliability" },
           { text: "Simulation", link: "/simulation" },
           { text: "Benchmarks", link: "/benchmarks" },
+          { text: "Benchmarks of the server", link: "/benchmarks-server" },
         ],
       },
       { ...group("Errors", "errors"), link: "/errors/", collapsed: true },

@@ -4,6 +4,8 @@ export interface BenchRatio {
   readonly ratio: number;
   readonly low: number;
   readonly high: number;
+  /** The heading over it in chart and tables. @default none */
+  readonly group?: string;
   /** @default none: only shown */
   readonly target?: { readonly atLeast: number } | { readonly atMost: number };
 }
@@ -13,6 +15,10 @@ export interface BenchCount {
   readonly label: string;
   readonly value: number;
   readonly unit: string;
+  /** The heading over it in chart and tables. @default none */
+  readonly group?: string;
+  /** @default true; the chart draws what is not ours in grey */
+  readonly isOurs?: boolean;
   /** @default none: only shown */
   readonly target?: { readonly atMost: number };
 }
@@ -40,6 +46,8 @@ export interface BenchOptions {
   readonly rounds?: number;
   /** The folder for CPU profiles. @default none are written */
   readonly profile?: string;
+  /** Only what is ours, and nothing that has to be installed first. @default false */
+  readonly isQuick?: boolean;
 }
 
 export type MeasurePart = (options: BenchOptions) => Promise<BenchPart>;

@@ -10,7 +10,8 @@ import { measureCalls, type MeasuredCalls } from "./measure-calls.ts";
 import { measureOperations } from "./measure-operations.ts";
 import { measureSessions } from "./measure-sessions.ts";
 import { measureStreams } from "./measure-streams.ts";
-import { printTable, type ResultTable } from "./print-table.ts";
+import type { BenchTable } from "../report/part.ts";
+import { printTable } from "../report/text-table.ts";
 import * as tables from "./result-tables.ts";
 import type { AnswerFormat } from "./running-servers.ts";
 import { serverKinds, type ServerName } from "./server-kinds.ts";
@@ -107,7 +108,7 @@ async function measureAllCalls(): Promise<MeasuredCalls[]> {
   return measured;
 }
 
-function print(table: ResultTable): void {
+function print(table: BenchTable): void {
   printTable(table, values.markdown);
 }
 

@@ -8,14 +8,14 @@ import {
   progress as progressOfCall,
   type ProgressFigures,
 } from "./measure-streams.ts";
-import type { ResultTable } from "./print-table.ts";
+import type { BenchTable } from "../report/part.ts";
 import { base, serverKinds, type ServerName } from "./server-kinds.ts";
 import type { Spread } from "./statistics.ts";
 import type { TargetRow } from "./targets.ts";
 
 const none = "–";
 
-export function machineTable(command: string): ResultTable {
+export function machineTable(command: string): BenchTable {
   const all = cpus();
   return {
     title: "The run",
@@ -31,7 +31,7 @@ export function machineTable(command: string): ResultTable {
 }
 
 /** The calls of one format and one tool. */
-export function callsTable(title: string, calls: readonly MeasuredCalls[]): ResultTable {
+export function callsTable(title: string, calls: readonly MeasuredCalls[]): BenchTable {
   return {
     title,
     columns: [
@@ -52,7 +52,7 @@ export function callsTable(title: string, calls: readonly MeasuredCalls[]): Resu
   };
 }
 
-export function operationsTable(operations: readonly OperationFigures[]): ResultTable {
+export function operationsTable(operations: readonly OperationFigures[]): BenchTable {
   return {
     title: "Store operations and HTTP requests of a call",
     columns: ["store", "answers", "tool", "reads", "writes", "by name", "HTTP requests"],
@@ -68,7 +68,7 @@ export function operationsTable(operations: readonly OperationFigures[]): Result
   };
 }
 
-export function progressTable(figures: readonly ProgressFigures[]): ResultTable {
+export function progressTable(figures: readonly ProgressFigures[]): BenchTable {
   const { messages, characters } = progressOfCall;
   const ofBase = figures.find(({ server }) => server === base);
   return {
@@ -87,7 +87,7 @@ export function progressTable(figures: readonly ProgressFigures[]): ResultTable 
   };
 }
 
-export function idleTable(figures: readonly IdleFigures[]): ResultTable {
+export function idleTable(figures: readonly IdleFigures[]): BenchTable {
   return {
     title: `${idleStreams} listening streams on which nothing happens, in one second`,
     columns: ["server", "reads", "writes", "by name", "CPU, % of a core"],
@@ -101,7 +101,7 @@ export function idleTable(figures: readonly IdleFigures[]): ResultTable {
   };
 }
 
-export function sessionsTable(figures: readonly SessionFigures[], sessions: number): ResultTable {
+export function sessionsTable(figures: readonly SessionFigures[], sessions: number): BenchTable {
   return {
     title: `${sessions.toLocaleString("en")} live sessions`,
     columns: ["server", "KiB of heap for each", "MiB of the process", "started per second"],
@@ -114,7 +114,7 @@ export function sessionsTable(figures: readonly SessionFigures[], sessions: numb
   };
 }
 
-export function targetsTable(targets: readonly TargetRow[]): ResultTable {
+export function targetsTable(targets: readonly TargetRow[]): BenchTable {
   return {
     title: "Targets, beside the worst figure of the run",
     columns: ["", "target", "measured", ""],

@@ -1,0 +1,22 @@
+import type { MeasurePart } from "./report/part.ts";
+
+interface KnownPart {
+  readonly id: string;
+  /** Of what it measures, everything that has a target is a count: fast, and the same on every machine. */
+  readonly isCounted: boolean;
+  readonly load: () => Promise<MeasurePart>;
+}
+
+/** What `npm run bench` measures, in this order. */
+export const parts: readonly KnownPart[] = [
+  {
+    id: "requests",
+    isCounted: true,
+    load: async () => (await import("./requests/measure-requests.ts")).measureRequests,
+  },
+  {
+    id: "size",
+    isCounted: true,
+    load: async () => (await import("./size/measure-size.ts")).measureSize,
+  },
+];

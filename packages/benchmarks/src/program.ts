@@ -1,0 +1,107 @@
+/**
+ * Measures everything of docs/benchmarks.md, and writes the page:
+ *
+ *     npm run bench [-- --parts calls,size] [--rounds 50] [--quick] [--write] [--profile folder]
+ *
+ * The page is written when all parts are measured as they come, and with `--write`. `--quick` measures the parts that only
+ * count, in few rounds. A target that is missed, or not decided by its bounds, makes the command fail.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { parts } from "./parts.ts";
+import { writePage } from "./report/page.ts";
+import type { BenchOptions, BenchPart } from "./report/part.ts";
+import { type BenchResult, describeRun, loadResults, saveResults } from "./report/results.ts";
+import { countText, ratioResult, ratioText, targetsOf } from "./report/targets.ts";
+import { printTable } from "./report/text-table.ts";
+
+const { values } = parseArgs({
+  options: {
+    parts: { type: "string" },
+    rounds: { type: "string" },
+    profile: { type: "string" },
+    quick: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
+  },
+});
+const isWholeRun = !values.quick && values.parts === undefined && values.rounds === undefined;
+const options: BenchOptions = {
+  ...(values.quick && { isQuick: true, rounds: 1 }),
+  ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),
+  // npm and turbo change the folder.
+  ...(values.profile !== undefined && {
+    profile: resolve(process.env["INIT_CWD"] ?? "", values.profile),
+  }),
+};
+
+const measured: Record<string, BenchResult> = {};
+const failures: string[] = [];
+for (const id of chosenParts()) {
+  console.log(`\n# ${id}\n`);
+  const run = describeRun(process.argv.slice(2));
+  const start = performance.now();
+  try {
+    const part = await measureInProcess(id);
+    const seconds = Math.round((performance.now() - start) / 1_000);
+    measured[id] = { part, run: { ...run, seconds } };
+    printPart(part);
+    failures.push(...missedTargets(part));
+  } catch (error) {
+    failures.push(`${id}: ${(error as Error).message}`);
+  }
+}
+if (isWholeRun || values.write) {
+  const results = { ...loadResults(), ...measured };
+  saveResults(results);
+  await writePage(results);
+  console.log("\ndocs/benchmarks.md is written.");
+}
+if (failures.length > 0) {
+  console.error(`\nMissed:\n${failures.map((one) => `- ${one}`).join("\n")}`);
+  process.exitCode = 1;
+}
+
+function chosenParts(): string[] {
+  const known = parts.map(({ id }) => id);
+  if (values.parts === undefined) {
+    return parts.filter(({ isCounted }) => isCounted || !values.quick).map(({ id }) => id);
+  }
+  return values.parts.split(",").map((id) => {
+    if (!known.includes(id)) throw new Error(`--parts: ${id} is none of ${known.join()}.`);
+    return id;
+  });
+}
+
+/** A process for each part: what one compiles, and keeps in memory, would change the figures of the next. */
+async function measureInProcess(id: string): Promise<BenchPart> {
+  const program = fileURLToPath(new URL("report/part-program.ts", import.meta.url));
+  const child: ChildProcess = spawn(
+    process.execPath,
+    ["--disable-warning=ExperimentalWarning", program, id, JSON.stringify(options)],
+    { stdio: ["ignore", "inherit", "inherit", "ipc"], serialization: "advanced" },
+  );
+  let part: BenchPart | undefined;
+  child.on("message", (message) => (part = message as BenchPart));
+  const [code] = (await once(child, "exit")) as [number | null];
+  if (part === undefined) throw new Error(`the part ended with ${code} and without figures.`);
+  return part;
+}
+
+function printPart(part: BenchPart): void {
+  const rows = [
+    ...part.ratios.map((one) => [ratioResult(one).label, ratioText(one)]),
+    ...part.counts.map((one) => [one.label, countText(one)]),
+  ];
+  printTable({ title: part.title, columns: ["", "measured"], rows }, false);
+  for (const table of part.tables) printTable(table, false);
+}
+
+/** In a quick run a ratio has too few rounds to say anything. */
+function missedTargets(part: BenchPart): string[] {
+  return targetsOf(values.quick ? { ...part, ratios: [] } : part)
+    .filter(({ verdict }) => verdict !== "met")
+    .map((one) => `${part.id}: ${one.label}: ${one.measured}, ${one.limit}: ${one.verdict}`);
+}

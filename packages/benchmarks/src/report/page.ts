@@ -1,0 +1,97 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { drawCounts, drawRatios } from "./chart.ts";
+import type { BenchPart } from "./part.ts";
+import type { BenchResult } from "./results.ts";
+import { countResult, ratioResult, type TargetResult, targetsOf, verdictTexts } from "./targets.ts";
+import { markdownTable } from "./text-table.ts";
+
+/** The page is its own template: what stands between `<!-- calls -->` and `<!-- /calls -->` is written, all else is kept. */
+const page = new URL("../../../../docs/benchmarks.md", import.meta.url);
+const charts = new URL("../../../../docs/charts/", import.meta.url);
+
+/** Writes docs/benchmarks.md and its charts. */
+export async function writePage(results: Readonly<Record<string, BenchResult>>): Promise<void> {
+  let text = fillSection(readFileSync(page, "utf8"), "targets", targetsSection(results));
+  mkdirSync(charts, { recursive: true });
+  for (const [id, { part, run }] of Object.entries(results)) {
+    const drawn = await drawPart(part);
+    for (const { file, svg } of drawn) writeFileSync(new URL(file, charts), svg);
+    const pictures = drawn.map(({ file }) => `![${part.title}](./charts/${file})`);
+    const { command, date, cpu, node, loadBefore, seconds } = run;
+    const runText = `Measured by \`${command}\` on ${date}: ${cpu}; Node ${node}; load average ${loadBefore} before, ${seconds} s.`;
+    const section = [...pictures, runText, ...part.notes, figuresSection(part)].join("\n\n");
+    text = fillSection(text, id, section);
+  }
+  writeFileSync(page, text);
+}
+
+/** Replaces what stands between two markers. */
+export function fillSection(text: string, name: string, content: string): string {
+  const [start, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+  const [from, to] = [text.indexOf(start), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`The page has no ${start} … ${end}. Add them.`);
+  return `${text.slice(0, from + start.length)}\n\n${content}\n\n${text.slice(to)}`;
+}
+
+/** How many targets each part reaches, and which it misses. */
+export function targetsSection(results: Readonly<Record<string, BenchResult>>): string {
+  const rows = Object.entries(results).map(([id, { part }]) => {
+    const targets = targetsOf(part);
+    const missed = targets.filter(({ verdict }) => verdict !== "met");
+    const missedTexts = missed.map((one) =>
+      escapeCell(`${one.label}: ${one.measured}, ${one.limit}`),
+    );
+    return [
+      `[${part.title}](#${id})`,
+      `${targets.length - missed.length} of ${targets.length}`,
+      missedTexts.join("<br>") || "–",
+    ];
+  });
+  return markdownTable({ columns: ["", "targets met", "not met"], rows });
+}
+
+interface Chart {
+  readonly file: string;
+  readonly svg: string;
+}
+
+async function drawPart({ id, title, ratios, counts }: BenchPart): Promise<Chart[]> {
+  const drawn: Chart[] = [];
+  if (ratios.length > 0) {
+    drawn.push({ file: `${id}-ratios.svg`, svg: await drawRatios(title, ratios) });
+  }
+  const units = [...new Set(counts.map(({ unit }) => unit))];
+  for (const [n, unit] of units.entries()) {
+    const ofUnit = counts.filter((one) => one.unit === unit);
+    const file = n === 0 ? `${id}-counts.svg` : `${id}-counts-${n + 1}.svg`;
+    drawn.push({ file, svg: await drawCounts(title, ofUnit) });
+  }
+  return drawn;
+}
+
+function figuresSection({ ratios, counts, tables }: BenchPart): string {
+  const shown = [
+    {
+      title: "Ratios",
+      columns: ["", "median and bounds", "target", ""],
+      figures: ratios.map(ratioResult),
+    },
+    { title: "Counts", columns: ["", "counted", "target", ""], figures: counts.map(countResult) },
+  ]
+    .filter(({ figures }) => figures.length > 0)
+    .map(({ title, columns, figures }) => ({ title, columns, rows: figures.map(rowOf) }));
+  const texts = [...shown, ...tables].map((table) => {
+    const rows = table.rows.map((cells) => cells.map(escapeCell));
+    return `**${table.title}**\n\n${markdownTable({ columns: table.columns, rows })}`;
+  });
+  return `<details>\n<summary>All figures</summary>\n\n${texts.join("\n\n")}\n\n</details>`;
+}
+
+function rowOf({ label, measured, limit, verdict }: TargetResult): string[] {
+  return [label, measured, limit ?? "–", limit === undefined ? "–" : verdictTexts[verdict]];
+}
+
+/** A cell is text: neither the end of the cell nor an element. */
+function escapeCell(cell: string | number): string {
+  return String(cell).replaceAll("|", "\\|").replaceAll("<", "&lt;");
+}

@@ -1,0 +1,37 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { Step } from "./contenders.ts";
+
+/** Mastra is large, so it has a lock file of its own, which the example of moving over from it uses as well. */
+const folder = new URL("../../../examples/mastra/", import.meta.url);
+
+interface MastraPackage {
+  readonly MCPClient: new (options: { servers: Record<string, { url: URL }> }) => {
+    listTools(): Promise<
+      Record<string, { execute(input: object, context: object): Promise<unknown> }>
+    >;
+    disconnect(): Promise<void>;
+  };
+}
+
+/** The step with Mastra's client, which is installed where it is not there. */
+export async function loadMastraStep(): Promise<Step> {
+  if (!existsSync(new URL("node_modules/@mastra/mcp/package.json", folder))) {
+    const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
+      cwd: fileURLToPath(folder),
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    if (status !== 0) throw new Error("npm ci in packages/examples/mastra failed.");
+  }
+  const path = createRequire(new URL("package.json", folder)).resolve("@mastra/mcp");
+  const { MCPClient } = (await import(pathToFileURL(path).href)) as MastraPackage;
+  return async (url) => {
+    const client = new MCPClient({ servers: { server: { url: new URL(url) } } });
+    const tools = await client.listTools();
+    const result = await tools["server_count"]!.execute({}, {});
+    await client.disconnect();
+    return { result };
+  };
+}

@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BenchCount, BenchOptions, BenchPart } from "../report/part.ts";
+import { contenders, type Step } from "./contenders.ts";
+import { loadMastraStep } from "./mastra.ts";
+import { ourSteps } from "./our-steps.ts";
+import { type CountingServer, type ServerKind, serverKinds, startServer } from "./servers.ts";
+
+/** Until a request that nobody waits for has arrived, in milliseconds. */
+const settleMs = 50;
+
+interface StepRequests {
+  readonly methods: readonly string[];
+  /** What the tool answered: in a session, how often it was called there. */
+  readonly said: string;
+}
+
+/** The requests of a cold step, a client that has only what the step before it saved, on each kind of server. */
+export async function measureRequests({ isQuick }: BenchOptions = {}): Promise<BenchPart> {
+  const steps = {
+    ...(isQuick !== true && { ...contenders, "@mastra/mcp": await loadMastraStep() }),
+    ...ourSteps,
+  };
+  const counts: BenchCount[] = [];
+  const rows: string[][] = [];
+  for (const kind of Object.keys(serverKinds) as ServerKind[]) {
+    for (const [name, step] of Object.entries(steps)) {
+      const { methods, said } = await countColdStep(kind, step);
+      const isOurs = Object.hasOwn(ourSteps, name);
+      counts.push({
+        group: kind,
+        label: name,
+        value: methods.length,
+        unit: "requests",
+        isOurs,
+        ...targetOf(kind, name),
+      });
+      rows.push([
+        kind,
+        name,
+        methods.map((method) => `\`${method}\``).join(", "),
+        keptText(kind, said),
+      ]);
+    }
+  }
+  return {
+    id: "requests",
+    title: "Requests of a cold step",
+    ratios: [],
+    counts,
+    tables: [
+      {
+        title: "The requests, in their order",
+        columns: ["server", "client", "requests", "the session went on"],
+        rows,
+      },
+    ],
+    notes: [],
+  };
+}
+
+/** Two steps: the first saves what it can, the second is counted. */
+async function countColdStep(kind: ServerKind, step: Step): Promise<StepRequests> {
+  const server = await startServer(kind);
+  try {
+    const first = await step(server.url, undefined);
+    await sleep(settleMs);
+    server.takeRequests();
+    const saved: unknown =
+      first.saved === undefined ? undefined : JSON.parse(JSON.stringify(first.saved));
+    const { result } = await step(server.url, saved);
+    return { methods: await settled(server), said: textOf(result) };
+  } finally {
+    server.close();
+  }
+}
+
+async function settled(server: CountingServer): Promise<string[]> {
+  await sleep(settleMs);
+  return server.takeRequests();
+}
+
+/** The number that `count` said, in whatever a client makes of its result. */
+function textOf(result: unknown): string {
+  const text = typeof result === "string" ? result : JSON.stringify(result);
+  const said = /^\d+$/.exec(text) ?? /"text":"(\d+)"/.exec(text);
+  if (said === null) throw new Error(`The step gave no result of the tool: ${text}`);
+  return said.at(-1)!;
+}
+
+function keptText(kind: ServerKind, said: string): string {
+  if (kind !== "session era, with sessions") return "–";
+  return said === "2" ? "yes" : "no";
+}
+
+/** One request for one call, wherever the server allows it, or the application says so. */
+function targetOf(kind: ServerKind, name: string): Pick<BenchCount, "target"> {
+  return oneRequest[kind].includes(name) ? { target: { atMost: 1 } } : {};
+}
+
+const oneRequest: Readonly<Record<ServerKind, readonly string[]>> = {
+  "session era, with sessions": ["ours, stateful"],
+  "session era, without ids": ["ours, stateful"],
+  "2026-07-28, ttlMs of an hour": [],
+  "2026-07-28, ttlMs 0": [],
+};

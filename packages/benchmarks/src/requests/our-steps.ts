@@ -1,0 +1,32 @@
+import { createConnectionProvider, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import type { Step } from "./contenders.ts";
+
+type ConnectionOptions = Parameters<typeof defineMcpClientConnection>[0];
+/** What the connection of a step says beside its address. */
+type Kind = Omit<ConnectionOptions, "url" | "description">;
+
+/** The same step with a connection of ours, which a state in JSON carries from one to the next. */
+export const ourSteps: Readonly<Record<string, Step>> = {
+  "ours, stateless": createStep({}),
+  "ours, stateful": createStep({ session: "stateful" }),
+};
+
+function createStep(kind: Kind): Step {
+  return async (url, saved) => {
+    const server = defineMcpClientConnection({
+      ...{ url, description: "Counts.", toolNames: { prefix: false } },
+      ...kind,
+    });
+    const provider = createConnectionProvider({ connections: { server } });
+    const { result, session } = await provider.run(
+      { session: { state: saved ?? {} }, principal: { type: "anonymous" } },
+      ({ tools }) =>
+        tools["count"]!.execute!(
+          {},
+          { toolCallId: "1", messages: [], context: {} },
+        ) as Promise<unknown>,
+    );
+    await provider.shutdown();
+    return { result, saved: session.state };
+  };
+}

@@ -1,0 +1,44 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { BenchCount, BenchPart } from "../report/part.ts";
+
+/** What is bundled stands in `.size-limit.json` of this package. The first is the session fetch alone. */
+const folder = fileURLToPath(new URL("../../", import.meta.url));
+const program = fileURLToPath(
+  new URL("../../../../node_modules/size-limit/bin.js", import.meta.url),
+);
+/** Of the session fetch with all it needs, in kilobytes. */
+const maxKilobytes = 14;
+/** How the names of its additions begin. */
+const addition = "with ";
+
+/** What a bundle has to carry: minified by esbuild, and compressed by gzip. */
+export async function measureSize(): Promise<BenchPart> {
+  const printed = execFileSync(process.execPath, [program, "--json"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  const [base, ...others] = JSON.parse(printed) as { name: string; size: number }[];
+  const counts: BenchCount[] = [
+    {
+      group: "The session fetch",
+      label: base!.name,
+      ...kilobytes(base!.size),
+      target: { atMost: maxKilobytes },
+    },
+    ...others.map(({ name, size }) =>
+      name.startsWith(addition)
+        ? {
+            group: "What it may be given, beside it",
+            label: name.slice(addition.length),
+            ...kilobytes(size - base!.size),
+          }
+        : { group: "Clients", label: name, isOurs: false, ...kilobytes(size) },
+    ),
+  ];
+  return { id: "size", title: "Size in a bundle", ratios: [], counts, tables: [], notes: [] };
+}
+
+function kilobytes(bytes: number): Pick<BenchCount, "value" | "unit"> {
+  return { value: bytes / 1_000, unit: "kB" };
+}
