@@ -1,0 +1,43 @@
+// Builds the package in the working directory: its declarations, file by file, then one module for each of its entry
+// points, and chunks for what they share: what a package keeps in a module then exists once, whatever is imported.
+//
+//     node ../../scripts/build-package.mjs [<program that is started by its file name> ...]
+
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { rolldown } from "rolldown";
+
+const { publishConfig } = JSON.parse(readFileSync("package.json", "utf8"));
+
+/** The paths of the JavaScript that the package says it has. */
+function builtPaths(entries) {
+  if (typeof entries !== "object") return [];
+  return Object.entries(entries).flatMap(([condition, entry]) =>
+    condition === "default" && typeof entry === "string" ? [entry] : builtPaths(entry),
+  );
+}
+
+const programs = process.argv.slice(2);
+const built = new Set(builtPaths({ ...publishConfig.exports, ...publishConfig.imports }));
+const sources = [...built].map((path) => path.replace("./dist/", "src/").replace(/\.js$/, ".ts"));
+const input = Object.fromEntries(
+  [...sources, ...programs].map((path) => [path.slice("src/".length, -".ts".length), path]),
+);
+
+rmSync("dist", { recursive: true, force: true });
+for (const config of ["tsconfig.build.json", "tsconfig.testing.json"].filter(existsSync)) {
+  execFileSync("tsc", ["-p", config], { stdio: "inherit" });
+}
+const bundle = await rolldown({
+  input,
+  // Everything that is not a file of the package.
+  external: /^[^./]/,
+});
+await bundle.write({
+  dir: "dist",
+  chunkFileNames: "chunks/[name].js",
+  sourcemap: true,
+  // They are in the source map, and in the declarations.
+  comments: { jsdoc: false, legal: true, annotation: true },
+});
+await bundle.close();
