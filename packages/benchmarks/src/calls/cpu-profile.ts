@@ -1,0 +1,42 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { type Profiler, Session } from "node:inspector/promises";
+import { join } from "node:path";
+
+/** Time that a function took itself, as a part of all time in which the process was busy. */
+export interface SelfTime {
+  readonly place: string;
+  readonly share: number;
+}
+
+/** Profiles `work`, and returns the functions that took the most time, the slowest first. */
+export async function profileSelfTimes(work: () => Promise<void>, file?: string) {
+  const session = new Session();
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.setSamplingInterval", { interval: 200 });
+  await session.post("Profiler.start");
+  await work();
+  const { profile } = await session.post("Profiler.stop");
+  session.disconnect();
+  if (file !== undefined) {
+    await mkdir(join(file, ".."), { recursive: true });
+    await writeFile(file, JSON.stringify(profile));
+  }
+  return selfTimes(profile);
+}
+
+function selfTimes({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): SelfTime[] {
+  const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
+  const times = new Map<string, number>();
+  let busy = 0;
+  for (const [at, id] of samples.entries()) {
+    const { functionName, url } = frames.get(id)!;
+    if (functionName === "(idle)") continue;
+    const delta = timeDeltas[at] ?? 0;
+    const place = `${functionName || "(anonymous)"} ${url.replace(/^.*\/(?:node_modules|packages)\//, "")}`;
+    times.set(place, (times.get(place) ?? 0) + delta);
+    busy += delta;
+  }
+  const sorted = [...times].toSorted(([, a], [, b]) => b - a);
+  return sorted.map(([place, time]) => ({ place: place.trim(), share: time / busy }));
+}

@@ -1,0 +1,12 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+/** Starts mcp-server.ts in a process of its own. */
+export async function startMcpServer() {
+  const program = fileURLToPath(new URL("../mcp-server.ts", import.meta.url));
+  const server = fork(program, { execArgv: ["--conditions=@durable-mcp/source"] });
+  const [port] = await once(server, "message");
+  const stop = () => void server.disconnect();
+  return { origin: `http://127.0.0.1:${String(port)}`, stop };
+}
