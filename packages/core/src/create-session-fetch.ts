@@ -42,6 +42,7 @@ import {
   type OutgoingRequest,
   parseEndpointUrl,
   readOutgoingRequest,
+  refusalMode,
   requestUrl,
 } from "./wire/server-endpoint.ts";
 import { createRequestIds } from "./wire/request-ids.ts";
@@ -158,6 +159,7 @@ function createContext(
     url: parseEndpointUrl(options.url),
     fetch: options.waiting?.wrap(base) ?? base,
     redirect: options.redirect ?? "refuse",
+    refusal: refusalMode(options.fetch),
     state: slotState(options.slot),
     ids: createRequestIds(),
     questions,

@@ -53,4 +53,4 @@ export {
   readText,
   rewriteRefusal,
 } from "./wire/read-answer.ts";
-export { endpointName, isRedirect } from "./wire/server-endpoint.ts";
+export { endpointName, fetchRefusing, isRedirect, refusalMode } from "./wire/server-endpoint.ts";

@@ -1,5 +1,12 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
-import { bearerChallenge, isRedirect, rewriteRefusal, scrubText } from "@durable-mcp/core/internal";
+import {
+  bearerChallenge,
+  fetchRefusing,
+  isRedirect,
+  refusalMode,
+  rewriteRefusal,
+  scrubText,
+} from "@durable-mcp/core/internal";
 import type { RefusedToken } from "./base/refused-token.ts";
 import type { ResourceUse } from "./grants/authorization-required.ts";
 import { getToken } from "./grants/get-token.ts";
@@ -68,6 +75,7 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
   const { principal, sessionId, fetch: base = globalThis.fetch } = use;
   checkOwner(principal);
   const url = new URL(use.url);
+  const redirect = refusalMode(use.fetch);
   const connection = use.connection ?? url.host;
   const ask = async (refused?: RefusedToken, signal?: AbortSignal | null) => {
     const resourceId = await resourceIdOf(url);
@@ -86,7 +94,13 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
       headers.delete("authorization");
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
       const own = request?.clone() ?? target;
-      const response = await base(own, { ...init, headers, redirect: "manual" });
+      const sent = { ...init, headers, redirect };
+      const response = await fetchRefusing(
+        () => redirected(connection, url.origin),
+        base,
+        own,
+        sent,
+      );
       // A server may repeat the token where it refuses it, and clients put that into their errors.
       const scrub = (text: string) => (token ? scrubText(text, [token], "[removed]") : text);
       if (!isRedirect(response)) return await rewriteRefusal(response, scrub);
@@ -158,10 +172,10 @@ function otherOrigin(connection: string, origin: string): McpSessionError {
   );
 }
 
-function redirected(connection: string, origin: string, status: number): McpSessionError {
+function redirected(connection: string, origin: string, status?: number): McpSessionError {
   return new McpSessionError(
     "REDIRECT_REFUSED",
     `Connection ${connection}: ${origin} answered with a redirect. It is not followed, because it could carry the token elsewhere. Use the server's final URL.`,
-    { data: { connection, origin, status } },
+    { data: { connection, origin, ...(status !== undefined && { status }) } },
   );
 }

@@ -169,7 +169,7 @@ describe("the fetch of a connection", () => {
       const fetch = provider.create({ principal: alice }).fetch("notes");
       await expect(fetch(server.url, { method: "POST", body: "{}" })).rejects.toMatchObject({
         code: "REDIRECT_REFUSED",
-        data: { origin: server.origin, status: 307 },
+        data: { connection: "notes", origin: server.origin },
       });
       expect(other.requests).toEqual([]);
     },

@@ -1,4 +1,10 @@
-import { bearerChallenge, isRedirect, rewriteRefusal } from "@durable-mcp/core/internal";
+import {
+  bearerChallenge,
+  fetchRefusing,
+  isRedirect,
+  refusalMode,
+  rewriteRefusal,
+} from "@durable-mcp/core/internal";
 import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-context.ts";
@@ -40,6 +46,8 @@ export function createConnectionFetch(
   /** What this connection has sent that a server may repeat, and what its URL's query says. */
   const secrets = new Set(url.searchParams.values());
 
+  const redirect = options.redirect === "same-origin" ? "manual" : refusalMode(options.fetch);
+
   const send: Fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
 
   const sendToServer: Send = async (input, init, headers) => {
@@ -52,11 +60,12 @@ export function createConnectionFetch(
       const authorization = headers.get("authorization") ?? "";
       for (const value of [authorization, ...Object.values(ownHeaders)]) secrets.add(value);
       // `fetch` would send the definition's headers to another origin.
-      const response = await send(input instanceof Request ? input.clone() : input, {
-        ...init,
-        headers,
-        redirect: "manual",
-      });
+      const response = await fetchRefusing(
+        () => redirectRefused(connection, url.origin),
+        send,
+        input instanceof Request ? input.clone() : input,
+        { ...init, headers, redirect },
+      );
       if (handshakeMethod(init.body) === "initialize") initializeStatus = response.status;
       if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
       return await rewriteRefusal(response, (text) => scrubSecrets(text, [...secrets]));
@@ -133,11 +142,14 @@ function refusalOf({ status, headers }: Response): Omit<RefusedToken, "token"> |
 async function refuseRedirect(response: Response, connection: string, origin: string) {
   if (!isRedirect(response)) return;
   await response.body?.cancel();
-  const { status } = response;
-  throw new McpSessionError(
+  throw redirectRefused(connection, origin, response.status);
+}
+
+function redirectRefused(connection: string, origin: string, status?: number): McpSessionError {
+  return new McpSessionError(
     "REDIRECT_REFUSED",
     `Connection ${connection}: ${origin} answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL.`,
-    { data: { connection, origin, status } },
+    { data: { connection, origin, ...(status !== undefined && { status }) } },
   );
 }
 

@@ -1,4 +1,4 @@
-import { Session } from "node:inspector/promises";
+import { type HeapProfiler, Session } from "node:inspector/promises";
 import type { Caller } from "./callers.ts";
 
 /** Bytes between two samples of an allocation, on average. */
@@ -16,6 +16,9 @@ export async function allocationPerCall(call: Caller, calls: number): Promise<nu
   for (let n = 0; n < calls; n += 1) await call();
   const { profile } = await session.post("HeapProfiler.stopSampling");
   session.disconnect();
-  const bytes = profile.samples.reduce((sum, { size }) => sum + size, 0);
-  return bytes / calls / 1_024;
+  return bytesOf(profile.head) / calls / 1_024;
+}
+
+function bytesOf({ selfSize, children }: HeapProfiler.SamplingHeapProfileNode): number {
+  return children.reduce((bytes, child) => bytes + bytesOf(child), selfSize);
 }

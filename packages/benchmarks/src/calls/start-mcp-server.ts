@@ -7,6 +7,6 @@ export async function startMcpServer() {
   const program = fileURLToPath(new URL("../mcp-server.ts", import.meta.url));
   const server = fork(program, { execArgv: ["--conditions=@durable-mcp/source"] });
   const [port] = await once(server, "message");
-  const stop = () => void server.disconnect();
+  const stop = () => server.disconnect();
   return { origin: `http://127.0.0.1:${String(port)}`, stop };
 }

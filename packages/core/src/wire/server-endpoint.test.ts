@@ -1,9 +1,10 @@
 import { inspect } from "node:util";
-import { describe, expect, test } from "vitest";
+import { fetch as undiciFetch } from "undici";
+import { describe, expect, test, vi } from "vitest";
 import { startHttpServer } from "../../test/http-server.ts";
 import { sendText, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { sendToEndpoint } from "./server-endpoint.ts";
+import { refusalMode, sendToEndpoint } from "./server-endpoint.ts";
 
 const statuses = [301, 302, 303, 307, 308];
 const call = {
@@ -13,7 +14,14 @@ const call = {
   params: { name: "echo", arguments: { a: 1 } },
 };
 
-describe.each(["refuse", "same-origin"] as const)("with redirect: %j", (redirect) => {
+/** Node's own fetch refuses without a status; any other is asked for the redirect itself. */
+const own: typeof fetch = (...request) => fetch(...request);
+
+describe.each([
+  ["refuse", undefined],
+  ["refuse", own],
+  ["same-origin", undefined],
+] as const)("with redirect: %j and the fetch %o", (redirect, given) => {
   test.each(statuses)(
     "a %i to another origin is refused and never carries the id there",
     async (status) => {
@@ -22,11 +30,14 @@ describe.each(["refuse", "same-origin"] as const)("with redirect: %j", (redirect
       const { client, fetch } = startStep(server, {
         snapshot: await saveSession(server),
         redirect,
+        fetch: given,
       });
       server.use(
         (_, response) => void response.writeHead(status, { location: other.origin }).end(),
       );
-      const refused = { code: "REDIRECT_REFUSED", data: { origin: server.origin, status } };
+      const isByNode = redirect === "refuse" && given === undefined;
+      const data = { origin: server.origin, ...(!isByNode && { status }) };
+      const refused = { code: "REDIRECT_REFUSED", data };
       await expect(client.post(call)).rejects.toMatchObject(refused);
       await expect(fetch(server.url, { headers: { "last-event-id": "1" } })).rejects.toMatchObject(
         refused,
@@ -110,6 +121,58 @@ test("refuses a redirect during the handshake, too", async () => {
   await expect(client.handshake()).rejects.toMatchObject({ code: "REDIRECT_REFUSED" });
   expect(other.requests).toEqual([]);
   expect(slot.snapshot).toBeUndefined();
+});
+
+test("asks Node's own fetch to refuse, which copies nothing of the request", async () => {
+  const server = await startMcpServer();
+  const snapshot = await saveSession(server);
+  const seen: unknown[] = [];
+  const watch = vi.spyOn(globalThis, "fetch").mockImplementation(async (_, init) => {
+    seen.push(init?.redirect);
+    return Response.error();
+  });
+  const { client } = startStep(server, { snapshot });
+  await client.post(call, { redirect: "follow" }).catch(() => undefined);
+  const within = startStep(server, { snapshot, redirect: "same-origin" });
+  await within.client.post(call).catch(() => undefined);
+  watch.mockRestore();
+  expect(seen).toEqual(["error", "manual"]);
+});
+
+test.each([
+  ["Node's own fetch", undefined],
+  ["undici's", undiciFetch as unknown as typeof fetch],
+])("knows the words with which %s refuses a redirect", async (_, given = fetch) => {
+  const server = await startHttpServer((__, response) => {
+    response.writeHead(307, { location: "/new" }).end();
+  });
+  const endpoint = { url: new URL(server.origin), fetch: given, redirect: "refuse" } as const;
+  const sending = sendToEndpoint(
+    { ...endpoint, refusal: "error" },
+    { method: "POST", headers: new Headers(), body: "{}" },
+  );
+  const refused = { code: "REDIRECT_REFUSED", data: { method: "POST", origin: server.origin } };
+  await expect(sending).rejects.toMatchObject(refused);
+  expect(server.requests).toHaveLength(1);
+});
+
+test("a connection that breaks is no redirect", async () => {
+  const server = await startMcpServer();
+  const { client } = startStep(server, { snapshot: await saveSession(server) });
+  server.use((_, response) => void response.destroy());
+  await expect(client.post(call)).rejects.toMatchObject({ code: "OUTCOME_UNKNOWN" });
+});
+
+test.each([
+  ["of Deno", { deno: "2.5.0", node: "24.0.0" }],
+  ["of workerd", { node: "22.19.0" }],
+  ["of a Node that is not known yet", { node: "40.0.0", undici: "11.0.0" }],
+  ["without a process", undefined],
+])("asks a runtime %s for the redirect itself", (_, versions) => {
+  vi.stubGlobal("process", versions && { versions });
+  const mode = refusalMode(undefined);
+  vi.unstubAllGlobals();
+  expect(mode).toBe("manual");
 });
 
 test("asks the runtime not to follow, whatever the client asked for", async () => {

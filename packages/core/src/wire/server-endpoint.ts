@@ -48,29 +48,30 @@ export interface Endpoint {
   /** The application's fetch, or the runtime's. */
   readonly fetch: typeof globalThis.fetch;
   readonly redirect: "refuse" | "same-origin";
+  /** How `fetch` is told to refuse a redirect. @default "manual", which every `fetch` understands */
+  readonly refusal?: RefusalMode;
 }
 
 const maxRedirects = 5;
 
 /**
  * Sends to the URL and refuses redirects, because `fetch` would send `Mcp-Session-Id` to another origin.
- * (`redirect: "error"` throws on some edge runtimes before it sends anything.) With `"same-origin"`,
- * redirects within the origin are followed; unless the request is a GET, only 307 and 308, because they
- * keep method and body.
+ * With `"same-origin"`, redirects within the origin are followed; unless the request is a GET, only 307 and
+ * 308, because they keep method and body.
  *
  * @throws {McpSessionError} `REDIRECT_REFUSED`
  */
 export async function sendToEndpoint(
-  { url, fetch, redirect }: Endpoint,
+  { url, fetch, redirect, refusal = "manual" }: Endpoint,
   { method, headers, body, signal, init }: OutgoingRequest,
 ): Promise<Response> {
   let target = url;
   for (let redirects = 0; ; redirects += 1) {
-    const response = await fetch(target.href, {
+    const response = await fetchRefusing(() => redirectRefused(method, url), fetch, target.href, {
       ...init,
       method,
       headers,
-      redirect: "manual",
+      redirect: redirect === "refuse" ? refusal : "manual",
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     });
@@ -146,11 +147,42 @@ export function isRedirect(response: Response): boolean {
   return response.type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(response.status);
 }
 
-function redirectRefused(method: string, url: URL, status: number): McpSessionError {
+export type RefusalMode = "error" | "manual";
+
+/**
+ * How a fetch is told to refuse redirects. Node's own refuses them itself with `"error"`. With any other mode it
+ * clones the request and tees its body, which is a fifth of a call. Other runtimes may throw at `"error"` before they
+ * send anything, and a fetch of the application may do as it likes.
+ *
+ * @param own the application's fetch, if it has one
+ */
+export function refusalMode(own: typeof globalThis.fetch | undefined): RefusalMode {
+  const { process } = globalThis as { process?: { versions?: { undici?: string } } };
+  // The major versions in which a refusal is worded as `fetchRefusing` expects.
+  const isKnown = /^[678]\./.test(process?.versions?.undici ?? "");
+  return own === undefined && isKnown ? "error" : "manual";
+}
+
+/** Fetches. A redirect that Node's own fetch refused is the error `refused`, without the status. */
+export async function fetchRefusing(
+  refused: () => McpSessionError,
+  fetch: typeof globalThis.fetch,
+  ...request: Parameters<typeof globalThis.fetch>
+): Promise<Response> {
+  try {
+    return await fetch(...request);
+  } catch (error) {
+    const isRefused =
+      error instanceof TypeError && String(error.cause) === "Error: unexpected redirect";
+    throw isRefused ? refused() : error;
+  }
+}
+
+function redirectRefused(method: string, url: URL, status?: number): McpSessionError {
   return new McpSessionError(
     "REDIRECT_REFUSED",
     `${method} ${endpointName(url)} was answered with a redirect. It is not followed, because it could carry credentials elsewhere. Use the server's final URL, or redirect: "same-origin".`,
-    { data: { method, origin: url.origin, status } },
+    { data: { method, origin: url.origin, ...(status !== undefined && { status }) } },
   );
 }
 
