@@ -10,6 +10,11 @@ interface KnownPart {
 /** What `npm run bench` measures, in this order. */
 export const parts: readonly KnownPart[] = [
   {
+    id: "calls",
+    isCounted: false,
+    load: async () => (await import("./calls/measure-calls.ts")).measureCalls,
+  },
+  {
     id: "requests",
     isCounted: true,
     load: async () => (await import("./requests/measure-requests.ts")).measureRequests,
