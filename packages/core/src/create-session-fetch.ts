@@ -1,7 +1,6 @@
 import { checkedClock, checkOptions, invalid } from "./base/check-option.ts";
 import { guarded } from "./base/observe.ts";
-import { listen, resumeStream } from "./answer/inbound-stream.ts";
-import { askedBy } from "./answer/server-requests.ts";
+import { resumeStream } from "./answer/resume-stream.ts";
 import { exchange } from "./exchange/exchange.ts";
 import { answerInitialize, answerInitialized, answerProbe } from "./handshake/client-handshake.ts";
 import { type Route, routeMessage } from "./route-message.ts";
@@ -11,27 +10,20 @@ import {
   discard,
   isFresh,
   sendOn,
+  type Pipeline,
   type SessionContext,
+  type SessionFeatures,
 } from "./session/session-context.ts";
-import type { SessionEvent } from "./session/session-event.ts";
 import { type SessionFetchOptions, sessionFetchChecks } from "./session/session-fetch-options.ts";
-import {
-  bindUrl,
-  isCurrent,
-  liveSession,
-  resumeHandshake,
-  setClientParams,
-} from "./session/session-life.ts";
+import { bindUrl, liveSession, resumeHandshake } from "./session/session-life.ts";
 import type { LiveSession } from "./session/slot-state.ts";
-import { type SessionSlot, slotState } from "./session/session-slot.ts";
+import { slotState } from "./session/session-slot.ts";
 import { toolsFor } from "./tools/tool-list.ts";
 import {
   emptyAnswer,
-  isRequest,
   type JsonRpcMessage,
   type JsonRpcRequest,
   methodOf,
-  paramsOf,
   parseMessage,
   resultAnswer,
 } from "./wire/json-rpc.ts";
@@ -72,13 +64,6 @@ export function createSessionFetch(options: SessionFetchOptions): typeof globalT
   return createPipeline(options).fetch;
 }
 
-interface Pipeline {
-  readonly fetch: typeof globalThis.fetch;
-  /** Answers a request to the connection's URL, with the JSON-RPC message in its body, if it is one. */
-  readonly answer: (request: OutgoingRequest, message?: JsonRpcMessage) => Promise<Response>;
-  readonly context: SessionContext;
-}
-
 type Handler = (request: OutgoingRequest, message: JsonRpcRequest) => Response | Promise<Response>;
 
 /** @param questions the questions of another pipeline for the same clients, which share them */
@@ -91,13 +76,8 @@ function createPipeline(
   const { statelessMaxAgeMs = 86_400_000 } = options;
   const allowOtherOrigins = options.allowOtherOrigins ?? options.fetch !== undefined;
   bindToUrl(context);
-  const { except } = options;
-  const forExcepted =
-    except && createPipeline(withoutSaving(options, except.slot), context.questions);
-  const isExcepted = (message: JsonRpcMessage) => {
-    if (forExcepted === undefined) return false;
-    return isRequest(message) ? except!.matches(message) : owns(forExcepted.context, message);
-  };
+  const excepted = context.except?.open(context);
+  const isExcepted = (message: JsonRpcMessage) => excepted?.takes(message) === true;
 
   const handlers: Readonly<Record<Route, Handler>> = {
     pass(request, message) {
@@ -106,13 +86,9 @@ function createPipeline(
     },
     "pass-on-session": (request) => pass(context, request, undefined, liveSession(state)),
     close: () => emptyAnswer(204),
-    listen: (request) => (options.listen ? listen(context, request) : emptyAnswer(405)),
+    listen: (request) => context.listening?.listen(context, request) ?? emptyAnswer(405),
     resume: (request) => resumeStream(context, request),
-    except(request, message) {
-      const own = forExcepted!.context.state;
-      if (own.clientParams === undefined) setClientParams(own, state.clientParams);
-      return forExcepted!.answer(request, message);
-    },
+    except: (request, message) => excepted!.answer(request, message),
     probe: async (request, message) =>
       (await answerProbe(context, message, request)) ?? (await pass(context, request, message)),
     initialize: (request, message) => answerInitialize(context, message, request),
@@ -152,10 +128,11 @@ function createContext(
   options: SessionFetchOptions,
   questions: SessionContext["questions"] = { open: new Map() },
 ): SessionContext {
-  const { initializeMs = 30_000, startMs = 60_000, answerMs = 300_000 } = options.timeouts ?? {};
+  const { initializeMs = 30_000, answerMs = 300_000 } = options.timeouts ?? {};
   const base: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
   return {
-    ...options,
+    ...(options as Omit<SessionFetchOptions, keyof SessionFeatures>),
+    ...(options as unknown as SessionFeatures),
     url: parseEndpointUrl(options.url),
     fetch: options.waiting?.wrap(base) ?? base,
     redirect: options.redirect ?? "refuse",
@@ -170,9 +147,8 @@ function createContext(
     resend: options.resend ?? "safe",
     toolList: options.toolList ?? {},
     initializeMs,
-    startMs,
     answerMs,
-    createStartFetch: (slot) => createPipeline(forStartHook(options, slot)).fetch,
+    fork: (changes, own) => createPipeline({ ...options, ...unsaved, ...changes }, own),
   };
 }
 
@@ -195,36 +171,8 @@ function isKnownStateless({ state: { phase }, now }: SessionContext, maxAgeMs: n
   return age >= 0 && age <= maxAgeMs;
 }
 
-/** Whether a client's answer or notification belongs to this session. */
-function owns(context: SessionContext, message: JsonRpcMessage): boolean {
-  if (!("method" in message)) {
-    const asking = askedBy(context, message);
-    return asking !== undefined && isCurrent(context.state, asking);
-  }
-  const isCancellation = message.method === "notifications/cancelled";
-  return (
-    isCancellation && context.ids.findByClientId(paramsOf(message)?.["requestId"]) !== undefined
-  );
-}
-
 /** Options of a fetch whose session is not kept. */
-const unsaved = { onSession: undefined, except: undefined, listen: false };
-
-/** Options for the excepted requests: their session is not saved, and only its trouble is reported. */
-function withoutSaving(
-  { onEvent, ...options }: SessionFetchOptions,
-  slot: SessionSlot,
-): SessionFetchOptions {
-  const reported = ["lost", "restored", "ids-vary", "recovered", "start-failed", "notification"];
-  const emit =
-    onEvent && ((event: SessionEvent) => reported.includes(event.type) && onEvent(event));
-  return { ...options, ...unsaved, slot, onEvent: emit };
-}
-
-/** Options for the client of `onStart`: its fetch makes no session, and reports nothing twice. */
-function forStartHook(options: SessionFetchOptions, slot: SessionSlot): SessionFetchOptions {
-  return { ...options, ...unsaved, slot, onStart: undefined, onEvent: undefined, recover: false };
-}
+const unsaved = { onSession: undefined, except: undefined, listening: undefined };
 
 /** Binds the slot to this URL. A snapshot for another URL is not used. */
 function bindToUrl(context: SessionContext): void {

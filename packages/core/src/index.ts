@@ -20,11 +20,10 @@ export type { SessionEvent, ToolChanges } from "./session/session-event.ts";
 export type {
   AroundRecovery,
   OnSession,
-  OnStart,
   RecoveryOutcome,
   ResendPolicy,
+  SessionFeature,
   SessionFetchOptions,
-  SessionStart,
   ToolListOptions,
 } from "./session/session-fetch-options.ts";
 export { createSessionSlot, sessionFailure, type SessionSlot } from "./session/session-slot.ts";
@@ -51,4 +50,13 @@ export type {
   StorePage,
   StorePutOptions,
 } from "./stores/session-store.ts";
+export { createContinuity } from "./tools/continuity.ts";
+export { createListening } from "./answer/listening.ts";
+export { createSecondSession, type SecondSessionOptions } from "./second-session.ts";
+export {
+  createStartHook,
+  type OnStart,
+  type SessionStart,
+  type StartHookOptions,
+} from "./handshake/start-hook.ts";
 export { endSession, type EndSessionOptions, type SessionEnd } from "./handshake/end-session.ts";

@@ -1,7 +1,11 @@
 import {
   type ActiveSessionSnapshot,
+  createContinuity,
+  createListening,
+  createSecondSession,
   createSessionFetch,
   createSessionSlot,
+  createStartHook,
   type OnSession,
   type SessionEvent,
   type SessionSlot,
@@ -50,15 +54,23 @@ export function createStatefulFetch(
     statelessMaxAgeMs: session.statelessMaxAgeMs,
     fetch: withDefinedRetries(parts),
     allowOtherOrigins: fetch !== undefined,
-    listen: needsListening(definition.options),
+    continuity: createContinuity(),
+    listening: needsListening(definition.options) ? createListening() : undefined,
     cancelOnAbort: parts.isActive,
     isSafeToResend: (request) => mayRunTwice(request, session, slot.snapshot),
-    except: exceptSlot && {
-      slot: exceptSlot,
-      matches: ({ method, params }) =>
-        method === "tools/call" && except.some((tool) => tool === params?.["name"]),
-    },
-    onStart: onStart && ((start) => prepare(parts, onStart, start)),
+    except:
+      exceptSlot &&
+      createSecondSession({
+        slot: exceptSlot,
+        matches: ({ method, params }) =>
+          method === "tools/call" && except.some((tool) => tool === params?.["name"]),
+      }),
+    start:
+      onStart &&
+      createStartHook({
+        onStart: (start) => prepare(parts, onStart, start),
+        timeoutMs: startTimeoutMs(definition),
+      }),
     aroundRecovery:
       telemetry &&
       ((recovery) =>
@@ -67,7 +79,6 @@ export function createStatefulFetch(
         })),
     timeouts: {
       initializeMs: connectTimeoutMs(definition),
-      startMs: startTimeoutMs(definition),
       answerMs: timeouts?.answerMs,
     },
   });

@@ -4,6 +4,7 @@ import { outcomeOf, watchUnhandledRejections } from "../../test/hostile-server.t
 import { eventText, sendText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { eventMessages } from "../../test/rpc-client.ts";
 import { saveSession, startStep } from "../../test/step.ts";
+import { createListening } from "./listening.ts";
 
 // Some clients wait for ever when the body of an answer fails. So after the response headers, every
 // failure but the caller's abort has to become an answer.
@@ -198,7 +199,10 @@ describe("the listening stream goes on after", () => {
   ];
   test.each(first)("%s", async (_, text, header) => {
     const server = await startMcpServer();
-    const step = startStep(server, { snapshot: await saveSession(server), listen: true });
+    const step = startStep(server, {
+      snapshot: await saveSession(server),
+      listening: createListening(),
+    });
     let count = 0;
     server.use(({ method }, response, next) => {
       if (method !== "GET") return next();
@@ -227,7 +231,7 @@ describe("the listening stream goes on after", () => {
     let count = 0;
     const { client, fetch } = startStep(server, {
       snapshot: await saveSession(server),
-      listen: true,
+      listening: createListening(),
       now() {
         if (!hasFailed && count > 0) {
           hasFailed = true;

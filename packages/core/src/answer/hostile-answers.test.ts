@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { outcomeOf, watchUnhandledRejections } from "../../test/hostile-server.ts";
 import { eventText, startEvents } from "../../test/mcp-server.ts";
 import { startHeldStep } from "../../test/step.ts";
+import { createListening } from "./listening.ts";
 
 watchUnhandledRejections();
 
@@ -158,7 +159,9 @@ describe("an answer on the stream of server messages", () => {
   const get = { headers: { accept: "text/event-stream" } };
 
   test("reaches its client once, wherever it comes again", async () => {
-    const { client, fetch, held, arrived, server } = await startHeldStep({ listen: true });
+    const { client, fetch, held, arrived, server } = await startHeldStep({
+      listening: createListening(),
+    });
     let stream: ServerResponse | undefined;
     server.use(({ method, message }, response, next) => {
       if (method === "GET") startEvents((stream = response));

@@ -3,7 +3,6 @@ import { refusesInside } from "../session/kept-handshake.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
 import { isCurrent } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
-import { observeStandingRequests } from "../session/standing-requests.ts";
 import { boundPage, isLaterPage } from "../tools/list-pages.ts";
 import { observeTools } from "../tools/tool-list.ts";
 import { type ByteParts, partsText, type Replacement } from "../wire/byte-parts.ts";
@@ -175,7 +174,7 @@ export function createRestorer(
       if (refusesInside(from, message)) lose(context, from, answered?.request.method ?? "", 200);
       observeTools(context, message, answered?.request);
       if (answered !== undefined && !("method" in message)) {
-        observeStandingRequests(state, message, answered.request);
+        context.continuity?.observe(state, message, answered.request);
       }
     },
     bound: (message, request) => boundPage(context, message, request),

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { eventText, sendResult, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { readMessages } from "../../test/rpc-client.ts";
 import { saveSession, startStep } from "../../test/step.ts";
+import { createListening } from "./listening.ts";
 
 const progress = (progressToken: unknown) => ({
   jsonrpc: "2.0",
@@ -20,7 +21,10 @@ const status = (taskId: string, value: string) => ({
  */
 async function startTaskStep() {
   const server = await startMcpServer();
-  const step = startStep(server, { snapshot: await saveSession(server), listen: true });
+  const step = startStep(server, {
+    snapshot: await saveSession(server),
+    listening: createListening(),
+  });
   let token: unknown;
   let taskStatus = "working";
   let listening: ((message: object) => void) | undefined;

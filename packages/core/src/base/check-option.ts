@@ -110,7 +110,8 @@ export function checkOptions<OPTIONS extends object>(
   }
 }
 
-const mustBe =
+/** @param what completes the sentence that the field begins with "must be" */
+export const mustBe =
   (what: string, isRight: (value: unknown) => boolean): OptionCheck =>
   (value, field) => {
     if (!isRight(value)) throw invalidOption(field, `must be ${what}`);

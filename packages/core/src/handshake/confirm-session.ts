@@ -1,31 +1,23 @@
-import { abortable, anySignal } from "../base/bounded-wait.ts";
 import { sameJson } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
-import type { SessionStart } from "../session/session-fetch-options.ts";
 import {
   enterLive,
   isToReplace,
   leaveOpened,
   liveSession,
   lostSession,
-  noteClientTold,
   saveSnapshot,
 } from "../session/session-life.ts";
 import type { Confirmation, LiveSession, NamedSession } from "../session/slot-state.ts";
-import { createSessionSlot, slotState } from "../session/session-slot.ts";
 import {
   type ActiveSessionSnapshot,
   isKeepable,
   type StandingRequests,
   standingRequests,
-  type ToolList,
 } from "../session/session-snapshot.ts";
-import { repeatStandingRequests } from "../session/standing-requests.ts";
-import { relistTools } from "../tools/tool-list.ts";
 import { letGo } from "../wire/read-answer.ts";
-import { endpointName } from "../wire/server-endpoint.ts";
 import { endLost, endUnused } from "./end-session.ts";
 import { inTime } from "./open-session.ts";
 
@@ -87,10 +79,7 @@ export async function useOpened(
     leaveOpened(state);
     throw error;
   }
-  await Promise.all([
-    replacesLost && repeatStandingRequests(context, opened, standing, request),
-    lost && relistTools(context, lost, request),
-  ]);
+  if (replacesLost) await context.continuity?.restore(context, opened, standing, lost, request);
   // A server that has not lost it, and whose balancer only chose another replica, would keep it.
   void endLost(context, lost, request);
   const live = liveSession(state) ?? opened;
@@ -115,11 +104,13 @@ async function startAndSave(
   const { state, url, emit, onSession } = context;
   const reason = replacesLost ? "recovered" : "started";
   const snapshot: ActiveSessionSnapshot = { version: 1, url: url.href, ...opened };
-  const toolList = await runStartHook(context, snapshot, reason).catch((error: unknown) => {
-    emit({ type: "start-failed", reason });
-    endUnused(context, opened, request);
-    throw error;
-  });
+  const toolList = await context.start
+    ?.prepare(context, snapshot, reason)
+    .catch((error: unknown) => {
+      emit({ type: "start-failed", reason });
+      endUnused(context, opened, request);
+      throw error;
+    });
   const own: ActiveSessionSnapshot = {
     ...snapshot,
     ...(toolList && { toolList }),
@@ -136,41 +127,4 @@ async function startAndSave(
   }
   saveSnapshot(state, saved);
   return saved;
-}
-
-/** Runs `onStart`, if there is one, on a session before it is saved. Returns the tools that it listed. */
-async function runStartHook(
-  { url, onStart, createStartFetch, startMs }: SessionContext,
-  snapshot: ActiveSessionSnapshot,
-  reason: SessionStart["reason"],
-): Promise<ToolList | undefined> {
-  if (onStart === undefined) return undefined;
-  const slot = createSessionSlot(snapshot);
-  const state = slotState(slot);
-  // The session must stay, even if the hook's client is older.
-  noteClientTold(state);
-  const over = new AbortController();
-  const timeout = AbortSignal.timeout(startMs);
-  const abortSignal = anySignal(timeout, over.signal);
-  const sessionFetch = createStartFetch(slot);
-  const fetch: typeof globalThis.fetch = async (input, init) => {
-    abortSignal.throwIfAborted();
-    return await sessionFetch(input, init);
-  };
-  try {
-    await abortable(Promise.resolve(onStart({ reason, fetch, abortSignal })), abortSignal);
-    // The hook may have caught the failure of a request that met the loss.
-    if (liveSession(state) === undefined)
-      throw new Error("The session was lost while onStart ran.");
-  } catch (cause) {
-    const why = timeout.aborted ? ` did not end within ${startMs} ms` : " failed";
-    throw new McpSessionError(
-      "CONNECTION_UNAVAILABLE",
-      `onStart at ${endpointName(url)}${why}; see the cause. The session was ended, and the next request starts another.`,
-      { data: { field: "onStart", origin: url.origin }, cause },
-    );
-  } finally {
-    over.abort(new DOMException("onStart is over.", "AbortError"));
-  }
-  return slot.snapshot?.kind === "session" ? slot.snapshot.toolList : undefined;
 }

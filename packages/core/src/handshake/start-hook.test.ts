@@ -2,7 +2,8 @@ import { describe, expect, test, vi } from "vitest";
 import { sendText, startMcpServer, toolDefinition } from "../../test/mcp-server.ts";
 import { createRpcClient } from "../../test/rpc-client.ts";
 import { startLostStep, startStep } from "../../test/step.ts";
-import type { OnSession, OnStart, SessionStart } from "../session/session-fetch-options.ts";
+import type { OnSession } from "../session/session-fetch-options.ts";
+import type { OnStart, SessionStart } from "./start-hook.ts";
 
 const prepare =
   (url: string) =>
@@ -130,7 +131,7 @@ describe("onStart", () => {
     const server = await startMcpServer();
     let start: SessionStart | undefined;
     const { client } = startStep(server, {
-      timeouts: { startMs: 20 },
+      startMs: 20,
       onStart: async (given) => {
         start = given;
         await new Promise(() => {});

@@ -1,25 +1,40 @@
-import type { JsonRpcId } from "../wire/json-rpc.ts";
+import type {
+  JsonRpcId,
+  JsonRpcMessage,
+  JsonRpcRequest,
+  JsonRpcResponse,
+} from "../wire/json-rpc.ts";
 import { type Endpoint, type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import type { RequestIds } from "../wire/request-ids.ts";
 import { connectionBroke } from "./session-errors.ts";
 import type { SessionEvent } from "./session-event.ts";
 import type {
   ResendPolicy,
+  SessionFeature,
   SessionFetchOptions,
   ToolListOptions,
 } from "./session-fetch-options.ts";
 import { headersForMessage, headersForSession } from "./session-headers.ts";
 import { compareAndClear, discardSnapshot, takeResumed } from "./session-life.ts";
 import type { LiveSession, SlotState } from "./slot-state.ts";
-import type { SessionSlot } from "./session-slot.ts";
+import type {
+  ActiveSessionSnapshot,
+  StandingRequests,
+  ToolDefinition,
+  ToolList,
+} from "./session-snapshot.ts";
 
 /** The one context of all parts of a session fetch: its options with their defaults, and its state. */
 export interface SessionContext
   extends
     Endpoint,
     Readonly<
-      Omit<SessionFetchOptions, keyof Endpoint | "now" | "recover" | "resend" | "toolList">
-    > {
+      Omit<
+        SessionFetchOptions,
+        keyof Endpoint | keyof SessionFeatures | "now" | "recover" | "resend" | "toolList"
+      >
+    >,
+    SessionFeatures {
   readonly state: SlotState;
   readonly ids: RequestIds;
   readonly questions: Questions;
@@ -31,10 +46,66 @@ export interface SessionContext
   readonly resend: ResendPolicy;
   readonly toolList: ToolListOptions;
   readonly initializeMs: number;
-  readonly startMs: number;
   readonly answerMs: number;
-  /** For the client of `onStart`: a session fetch that makes no session of its own. */
-  readonly createStartFetch: (slot: SessionSlot) => typeof globalThis.fetch;
+  /** Another session fetch, on another slot and with other options, whose session is not saved. */
+  readonly fork: (
+    changes: Partial<SessionFetchOptions>,
+    questions?: SessionContext["questions"],
+  ) => Pipeline;
+}
+
+/** The optional parts of a session fetch, as the others use them. */
+export interface SessionFeatures {
+  readonly listening?: {
+    readonly listen: (context: SessionContext, request: OutgoingRequest) => Promise<Response>;
+  };
+  readonly continuity?: {
+    /** Notes a request that holds for the rest of the session, once the server has answered it. */
+    readonly observe: (state: SlotState, answer: JsonRpcResponse, request: JsonRpcRequest) => void;
+    /** Reports how a list differs from the one before. */
+    readonly compare: (
+      context: SessionContext,
+      before: readonly ToolDefinition[],
+      tools: readonly ToolDefinition[],
+    ) => void;
+    /** Makes the standing requests again on a new session, and lists the tools of a lost one again. */
+    readonly restore: (
+      context: SessionContext,
+      session: LiveSession,
+      standing: StandingRequests,
+      lost: ActiveSessionSnapshot | undefined,
+      request: BoundedRequest,
+    ) => Promise<unknown>;
+  };
+  readonly except?: {
+    readonly open: (context: SessionContext) => {
+      /** Whether a message goes to the second session. */
+      readonly takes: (message: JsonRpcMessage) => boolean;
+      readonly answer: Pipeline["answer"];
+    };
+  };
+  readonly start?: {
+    /** Prepares a session before it is saved. Returns the tools that were listed meanwhile. */
+    readonly prepare: (
+      context: SessionContext,
+      snapshot: ActiveSessionSnapshot,
+      reason: "started" | "recovered",
+    ) => Promise<ToolList | undefined>;
+  };
+}
+
+/** A feature with both of its sides: the application's and the one in here. */
+export type FeatureOf<
+  FIELD extends keyof SessionFeatures,
+  NAME extends string,
+> = SessionFeature<NAME> & NonNullable<SessionFeatures[FIELD]>;
+
+/** A session fetch from the inside. */
+export interface Pipeline {
+  readonly fetch: typeof globalThis.fetch;
+  /** Answers a request to the connection's URL, with the JSON-RPC message in its body, if it is one. */
+  readonly answer: (request: OutgoingRequest, message?: JsonRpcMessage) => Promise<Response>;
+  readonly context: SessionContext;
 }
 
 /** What servers asked the client: elicitation, sampling, roots. */

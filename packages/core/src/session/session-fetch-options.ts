@@ -1,15 +1,16 @@
 import {
   checkedLater,
   checkMs,
-  checkOptions,
   flag,
   group,
+  mustBe,
   oneOf,
+  wholeFrom,
   type OptionCheck,
   type OptionChecks,
   checkFunction,
-  wholeFrom,
 } from "../base/check-option.ts";
+import { isRecord } from "../base/json-values.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { RefusedAnswer, SessionLoss } from "./lost-session.ts";
 import type { SessionEvent } from "./session-event.ts";
@@ -34,10 +35,15 @@ export interface SessionFetchOptions {
   /** Whether redirects within the origin are followed. @default "refuse" */
   redirect?: "refuse" | "same-origin" | undefined;
   /**
-   * Whether a client may open a stream of server messages (GET). Needed by clients that declare
-   * sampling, elicitation or roots. A step is too short to listen otherwise. @default false
+   * Lets clients open a stream of server messages (GET): from `createListening`. Clients that declare
+   * sampling, elicitation or roots need it. A step is too short to listen otherwise. @default none may
    */
-  listen?: boolean | undefined;
+  listening?: SessionFeature<"Listening"> | undefined;
+  /**
+   * Goes on, after a recovery, where the lost session was: from `createContinuity`. @default the client
+   * subscribes and lists again
+   */
+  continuity?: SessionFeature<"Continuity"> | undefined;
   /**
    * Whether an aborted request is cancelled on the client's behalf (`notifications/cancelled`, best
    * effort). A function is called at each abort. @default false
@@ -67,19 +73,12 @@ export interface SessionFetchOptions {
    * ping is sent instead. @default false
    */
   retrySameId?: boolean | undefined;
-  /**
-   * Requests for which `matches` is true go to a second session, in `slot`. Do not save that slot, and
-   * end its session with `endSession`. @default none
-   */
-  except?:
-    | { readonly slot: SessionSlot; readonly matches: (request: JsonRpcRequest) => boolean }
-    | undefined;
+  /** Sends some requests to a second session: from `createSecondSession`. @default none */
+  except?: SessionFeature<"SecondSession"> | undefined;
   readonly timeouts?:
     | {
         /** For `initialize` and for `notifications/initialized`, each, in milliseconds. @default 30000 */
         readonly initializeMs?: number | undefined;
-        /** For `onStart`, in milliseconds. @default 60000 */
-        readonly startMs?: number | undefined;
         /**
          * The longest silence of the server while a request waits for its answer, in milliseconds. After
          * that the request is cancelled and fails with `OUTCOME_UNKNOWN`. @default 300000
@@ -94,12 +93,8 @@ export interface SessionFetchOptions {
    * @default 86400000 (1 day)
    */
   statelessMaxAgeMs?: number | undefined;
-  /**
-   * Prepares each new session, the first one and those after a recovery. Saving and all other requests
-   * wait for it. If it fails, the handshake fails, the session ends, and the slot has none. It is not
-   * called for servers that name no session.
-   */
-  onStart?: OnStart | undefined;
+  /** Prepares each new session before it is saved and used: from `createStartHook`. @default nothing does */
+  start?: SessionFeature<"StartHook"> | undefined;
   /**
    * The save point. The fetch waits for it after the server acknowledged `notifications/initialized`,
    * before any other request goes on. The returned snapshot wins. If it throws, the handshake fails.
@@ -116,6 +111,11 @@ export interface SessionFetchOptions {
   onEvent?: ((event: SessionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   now?: (() => number) | undefined;
+}
+
+/** An optional part of a session fetch, from the `create` function of its name. */
+export interface SessionFeature<NAME extends string> {
+  readonly feature: NAME;
 }
 
 /** Wraps the fetch beneath a session fetch. */
@@ -142,22 +142,6 @@ export interface ToolListOptions {
   readonly maxLength?: number;
 }
 
-/** The argument of `onStart`. */
-export interface SessionStart {
-  /** `"started"`: the slot's first session. `"recovered"`: it took the place of a lost one. */
-  readonly reason: "started" | "recovered";
-  /**
-   * For any MCP client. It talks to the new session and answers the client's handshake from it. It works
-   * until the hook is over. If the session is lost meanwhile, requests fail with `SESSION_LOST`.
-   */
-  readonly fetch: typeof globalThis.fetch;
-  /** Aborts when the hook takes too long. */
-  readonly abortSignal: AbortSignal;
-}
-
-/** Prepares a new session before anything else is sent on it. If it throws, the handshake fails. */
-export type OnStart = (start: SessionStart) => void | Promise<void>;
-
 /** The save point. If it returns a snapshot, saved by another process, that one replaces the new one. */
 export type OnSession = (
   snapshot: ActiveSessionSnapshot,
@@ -178,6 +162,8 @@ export type AroundRecovery = (recover: () => Promise<RecoveryOutcome>) => Promis
 
 const flagOrFunction: OptionCheck = (value, field) =>
   typeof value === "function" || flag(value, field);
+const feature = (name: string): OptionCheck =>
+  mustBe(`from create${name}`, (value) => isRecord(value) && value["feature"] === name);
 
 /** The checks of all options. `url` and `slot` are required, and checked by the code that reads them. */
 export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
@@ -186,21 +172,19 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   fetch: checkFunction,
   allowOtherOrigins: flag,
   redirect: oneOf("refuse", "same-origin"),
-  listen: flag,
+  listening: feature("Listening"),
+  continuity: feature("Continuity"),
   cancelOnAbort: flagOrFunction,
   recover: flag,
   resend: oneOf("safe", "always", "never"),
   isSafeToResend: checkFunction,
   classifyLoss: checkFunction,
   retrySameId: flag,
-  except(value, field) {
-    checkOptions(value as object, { slot: checkedLater, matches: checkFunction }, field);
-    checkFunction((value as { matches?: unknown }).matches ?? null, `${field}.matches`);
-  },
-  timeouts: group({ initializeMs: checkMs, startMs: checkMs, answerMs: checkMs }),
+  except: feature("SecondSession"),
+  timeouts: group({ initializeMs: checkMs, answerMs: checkMs }),
   toolList: group({ maxAgeMs: wholeFrom(0), maxLength: wholeFrom(0) }),
   statelessMaxAgeMs: wholeFrom(0),
-  onStart: checkFunction,
+  start: feature("StartHook"),
   onSession: checkFunction,
   waiting: checkedLater,
   aroundRecovery: checkFunction,

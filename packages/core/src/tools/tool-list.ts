@@ -1,17 +1,9 @@
 import { setBounded } from "../base/bounded-map.ts";
-import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
-import {
-  type BoundedRequest,
-  isFresh,
-  type SessionContext,
-  sendOwn,
-} from "../session/session-context.ts";
-import type { ToolChanges } from "../session/session-event.ts";
+import { isFresh, type SessionContext } from "../session/session-context.ts";
 import { liveSession, saveSnapshot } from "../session/session-life.ts";
 import { sameSession, type SlotState } from "../session/slot-state.ts";
 import {
-  type ActiveSessionSnapshot,
   isKeepable,
   isOutdated,
   outdated,
@@ -19,11 +11,7 @@ import {
   type ToolList,
 } from "../session/session-snapshot.ts";
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
-import { scrubStrings } from "../wire/scrub-session-id.ts";
-import { letGo, readAnswer } from "../wire/read-answer.ts";
-import { answerOrReason } from "../wire/server-endpoint.ts";
-import { compareTools } from "./compare-tools.ts";
-import { boundPage, listPages, uniqueTools } from "./list-pages.ts";
+import { uniqueTools } from "./list-pages.ts";
 
 /** The kept tools of a complete `tools/list`, of this step or an earlier one, if they can answer it. */
 export function toolsFor(
@@ -35,7 +23,7 @@ export function toolsFor(
   return list && { tools: list.tools };
 }
 
-function keptList(context: SessionContext) {
+export function keptList(context: SessionContext) {
   const list = lastList(context.state);
   return list && !isOutdated(list) && isFresh(context, list.listedAt) ? list : undefined;
 }
@@ -108,7 +96,7 @@ function collectPage(
   const list = { tools, listedAt: now() };
   const last = lastList(state);
   state.tools.local = { session, list };
-  if (last) tellChanges(context, "new-list", last.tools, tools);
+  if (last) context.continuity?.compare(context, last.tools, tools);
   const { snapshot } = state;
   if (snapshot === undefined || !("initializeResult" in snapshot)) return;
   if (snapshot.kind !== session.kind) return;
@@ -135,63 +123,4 @@ function reportsUnknownTool({ error, result }: JsonRpcResponse, name: unknown): 
   const text: unknown = error?.message ?? (isRecord(first) ? first["text"] : undefined);
   if (typeof text !== "string" || typeof name !== "string" || !text.includes(name)) return false;
   return unknownTool.test(text);
-}
-
-const timeoutMs = 10_000;
-
-/**
- * Lists the tools of a replacement session, if the lost session had a kept list. Clients with the old
- * list do not ask again, and the next step should not have to. Best effort: if it fails, the next
- * `tools/list` goes to the server.
- */
-export async function relistTools(
-  context: SessionContext,
-  lost: ActiveSessionSnapshot,
-  request: BoundedRequest,
-): Promise<void> {
-  const { state, ids } = context;
-  const before = lost.toolList ?? state.tools.local?.list;
-  if (before === undefined) return;
-  const session = liveSession(state);
-  const list = async (cursor: string | undefined, signal: AbortSignal) => {
-    const id = ids.next();
-    const params = cursor === undefined ? {} : { params: { cursor } };
-    const message: JsonRpcRequest = { jsonrpc: "2.0", id, method: "tools/list", ...params };
-    const sending = sendOwn(context, session, message, { ...request, signal });
-    const response = await answerOrReason(sending, signal);
-    // Some fetches ignore the signal, and the requests of the step wait for this.
-    const answer = response.ok ? await abortable(readAnswer(response, id), signal) : undefined;
-    if (answer?.result === undefined) {
-      letGo(response);
-      throw new Error("The server did not list its tools.");
-    }
-    const page = boundPage(context, answer, message);
-    observeTools(context, page, message);
-    return page.result as { readonly nextCursor?: string };
-  };
-  try {
-    if (keptList(context) === undefined) {
-      await timeLimited(timeoutMs, request.signal, (signal) =>
-        listPages("tools/list", (cursor) => list(cursor, signal)),
-      );
-    }
-  } catch {
-    return;
-  }
-  const listed = keptList(context)?.tools;
-  if (listed) tellChanges(context, "new-session", before.tools, listed);
-}
-
-/** Reports how a list differs from the one before, by the tools' names. */
-function tellChanges(
-  { state, emit }: SessionContext,
-  reason: "new-list" | "new-session",
-  before: readonly ToolDefinition[],
-  tools: readonly ToolDefinition[],
-): void {
-  const changes = compareTools(before, tools);
-  if (!changes) return;
-  // A server without sessions names none.
-  const { sessionId = "" } = { ...liveSession(state) } as { sessionId?: string };
-  emit({ type: "tools-changed", reason, ...(scrubStrings(changes, sessionId) as ToolChanges) });
 }

@@ -16,11 +16,10 @@ export async function coreWith(
   });
   try {
     const core = await import("../../src/index.ts");
-    const { createSessionFetch, createSessionSlot, sessionKey, endSession } = core;
     const calls = await import("../../src/waiting/index.ts");
     const inner = await import("../../src/waiting/internal.ts");
     const waiting = { ...calls, ...inner };
-    return { createSessionFetch, createSessionSlot, sessionKey, endSession, waiting };
+    return { ...core, waiting };
   } finally {
     vi.doUnmock(path);
     vi.resetModules();

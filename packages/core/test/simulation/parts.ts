@@ -1,4 +1,11 @@
-import { createSessionFetch, createSessionSlot, sessionKey, endSession } from "../../src/index.ts";
+import {
+  createContinuity,
+  createSessionFetch,
+  createSessionSlot,
+  createStartHook,
+  endSession,
+  sessionKey,
+} from "../../src/index.ts";
 import { answerWaitingCall, createWaitingCalls, waitingCallOf } from "../../src/waiting/index.ts";
 import {
   createWaitingContext,
@@ -12,6 +19,8 @@ export interface Parts {
   readonly createSessionSlot: typeof createSessionSlot;
   readonly sessionKey: typeof sessionKey;
   readonly endSession: typeof endSession;
+  readonly createContinuity: typeof createContinuity;
+  readonly createStartHook: typeof createStartHook;
   readonly waiting: {
     readonly answerWaitingCall: typeof answerWaitingCall;
     readonly createWaitingCalls: typeof createWaitingCalls;
@@ -27,6 +36,8 @@ export const realParts: Parts = {
   createSessionSlot,
   sessionKey,
   endSession,
+  createContinuity,
+  createStartHook,
   waiting: {
     answerWaitingCall,
     createWaitingCalls,

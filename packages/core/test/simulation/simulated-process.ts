@@ -129,7 +129,8 @@ export async function runSimulatedProcess({
       },
       ...(hasSavePoint && { onSession }),
       ...(timeoutMs && { timeouts: { initializeMs: timeoutMs, answerMs: timeoutMs } }),
-      ...(plan.hasStartHook && hasSavePoint && { onStart }),
+      continuity: parts.createContinuity(),
+      ...(plan.hasStartHook && hasSavePoint && { start: parts.createStartHook({ onStart }) }),
     });
   const shared = createFetch();
   const heldId = () => (slot.snapshot?.kind === "session" ? slot.snapshot.sessionId : undefined);

@@ -9,6 +9,7 @@ import {
   createSessionFetch,
   createSessionSlot,
   McpSessionError,
+  createContinuity,
   parseSessionSnapshot,
   sessionFailure,
 } from "@durable-mcp/core";
@@ -78,6 +79,7 @@ function openSession(): StepSession {
   const sessionFetch = createSessionFetch({
     url: input.url,
     slot,
+    continuity: createContinuity(),
     onSession: async (snapshot) => {
       if (input.savePath === undefined) return;
       // As slow as a store: a save that is not awaited would come after the first call.

@@ -1,4 +1,9 @@
-import { createSessionFetch, createSessionSlot, parseSessionSnapshot } from "@durable-mcp/core";
+import {
+  createListening,
+  createSessionFetch,
+  createSessionSlot,
+  parseSessionSnapshot,
+} from "@durable-mcp/core";
 import {
   type AuthorizationState,
   createAuthorization,
@@ -47,7 +52,12 @@ export function openClientSession({
   );
   const fetch = kind.hasOwnFetch
     ? undefined
-    : createSessionFetch({ url, slot, fetch: vouchingFetch, listen: elicitation });
+    : createSessionFetch({
+        url,
+        slot,
+        fetch: vouchingFetch,
+        listening: elicitation ? createListening() : undefined,
+      });
   let client: ConformanceClient | undefined;
   let snapshot = saved?.snapshot;
 

@@ -1,8 +1,8 @@
 import { abortable, anySignal, wait, within } from "../base/bounded-wait.ts";
 import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
-import { sendOn, type SessionContext } from "../session/session-context.ts";
-import { headersForClient } from "../session/session-headers.ts";
-import { liveSession, waitForLive } from "../session/session-life.ts";
+import { type FeatureOf, sendOn, type SessionContext } from "../session/session-context.ts";
+import type { SessionFeature } from "../session/session-fetch-options.ts";
+import { waitForLive } from "../session/session-life.ts";
 import { type LiveSession, sameSession } from "../session/slot-state.ts";
 import { lastEventIdHeader } from "../wire/event-id.ts";
 import { emptyAnswer } from "../wire/json-rpc.ts";
@@ -19,24 +19,6 @@ const maxHoldMs = 1_000;
 const maxReconnects = 5;
 
 /**
- * Sends a client's GET that resumes a stream (`Last-Event-ID`). A lost session's stream cannot be resumed
- * on another session.
- */
-export async function resumeStream(
-  context: SessionContext,
-  request: OutgoingRequest,
-): Promise<Response> {
-  const live = liveSession(context.state);
-  if (live === undefined) return emptyAnswer(405);
-  const response = await sendOn(context, live, request);
-  if (!isEventStream(response)) return toResponse(await bufferAnswer(response, live));
-  const restorer = createRestorer(context, undefined, () => live);
-  const { signal } = request;
-  const body = createEventAnswerStream({ body: response.body, restorer, signal });
-  return new Response(body, { headers: headersForClient(response.headers) });
-}
-
-/**
  * Answers a client's GET that listens for server messages. It waits until the session is acknowledged.
  * There is never a second listening stream.
  *
@@ -45,9 +27,18 @@ export async function resumeStream(
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#listening-for-messages-from-the-server
  */
-export async function listen(context: SessionContext, request: OutgoingRequest): Promise<Response> {
+async function listen(context: SessionContext, request: OutgoingRequest): Promise<Response> {
   if (context.state.stream.isOpen) return emptyAnswer(405);
   return await abortable(openStream(context, request), request.signal);
+}
+
+/**
+ * For `createSessionFetch({ listening })`: lets a client open a stream of server messages (GET). Clients
+ * that declare sampling, elicitation or roots need it.
+ */
+export function createListening(): SessionFeature<"Listening"> {
+  const listening: FeatureOf<"listening", "Listening"> = { feature: "Listening", listen };
+  return listening;
 }
 
 async function openStream(context: SessionContext, request: OutgoingRequest): Promise<Response> {
