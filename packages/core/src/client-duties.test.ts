@@ -11,7 +11,7 @@ import {
 import { createRpcClient, readMessages } from "../test/rpc-client.ts";
 import { saveSession, startHeldStep, startStep } from "../test/step.ts";
 import { endSession } from "./handshake/end-session.ts";
-import { createListening } from "./answer/listening.ts";
+import { createListening } from "./answer/inbound-stream.ts";
 
 const revisions = ["2025-03-26", "2025-06-18", "2025-11-25"];
 const accept = "application/json, text/event-stream";

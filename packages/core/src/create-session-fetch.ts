@@ -1,6 +1,6 @@
 import { checkedClock, checkOptions, invalid } from "./base/check-option.ts";
 import { guarded } from "./base/observe.ts";
-import { resumeStream } from "./answer/resume-stream.ts";
+import { resumeStream } from "./answer/client-resumption.ts";
 import { exchange } from "./exchange/exchange.ts";
 import { answerInitialize, answerInitialized, answerProbe } from "./handshake/client-handshake.ts";
 import { type Route, routeMessage } from "./route-message.ts";

@@ -51,7 +51,7 @@ export type {
   StorePutOptions,
 } from "./stores/session-store.ts";
 export { createContinuity } from "./tools/continuity.ts";
-export { createListening } from "./answer/listening.ts";
+export { createListening } from "./answer/inbound-stream.ts";
 export { createSecondSession, type SecondSessionOptions } from "./second-session.ts";
 export {
   createStartHook,

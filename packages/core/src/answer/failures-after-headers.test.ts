@@ -4,7 +4,7 @@ import { outcomeOf, watchUnhandledRejections } from "../../test/hostile-server.t
 import { eventText, sendText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { eventMessages } from "../../test/rpc-client.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { createListening } from "./listening.ts";
+import { createListening } from "./inbound-stream.ts";
 
 // Some clients wait for ever when the body of an answer fails. So after the response headers, every
 // failure but the caller's abort has to become an answer.

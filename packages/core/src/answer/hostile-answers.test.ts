@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { outcomeOf, watchUnhandledRejections } from "../../test/hostile-server.ts";
 import { eventText, startEvents } from "../../test/mcp-server.ts";
 import { startHeldStep } from "../../test/step.ts";
-import { createListening } from "./listening.ts";
+import { createListening } from "./inbound-stream.ts";
 
 watchUnhandledRejections();
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { eventText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { createListening } from "./listening.ts";
+import { createListening } from "./inbound-stream.ts";
 
 const notification = (method: string, params?: object) => ({ jsonrpc: "2.0", method, params });
 

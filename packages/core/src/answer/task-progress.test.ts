@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { eventText, sendResult, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { readMessages } from "../../test/rpc-client.ts";
 import { saveSession, startStep } from "../../test/step.ts";
-import { createListening } from "./listening.ts";
+import { createListening } from "./inbound-stream.ts";
 
 const progress = (progressToken: unknown) => ({
   jsonrpc: "2.0",

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { eventText, sendText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { eventMessages, readMessages } from "../../test/rpc-client.ts";
 import { saveSession, sessionSnapshot, startStep } from "../../test/step.ts";
-import { createListening } from "./listening.ts";
+import { createListening } from "./inbound-stream.ts";
 
 const get = { method: "GET", headers: { accept: "text/event-stream" } };
 const resumeFrom = (id: string) => ({ headers: { ...get.headers, "last-event-id": id } });
