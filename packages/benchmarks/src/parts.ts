@@ -24,4 +24,9 @@ export const parts: readonly KnownPart[] = [
     isCounted: true,
     load: async () => (await import("./size/measure-size.ts")).measureSize,
   },
+  {
+    id: "ids",
+    isCounted: false,
+    load: async () => (await import("./ids/measure-ids.ts")).measureIds,
+  },
 ];
