@@ -25,6 +25,11 @@ export const parts: readonly KnownPart[] = [
     load: async () => (await import("./size/measure-size.ts")).measureSize,
   },
   {
+    id: "cold",
+    isCounted: false,
+    load: async () => (await import("./cold/measure-cold-steps.ts")).measureColdSteps,
+  },
+  {
     id: "ids",
     isCounted: false,
     load: async () => (await import("./ids/measure-ids.ts")).measureIds,

@@ -78,34 +78,69 @@ export const contenders: Readonly<Record<string, Step>> = {
 };
 
 const sessionEra = "2025-11-25";
+const modern = "2026-07-28";
+const meta = "io.modelcontextprotocol";
 
-/** No client: the application's own requests, with the session that it keeps itself. */
+/** No client: the application's own requests, with what it keeps itself. */
 async function postBare(url: string, saved: unknown): Promise<StepResult> {
-  const kept = saved as { headers: Record<string, string> } | undefined;
-  const post = async (headers: Record<string, string>, message: object) => {
-    const response = await fetch(url, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        ...headers,
-      },
-      body: JSON.stringify({ jsonrpc: "2.0", ...message }),
-    });
-    return { headers: response.headers, text: await response.text() };
+  const kept = saved as Parameters<typeof postCall>[1] | undefined;
+  if (kept !== undefined) return { result: await postCall(url, kept), saved: kept };
+  const params = { protocolVersion: sessionEra, capabilities: {}, clientInfo };
+  const { headers, text } = await post(url, {}, { id: 0, method: "initialize", params });
+  if (/"code":-32022/.test(text)) return await postBare(url, modernCall);
+  const id = headers.get("mcp-session-id");
+  const next = {
+    headers: { "mcp-protocol-version": sessionEra, ...(id !== null && { "mcp-session-id": id }) },
+    params: {},
   };
-  const headers = kept?.headers ?? { "mcp-protocol-version": sessionEra };
-  if (kept === undefined) {
-    const params = { protocolVersion: sessionEra, capabilities: {}, clientInfo };
-    const answer = await post({}, { id: 0, method: "initialize", params });
-    const id = answer.headers.get("mcp-session-id");
-    if (id !== null) headers["mcp-session-id"] = id;
-    await post(headers, { method: "notifications/initialized" });
-  }
-  const { text } = await post(headers, { id: 1, method: "tools/call", params: call });
-  const data = /^data: (\{.*)$/m.exec(text)?.[1] ?? text;
-  return { result: (JSON.parse(data) as { result: unknown }).result, saved: { headers } };
+  await post(url, next.headers, { method: "notifications/initialized" });
+  return await postBare(url, next);
 }
+
+const modernCall = {
+  headers: {
+    "mcp-protocol-version": modern,
+    "mcp-method": "tools/call",
+    "mcp-name": call.name,
+  },
+  params: {
+    _meta: {
+      [`${meta}/protocolVersion`]: modern,
+      [`${meta}/clientInfo`]: clientInfo,
+      [`${meta}/clientCapabilities`]: {},
+    },
+  },
+};
+
+async function postCall(
+  url: string,
+  { headers, params }: { headers: Record<string, string>; params: object },
+): Promise<unknown> {
+  const message = { id: 1, method: "tools/call", params: { ...call, ...params } };
+  const { text } = await post(url, headers, message);
+  const data = /^data: (\{.*)$/m.exec(text)?.[1] ?? text;
+  return (JSON.parse(data) as { result?: unknown }).result;
+}
+
+async function post(url: string, headers: Record<string, string>, message: object) {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", ...message }),
+  });
+  return { headers: response.headers, text: await response.text() };
+}
+
+/** They do not speak revision 2026-07-28. */
+export const ofSessionEra: readonly string[] = [
+  "SDK v1",
+  "SDK v1, a kept session id",
+  "@langchain/mcp-adapters",
+];
 
 interface KeptByAiSdk {
   readonly id?: string;

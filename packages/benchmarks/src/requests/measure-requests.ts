@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchCount, BenchOptions, BenchPart } from "../report/part.ts";
-import { contenders, type Step } from "./contenders.ts";
+import { contenders, ofSessionEra, type Step } from "./contenders.ts";
 import { loadMastraStep } from "./mastra.ts";
 import { ourSteps } from "./our-steps.ts";
 import { type CountingServer, type ServerKind, serverKinds, startServer } from "./servers.ts";
@@ -24,6 +24,7 @@ export async function measureRequests({ isQuick }: BenchOptions = {}): Promise<B
   const rows: string[][] = [];
   for (const kind of Object.keys(serverKinds) as ServerKind[]) {
     for (const [name, step] of Object.entries(steps)) {
+      if (kind.startsWith("2026") && ofSessionEra.includes(name)) continue;
       const { methods, said } = await countColdStep(kind, step);
       const isOurs = Object.hasOwn(ourSteps, name);
       counts.push({

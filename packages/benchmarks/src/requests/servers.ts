@@ -91,7 +91,6 @@ async function serveCounter(
   await transport.handleRequest(request, response, body);
 }
 
-/** Both revisions have handlers: one that kept to 2026-07-28 would shut out the clients that do not speak it. */
 function createModernHandle(ttl: number): Handle {
   const hint = { ttlMs: ttl, cacheScope: "public" as const };
   const { fetch } = createMcpHandler(
@@ -102,7 +101,7 @@ function createModernHandle(ttl: number): Handle {
       server.registerTool("count", tool, () => ({ content: [{ type: "text", text: "1" }] }));
       return server;
     },
-    { legacy: "stateless" },
+    { legacy: "reject" },
   );
   const handler = toNodeHandler({ fetch });
   return (request, response, body) => handler(request as never, response, body);
