@@ -130,22 +130,27 @@ function createContext(
 ): SessionContext {
   const { initializeMs = 30_000, answerMs = 300_000 } = options.timeouts ?? {};
   const base: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
+  const url = parseEndpointUrl(options.url);
+  const emit = guarded(options.onEvent);
+  const now = checkedClock(options.now);
+  const { slot, toolList = {} } = options;
+  const waiting = options.waiting?.wrap(base) ?? base;
   return {
     ...(options as Omit<SessionFetchOptions, keyof SessionFeatures>),
     ...(options as unknown as SessionFeatures),
-    url: parseEndpointUrl(options.url),
-    fetch: options.waiting?.wrap(base) ?? base,
+    url,
+    fetch: options.memory?.wrap(waiting, { url, slot, toolList, emit, now }) ?? waiting,
     redirect: options.redirect ?? "refuse",
     refusal: refusalMode(options.fetch),
     state: slotState(options.slot),
     ids: createRequestIds(),
     questions,
     pagesBefore: new Map(),
-    emit: guarded(options.onEvent),
-    now: checkedClock(options.now),
+    emit,
+    now,
     recover: options.recover ?? true,
     resend: options.resend ?? "safe",
-    toolList: options.toolList ?? {},
+    toolList,
     initializeMs,
     answerMs,
     fork: (changes, own) => createPipeline({ ...options, ...unsaved, ...changes }, own),
@@ -172,7 +177,12 @@ function isKnownStateless({ state: { phase }, now }: SessionContext, maxAgeMs: n
 }
 
 /** Options of a fetch whose session is not kept. */
-const unsaved = { onSession: undefined, except: undefined, listening: undefined };
+const unsaved = {
+  onSession: undefined,
+  except: undefined,
+  listening: undefined,
+  memory: undefined,
+};
 
 /** Binds the slot to this URL. A snapshot for another URL is not used. */
 function bindToUrl(context: SessionContext): void {

@@ -27,6 +27,7 @@ export type {
   ToolListOptions,
 } from "./session/session-fetch-options.ts";
 export { createSessionSlot, sessionFailure, type SessionSlot } from "./session/session-slot.ts";
+export type { KeptResult } from "./session/kept-result.ts";
 export {
   type InitializeResult,
   parseSessionSnapshot,
@@ -34,6 +35,7 @@ export {
   type LostSessionSnapshot,
   type ActiveSessionSnapshot,
   type SessionlessSnapshot,
+  type RememberedSnapshot,
   type StatelessSnapshot,
   type ToolDefinition,
   type ToolList,

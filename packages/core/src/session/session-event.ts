@@ -14,8 +14,9 @@
  * - `start-failed`: `onStart` threw or took too long; the new session was ended.
  * - `sessionless`: the server initialized without naming a session, in this step or an earlier one.
  * - `stateless`: the server only speaks revisions without sessions; traffic passes through.
- * - `discarded`: a snapshot was not used, with the reason. `refused`: the server refused a request that went
- *   out on the handshake of an earlier step, so the handshake is made again.
+ * - `discarded`: a snapshot was not used, with the reason. `refused`: the server refused a request that was
+ *   made with the handshake of an earlier step, or with other kept results, so they are asked for again.
+ * - `not-kept`: the result of a request is too large to be kept, so it is asked for again in the next step.
  * - `tools-changed`: the kept tool list is no longer valid, with the reason. For a list that differs from
  *   the one before: which tools.
  * - `notification`: the server sent a notification, which many clients drop. `params` are the server's,
@@ -32,6 +33,7 @@ export type SessionEvent =
   | { readonly type: "sessionless"; readonly protocolVersion: string }
   | { readonly type: "stateless" }
   | { readonly type: "discarded"; readonly reason: "url" | "protocol-version" | "refused" }
+  | { readonly type: "not-kept"; readonly method: string }
   | {
       readonly type: "tools-changed";
       readonly reason: "list-changed" | "unknown-tool";

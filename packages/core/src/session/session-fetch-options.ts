@@ -105,6 +105,11 @@ export interface SessionFetchOptions {
    * and one without then keeps no session, because only calls without a session can wait. @default none do
    */
   waiting?: WaitingFeature | undefined;
+  /**
+   * Keeps the discovery and the lists of servers without sessions, as long as the server allows: from
+   * `createServerMemory`. @default nothing is kept
+   */
+  memory?: MemoryFeature | undefined;
   /** Runs around each recovery of a lost session, to measure it. */
   aroundRecovery?: AroundRecovery | undefined;
   /** Gets the events of the session, and the server's notifications. */
@@ -122,6 +127,24 @@ export interface SessionFeature<NAME extends string> {
 export interface WaitingFeature {
   /** @internal */
   readonly wrap: (fetch: typeof globalThis.fetch) => typeof globalThis.fetch;
+}
+
+/** Answers requests from what a server allows to keep, beneath a session fetch. */
+export interface MemoryFeature {
+  /** @internal */
+  readonly wrap: (
+    fetch: typeof globalThis.fetch,
+    context: MemoryFeatureContext,
+  ) => typeof globalThis.fetch;
+}
+
+/** @internal */
+export interface MemoryFeatureContext {
+  readonly url: URL;
+  readonly slot: SessionSlot;
+  readonly toolList: ToolListOptions;
+  readonly emit: (event: SessionEvent) => void;
+  readonly now: () => number;
 }
 
 /**
@@ -187,6 +210,7 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   start: feature("StartHook"),
   onSession: checkFunction,
   waiting: checkedLater,
+  memory: checkedLater,
   aroundRecovery: checkFunction,
   onEvent: checkFunction,
   now: checkFunction,

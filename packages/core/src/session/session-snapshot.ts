@@ -1,6 +1,7 @@
 import { invalidOption } from "../base/check-option.ts";
 import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
+import type { KeptResult } from "./kept-result.ts";
 import { isNewerFormat, newerFormat } from "./newer-format.ts";
 import { anyInitializeResult, anySnapshot, isSessionId } from "./snapshot-shape.ts";
 
@@ -107,6 +108,13 @@ export interface SessionlessSnapshot extends SnapshotOf<"sessionless"> {
 export interface StatelessSnapshot extends SnapshotOf<"stateless"> {
   /** The time of the refusal, in milliseconds since 1970-01-01 UTC. */
   readonly decidedAt: number;
+  /** The results that a memory keeps beneath the session fetch. */
+  readonly kept?: readonly KeptResult[] | undefined;
+}
+
+/** The results that a memory keeps of a server without sessions, of either era. */
+export interface RememberedSnapshot extends SnapshotOf<"remembered"> {
+  readonly kept: readonly KeptResult[];
 }
 
 /** The saved form of a slot between steps: plain JSON. */
@@ -114,7 +122,8 @@ export type SessionSnapshot =
   | ActiveSessionSnapshot
   | LostSessionSnapshot
   | SessionlessSnapshot
-  | StatelessSnapshot;
+  | StatelessSnapshot
+  | RememberedSnapshot;
 
 /** The result of the handshake that a snapshot goes on with. */
 export function initializeResultOf(

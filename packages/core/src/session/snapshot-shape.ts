@@ -9,6 +9,7 @@ import {
   when,
 } from "../base/json-shape.ts";
 import { isRecord } from "../base/json-values.ts";
+import { isKeptMethod } from "./kept-result.ts";
 
 /** The first protocol revision without sessions. Results of this and later revisions are never saved. */
 export const FIRST_STATELESS_VERSION = "2026-07-28";
@@ -46,6 +47,18 @@ const keptHandshake = {
   "keptAt?": anyNumber,
   "toolList?": toolList,
 };
+
+const keptResult = recordOf({
+  method: when(isKeptMethod),
+  "client?": anyText,
+  "cursor?": anyText,
+  result: anyRecord,
+  receivedAt: anyNumber,
+  until: anyNumber,
+  scope: when((value) => value === "public" || value === "private"),
+  "refusesProbe?": exactly(true),
+});
+
 const common = { version: exactly(1), url: anyText, kind: anyText };
 const standing = { "subscriptions?": listOf(anyText), "logLevel?": anyText };
 
@@ -65,7 +78,8 @@ const kinds: Readonly<Record<string, Shape>> = {
   }),
   lost: recordOf({ ...common, ...standing }),
   sessionless: recordOf({ ...common, ...keptHandshake }),
-  stateless: recordOf({ ...common, decidedAt: anyNumber }),
+  stateless: recordOf({ ...common, decidedAt: anyNumber, "kept?": listOf(keptResult) }),
+  remembered: recordOf({ ...common, kept: listOf(keptResult) }),
 };
 
 export const anySnapshot: Shape = (value) => {

@@ -1,5 +1,4 @@
 import { setBounded } from "../base/bounded-map.ts";
-import { isRecord } from "../base/json-values.ts";
 import { isFresh, type SessionContext } from "../session/session-context.ts";
 import { liveSession, saveSnapshot } from "../session/session-life.ts";
 import { sameSession, type SlotState } from "../session/slot-state.ts";
@@ -12,6 +11,7 @@ import {
 } from "../session/session-snapshot.ts";
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
 import { uniqueTools } from "./list-pages.ts";
+import { reportsUnknownTool } from "./unknown-tool.ts";
 
 /** The kept tools of a complete `tools/list`, of this step or an earlier one, if they can answer it. */
 export function toolsFor(
@@ -111,16 +111,4 @@ function saveList(state: SlotState, list: ToolList | undefined): void {
   const { toolList, ...others } = snapshot;
   if (list !== undefined) saveSnapshot(state, { ...snapshot, toolList: list });
   else if (toolList !== undefined) saveSnapshot(state, others);
-}
-
-const unknownTool =
-  /unknown tool|no such tool|tool\b.{0,200}\b(not found|does not exist|unknown)/is;
-
-/** Servers report it as an error or, like the official SDK now, as a result with `isError`. */
-function reportsUnknownTool({ error, result }: JsonRpcResponse, name: unknown): boolean {
-  const content = result?.["isError"] === true ? result["content"] : undefined;
-  const first: unknown = Array.isArray(content) ? content[0] : undefined;
-  const text: unknown = error?.message ?? (isRecord(first) ? first["text"] : undefined);
-  if (typeof text !== "string" || typeof name !== "string" || !text.includes(name)) return false;
-  return unknownTool.test(text);
 }

@@ -1,0 +1,156 @@
+import { isRecord } from "../base/json-values.ts";
+import type { KeptMethod, KeptResult } from "../session/kept-result.ts";
+import { saveSnapshot } from "../session/session-life.ts";
+import {
+  isKeepable,
+  type RememberedSnapshot,
+  type SessionSnapshot,
+  type StatelessSnapshot,
+  type ToolDefinition,
+} from "../session/session-snapshot.ts";
+import { compareTools } from "../tools/compare-tools.ts";
+import type { MemoryContext } from "./memory-context.ts";
+
+/** Names a result: the same request of the same client gets it again. */
+export type ResultKey = Pick<KeptResult, "method" | "client" | "cursor">;
+
+/** The results of its server that a slot keeps. They are in its snapshot, so stores and state carry them. */
+export interface KeptResults {
+  /** The result for a request, while it is fresh. */
+  find(key: ResultKey): KeptResult | undefined;
+  /** Whether anything is fresh, for this client or for any. */
+  any(client?: string): boolean;
+  /** The tools of all fresh pages for a client. */
+  tools(client: string | undefined): ToolDefinition[];
+  /**
+   * Keeps a result in the place of the one before.
+   *
+   * @param forMs with 0 it is not kept, and the one before is gone all the same
+   * @param length of its JSON, in characters
+   */
+  keep(result: Omit<KeptResult, "receivedAt" | "until">, forMs: number, length: number): void;
+  /** Makes results answer nobody any more. Gives whether one of them was fresh. */
+  evict(isMeant: (result: KeptResult) => boolean): boolean;
+}
+
+/** A longer lifetime means the same, in milliseconds (1,000 days). */
+const maxLifetimeMs = 86_400_000_000;
+
+export function createKeptResults(context: MemoryContext): KeptResults {
+  const { state, now, emit, maxLength } = context;
+  const told = new Set<KeptMethod>();
+  /** The list before the one that comes, by client. */
+  const listsBefore = new Map<string | undefined, ToolDefinition[] | undefined>();
+
+  const all = () => memorySnapshot(context)?.kept ?? [];
+  const save = (kept: readonly KeptResult[]) => saveSnapshot(state, withKept(context, kept));
+  const isFresh = ({ receivedAt, until }: KeptResult) => receivedAt <= now() && now() < until;
+
+  return {
+    find: (key) => all().find((result) => hasKey(result, key) && isFresh(result)),
+    any: (client) =>
+      all().some((result) => (client === undefined || result.client === client) && isFresh(result)),
+    tools: (client) => all().filter((result) => isPage(result, client) && isFresh(result)).flatMap(toolsOf),
+    keep(entry, forMs, length) {
+      const { method, client, cursor, result } = entry;
+      const before = all();
+      const isNewList = cursor === undefined;
+      if (method === "tools/list" && (isNewList || !listsBefore.has(client))) {
+        listsBefore.set(client, wholeList(before, client));
+      }
+      // Outdated pages of a list that begins anew would never be asked for again.
+      const isOver = (other: KeptResult) =>
+        hasKey(other, entry) ||
+        (isNewList && hasKey({ ...other, cursor }, entry) && !isFresh(other));
+      const others = before.filter((other) => !isOver(other));
+      const receivedAt = now();
+      const until = receivedAt + Math.min(forMs, maxLifetimeMs);
+      const kept = [...others, { ...entry, receivedAt, until }];
+      const isKept =
+        forMs > 0 && length <= maxLength && !isCircle(others, entry) && isSavable(context, kept);
+      if (isKept) save(kept);
+      else if (others.length < before.length) save(others);
+      if (forMs > 0 && !isKept && !told.has(method)) {
+        told.add(method);
+        emit({ type: "not-kept", method });
+      }
+      if (method !== "tools/list" || result["nextCursor"] != null) return;
+      const changes = compareLists(listsBefore.get(client), wholeList(all(), client));
+      listsBefore.delete(client);
+      if (changes) emit({ type: "tools-changed", reason: "new-list", ...changes });
+    },
+    evict(isMeant) {
+      const isEvicted = (result: KeptResult) => isMeant(result) && isFresh(result);
+      if (!all().some(isEvicted)) return false;
+      save(all().map((result) => (isEvicted(result) ? { ...result, until: 0 } : result)));
+      return true;
+    },
+  };
+}
+
+/** The snapshot that can keep results. Beside a session there are none to keep. */
+function memorySnapshot({ state: { snapshot } }: MemoryContext) {
+  return snapshot?.kind === "stateless" || snapshot?.kind === "remembered" ? snapshot : undefined;
+}
+
+function withKept(
+  context: MemoryContext,
+  kept: readonly KeptResult[],
+): StatelessSnapshot | RememberedSnapshot | undefined {
+  const snapshot = memorySnapshot(context);
+  if (snapshot?.kind === "stateless") return { ...snapshot, kept };
+  return kept.length > 0 ? { version: 1, kind: "remembered", url: context.url.href, kept } : undefined;
+}
+
+function isSavable(context: MemoryContext, kept: readonly KeptResult[]): boolean {
+  const { snapshot } = context.state;
+  const mayReplace = snapshot === undefined || context.isOwn || memorySnapshot(context) !== undefined;
+  return mayReplace && isKeepable(withKept(context, kept) as SessionSnapshot);
+}
+
+function hasKey(result: ResultKey, { method, client, cursor }: ResultKey): boolean {
+  return result.method === method && result.client === client && result.cursor === cursor;
+}
+
+/** Whether the pages that follow lead back to a page. A client would go round for ever, and nothing would stop it. */
+function isCircle(others: readonly KeptResult[], page: Pick<KeptResult, "method" | "client" | "cursor" | "result">): boolean {
+  let { nextCursor } = page.result;
+  for (let turn = 0; nextCursor != null && turn <= others.length; turn += 1) {
+    const cursor = nextCursor as string;
+    if (cursor === page.cursor) return true;
+    nextCursor = others.find((result) => hasKey(result, { ...page, cursor }))?.result["nextCursor"];
+  }
+  return false;
+}
+
+function isPage({ method, client }: KeptResult, of: string | undefined): boolean {
+  return method === "tools/list" && client === of;
+}
+
+function toolsOf({ result: { tools } }: Pick<KeptResult, "result">): ToolDefinition[] {
+  const isTool = (tool: unknown) => isRecord(tool) && typeof tool["name"] === "string";
+  return Array.isArray(tools) ? (tools.filter(isTool) as ToolDefinition[]) : [];
+}
+
+/** All tools of a list, if each of its pages is there. */
+function wholeList(
+  kept: readonly KeptResult[],
+  client: string | undefined,
+): ToolDefinition[] | undefined {
+  const pages = new Set<KeptResult>();
+  let cursor: unknown;
+  for (;;) {
+    const page = kept.find((result) => isPage(result, client) && result.cursor === cursor);
+    if (page === undefined) return undefined;
+    // Some servers name a cursor again at the end.
+    if (pages.has(page)) break;
+    pages.add(page);
+    cursor = page.result["nextCursor"] ?? undefined;
+    if (cursor === undefined) break;
+  }
+  return [...pages].flatMap(toolsOf);
+}
+
+function compareLists(before: ToolDefinition[] | undefined, now: ToolDefinition[] | undefined) {
+  return before && now && compareTools(before, now);
+}

@@ -1,0 +1,77 @@
+import type { KeptMethod } from "../session/kept-result.ts";
+import { reportsUnknownTool } from "../tools/unknown-tool.ts";
+import type { JsonRpcMessage, JsonRpcRequest } from "../wire/json-rpc.ts";
+import type { KeptResults, ResultKey } from "./kept-results.ts";
+import type { MemoryContext } from "./memory-context.ts";
+import { observeAnswer } from "./observe-answer.ts";
+
+/** The field of a result that makes it one of its method. */
+const lists: Readonly<Partial<Record<KeptMethod, string>>> = {
+  "server/discover": "supportedVersions",
+  "tools/list": "tools",
+  "prompts/list": "prompts",
+  "resources/list": "resources",
+  "resources/templates/list": "resourceTemplates",
+};
+
+/** The lists that a notification makes invalid. */
+const changedBy: ReadonlyMap<string, readonly KeptMethod[]> = new Map([
+  ["notifications/tools/list_changed", ["tools/list"]],
+  ["notifications/prompts/list_changed", ["prompts/list"]],
+  ["notifications/resources/list_changed", ["resources/list", "resources/templates/list"]],
+]);
+
+/** Reads the results to keep in an answer, and what the server says about those that are kept. */
+export function observeResults(
+  context: MemoryContext,
+  results: KeptResults,
+  response: Response,
+  request: JsonRpcRequest,
+  key: ResultKey | undefined,
+): Response {
+  const { method, params } = request;
+  const evict = (methods: readonly KeptMethod[]) =>
+    results.evict((result) => methods.includes(result.method));
+  const forgetTools = (reason: "list-changed" | "unknown-tool") => {
+    if (evict(["tools/list"])) context.emit({ type: "tools-changed", reason });
+  };
+  const forgetPages = () => key?.cursor !== undefined && evict([key.method]);
+
+  const observe = (message: JsonRpcMessage | undefined, length: number) => {
+    if (message === undefined) return key && keepResult(context, results, key, undefined, length);
+    if ("method" in message) {
+      const changed = changedBy.get(message.method) ?? [];
+      return changed.includes("tools/list") ? forgetTools("list-changed") : evict(changed);
+    }
+    if (message.id !== request.id) return;
+    if (key !== undefined) {
+      if (message.result === undefined) return forgetPages();
+      if (!response.redirected) keepResult(context, results, key, message.result, length);
+    } else if (method === "tools/call" && reportsUnknownTool(message, params?.["name"])) {
+      forgetTools("unknown-tool");
+    }
+  };
+
+  if (response.status === 400) forgetPages();
+  const mayTell = key !== undefined || method === "subscriptions/listen" || results.any();
+  return response.ok && mayTell ? observeAnswer(response, observe) : response;
+}
+
+function keepResult(
+  { pinMs, maxAgeMs }: MemoryContext,
+  results: KeptResults,
+  { method, client, cursor }: ResultKey,
+  result: Record<string, unknown> | undefined,
+  length: number,
+): void {
+  const { resultType = "complete", cacheScope, ...fields } = result ?? {};
+  const field = fields[lists[method] ?? ""];
+  if (result && (resultType !== "complete" || !Array.isArray(field))) return;
+  const ofSession = method === "tools/list" ? maxAgeMs : 0;
+  const allowedMs = client === undefined ? ofSession : fields["ttlMs"];
+  const isAllowed = Number.isSafeInteger(allowedMs) && (allowedMs as number) > 0;
+  // Of a result that was not read, nobody knows how long it may be kept.
+  const forMs = pinMs ?? (isAllowed ? (allowedMs as number) : result ? 0 : 1);
+  const scope = cacheScope === "public" ? "public" : "private";
+  results.keep({ method, client, cursor, result: result ?? {}, scope }, forMs, length);
+}
