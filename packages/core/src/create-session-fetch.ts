@@ -133,13 +133,14 @@ function createContext(
   const url = parseEndpointUrl(options.url);
   const emit = guarded(options.onEvent);
   const now = checkedClock(options.now);
-  const { slot, toolList = {} } = options;
+  const { toolList = {} } = options;
   const waiting = options.waiting?.wrap(base) ?? base;
   return {
     ...(options as Omit<SessionFetchOptions, keyof SessionFeatures>),
     ...(options as unknown as SessionFeatures),
     url,
-    fetch: options.memory?.wrap(waiting, { url, slot, toolList, emit, now }) ?? waiting,
+    fetch:
+      options.memory?.wrap(waiting, { url, slot: options.slot, toolList, emit, now }) ?? waiting,
     redirect: options.redirect ?? "refuse",
     refusal: refusalMode(options.fetch),
     state: slotState(options.slot),

@@ -8,10 +8,10 @@ export interface ConnectionState {
   readonly lastUsedAt?: number | undefined;
   /**
    * Of a stateful connection: `session`: there is an MCP session. `lost`: it was lost or ended; the next use
-   * starts another. `sessionless`, `stateless`: the server has no sessions. Of a stdio server: `lost`: its
+   * starts another. `sessionless`, `stateless`, `remembered`: the server has no sessions. Of a stdio server: `lost`: its
    * process ended by itself. `undefined`: nothing was started yet.
    */
-  readonly kind?: "session" | "lost" | "sessionless" | "stateless" | undefined;
+  readonly kind?: "session" | "lost" | "sessionless" | "stateless" | "remembered" | undefined;
   readonly protocolVersion?: string | undefined;
   /** The server's own name and version. */
   readonly server?: { readonly name: string; readonly version: string } | undefined;

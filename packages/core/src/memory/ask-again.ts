@@ -1,4 +1,5 @@
 import { abortable } from "../base/bounded-wait.ts";
+import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import type { KeptMethod } from "../session/kept-result.ts";
 import type { ToolDefinition } from "../session/session-snapshot.ts";
@@ -21,7 +22,7 @@ export interface AskAgain {
 export async function listToolsAgain(by: AskAgain): Promise<ToolDefinition[]> {
   const pages = await listPages("tools/list", (cursor) => askAgain(by, "tools/list", cursor));
   return pages.flatMap(({ tools }: { tools?: unknown }) =>
-    Array.isArray(tools) ? (tools as ToolDefinition[]) : [],
+    Array.isArray(tools) ? (tools.filter(isRecord) as ToolDefinition[]) : [],
   );
 }
 
@@ -48,4 +49,4 @@ export async function askAgain(
 }
 
 /** The headers of one call. */
-export const ofTool = /^mcp-(?:name|param-.*)$/;
+const ofTool = /^mcp-(?:name|param-.*)$/;

@@ -50,7 +50,10 @@ export function createKeptResults(context: MemoryContext): KeptResults {
     find: (key) => all().find((result) => hasKey(result, key) && isFresh(result)),
     any: (client) =>
       all().some((result) => (client === undefined || result.client === client) && isFresh(result)),
-    tools: (client) => all().filter((result) => isPage(result, client) && isFresh(result)).flatMap(toolsOf),
+    tools: (client) =>
+      all()
+        .filter((result) => isPage(result, client) && isFresh(result))
+        .flatMap(toolsOf),
     keep(entry, forMs, length) {
       const { method, client, cursor, result } = entry;
       const before = all();
@@ -99,12 +102,15 @@ function withKept(
 ): StatelessSnapshot | RememberedSnapshot | undefined {
   const snapshot = memorySnapshot(context);
   if (snapshot?.kind === "stateless") return { ...snapshot, kept };
-  return kept.length > 0 ? { version: 1, kind: "remembered", url: context.url.href, kept } : undefined;
+  return kept.length > 0
+    ? { version: 1, kind: "remembered", url: context.url.href, kept }
+    : undefined;
 }
 
 function isSavable(context: MemoryContext, kept: readonly KeptResult[]): boolean {
   const { snapshot } = context.state;
-  const mayReplace = snapshot === undefined || context.isOwn || memorySnapshot(context) !== undefined;
+  const mayReplace =
+    snapshot === undefined || context.isOwn || memorySnapshot(context) !== undefined;
   return mayReplace && isKeepable(withKept(context, kept) as SessionSnapshot);
 }
 
@@ -113,7 +119,10 @@ function hasKey(result: ResultKey, { method, client, cursor }: ResultKey): boole
 }
 
 /** Whether the pages that follow lead back to a page. A client would go round for ever, and nothing would stop it. */
-function isCircle(others: readonly KeptResult[], page: Pick<KeptResult, "method" | "client" | "cursor" | "result">): boolean {
+function isCircle(
+  others: readonly KeptResult[],
+  page: Pick<KeptResult, "method" | "client" | "cursor" | "result">,
+): boolean {
   let { nextCursor } = page.result;
   for (let turn = 0; nextCursor != null && turn <= others.length; turn += 1) {
     const cursor = nextCursor as string;
@@ -128,8 +137,7 @@ function isPage({ method, client }: KeptResult, of: string | undefined): boolean
 }
 
 function toolsOf({ result: { tools } }: Pick<KeptResult, "result">): ToolDefinition[] {
-  const isTool = (tool: unknown) => isRecord(tool) && typeof tool["name"] === "string";
-  return Array.isArray(tools) ? (tools.filter(isTool) as ToolDefinition[]) : [];
+  return Array.isArray(tools) ? (tools.filter(isRecord) as ToolDefinition[]) : [];
 }
 
 /** All tools of a list, if each of its pages is there. */

@@ -13,7 +13,7 @@ import type { SessionEvent } from "../session/session-event.ts";
 import type { ToolListOptions } from "../session/session-fetch-options.ts";
 import { bindUrl, saveSnapshot } from "../session/session-life.ts";
 import type { SessionSlot } from "../session/session-slot.ts";
-import { emptyAnswer, isRequest, parseMessage } from "../wire/json-rpc.ts";
+import { emptyAnswer, isRequest, methodNotFoundAnswer, parseMessage } from "../wire/json-rpc.ts";
 import {
   bodyText,
   fetchOtherUrl,
@@ -23,6 +23,7 @@ import {
   requestUrl,
 } from "../wire/server-endpoint.ts";
 import { createHandshakeMemory } from "./handshake-memory.ts";
+import { createKeptHandshake } from "./kept-handshake.ts";
 import { createKeptResults } from "./kept-results.ts";
 import { revisionOf } from "./memory-call.ts";
 import type { MemoryContext } from "./memory-context.ts";
@@ -84,7 +85,8 @@ export function createMemoryFetch(options: MemoryFetchOptions): typeof globalThi
   const results = createKeptResults(context);
   const send = sendWith(context, base);
   const answerModern = createModernMemory(context, results, send);
-  const handshakes = createHandshakeMemory(context, results, send);
+  const handshake = createKeptHandshake(context, results);
+  const answerSession = createHandshakeMemory(context, results, handshake, send);
   const endpoint = { url, fetch: base, redirect: "refuse" } as const;
 
   return async (input, init) => {
@@ -96,16 +98,16 @@ export function createMemoryFetch(options: MemoryFetchOptions): typeof globalThi
     if (request.headers.has("mcp-session-id")) return await pass();
     // A step is too short to listen.
     const listens = request.method === "GET" && !request.headers.has("last-event-id");
-    if (listens && handshakes.isKept) return emptyAnswer(405);
+    if (listens && handshake.result) return emptyAnswer(405);
     const message = request.method === "POST" ? parseMessage(bodyText(request) ?? "") : undefined;
     if (message === undefined) return await pass();
     if (!isRequest(message) || revisionOf(message) === undefined) {
-      return await handshakes.answer({ message, request, pass });
+      return await answerSession({ message, request, pass });
     }
-    const call = { message, request, pass };
-    if (message.method !== "server/discover") return await answerModern(call);
-    const refusal = handshakes.probeAnswer(message);
-    return refusal ?? handshakes.observeProbe(await answerModern(call), message);
+    const { id, method } = message;
+    if (method !== "server/discover") return await answerModern({ message, request, pass });
+    if (handshake.refusesProbe) return methodNotFoundAnswer(id);
+    return handshake.observeProbe(await answerModern({ message, request, pass }), id);
   };
 }
 

@@ -1,5 +1,8 @@
 import { isRecord } from "../base/json-values.ts";
+import type { ToolDefinition } from "../session/session-snapshot.ts";
 import { utf8 } from "../wire/byte-parts.ts";
+import type { JsonRpcRequest } from "../wire/json-rpc.ts";
+import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 
 /** A deeper schema has no headers. */
 const maxDepth = 32;
@@ -15,7 +18,7 @@ const encoded = /^=\?base64\?.*\?=$/;
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters
  */
-export function paramHeaders(inputSchema: unknown, args: unknown): Map<string, string> {
+function paramHeaders(inputSchema: unknown, args: unknown): Map<string, string> {
   const headers = new Map<string, string>();
   const names = new Set<string>();
   const visit = (schema: unknown, value: unknown, depth: number): boolean => {
@@ -46,4 +49,27 @@ function headerValue(text: string): string {
   if (plain.test(text) && !encoded.test(text)) return text;
   const bytes = Array.from(utf8(text), (byte) => String.fromCharCode(byte));
   return `=?base64?${btoa(bytes.join(""))}?=`;
+}
+
+/** A `tools/call` with the headers that the tool's definition asks for, where the client has not set them. */
+export function withParamHeaders(
+  request: OutgoingRequest,
+  { method, params = {} }: JsonRpcRequest,
+  tools: readonly ToolDefinition[],
+): OutgoingRequest {
+  const tool = method === "tools/call" && tools.find(({ name }) => name === params["name"]);
+  const named = tool ? [...paramHeaders(tool.inputSchema, params["arguments"])] : [];
+  const missing = named.filter(([name]) => !request.headers.has(name));
+  if (missing.length === 0) return request;
+  return { ...request, headers: new Headers([...request.headers, ...missing]) };
+}
+
+/** The same with these headers alone: the client's own are of an outdated definition. */
+export function withNewParamHeaders(
+  request: OutgoingRequest,
+  message: JsonRpcRequest,
+  tools: readonly ToolDefinition[],
+): OutgoingRequest {
+  const others = [...request.headers].filter(([name]) => !name.startsWith("mcp-param-"));
+  return withParamHeaders({ ...request, headers: new Headers(others) }, message, tools);
 }

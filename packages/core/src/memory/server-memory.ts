@@ -41,7 +41,11 @@ export function createServerMemory(options: ServerMemoryOptions = {}): ServerMem
     pinMs,
     wrap(fetch, feature) {
       const context = toMemoryContext(feature, { pinMs, isOwn: false });
-      const answer = createModernMemory(context, createKeptResults(context), sendWith(context, fetch));
+      const answer = createModernMemory(
+        context,
+        createKeptResults(context),
+        sendWith(context, fetch),
+      );
       return async (input, init) => {
         const pass = () => fetch(input, init);
         const call = await readCall(context, input, init, pass);

@@ -26,7 +26,7 @@ export interface KeptResult {
 
 export type KeptMethod = (typeof keptMethods)[number];
 
-export const keptMethods = [
+const keptMethods = [
   "server/discover",
   "initialize",
   "tools/list",

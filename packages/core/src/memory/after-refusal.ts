@@ -1,0 +1,99 @@
+import { timeLimited } from "../base/bounded-wait.ts";
+import { isRecord } from "../base/json-values.ts";
+import type { KeptResult } from "../session/kept-result.ts";
+import type { ToolDefinition } from "../session/session-snapshot.ts";
+import { parseMessage } from "../wire/json-rpc.ts";
+import type { OutgoingRequest } from "../wire/server-endpoint.ts";
+import { type AskAgain, askAgain, listToolsAgain } from "./ask-again.ts";
+import type { KeptResults } from "./kept-results.ts";
+import { type MemoryCall, revisionOf } from "./memory-call.ts";
+import type { MemoryContext } from "./memory-context.ts";
+import { withNewParamHeaders } from "./param-headers.ts";
+import { createRenewal, type Renewal } from "./renewal.ts";
+
+/** The server refuses the headers of a request, or its revision, and has not processed it. */
+const headerMismatch = -32_020;
+const unsupportedVersion = -32_022;
+
+/** Asking again takes no longer, in milliseconds. */
+const renewalMs = 10_000;
+
+/** What a request was made with. */
+interface Basis {
+  readonly client: string;
+  readonly knowsTools: boolean;
+  /** How often the revision and the tools had been asked for again. */
+  readonly revisions: number;
+  readonly toolLists: number;
+}
+
+export interface AfterRefusal {
+  basis(client: string, knowsTools: boolean): Basis;
+  /**
+   * Evicts what the server refused, and asks for it again.
+   *
+   * @returns the request as it may go out once more; `undefined` if the refusal stays
+   */
+  renew(call: MemoryCall, basis: Basis, refusal: string): Promise<OutgoingRequest | undefined>;
+}
+
+/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#client-behavior */
+export function createAfterRefusal(
+  context: MemoryContext,
+  results: KeptResults,
+  way: Pick<AskAgain, "send" | "observe">,
+): AfterRefusal {
+  const revisions = createRenewal<boolean>();
+  const toolLists = createRenewal<ToolDefinition[]>();
+
+  /** Asks once for all requests that were refused. */
+  const once = <T>(
+    renewal: Renewal<T>,
+    since: number,
+    call: MemoryCall,
+    ask: (by: AskAgain) => Promise<T>,
+  ): Promise<T | undefined> =>
+    renewal.run(
+      since,
+      (shared) => timeLimited(renewalMs, shared, (signal) => ask({ ...way, call, signal })),
+      call.request.signal,
+    );
+  const evict = (isRefused: (result: KeptResult) => boolean) => {
+    if (results.evict(isRefused)) context.emit({ type: "discarded", reason: "refused" });
+  };
+
+  return {
+    basis: (client, knowsTools) => ({
+      ...{ client, knowsTools },
+      ...{ revisions: revisions.count, toolLists: toolLists.count },
+    }),
+    async renew(call, { client, knowsTools, ...since }, refusal) {
+      const { message, request } = call;
+      const { code, data } = errorOf(refusal);
+      const isCall = message.method === "tools/call";
+      const revision = revisionOf(message);
+      if (code === unsupportedVersion) {
+        if (revisions.count === since.revisions) evict((result) => result.client === client);
+        const supported = isRecord(data) ? data["supported"] : undefined;
+        if (Array.isArray(supported) && !supported.includes(revision)) return undefined;
+        const isSpoken = await once(revisions, since.revisions, call, async (by) => {
+          const { supportedVersions } = await askAgain(by, "server/discover");
+          return Array.isArray(supportedVersions) && supportedVersions.includes(revision);
+        });
+        if (isSpoken !== true) return undefined;
+        if (!isCall || !knowsTools) return request;
+      } else if (code !== headerMismatch || !isCall || !knowsTools) {
+        return undefined;
+      } else if (toolLists.count === since.toolLists) {
+        evict((result) => result.client === client && result.method === "tools/list");
+      }
+      const tools = await once(toolLists, since.toolLists, call, listToolsAgain);
+      return tools && withNewParamHeaders(request, message, tools);
+    },
+  };
+}
+
+function errorOf(refusal: string): { readonly code?: unknown; readonly data?: unknown } {
+  const message = parseMessage(refusal);
+  return (message && "error" in message && message.error) || {};
+}
