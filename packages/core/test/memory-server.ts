@@ -23,7 +23,11 @@ const sqlTool = (header = "Region") => ({
   },
 });
 
-const error = (code: number, data?: object) => ({ code, message: "refused", ...(data && { data }) });
+const error = (code: number, data?: object) => ({
+  code,
+  message: "refused",
+  ...(data && { data }),
+});
 
 /** A server of 2026-07-28, strict about its revision and about `Mcp-Param-*`. */
 export async function startModernServer(turn: Partial<ServerTurn> = {}) {
@@ -37,7 +41,7 @@ export async function startModernServer(turn: Partial<ServerTurn> = {}) {
     const { id, method, params } = message;
     const refuse = (code: number, data?: object) =>
       sendJson(response, 400, { jsonrpc: "2.0", id, error: error(code, data) });
-    const revision = params?._meta?.["io.modelcontextprotocol/protocolVersion"];
+    const revision = params?.["_meta"]?.["io.modelcontextprotocol/protocolVersion"];
     const supported = state.supportedVersions;
     if (!supported.includes(revision)) return refuse(-32_022, { supported, requested: revision });
     if (headers["mcp-method"] !== method) return refuse(-32_020);
@@ -85,7 +89,8 @@ export async function startSessionlessServer(turn: Partial<ServerTurn> = {}) {
       return sendResult(response, message.id, { ...initializeResult, protocolVersion: version });
     }
     const named = headers["mcp-protocol-version"];
-    if (named !== version) return sendText(response, 400, `Unsupported protocol version: ${named}`);
+    if (named !== version)
+      return sendText(response, 400, `Unsupported protocol version: ${String(named)}`);
     if (message.id === undefined) return sendText(response, 202, "");
     const content = [{ type: "text", text: "done" }];
     if (message.method === "tools/list") {
@@ -102,7 +107,8 @@ function withLog(server: Awaited<ReturnType<typeof startHttpServer>>, state: Ser
     requests: server.requests,
     state,
     /** The methods since the last call. */
-    takeLog: () => server.requests.splice(0).map(({ message, method }) => message?.method ?? method),
+    takeLog: () =>
+      server.requests.splice(0).map(({ message, method }) => message?.method ?? method),
   };
 }
 
@@ -116,7 +122,7 @@ export function createModernClient(
 ) {
   const client = createRpcClient(fetch, url, { "mcp-protocol-version": version });
   const request = (method: string, params: Record<string, any> = {}, init: RequestInit = {}) => {
-    const _meta = {
+    const meta = {
       "io.modelcontextprotocol/protocolVersion": version,
       "io.modelcontextprotocol/clientCapabilities": capabilities,
     };
@@ -128,7 +134,7 @@ export function createModernClient(
       ...(params["name"] && { "mcp-name": params["name"] }),
       ...(init.headers as object),
     };
-    return client.request(method, { ...params, _meta }, { ...init, headers });
+    return client.request(method, { ...params, _meta: meta }, { ...init, headers });
   };
   const list = async () => {
     const names: string[] = [];

@@ -30,7 +30,14 @@ export interface StoredSession extends SlotName {
    * - `invalid`: the record does not parse; the next use starts another session.
    * - `newer`: a later release wrote the record, and this one leaves it alone.
    */
-  readonly kind: "session" | "lost" | "sessionless" | "stateless" | "remembered" | "invalid" | "newer";
+  readonly kind:
+    | "session"
+    | "lost"
+    | "sessionless"
+    | "stateless"
+    | "remembered"
+    | "invalid"
+    | "newer";
   /** The time of the last use or write, in milliseconds since 1970-01-01 UTC. */
   readonly lastUsedAt: number;
   /** The time when the MCP session was saved, in milliseconds since 1970-01-01 UTC. */

@@ -19,7 +19,12 @@ function startStep(
 ) {
   const slot = createSessionSlot(saved === undefined ? undefined : parseSessionSnapshot(saved));
   const events: SessionEvent[] = [];
-  const fetch = createMemoryFetch({ url, slot, onEvent: (event) => events.push(event), ...options });
+  const fetch = createMemoryFetch({
+    url,
+    slot,
+    onEvent: (event) => events.push(event),
+    ...options,
+  });
   const client = createRpcClient(fetch, url, { "mcp-protocol-version": "2025-11-25" });
   const save = () => slot.snapshot && (JSON.parse(JSON.stringify(slot.snapshot)) as unknown);
   return { slot, events, fetch, client, save, modern: createModernClient(fetch, url) };
