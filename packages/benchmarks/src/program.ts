@@ -31,9 +31,9 @@ const isWholeRun = !values.quick && values.parts === undefined && values.rounds 
 const options: BenchOptions = {
   ...(values.quick && { isQuick: true, rounds: 1 }),
   ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),
-  // npm and turbo change the folder.
+  // From the root, where `npm run bench` is started.
   ...(values.profile !== undefined && {
-    profile: resolve(process.env["INIT_CWD"] ?? "", values.profile),
+    profile: resolve(import.meta.dirname, "../../..", values.profile),
   }),
 };
 
@@ -54,7 +54,10 @@ for (const id of chosenParts()) {
   }
 }
 if (isWholeRun || values.write) {
-  const results = { ...loadResults(), ...measured };
+  const all: Record<string, BenchResult> = { ...loadResults(), ...measured };
+  const results = Object.fromEntries(
+    parts.filter(({ id }) => id in all).map(({ id }) => [id, all[id]!]),
+  );
   saveResults(results);
   await writePage(results);
   console.log("\ndocs/benchmarks.md is written.");
