@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import {
   abortSignal,
   anything,
@@ -14,11 +13,12 @@ import {
 } from "../base/check-options.ts";
 import { answerFields, autoSessionFields } from "../registry/option-schemas.ts";
 import { ownProviderFields, selectionFields } from "../provider/option-schemas.ts";
+import { custom, optional, optionalFields, strictObject } from "../base/option-schema.ts";
 
 // The options of durable sessions, and of their functions.
 
 const methods = ["get", "put", "delete", "touch", "list"];
-export const someStore = z.custom(
+export const someStore = custom(
   (value) => methods.every((name) => isFunction((value as Record<string, unknown> | null)?.[name])),
   "must be a SessionStore",
 );
@@ -31,10 +31,10 @@ export const storedSessionsFields = {
   clockSkewMs: wholeNumber(0, Number.MAX_SAFE_INTEGER, "milliseconds"),
   storeTimeoutMs: timeout,
 };
-export const durableSessionsSchema = z.strictObject({
-  ...optionalOptions({ ...storedSessionsFields, ...ownProviderFields, provider: someObject }).shape,
+export const durableSessionsSchema = strictObject({
+  ...optionalFields({ ...storedSessionsFields, ...ownProviderFields, provider: someObject }),
   store: someStore,
-  autoSession: z.optional(z.strictObject({ ...autoSessionFields, sessionId: text })),
+  autoSession: optional(strictObject({ ...autoSessionFields, sessionId: text })),
 });
 
 export const useSchema = optionalOptions({ principal: anything, abortSignal, onUnavailable });
@@ -50,7 +50,7 @@ const { name: _page, ...sharedPageFields } = pageFields;
 export const sharedListSchema = optionalOptions({ principal: anything, ...sharedPageFields });
 export const adminListSchema = optionalOptions(pageFields);
 const { cursor: _, ...sweepFields } = pageFields;
-export const sweepSchema = z.strictObject({
-  ...optionalOptions({ ...sweepFields, shared: flag, authorize: someFunction }).shape,
+export const sweepSchema = strictObject({
+  ...optionalFields({ ...sweepFields, shared: flag, authorize: someFunction }),
   idleForMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
 });

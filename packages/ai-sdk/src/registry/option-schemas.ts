@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import {
   abortSignal,
   anything,
@@ -11,6 +10,7 @@ import {
   someObject,
   wholeNumber,
 } from "../base/check-options.ts";
+import { custom, optional, strictObject } from "../base/option-schema.ts";
 
 // The options of a registry's functions, and of runs.
 
@@ -23,13 +23,13 @@ export const namedCreateSchema = optionalOptions({ connections: names, idleTimeo
 export const namedRunSchema = optionalOptions({ abortSignal });
 export const nestSchema = optionalOptions({ principal: anything, abortSignal });
 export const autoSessionFields = {
-  principal: z.optional(anything),
-  idleTimeoutMs: z.optional(timeout),
+  principal: optional(anything),
+  idleTimeoutMs: optional(timeout),
 };
-export const autoSessionSchema = z.strictObject({
+export const autoSessionSchema = strictObject({
   ...autoSessionFields,
-  sessionId: z.optional(
-    z.custom(
+  sessionId: optional(
+    custom(
       () => false,
       "needs a store in which a later process finds the session: give autoSession to createDurableSessions",
     ),

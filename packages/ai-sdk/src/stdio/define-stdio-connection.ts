@@ -1,4 +1,3 @@
-import * as z from "zod/mini";
 import { someFunction, text, timeout } from "../base/check-options.ts";
 import {
   checkDefinition,
@@ -13,25 +12,34 @@ import {
   openConnection,
 } from "../connection/stdio-connection-options.ts";
 import { createStdioConnection } from "./stdio-connection.ts";
+import {
+  all,
+  array,
+  optional,
+  pattern,
+  record,
+  strictObject,
+  string,
+  union,
+} from "../base/option-schema.ts";
 
 // The operating system ends a string at the first of these.
-const argument = z
-  .string("must be a string")
-  .check(z.regex(/^[^\0]*$/, "must not contain a null character"));
+const withoutNull = pattern(/^[^\0]*$/, "must not contain a null character");
+const argument = all(string("must be a string"), withoutNull);
 
-const optionsSchema = z.strictObject({
-  command: text.check(z.regex(/^[^\0]*$/, "must not contain a null character")),
-  args: z.optional(z.array(argument, "must be a list of strings")),
-  env: z.optional(
-    z.record(
-      z.string().check(z.regex(/^[^=\0]+$/, "must be the name of an environment variable")),
-      z.union([argument, someFunction], "must be a string, or a function that returns one"),
+const optionsSchema = strictObject({
+  command: all(text, withoutNull),
+  args: optional(array(argument, "must be a list of strings")),
+  env: optional(
+    record(
+      union([argument, someFunction], "must be a string, or a function that returns one"),
+      pattern(/^[^=\0]+$/, "must be the name of an environment variable"),
     ),
   ),
-  cwd: z.optional(text),
+  cwd: optional(text),
   ...connectionFields,
-  session: z.optional(z.strictObject(replacementFields)),
-  timeouts: z.optional(z.strictObject({ ...timeoutFields, closeMs: z.optional(timeout) })),
+  session: optional(strictObject(replacementFields)),
+  timeouts: optional(strictObject({ ...timeoutFields, closeMs: optional(timeout) })),
 });
 
 /**
