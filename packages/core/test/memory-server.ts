@@ -15,13 +15,24 @@ export interface ServerTurn {
   before?: (request: ReceivedRequest, response: ServerResponse) => boolean;
 }
 
-const sqlTool = (header = "Region") => ({
+export const sqlTool = (header = "Region") => ({
   name: "sql",
   inputSchema: {
     type: "object",
     properties: { region: { type: "string", "x-mcp-header": header }, query: { type: "string" } },
   },
 });
+
+/** For `before`: answers in the server's place. */
+export function answerText(...args: Parameters<typeof sendText>): true {
+  sendText(...args);
+  return true;
+}
+
+export function answerJson(...args: Parameters<typeof sendJson>): true {
+  sendJson(...args);
+  return true;
+}
 
 const error = (code: number, data?: object) => ({
   code,

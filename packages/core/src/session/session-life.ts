@@ -174,7 +174,11 @@ export function tellNamesIgnored(state: Writable): boolean {
 export function enterStateless(state: Writable, url: URL, decidedAt: number): void {
   state.isLossUntold ||= isToReplace(state);
   state.phase = { name: "stateless", decidedAt, lost: lostSession(state) };
-  saveSnapshot(state, { version: 1, kind: "stateless", url: url.href, decidedAt });
+  const { snapshot } = state;
+  const isAgain = snapshot?.kind === "stateless" && snapshot.url === url.href;
+  const { kept } = isAgain ? snapshot : {};
+  const verdict = { version: 1, kind: "stateless", url: url.href, decidedAt } as const;
+  saveSnapshot(state, { ...verdict, ...(kept && { kept }) });
 }
 
 /** Drops the snapshot of an earlier step, because this step cannot use it. Its session counts as lost. */
