@@ -18,6 +18,17 @@ const version = "2025-11-25";
 const withId = (sessionId: string | undefined) =>
   sessionId === undefined ? {} : { "mcp-session-id": sessionId };
 
+/** What begins a session, for tests that look at its answer. */
+export const initializeRequest = {
+  id: "init",
+  method: "initialize",
+  params: {
+    protocolVersion: version,
+    capabilities: {},
+    clientInfo: { name: "raw", version: "1" },
+  },
+};
+
 /** Sends the requests of a test, and nothing on its own. */
 export function createRawClient(handle: Handle, headers: Record<string, string> = {}) {
   const send = async (method: string, more: Record<string, string>, body?: unknown) =>
@@ -40,17 +51,8 @@ export function createRawClient(handle: Handle, headers: Record<string, string> 
     capabilities: Record<string, unknown> = {},
     protocolVersion = version,
   ): Promise<string> {
-    const clientInfo = { name: "raw", version: "1" };
-    const response = await send(
-      "POST",
-      {},
-      {
-        jsonrpc: "2.0",
-        id: "init",
-        method: "initialize",
-        params: { protocolVersion, capabilities, clientInfo },
-      },
-    );
+    const params = { ...initializeRequest.params, protocolVersion, capabilities };
+    const response = await post(undefined, { ...initializeRequest, params });
     if (response.status !== 200) throw new Error(`initialize: ${response.status}`);
     await readMessages(response);
     const sessionId = response.headers.get("mcp-session-id")!;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { InitializeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { createNotesServer } from "../../test/notes-server.ts";
-import { createRawClient, readMessages } from "../../test/raw-client.ts";
+import { createRawClient, initializeRequest, readMessages } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 
 const hang = (id: number) => ({
@@ -126,15 +126,7 @@ test("a server that refuses initialize says so, and leaves no session", async ()
       return mcp;
     },
   });
-  const response = await client.post(undefined, {
-    id: 1,
-    method: "initialize",
-    params: {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "", version: "" },
-    },
-  });
+  const response = await client.post(undefined, initializeRequest);
   const [answer] = await readMessages(response);
   expect(answer?.message.error?.message).toContain("not you");
   expect((await replicas.store.list({ limit: 10 })).records).toEqual([]);

@@ -155,18 +155,15 @@ test.each(seeds)(
   },
 );
 
+function someRecord() {
+  return newSessionRecord("o", { protocolVersion: "", capabilities: {} }, "1", {}, Date.now());
+}
+
 test.each(seeds)("mail for another process arrives once, in its order (seed %i)", async (seed) => {
   const { random, store } = startFaulty(seed);
   const context = createStoreContext(store, withDefaults({}), () => undefined);
   const mailboxes = [createMailbox(context), createMailbox(context)];
-  const record = newSessionRecord(
-    "o",
-    { protocolVersion: "", capabilities: {} },
-    "1",
-    {},
-    Date.now(),
-  );
-  const found = await context.sessions.create("hash", record, 0);
+  const found = await context.sessions.create("hash", someRecord(), 0);
   const received: unknown[] = [];
   const expected: string[] = [];
   for (let n = 0; n < 40; n += 1) {
@@ -198,14 +195,7 @@ test("mail whose removal fails for longer is taken once, by the next look", asyn
     () => undefined,
   );
   const mailbox = createMailbox(context);
-  const record = newSessionRecord(
-    "o",
-    { protocolVersion: "", capabilities: {} },
-    "1",
-    {},
-    Date.now(),
-  );
-  const found = await context.sessions.create("hash", record, 0);
+  const found = await context.sessions.create("hash", someRecord(), 0);
   await mailbox.leave(found, "instance", [mail("i.1")]);
   fails = 1;
   expect(await mailbox.take("hash", "instance")).toEqual([mail("i.1")]);

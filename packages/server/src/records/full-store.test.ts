@@ -1,17 +1,12 @@
 import { createMemoryStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
-import { createRawClient, readMessages, takeEventId } from "../../test/raw-client.ts";
+import {
+  createRawClient,
+  initializeRequest,
+  readMessages,
+  takeEventId,
+} from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
-
-const initialize = {
-  id: 1,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-11-25",
-    capabilities: {},
-    clientInfo: { name: "", version: "" },
-  },
-};
 
 /** Sessions, until there is room for none. */
 async function fill(client: ReturnType<typeof createRawClient>): Promise<string[]> {
@@ -42,7 +37,7 @@ test("a store that has room for no new session goes on with those that exist", a
   // A fifth stays free for their answers.
   expect(ids).toHaveLength(40);
   events.length = 0;
-  const refused = await client.post(undefined, initialize);
+  const refused = await client.post(undefined, initializeRequest);
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
   // It was tried twice.
   expect(events.map(({ type }) => type)).toEqual(["store-failed", "store-failed"]);

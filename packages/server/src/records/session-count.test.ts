@@ -1,7 +1,7 @@
 import { createMemoryStore, type Principal } from "@durable-mcp/core";
 import { expect, test } from "vitest";
 import { countOperations } from "../../test/counted-store.ts";
-import { createRawClient } from "../../test/raw-client.ts";
+import { createRawClient, initializeRequest } from "../../test/raw-client.ts";
 import { createReplicas } from "../../test/replicas.ts";
 
 /** Replicas whose clients name their users, and the clock that the test moves. */
@@ -36,15 +36,7 @@ test("a principal has so many sessions, and then 429, an event and a time to com
   await ada.initialize();
   await expect(ada.initialize()).rejects.toThrow("429");
   expect(events.at(-1)).toEqual({ type: "refused", reason: "too-many-sessions" });
-  const refused = await ada.post(undefined, {
-    id: 1,
-    method: "initialize",
-    params: {
-      protocolVersion: "2025-11-25",
-      capabilities: {},
-      clientInfo: { name: "", version: "" },
-    },
-  });
+  const refused = await ada.post(undefined, initializeRequest);
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
   expect(await refused.text()).toContain("limits.sessionsPerPrincipal");
   // Those that exist go on; other principals and anonymous clients have their own room.

@@ -1,9 +1,8 @@
 import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { expect, test } from "vitest";
 import { createFragileStore, type Interfere, storeFailed } from "../../test/fragile-store.ts";
-import { createNotesServer, type Notes } from "../../test/notes-server.ts";
-import { createRawClient, readMessages, takeEventId } from "../../test/raw-client.ts";
-import { createSessionHandler } from "../index.ts";
+import { readMessages, takeEventId } from "../../test/raw-client.ts";
+import { createReplicas } from "../../test/replicas.ts";
 
 /** A store that has only what every store must have. */
 function withoutBatch(): SessionStore {
@@ -11,14 +10,7 @@ function withoutBatch(): SessionStore {
 }
 
 function start(store: SessionStore) {
-  const handler = createSessionHandler<Notes>({
-    principal: "none",
-    initialState: () => ({ notes: [] }),
-    createServer: ({ session }) => createNotesServer(session),
-    store,
-    timeouts: { pollIntervalMs: 20, leaseMs: 400 },
-  });
-  return { client: createRawClient(handler) };
+  return createReplicas().start({ store, timeouts: { leaseMs: 400 } });
 }
 
 /** Whether an operation writes a session's record, which no creation does here. */
