@@ -95,7 +95,8 @@ function ratiosOf({ delayMs, hasCompileCache }: Setting, rounds: readonly Round[
   const figures = (name: keyof Round, figure: "ms" | "cpuMs" | "maxRssKilobytes") =>
     rounds.map((round) => round[name][figure]);
   const beside = (name: keyof Round) => ({
-    label: `a cold step ÷ ${name}: ${where}`,
+    group: `time ÷ ${name}`,
+    label: where,
     ...medianRatio(figures("durable", "ms"), figures(name, "ms")),
   });
   return [
@@ -103,11 +104,13 @@ function ratiosOf({ delayMs, hasCompileCache }: Setting, rounds: readonly Round[
     beside("bare, no DELETE"),
     beside("own session options"),
     {
-      label: `processor time of a cold step ÷ bare: ${where}`,
+      group: "processor time ÷ bare",
+      label: where,
       ...medianRatio(figures("durable", "cpuMs"), figures("bare", "cpuMs")),
     },
     {
-      label: `memory of a cold step ÷ bare: ${where}`,
+      group: "memory ÷ bare",
+      label: where,
       ...medianRatio(figures("durable", "maxRssKilobytes"), figures("bare", "maxRssKilobytes")),
       target: { atMost: 1 },
     },
@@ -118,7 +121,12 @@ async function countModules(server: DelayedServer, folder: string) {
   const place = { url: server.url(0, toolCount), folder, hasCompileCache: false };
   const counts = contenders.map(async (contender) => {
     const { modules = Number.NaN } = await createStepper(contender, place)(true);
-    return { label: `modules loaded: ${contender.name}`, value: modules, unit: "modules" };
+    return {
+      label: contender.name,
+      value: modules,
+      unit: "modules",
+      isOurs: contender.name === "durable",
+    };
   });
   return await Promise.all(counts);
 }

@@ -49,6 +49,11 @@ export async function drawRatios(title: string, ratios: readonly BenchRatio[]): 
     ...(one.target && { target: Object.values(one.target)[0] as number }),
     ...shown(ratioResult(one), light.ours),
   }));
+  // A wide bound ends at the edge: it would make all others small.
+  const domainMax =
+    1.15 * Math.max(1, ...lines.flatMap((one) => [one.value ?? 0, one.target ?? 0]));
+  const { x, y } = place("low");
+  const scaled = { y, x: { ...x, scale: { domain: [0, domainMax], clamp: true } } };
   const legend = "Ours divided by the other: median and 95 % bounds. Green: the target.";
   return await draw({ title, lines, legend, description: describe(ratios.map(ratioResult)) }, [
     {
@@ -59,7 +64,7 @@ export async function drawRatios(title: string, ratios: readonly BenchRatio[]): 
     target,
     {
       mark: { type: "bar", height: 8, cornerRadius: 4, opacity: 0.4 },
-      encoding: { ...place("low"), x2: { field: "high" }, ...colour },
+      encoding: { ...scaled, x2: { field: "high" }, ...colour },
     },
     {
       mark: { type: "point", filled: true, size: 60, opacity: 1 },
@@ -159,13 +164,11 @@ function linesOf<Figure extends { readonly label: string; readonly group?: strin
   const lines: Line[] = [];
   const key = (mark: string, label: string) =>
     `${String(lines.length).padStart(3, "0")}${mark}${label}`;
-  let group: string | undefined;
-  for (const figure of figures) {
-    if (figure.group !== undefined && figure.group !== group) {
-      lines.push({ key: key("# ", figure.group) });
+  for (const [group, members] of Map.groupBy(figures, (one) => one.group)) {
+    if (group !== undefined) lines.push({ key: key("# ", group) });
+    for (const figure of members) {
+      lines.push({ key: key("  ", figure.label), ...lineOf(figure) });
     }
-    group = figure.group;
-    lines.push({ key: key("  ", figure.label), ...lineOf(figure) });
   }
   return lines;
 }
