@@ -73,3 +73,8 @@ export async function callForText(tools: ToolSet, name: string, input?: unknown)
   const { content } = await callTool(tools, name, input);
   return content[0].text as string;
 }
+
+/** Makes the step's tool list outdated, which it writes at its end: the server does not know the tool. */
+export async function outdateTools(registry: Pick<ConnectionRegistry<any>, "call">): Promise<void> {
+  await registry.call("notes", "unknown");
+}

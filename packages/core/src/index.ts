@@ -53,6 +53,7 @@ export type {
   StorePutOptions,
 } from "./stores/session-store.ts";
 export { createContinuity } from "./tools/continuity.ts";
+export { createFirstList } from "./tools/first-list.ts";
 export { createListening } from "./answer/inbound-stream.ts";
 export { createSecondSession, type SecondSessionOptions } from "./second-session.ts";
 export {

@@ -3,10 +3,11 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
 import { createHeldStore } from "../../test/held-store.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, callForText } from "../../test/step.ts";
+import { alice, callForText, outdateTools } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionOperation } from "../events/connection-telemetry.ts";
+import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import { createConnectionProvider } from "../provider/create-connection-provider.ts";
 import { createDurableSessions } from "./create-durable-sessions.ts";
 
@@ -17,10 +18,14 @@ const notebook = ({ url }: Pick<NotebookServer, "url">) => ({
   notes: defineMcpClientConnection({ url, description: "A notebook.", session: "stateful" }),
 });
 
-/** A store that fails to write what a step leaves. */
+/** A store that fails to write what a step leaves: its tool list is outdated. */
 function startFailingStore() {
   const held = createHeldStore(createMemoryStore());
-  return { store: held.store, fail: () => held.fail("put") };
+  const fail = async ({ registry }: { registry: ConnectionRegistry<any> }) => {
+    await outdateTools(registry);
+    held.fail("put");
+  };
+  return { store: held.store, fail };
 }
 
 /** Of all but those of clients, which each run has. */
@@ -51,7 +56,7 @@ describe("sessions of connections", () => {
       onEvent: (event) => events.push(event),
     });
     await sessions.run("chat", use, fail);
-    expect(typesOf(events)).toEqual(["started", "store-failed"]);
+    expect(typesOf(events)).toEqual(["started", "tools-changed", "store-failed"]);
   });
 
   test("hand the pool, the telemetry and the clock on", async () => {
@@ -105,7 +110,7 @@ describe("sessions of a provider", () => {
       onEvent: (event) => ofProvider!.push(event),
     });
     await createDurableSessions({ provider, store }).run("a", use, fail);
-    expect(typesOf(ofProvider!.splice(0))).toEqual(["started", "store-failed"]);
+    expect(typesOf(ofProvider!.splice(0))).toEqual(["started", "tools-changed", "store-failed"]);
 
     const other = startFailingStore();
     await createDurableSessions({
@@ -113,7 +118,7 @@ describe("sessions of a provider", () => {
       store: other.store,
       onEvent: (event) => own!.push(event),
     }).run("b", use, other.fail);
-    expect(typesOf(ofProvider!)).toEqual(["started"]);
+    expect(typesOf(ofProvider!)).toEqual(["started", "tools-changed"]);
     expect(typesOf(own!)).toEqual(["store-failed"]);
   });
 

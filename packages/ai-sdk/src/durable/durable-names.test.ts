@@ -312,7 +312,8 @@ describe("an idle time-out over several processes", () => {
   });
 
   test("that the store cannot tell of does not fail the step", async () => {
-    const { sessions, held, types } = await startNamed();
+    const { sessions, held, types, pass } = await startNamed();
+    pass(hour);
     held.fail("list");
     await sessions.run("chat", use, ({ registry }) => registry.call("notes", "list_notes"));
     // The step does not wait for it.

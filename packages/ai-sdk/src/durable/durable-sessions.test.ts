@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
-import { alice, bob, callForText } from "../../test/step.ts";
+import { alice, bob, callForText, outdateTools } from "../../test/step.ts";
 
 const list = (tools: any) => callForText(tools, "notes__list_notes");
 const addNote = (tools: any, text: string) => callForText(tools, "notes__add_note", { text });
@@ -39,10 +39,12 @@ test("a session is saved after onStart and before any call", async () => {
     expect(await list(tools)).toBe("set up");
   });
   expect(order[0]).toBe("onStart");
-  expect(order[1]).toBe("put after POST tools/call");
-  expect(server.log.slice(0, 3)).toEqual([
+  expect(order[1]).toBe("put after POST tools/list");
+  expect(server.log).toEqual([
     "POST initialize",
     "POST notifications/initialized",
+    "POST tools/call",
+    "POST tools/list",
     "POST tools/call",
   ]);
 });
@@ -168,8 +170,9 @@ test("results are kept when the store fails at the end, and that is reported", a
   const server = await startNotebookServer();
   const held = createHeldStore(createMemoryStore());
   const { sessions, events } = startProcess(server, held.store);
-  const result = await sessions.run("chat", { principal: alice }, async ({ tools }) => {
+  const result = await sessions.run("chat", { principal: alice }, async ({ tools, registry }) => {
     const text = await addNote(tools, "done");
+    await outdateTools(registry);
     held.fail("put");
     return text;
   });
@@ -186,7 +189,10 @@ test("without an observer a store that fails at the end is warned of", async () 
   const { sessions } = startProcess(server, held.store, { onEvent: undefined });
   const warn = vi.spyOn(console, "warn").mockReturnValue();
   try {
-    await sessions.run("chat", { principal: alice }, () => held.fail("put"));
+    await sessions.run("chat", { principal: alice }, async ({ registry }) => {
+      await outdateTools(registry);
+      held.fail("put");
+    });
     expect(warn.mock.calls).toEqual([["Connection notes: The store is down."]]);
   } finally {
     warn.mockRestore();

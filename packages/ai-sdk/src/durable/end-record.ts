@@ -29,7 +29,7 @@ export async function endRecord(
   const claim = async (ending: readonly ActiveSessionSnapshot[]): Promise<boolean> => {
     const record = cell.record!;
     const snapshot = lostSnapshot(record.snapshot);
-    return await cell.put(createRecord({ ...record, snapshot, savedAt: now(), ending }));
+    return await cell.put(createRecord({ ...record, snapshot, ending }));
   };
 
   /** @returns `undefined` when another process wrote the record meanwhile */

@@ -28,8 +28,9 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
   const keyOf = (slot: SlotName, principal: Principal) => recordKey(nameOf(slot), principal);
   /** By principal. */
   const visits = new Map<string, ReturnType<typeof beginEndingIdle>>();
+  let lookAtEnd: (() => void) | undefined;
 
-  return {
+  const named: NamedSlots = {
     keepsShared: true,
 
     async open(slot, use) {
@@ -79,6 +80,15 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
       if (stored) await forgetToolList(context, nameOf(slot), stored, principal);
     },
 
+    beginStep(principal, declared) {
+      const own = opened.of(principal);
+      const look = () => named.endIdle(principal, declared);
+      if (own.some(({ isLookDue }) => isLookDue)) return look();
+      // Without any record nothing says when the last look was, in the next step either.
+      const isWithout = () => own.every(({ slot }) => slot.snapshot === undefined);
+      if (own.length > 0) lookAtEnd = () => void (isWithout() && look());
+    },
+
     endIdle(principal, declared) {
       const owner = recordOwner(principal);
       if (visits.has(owner)) return;
@@ -88,8 +98,9 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
       trackWork(all, context.work.track, context.provider.work.track);
     },
 
-    endStep: () => undefined,
+    endStep: () => lookAtEnd?.(),
   };
+  return named;
 }
 
 async function namedRecords(

@@ -20,7 +20,8 @@ export async function openSession(
   sessionId: string,
   { principal, abortSignal, onUnavailable }: SessionUse,
 ): Promise<SessionLease<any>> {
-  const { registry, close } = await openRegistry(context, sessionId, { principal, abortSignal });
+  const use = { principal, abortSignal, listsTools: true };
+  const { registry, close } = await openRegistry(context, sessionId, use);
   try {
     const tools = await registry.tools({ onUnavailable });
     const { waiting } = registry;
@@ -31,11 +32,16 @@ export async function openSession(
   }
 }
 
+interface RegistryUse extends Pick<SessionUse, "principal" | "abortSignal"> {
+  /** Whether all tools are listed at once. @default false */
+  readonly listsTools?: boolean;
+}
+
 /** Loads an agent session's MCP sessions. Connects nothing yet. `close` closes the clients and saves. */
 export async function openRegistry(
   context: SessionsContext,
   sessionId: string,
-  use: Pick<SessionUse, "principal" | "abortSignal">,
+  use: RegistryUse,
   successor?: Successor,
 ) {
   checkSessionId(sessionId);
@@ -54,7 +60,7 @@ export async function openRegistry(
 async function loadRegistry(
   sessions: SessionsContext,
   sessionId: string,
-  { principal, abortSignal }: SessionUse,
+  { principal, abortSignal, listsTools }: RegistryUse,
   successor: Successor | undefined,
 ): Promise<ConnectionRegistry<any>> {
   const { provider, namespace, agent } = sessions;
@@ -72,7 +78,7 @@ async function loadRegistry(
         principal,
         sessionId,
         abortSignal,
-        slotFor: (connection) => slots.get(connection)!,
+        slotFor: (connection) => ({ ...slots.get(connection)!, listsTools }),
         named: createNamedInStore(context, opened),
         isLeased: true,
         pool,

@@ -1,9 +1,9 @@
 import type { ActiveSessionSnapshot, SessionSnapshot } from "@durable-mcp/core";
 
-/** An agent session, and the start of the MCP session that its model knows. */
-type SessionUser = readonly [sessionId: string, startedAt: number];
+/** An agent session, and a time: in `users` the start of the MCP session that its model knows. */
+type SessionUser = readonly [sessionId: string, at: number];
 
-/** The users of a shared session; those that learned of a session last are last. */
+/** The users of a shared session, those noted last at the end. */
 export type SessionUsers = readonly SessionUser[];
 
 /** The part of a record that says who uses its session. */
@@ -27,6 +27,21 @@ export function isSessionUsers(value: unknown): value is SessionUsers {
         Number.isFinite(user[1]),
     )
   );
+}
+
+/** The users with this one as the last. */
+export function noteUser(users: SessionUsers = [], user: SessionUser): SessionUsers {
+  return [...users.filter(([id]) => id !== user[0]), user].slice(-maxUsers);
+}
+
+/** The users with an agent session that is not among them yet. Its model knows no session but this one. */
+export function withNewUser(
+  users: SessionUsers | undefined,
+  sessionId: string | undefined,
+  startedAt: number,
+): SessionUsers | undefined {
+  const isKnown = sessionId === undefined || users?.some(([id]) => id === sessionId);
+  return isKnown ? users : noteUser(users, [sessionId, startedAt]);
 }
 
 /** What the model of an agent session knows of a shared session in one step. */
@@ -76,8 +91,7 @@ export function createSessionKnowledge(
       const written = next === "leave" ? stored : next;
       if (sessionId === undefined || known === undefined) return next;
       if (written === undefined || written === "delete" || knownIn(written) === known) return next;
-      const others = written.users?.filter(([id]) => id !== sessionId) ?? [];
-      return { ...written, users: [...others, [sessionId, known] as const].slice(-maxUsers) };
+      return { ...written, users: noteUser(written.users, [sessionId, known]) };
     },
   };
 }

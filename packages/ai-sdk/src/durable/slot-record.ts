@@ -22,8 +22,10 @@ export interface SlotRecord extends KeptSession {
   readonly version: 1;
   /** The time when the MCP session was first saved, in milliseconds since 1970-01-01 UTC. */
   readonly startedAt: number;
-  /** The time when the record was written, in milliseconds since 1970-01-01 UTC. */
+  /** The time of the last mark of use, in milliseconds since 1970-01-01 UTC. @see createUseMark */
   readonly savedAt: number;
+  /** The times when agent sessions that use a shared session looked for idle named sessions. */
+  readonly looks?: SessionUsers | undefined;
   /** The agent sessions that use a shared session. */
   readonly users?: SessionUsers | undefined;
 }
@@ -91,10 +93,12 @@ export function parseRecordOwner(owner: string): Principal | undefined {
 export function parseRecord(value: unknown): SlotRecord | undefined {
   try {
     const fields = value as Record<string, unknown>;
-    const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs, users } = fields;
+    const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs, users, looks } = fields;
     if (version !== 1 || !Number.isFinite(startedAt) || !Number.isFinite(savedAt)) return undefined;
     if (idleTimeoutMs !== undefined && !isTimerMs(idleTimeoutMs)) return undefined;
-    if (users !== undefined && !isSessionUsers(users)) return undefined;
+    for (const list of [users, looks]) {
+      if (list !== undefined && !isSessionUsers(list)) return undefined;
+    }
     const sessions = ending === undefined ? [] : (ending as unknown[]).map(parseSessionSnapshot);
     if (!sessions.every((session) => session.kind === "session")) return undefined;
     return createRecord({
@@ -103,7 +107,8 @@ export function parseRecord(value: unknown): SlotRecord | undefined {
       savedAt: savedAt as number,
       idleTimeoutMs,
       ending: sessions,
-      users,
+      users: users as SessionUsers | undefined,
+      looks: looks as SessionUsers | undefined,
     });
   } catch {
     return undefined;
@@ -137,12 +142,13 @@ export function sessionToEnd(value: unknown): ActiveSessionSnapshot | undefined 
 
 /** A record of these fields; empty ones are left out. */
 export function createRecord(parts: Omit<SlotRecord, "version">): SlotRecord {
-  const { ending = [], users = [], idleTimeoutMs, ...fields } = parts;
+  const { ending = [], users = [], looks = [], idleTimeoutMs, ...fields } = parts;
   return {
     version: 1,
     ...fields,
     ...(ending.length > 0 && { ending }),
     ...(users.length > 0 && { users }),
+    ...(looks.length > 0 && { looks }),
     ...(idleTimeoutMs !== undefined && { idleTimeoutMs }),
   };
 }

@@ -108,14 +108,14 @@ export function createRecordCell(
 
 /** Removes the kept tool list from a record, even if others write the record at the same time. */
 export async function forgetToolList(
-  { store, now }: SessionsContext,
+  { store }: SessionsContext,
   name: RecordName,
   stored: StoredValue,
   principal: Principal,
 ): Promise<void> {
   await createRecordCell(store, name, principal, stored).update((record) => {
     const snapshot = record && withoutToolList(record.snapshot);
-    return snapshot ? { ...record, snapshot, savedAt: now() } : "leave";
+    return snapshot ? { ...record, snapshot } : "leave";
   });
 }
 

@@ -21,7 +21,9 @@ import {
   type SlotRecord,
 } from "./slot-record.ts";
 import { createRecordCell, type RecordCell } from "./stored-records.ts";
-import { createSessionKnowledge, isSession, type SessionKnowledge } from "./session-users.ts";
+import { createSessionKnowledge, type SessionKnowledge, withNewUser } from "./session-users.ts";
+import { whatToWrite } from "./what-to-write.ts";
+import { createUseMark, type UseMark } from "./use-mark.ts";
 import { createUnusedSessions, type UnusedSessions } from "./unused-sessions.ts";
 
 /** A step's slot of one connection, and its record in the store. */
@@ -30,6 +32,8 @@ export interface StoredSlot extends StepSlot {
   /** The key of the record. */
   readonly key: string;
   readonly owner: string;
+  /** Whether the step marks the record as used, and so is to look for idle named sessions. */
+  readonly isLookDue: boolean;
   /** Marks a stored session as used. */
   touch(): Promise<void>;
   /** Waits, for a bounded time, until the sessions without a user are ended. */
@@ -41,10 +45,13 @@ export interface StoredSlot extends StepSlot {
 /** A slot during a step. */
 interface SlotInStep extends Pick<StepContext, "emit" | "now"> {
   readonly of: SlotName;
+  /** The agent session, if the session is shared. */
+  readonly sharedBy: string | undefined;
   readonly use: NamedStart;
   readonly cell: RecordCell;
   readonly unused: UnusedSessions;
   readonly slot: SessionSlot;
+  readonly mark: UseMark;
   readonly knowledge: SessionKnowledge;
   /** The snapshot that the slot started from, or that was saved last. */
   base: SessionSnapshot | undefined;
@@ -63,7 +70,7 @@ export async function loadStoredSlot(
   of: SlotName,
   use: NamedStart,
 ): Promise<StoredSlot> {
-  const { store, touchIntervalMs, pool, abortSignal, emit, now } = context;
+  const { store, pool, abortSignal, emit, now } = context;
   const { principal, definition } = use;
   const name = recordName(context, of);
   const key = recordKey(name, principal);
@@ -71,12 +78,9 @@ export async function loadStoredSlot(
   const cell = createRecordCell(store, name, principal, loaded, () =>
     emit({ type: "discarded", ...of, reason: "invalid" }),
   );
-  const freshened = cell.update((record) => {
-    if (record?.snapshot.kind !== "session") return "leave";
-    const age = now() - record.savedAt;
-    return age >= 0 && age < touchIntervalMs ? "leave" : { ...record, savedAt: now() };
-  });
-  await abortable(freshened, abortSignal);
+  const sharedBy = of.shared === undefined ? undefined : context.sessionId;
+  const mark = createUseMark(context, sharedBy);
+  const isMarkDue = await abortable(markAsUsed(cell, mark, sharedBy), abortSignal);
   if (cell.isNewer) throw newerFormat("The stored record", of.connection);
   const unused = createUnusedSessions(context, of, use);
   unused.endLeftOvers(cell.record);
@@ -86,8 +90,7 @@ export async function loadStoredSlot(
   const isDiscarded = cell.isStored && cell.record === undefined;
   const url = endpointOf(definition);
   const stored = isDiscarded ? lostSnapshot({ url }) : cell.record?.snapshot;
-  const isShared = of.shared !== undefined;
-  const knowledge = createSessionKnowledge(isShared ? context.sessionId : undefined, cell.record);
+  const knowledge = createSessionKnowledge(sharedBy, cell.record);
   const known = knowledge.begin(stored);
   const { snapshot: base, outdated } = beginSession(
     definition,
@@ -97,9 +100,23 @@ export async function loadStoredSlot(
   );
   const slot = pool ? pool.createSlot(of, principal, definition, base) : createSessionSlot(base);
   const used = new Set(stored?.kind === "session" ? [stored.sessionId] : []);
-  const step: SlotInStep = { of, use, cell, unused, slot, knowledge, base, used, emit, now };
+  const step: SlotInStep = {
+    of,
+    sharedBy,
+    use,
+    cell,
+    unused,
+    slot,
+    mark,
+    knowledge,
+    base,
+    used,
+    emit,
+    now,
+  };
   return {
     of,
+    isLookDue: isMarkDue && cell.isStored,
     key,
     owner: recordOwner(principal),
     slot,
@@ -122,6 +139,23 @@ export async function loadStoredSlot(
     close: () =>
       cell.update((record) => knowledge.note(record, changeAtEnd(step, record), slot.snapshot)),
   };
+}
+
+/** Writes the mark of use, if it is due. @returns whether it is */
+async function markAsUsed(
+  cell: RecordCell,
+  mark: UseMark,
+  sharedBy: string | undefined,
+): Promise<boolean> {
+  let isDue = false;
+  await cell.update((record) => {
+    isDue = mark.isDue(record);
+    // The session in the place of a lost one is saved with its mark.
+    if (!isDue || record === undefined || record.snapshot.kind === "lost") return "leave";
+    const users = withNewUser(record.users, sharedBy, record.startedAt);
+    return createRecord({ ...record, ...mark.fieldsOf(record), users });
+  });
+  return isDue;
 }
 
 /** The stored session that this step cannot use: of another URL, or in a record that does not parse. */
@@ -197,50 +231,10 @@ function changeAtEnd(
 }
 
 function recordOf(
-  { cell, use: { idleTimeoutMs = cell.record?.idleTimeoutMs }, now }: SlotInStep,
+  { cell, use: { idleTimeoutMs = cell.record?.idleTimeoutMs }, mark, sharedBy }: SlotInStep,
   snapshot: SessionSnapshot,
   fields: Pick<SlotRecord, "startedAt" | "ending">,
 ): SlotRecord {
-  const users = cell.record?.users;
-  return createRecord({ snapshot, ...fields, savedAt: now(), idleTimeoutMs, users });
-}
-
-/**
- * Decides what a step writes at its end. Another process may have written meanwhile. Its record stays,
- * unless both changes fit together.
- *
- * @param base the snapshot that the step's slot started from, or saved
- * @param final the slot's snapshot now
- * @param stored the stored snapshot
- * @returns `snapshot: undefined` to delete; `"conflict"` when another session has taken the place of
- *   the step's
- */
-function whatToWrite(
-  base: SessionSnapshot | undefined,
-  final: SessionSnapshot | undefined,
-  stored: SessionSnapshot | undefined,
-): { readonly snapshot: SessionSnapshot | undefined } | "nothing" | "conflict" {
-  if (sameJson(stored, final) && final !== undefined) return "nothing";
-  if (sameJson(stored, base)) return { snapshot: final };
-  if (isSession(base) && isSession(stored) && base.sessionId === stored.sessionId) {
-    if (!isSession(final) || final.sessionId !== base.sessionId) return { snapshot: final };
-    const snapshot = mergeChanges(base, final, stored);
-    return sameJson(snapshot, stored) ? "nothing" : { snapshot };
-  }
-  // A newer session outdates the news that an older one was lost, or that the server has none.
-  const isOutdated = isSession(base) || isSession(stored);
-  return isOutdated ? "conflict" : { snapshot: final };
-}
-
-/** Merges two versions of one session: changes of this step win over the stored version. */
-function mergeChanges(
-  base: ActiveSessionSnapshot,
-  own: ActiveSessionSnapshot,
-  stored: ActiveSessionSnapshot,
-): ActiveSessionSnapshot {
-  const { toolList: storedList, replacesLost: storedNotice, ...rest } = stored;
-  const toolList = sameJson(own.toolList, base.toolList) ? storedList : own.toolList;
-  // The notice is done if either version has none.
-  const replacesLost = own.replacesLost && storedNotice;
-  return { ...rest, ...(toolList && { toolList }), ...(replacesLost && { replacesLost }) };
+  const users = withNewUser(cell.record?.users, sharedBy, fields.startedAt);
+  return createRecord({ snapshot, ...fields, ...mark.fieldsOf(cell.record), idleTimeoutMs, users });
 }

@@ -1,6 +1,7 @@
 import {
   type ActiveSessionSnapshot,
   createContinuity,
+  createFirstList,
   createListening,
   createSecondSession,
   createSessionFetch,
@@ -55,6 +56,8 @@ export function createStatefulFetch(
     fetch: withDefinedRetries(parts),
     allowOtherOrigins: fetch !== undefined,
     continuity: createContinuity(),
+    // A new session and its tools are one write of the store then.
+    firstList: parts.listsTools ? createFirstList() : undefined,
     listening: needsListening(definition.options) ? createListening() : undefined,
     cancelOnAbort: parts.isActive,
     isSafeToResend: (request) => mayRunTwice(request, session, slot.snapshot),
@@ -129,6 +132,8 @@ export interface HttpConnectionOptions extends ConnectionStep {
   readonly outdated?: ActiveSessionSnapshot | undefined;
   /** The save point of the slot. */
   readonly onSession?: OnSession | undefined;
+  /** Whether the step lists the tools as soon as it is connected. */
+  readonly listsTools?: boolean | undefined;
   readonly hungServers: HungServers;
   /** Where calls wait, if the connection pauses. */
   readonly waiting?: WaitingSource | undefined;

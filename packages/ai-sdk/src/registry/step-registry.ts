@@ -84,7 +84,7 @@ export function createStepRegistry(
     track: isLeased ? () => () => undefined : track,
     onFirstUse(trackInside) {
       if (principal === undefined) return;
-      named.endIdle(principal, clientConnections(declared));
+      named.beginStep(principal, clientConnections(declared));
       trackInside(async () => named.endStep());
     },
   });

@@ -47,8 +47,8 @@ export interface NamedEnd extends EndUse {
 }
 
 /**
- * The named sessions of one agent session in one step, in a state or a store. All but `endIdle` and
- * `endStep` reject with `STORE_FAILED` when the store fails.
+ * The named sessions of one agent session in one step, in a state or a store. All but `beginStep`,
+ * `endIdle` and `endStep` reject with `STORE_FAILED` when the store fails.
  */
 export interface NamedSlots {
   /** Whether other agent sessions find a session that is shared. */
@@ -65,6 +65,11 @@ export interface NamedSlots {
   /** Forgets the kept tool list of a named session. The step cannot use its slot afterwards. */
   clearTools(slot: NamedSlot, principal: Principal): Promise<void>;
   /**
+   * Marks the first use of the step: begins what `endIdle` does, if it is due. A store is asked now and
+   * then, by the steps that mark their sessions as used.
+   */
+  beginStep(principal: Principal, declared: Readonly<Record<string, McpClientConnection>>): void;
+  /**
    * Begins to end the principal's sessions whose idle time-out is up, once a step. Sessions of
    * connections that are no longer declared stay. The step does not wait for it; `shutdown` does.
    */
@@ -80,6 +85,7 @@ export const noNamedSlots: NamedSlots = {
   list: refuse,
   end: refuse,
   clearTools: refuse,
+  beginStep: () => undefined,
   endIdle: () => undefined,
   endStep: () => undefined,
 };

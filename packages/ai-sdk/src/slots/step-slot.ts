@@ -8,6 +8,8 @@ import type { StepTime } from "../connection/step-time.ts";
 export interface StepSlot {
   readonly slot: SessionSlot;
   readonly onSession?: OnSession | undefined;
+  /** Whether the step lists the tools as soon as it is connected, so that they can be saved with a session. */
+  readonly listsTools?: boolean | undefined;
   /** A kept session that another one replaces in this step. */
   readonly outdated?: ActiveSessionSnapshot | undefined;
 }

@@ -37,7 +37,7 @@ export function createNamedInState(
   const entries = createHeldEntries(state, now);
   const visited = new Set<string>();
 
-  return {
+  const named: NamedInState = {
     keepsShared: false,
 
     open({ connection, name = "" }, { principal, definition, idleTimeoutMs }) {
@@ -99,6 +99,8 @@ export function createNamedInState(
       entries.keep(key, entry, cleared);
     },
 
+    beginStep: (principal, declared) => named.endIdle(principal, declared),
+
     endIdle(principal, declared) {
       const idle = claimIdle({ entries, visited, now }, principal, declared);
       const all = inParallel(idle, async ({ slot, ...session }) => {
@@ -115,6 +117,7 @@ export function createNamedInState(
 
     changes: entries.changes,
   };
+  return named;
 }
 
 /**

@@ -67,7 +67,10 @@ export async function useOpened(
   try {
     let saved = opened;
     if (opened.kind === "session") {
-      saved = await startAndSave(context, { ...opened, ...standing }, replacesLost, request);
+      // Without a kept list the client has not listed, or the list is too long to save.
+      const lists = lost === undefined || lost.toolList !== undefined;
+      const own = { ...opened, ...standing };
+      saved = await startAndSave(context, own, { replacesLost, lists }, request);
     } else {
       const snapshot = { version: 1, kind: "sessionless", url: url.href } as const;
       const { initializeResult } = opened;
@@ -98,19 +101,20 @@ export async function useOpened(
 async function startAndSave(
   context: SessionContext,
   opened: NamedSession & StandingRequests,
-  replacesLost: boolean,
+  { replacesLost, lists }: { readonly replacesLost: boolean; readonly lists: boolean },
   request: BoundedRequest,
 ): Promise<ActiveSessionSnapshot> {
   const { state, url, emit, onSession } = context;
   const reason = replacesLost ? "recovered" : "started";
   const snapshot: ActiveSessionSnapshot = { version: 1, url: url.href, ...opened };
-  const toolList = await context.start
-    ?.prepare(context, snapshot, reason)
-    .catch((error: unknown) => {
-      emit({ type: "start-failed", reason });
-      endUnused(context, opened, request);
-      throw error;
-    });
+  const listed = await context.start?.prepare(context, snapshot, reason).catch((error: unknown) => {
+    emit({ type: "start-failed", reason });
+    endUnused(context, opened, request);
+    throw error;
+  });
+  const { firstList } = context;
+  const toolList =
+    listed ?? (lists ? await firstList?.list(context, snapshot, request) : undefined);
   const own: ActiveSessionSnapshot = {
     ...snapshot,
     ...(toolList && { toolList }),

@@ -84,6 +84,14 @@ export interface SessionFeatures {
       readonly answer: Pipeline["answer"];
     };
   };
+  readonly firstList?: {
+    /** Lists the tools of a session before it is saved. Returns those that can be saved. */
+    readonly list: (
+      context: SessionContext,
+      session: ActiveSessionSnapshot,
+      request: BoundedRequest,
+    ) => Promise<ToolList | undefined>;
+  };
   readonly start?: {
     /** Prepares a session before it is saved. Returns the tools that were listed meanwhile. */
     readonly prepare: (

@@ -45,6 +45,11 @@ export interface SessionFetchOptions {
    */
   continuity?: SessionFeature<"Continuity"> | undefined;
   /**
+   * Lists the tools of each new session before it is saved: from `createFirstList`. For clients that list
+   * next. @default only clients list
+   */
+  firstList?: SessionFeature<"FirstList"> | undefined;
+  /**
    * Whether an aborted request is cancelled on the client's behalf (`notifications/cancelled`, best
    * effort). A function is called at each abort. @default false
    */
@@ -197,6 +202,7 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   redirect: oneOf("refuse", "same-origin"),
   listening: feature("Listening"),
   continuity: feature("Continuity"),
+  firstList: feature("FirstList"),
   cancelOnAbort: flagOrFunction,
   recover: flag,
   resend: oneOf("safe", "always", "never"),

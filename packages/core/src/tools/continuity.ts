@@ -1,21 +1,12 @@
-import { abortable, timeLimited } from "../base/bounded-wait.ts";
-import {
-  type BoundedRequest,
-  type FeatureOf,
-  type SessionContext,
-  sendOwn,
-} from "../session/session-context.ts";
+import type { BoundedRequest, FeatureOf, SessionContext } from "../session/session-context.ts";
 import type { ToolChanges } from "../session/session-event.ts";
 import type { SessionFeature } from "../session/session-fetch-options.ts";
 import { liveSession } from "../session/session-life.ts";
 import type { ActiveSessionSnapshot, ToolDefinition } from "../session/session-snapshot.ts";
 import { observeStandingRequests, repeatStandingRequests } from "../session/standing-requests.ts";
-import type { JsonRpcRequest } from "../wire/json-rpc.ts";
-import { letGo, readAnswer } from "../wire/read-answer.ts";
 import { scrubStrings } from "../wire/scrub-session-id.ts";
-import { answerOrReason } from "../wire/server-endpoint.ts";
+import { askForTools } from "./ask-for-tools.ts";
 import { compareTools } from "./compare-tools.ts";
-import { boundPage, listPages } from "./list-pages.ts";
 import { keptList, observeTools } from "./tool-list.ts";
 
 /**
@@ -37,8 +28,6 @@ export function createContinuity(): SessionFeature<"Continuity"> {
   return continuity;
 }
 
-const timeoutMs = 10_000;
-
 /**
  * Lists the tools of a replacement session, if the lost session had a kept list. Clients with the old
  * list do not ask again, and the next step should not have to. Best effort: if it fails, the next
@@ -49,31 +38,14 @@ async function relistTools(
   lost: ActiveSessionSnapshot,
   request: BoundedRequest,
 ): Promise<void> {
-  const { state, ids } = context;
+  const { state } = context;
   const before = lost.toolList ?? state.tools.local?.list;
   if (before === undefined) return;
-  const session = liveSession(state);
-  const list = async (cursor: string | undefined, signal: AbortSignal) => {
-    const id = ids.next();
-    const params = cursor === undefined ? {} : { params: { cursor } };
-    const message: JsonRpcRequest = { jsonrpc: "2.0", id, method: "tools/list", ...params };
-    const sending = sendOwn(context, session, message, { ...request, signal });
-    const response = await answerOrReason(sending, signal);
-    // Some fetches ignore the signal, and the requests of the step wait for this.
-    const answer = response.ok ? await abortable(readAnswer(response, id), signal) : undefined;
-    if (answer?.result === undefined) {
-      letGo(response);
-      throw new Error("The server did not list its tools.");
-    }
-    const page = boundPage(context, answer, message);
-    observeTools(context, page, message);
-    return page.result as { readonly nextCursor?: string };
-  };
   try {
     if (keptList(context) === undefined) {
-      await timeLimited(timeoutMs, request.signal, (signal) =>
-        listPages("tools/list", (cursor) => list(cursor, signal)),
-      );
+      await askForTools(context, liveSession(state), request, {
+        onPage: (page, message) => observeTools(context, page, message),
+      });
     }
   } catch {
     return;

@@ -1,0 +1,34 @@
+import type { FeatureOf } from "../session/session-context.ts";
+import type { SessionFeature } from "../session/session-fetch-options.ts";
+import { isKeepable } from "../session/session-snapshot.ts";
+import { askForTools, listTimeoutMs } from "./ask-for-tools.ts";
+
+/**
+ * For `createSessionFetch({ firstList })`: lists the tools of each new session before it is saved, for clients
+ * that list next. Their list is answered from it, and the session and its tools are one save.
+ *
+ * Best effort, and within half of the handshake's time: if it fails, the client's own `tools/list` goes to the
+ * server. A list that is too large to save answers that, too.
+ */
+export function createFirstList(): SessionFeature<"FirstList"> {
+  const firstList: FeatureOf<"firstList", "FirstList"> = {
+    feature: "FirstList",
+    async list(context, session, request) {
+      const { state, now, initializeMs } = context;
+      if (session.initializeResult.capabilities["tools"] == null) return undefined;
+      try {
+        // Whoever lists next has a time limit, too.
+        const timeoutMs = Math.min(listTimeoutMs, initializeMs / 2);
+        const tools = await askForTools(context, session, request, { timeoutMs });
+        const list = { tools, listedAt: now() };
+        const { maxLength = 200_000 } = context.toolList;
+        const isShort = JSON.stringify(tools).length <= maxLength;
+        state.tools.local = { session, list };
+        return isShort && isKeepable({ ...session, toolList: list }) ? list : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+  return firstList;
+}
