@@ -152,8 +152,8 @@ describe("idle named sessions are looked for", () => {
     await step();
     const { records } = await store.list({ limit: 1 });
     const { key, value, revision, owner } = records[0]!;
-    const { looks: _, ...earlier } = value as { looks?: unknown };
-    await store.put(key, earlier as never, revision, { owner });
+    const { looks: _, ...earlier } = value as { looks?: null };
+    await store.put(key, earlier, revision, { owner });
     pass(1);
     expect(await step()).toEqual(["get", "put", "list"]);
     expect(await step()).toEqual(["get"]);
@@ -167,7 +167,7 @@ describe("idle named sessions are looked for", () => {
       await step();
       const [record] = (await store.list({ limit: 1 })).records;
       const { key, value, revision, owner } = record!;
-      await store.put(key, { ...(value as object), looks } as never, revision, { owner });
+      await store.put(key, { ...(value as object), looks }, revision, { owner });
       const sessions = startAnother(store, now);
       expect(await sessions.shared.info("team", use)).toMatchObject([{ kind: "invalid" }]);
     },

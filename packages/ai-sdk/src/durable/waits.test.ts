@@ -86,6 +86,19 @@ describe("a store that hangs at the beginning of a run fails it", () => {
     expect(ms).toBeLessThan(soonMs);
   });
 
+  test("but not while the server hangs at the list before the save", async () => {
+    const server = await startNotebookServer();
+    server.intercept(on("tools/list", hangs));
+    const { sessions, types } = startProcess(server, createMemoryStore(), {
+      ...limits,
+      connection,
+    });
+    await sessions.run("chat", use, () => undefined);
+    expect(types()).toEqual(["started", "unavailable"]);
+    expect(await sessions.info("chat", use)).toMatchObject([{ kind: "session" }]);
+    expect(server.liveSessions()).toBe(1);
+  });
+
   test("while the record of a session in use is written anew", async () => {
     let time = Date.now();
     const { sessions, held } = await startChat({ now: () => time });

@@ -163,7 +163,7 @@ async function connectClient(
     const client = await openClient({
       definition,
       context,
-      inConnectTime: parts.inConnectTime,
+      inConnectTime: parts.inHandshakeTime,
       fetch: clientFetch,
       sseFetch:
         clientFetch &&

@@ -143,7 +143,7 @@ export type HttpParts = ReturnType<typeof createHttpParts>;
 
 /** The common parts of the clients of one connection over HTTP. */
 export function createHttpParts(options: HttpConnectionOptions) {
-  const { definition, context, slot, onSession, telemetry, now, sessionName } = options;
+  const { definition, context, slot, onSession, listsTools, telemetry, now, sessionName } = options;
   const { url } = definition.options;
   const { connection } = context;
   const { origin, pathname } = new URL(url);
@@ -156,6 +156,13 @@ export function createHttpParts(options: HttpConnectionOptions) {
   const { paused, limited } = createPausableLimits();
   const inConnectTime: LiveConnection["inConnectTime"] = (signal, work) =>
     limited(readyTimeoutMs(definition), signal, work);
+  /** The listing before the save may take half of the handshake's time. */
+  const inHandshakeTime: LiveConnection["inConnectTime"] = (signal, work) =>
+    limited(
+      readyTimeoutMs(definition) + (listsTools ? connectTimeoutMs(definition) / 2 : 0),
+      signal,
+      work,
+    );
   const restoreError: RestoreError = (error, { method, isAborted = false } = {}) => {
     const own = restoreSessionError(error, connection, slot);
     const isOver = isAborted || context.abortSignal.aborted;
@@ -178,6 +185,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
       options,
     ),
     inConnectTime,
+    inHandshakeTime,
     url,
     origin,
     endpoint,

@@ -112,3 +112,57 @@ function saveList(state: SlotState, list: ToolList | undefined): void {
   if (list !== undefined) saveSnapshot(state, { ...snapshot, toolList: list });
   else if (toolList !== undefined) saveSnapshot(state, others);
 }
+<<<<<<< HEAD
+=======
+
+const unknownTool =
+  /unknown tool|no such tool|tool\b.{0,200}\b(not found|does not exist|unknown)/is;
+
+/** Servers report it as an error or, like the official SDK now, as a result with `isError`. */
+function reportsUnknownTool({ error, result }: JsonRpcResponse, name: unknown): boolean {
+  const content = result?.["isError"] === true ? result["content"] : undefined;
+  const first: unknown = Array.isArray(content) ? content[0] : undefined;
+  const text: unknown = error?.message ?? (isRecord(first) ? first["text"] : undefined);
+  if (typeof text !== "string" || typeof name !== "string" || !text.includes(name)) return false;
+  return unknownTool.test(text);
+}
+
+/**
+ * Lists the tools of a replacement session. Clients with the old list do not ask again, and the next step
+ * should not have to. Best effort: if it fails, the next `tools/list` goes to the server.
+ *
+ * @param before the kept list of the lost session
+ */
+export async function relistTools(
+  context: SessionContext,
+  before: ToolList,
+  request: BoundedRequest,
+): Promise<void> {
+  const { state } = context;
+  try {
+    if (keptList(context) === undefined) {
+      await askForTools(context, liveSession(state), request, {
+        onPage: (page, message) => observeTools(context, page, message),
+      });
+    }
+  } catch {
+    return;
+  }
+  const listed = keptList(context)?.tools;
+  if (listed) tellChanges(context, "new-session", before.tools, listed);
+}
+
+/** Reports how a list differs from the one before, by the tools' names. */
+function tellChanges(
+  { state, emit }: SessionContext,
+  reason: "new-list" | "new-session",
+  before: readonly ToolDefinition[],
+  tools: readonly ToolDefinition[],
+): void {
+  const changes = compareTools(before, tools);
+  if (!changes) return;
+  // A server without sessions names none.
+  const { sessionId = "" } = { ...liveSession(state) } as { sessionId?: string };
+  emit({ type: "tools-changed", reason, ...(scrubStrings(changes, sessionId) as ToolChanges) });
+}
+>>>>>>> ff928f2c (feat: a list before the save has its own time; docs and decision of a step's reads and writes)
