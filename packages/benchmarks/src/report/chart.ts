@@ -16,7 +16,7 @@ interface Line {
   readonly text?: string;
 }
 
-const width = 380;
+const width = 300;
 const lineHeight = 24;
 
 /** The labels without what orders and marks them; headings are bold. */
