@@ -15,6 +15,12 @@ import { createRenewal, type Renewal } from "./renewal.ts";
 const headerMismatch = -32_020;
 const unsupportedVersion = -32_022;
 
+/**
+ * What else a server of these revisions refuses with. Any other refusal is of an older one.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility
+ */
+const otherRefusals: readonly unknown[] = [-32_021, -32_600, -32_601, -32_602, -32_603, -32_700];
+
 /** Asking again takes no longer, in milliseconds. */
 const renewalMs = 10_000;
 
@@ -82,7 +88,10 @@ export function createAfterRefusal(
         });
         if (isSpoken !== true) return undefined;
         if (!isCall || !knowsTools) return request;
-      } else if (code !== headerMismatch || !isCall || !knowsTools) {
+      } else if (code !== headerMismatch) {
+        if (!otherRefusals.includes(code)) evict((result) => result.client === client);
+        return undefined;
+      } else if (!isCall || !knowsTools) {
         return undefined;
       } else if (toolLists.count === since.toolLists) {
         evict((result) => result.client === client && result.method === "tools/list");

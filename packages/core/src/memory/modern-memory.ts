@@ -8,6 +8,9 @@ import type { MemoryContext } from "./memory-context.ts";
 import { observeResults } from "./observe-results.ts";
 import { withParamHeaders } from "./param-headers.ts";
 
+/** With these a server refuses what is not of its revision. */
+const refusing: ReadonlySet<number> = new Set([400, 404, 405]);
+
 /**
  * Answers requests of revisions without sessions from what is kept, and keeps what the server allows. If the
  * server refuses the headers or the revision of a request that was made with kept results, they are asked for
@@ -41,7 +44,7 @@ export function createModernMemory(
     const isBuiltOnKept = served.size > 0 || results.any(client);
     const own = withParamHeaders(request, message, tools);
     const response = await (own === request ? call.pass() : send(own));
-    const isRefused = response.status === 400 && message.method !== "server/discover";
+    const isRefused = refusing.has(response.status) && message.method !== "server/discover";
     if (!isRefused || !isBuiltOnKept) return observe(response, message);
     let text = "";
     const refused = await rewriteRefusal(response, (read) => (text = read));

@@ -179,6 +179,28 @@ describe("after -32022", () => {
 });
 
 test.each([
+  [
+    "HTTP 400 with a code of the session era",
+    400,
+    '{"jsonrpc":"2.0","id":1,"error":{"code":-32000}}',
+  ],
+  ["HTTP 400 without JSON-RPC", 400, "Bad Request"],
+  ["HTTP 404 without a body", 404, ""],
+])("%s is an older server's: all is forgotten, and nothing sent again", async (_, status, body) => {
+  const { modern, server, events, save } = await startLaterStep();
+  server.state.before = (_request, response) => {
+    response.writeHead(status, { "content-type": "application/json" }).end(body);
+    return true;
+  };
+  await modern.call();
+  expect(server.takeLog()).toEqual(["tools/call"]);
+  expect(events).toEqual([refused]);
+  delete server.state.before;
+  await probeListAndCall(startMemoryStep(server, save()));
+  expect(server.takeLog()).toEqual(modernStep);
+});
+
+test.each([
   ["HTTP 500", 500, -32_020],
   ["another error", 400, -32_602],
   ["HTTP 200", 200, -32_020],

@@ -6,8 +6,8 @@ export function startSdkV2RoutedServer(): Promise<FixtureServer> {
 }
 
 /** SDK v2 `createMcpHandler`: both eras, no sessions. */
-export function startSdkV2StatelessServer(): Promise<FixtureServer> {
-  return startFixtureServer("SDK v2 createMcpHandler", "sdk-v2-stateless-server.ts");
+export function startSdkV2StatelessServer(...options: "--cacheable"[]): Promise<FixtureServer> {
+  return startFixtureServer("SDK v2 createMcpHandler", "sdk-v2-stateless-server.ts", ...options);
 }
 
 /** SDK v2, 2026-07-28 only: `initialize` is refused with 400 and −32022. */

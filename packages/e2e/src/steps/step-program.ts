@@ -11,8 +11,10 @@ import {
   McpSessionError,
   createContinuity,
   parseSessionSnapshot,
+  type SessionEvent,
   sessionFailure,
 } from "@durable-mcp/core";
+import { createMemoryFetch } from "@durable-mcp/core/memory";
 import { loadClient } from "../clients/index.ts";
 import type { McpTestClient } from "../clients/mcp-test-client.ts";
 import { createPassThroughFetch, type PassThroughSession } from "../wire/pass-through-fetch.ts";
@@ -64,6 +66,10 @@ interface StepSession {
   failure: (error: unknown) => McpSessionError | undefined;
 }
 
+function onEvent(event: SessionEvent): void {
+  output.events.push(event);
+}
+
 function openSession(): StepSession {
   if (input.sessionFetch === "pass-through") {
     const state = { ...(input.snapshot as PassThroughSession | undefined) };
@@ -76,22 +82,22 @@ function openSession(): StepSession {
   const slot = createSessionSlot(
     input.snapshot === undefined ? undefined : parseSessionSnapshot(input.snapshot),
   );
-  const sessionFetch = createSessionFetch({
-    url: input.url,
-    slot,
-    continuity: createContinuity(),
-    onSession: async (snapshot) => {
-      if (input.savePath === undefined) return;
-      // As slow as a store: a save that is not awaited would come after the first call.
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      saveWhole(input.savePath, JSON.stringify(snapshot));
-    },
-    onEvent: (event) => {
-      output.events.push(event);
-    },
-  });
+  const remembering = () => createMemoryFetch({ url: input.url, slot, onEvent });
+  const keeping = () =>
+    createSessionFetch({
+      url: input.url,
+      slot,
+      onEvent,
+      continuity: createContinuity(),
+      onSession: async (snapshot) => {
+        if (input.savePath === undefined) return;
+        // As slow as a store: a save that is not awaited would come after the first call.
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        saveWhole(input.savePath, JSON.stringify(snapshot));
+      },
+    });
   return {
-    fetch: sessionFetch,
+    fetch: input.sessionFetch === "memory" ? remembering() : keeping(),
     snapshot: () => slot.snapshot,
     failure: (error) => sessionFailure(slot, error),
   };

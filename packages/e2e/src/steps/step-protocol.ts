@@ -17,8 +17,11 @@ export interface StepInput {
   waitForGo?: boolean;
   /** Where `onSession` writes the snapshot: the save point. */
   savePath?: string;
-  /** `pass-through` keeps the session but leaves the request ids alone. @default "durable" */
-  sessionFetch?: "durable" | "pass-through";
+  /**
+   * `pass-through` keeps the session but leaves the request ids alone. `memory` keeps what a server without
+   * sessions allows to keep. @default "durable"
+   */
+  sessionFetch?: "durable" | "pass-through" | "memory";
 }
 
 export interface StepCall {
