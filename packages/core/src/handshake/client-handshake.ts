@@ -17,7 +17,7 @@ import {
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { isRecord } from "../base/json-values.ts";
 import { initializeResultOf } from "../session/session-snapshot.ts";
-import { endSession } from "./end-session.ts";
+import { endLost } from "./end-session.ts";
 import { ensureOpened, ensureSession } from "./handshake.ts";
 import { toClientParams } from "./open-session.ts";
 
@@ -64,8 +64,7 @@ export async function answerInitialize(
   if (version && !isClientTold && description.protocolVersion < version) {
     discard(context, "protocol-version");
     // Nobody else knows the session any more.
-    if (snapshot)
-      void endSession({ url, snapshot, headers: request.headers, fetch: context.fetch });
+    if (snapshot?.kind === "session") void endLost(context, snapshot, request);
   }
   announceResumption(context);
   const current = liveSession(state) ?? openedSession(state);
