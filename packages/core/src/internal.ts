@@ -40,10 +40,13 @@ export { forgetTools, giveUpSession } from "./tools/manage-slot.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type BearerChallenge, bearerChallenge } from "./wire/bearer-challenge.ts";
 export { grantPrefix, isOAuthKey, oauthKey, parseOAuthKey } from "./session/oauth-key.ts";
-export { type ConnectionFailure, connectionFailure } from "./wire/connection-failure.ts";
+export {
+  type ConnectionFailure,
+  connectionFailure,
+  describeFailure,
+} from "./wire/connection-failure.ts";
 export { waitingCallOf, waitingResult, withoutPlaceholder } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
-export { describeFailure } from "./session/session-errors.ts";
 export { isNewerFormat, newerFormat } from "./session/newer-format.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
 export {

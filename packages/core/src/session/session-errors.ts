@@ -1,10 +1,9 @@
 import {
-  type ConnectionFailureReason,
   McpSessionError,
   type McpSessionErrorCode,
   type UnavailableReason,
 } from "../base/mcp-session-error.ts";
-import { type ConnectionFailure, connectionFailure } from "../wire/connection-failure.ts";
+import { connectionFailure, describeFailure } from "../wire/connection-failure.ts";
 import { safeMethods } from "../wire/json-rpc.ts";
 import { endpointName } from "../wire/server-endpoint.ts";
 import { liveSession, lostSession } from "./session-life.ts";
@@ -31,24 +30,28 @@ export function failed(
   return new McpSessionError(code, message, { data, cause });
 }
 
-const gone = "the server no longer knows the session, and its contents are gone.";
-const suggestsLoss = "the server's refusal suggests that it lost the session";
-const checkFirst =
-  "Whether the request was carried out is unknown; check before you send it again.";
-
-/** The server no longer knows the session, and no other could take its place. */
-export function sessionLost(request: Failed): McpSessionError {
-  const why = `${gone} No new one could take its place. The next request tries again.`;
-  return failed("SESSION_LOST", request, why);
+/** An error that is the same for each request. */
+function always(code: McpSessionErrorCode, why: string, reason?: UnavailableReason) {
+  return (request: Failed) => failed(code, request, why, reason);
 }
 
+const gone = "the server no longer knows the session, and its contents are gone.";
+const suggestsLoss = "the server's refusal suggests that it lost the session";
+const notDone = "The request was not carried out";
+const triesAgain = "The next request tries again.";
+const checkFirst =
+  "Whether the request was carried out is unknown; check before you send it again.";
 const unknownWhenNew =
   "the server does not know the session that it has just made. Probably a load balancer spreads the requests over replicas that do not share sessions. Send all requests of a session to one replica (sticky routing), or set retrySameId.";
 
+/** The server no longer knows the session, and no other could take its place. */
+export const sessionLost = always(
+  "SESSION_LOST",
+  `${gone} No new one could take its place. ${triesAgain}`,
+);
+
 /** The server refused the session that took the lost one's place. */
-export function successorLost(request: Failed): McpSessionError {
-  return failed("SESSION_LOST", request, `${unknownWhenNew} The request was not carried out.`);
-}
+export const successorLost = always("SESSION_LOST", `${unknownWhenNew} ${notDone}.`);
 
 /**
  * The server refused a new session: the first one, or one in a recovery.
@@ -56,23 +59,18 @@ export function successorLost(request: Failed): McpSessionError {
  * @param isMade whether `initialize` had succeeded
  */
 export function sessionRefused(state: SlotState, request: Failed, isMade = false): McpSessionError {
+  const isLost = lostSession(state) !== undefined;
   const isUnknown = isMade && request.status === 404;
-  if (isUnknown) {
-    const why = `${unknownWhenNew} The next request tries again.`;
-    return lostSession(state) === undefined
-      ? failed("CONNECTION_UNAVAILABLE", request, why, "refused")
-      : failed("SESSION_LOST", request, why);
-  }
-  if (lostSession(state) !== undefined) return sessionLost(request);
-  if (liveSession(state) !== undefined) return wayBroken(request);
-  const why = `the server refused a new session. The next request tries again.`;
-  return failed("CONNECTION_UNAVAILABLE", request, why, "refused");
+  if (isLost && !isUnknown) return sessionLost(request);
+  if (liveSession(state) !== undefined && !isUnknown) return wayBroken(request);
+  const why = isUnknown ? unknownWhenNew : "the server refused a new session.";
+  const code = isLost ? "SESSION_LOST" : "CONNECTION_UNAVAILABLE";
+  return failed(code, request, `${why} ${triesAgain}`, isLost ? undefined : "refused");
 }
 
 /** The way to the server is broken: what stands before it refuses everything. The session is kept. */
 export function wayBroken(request: Failed): McpSessionError {
-  const why =
-    "this is the answer for the session and for a new one alike, so the server is not to be reached there. The request was not carried out, and the session is kept. Check the URL; while a deploy is under way, try again.";
+  const why = `this is the answer for the session and for a new one alike, so the server is not to be reached there. ${notDone}, and the session is kept. Check the URL; while a deploy is under way, try again.`;
   return failed("CONNECTION_UNAVAILABLE", { ...request, status: 404 }, why, "refused");
 }
 
@@ -83,32 +81,27 @@ export function initializeUnusable(request: Failed, what: string): McpSessionErr
 }
 
 export function handshakeTimedOut(request: Failed, timeoutMs: number): McpSessionError {
-  const why = `no answer within ${timeoutMs} ms. The next request tries again.`;
+  const why = `no answer within ${timeoutMs} ms. ${triesAgain}`;
   return failed("CONNECTION_UNAVAILABLE", request, why, "timeout");
 }
 
 /** The server has no revision with sessions, and the client did not ask for one without. */
-export function eraUnsupported(request: Failed): McpSessionError {
-  const why =
-    'the server only speaks revisions without sessions (2026-07-28 and later), and this client did not probe for them (server/discover). Use @ai-sdk/mcp 2, or @modelcontextprotocol/client with versionNegotiation: { mode: "auto" }.';
-  return failed("ERA_UNSUPPORTED", request, why);
-}
+export const eraUnsupported = always(
+  "ERA_UNSUPPORTED",
+  'the server only speaks revisions without sessions (2026-07-28 and later), and this client did not probe for them (server/discover). Use @ai-sdk/mcp 2, or @modelcontextprotocol/client with versionNegotiation: { mode: "auto" }.',
+);
 
 export function notSentAgain(request: Failed, loss: "definite" | "probable"): McpSessionError {
   return loss === "probable"
     ? failed("OUTCOME_UNKNOWN", request, `${suggestsLoss} and its contents. ${checkFirst}`)
-    : failed(
-        "SESSION_LOST",
-        request,
-        `${gone} The request was not carried out, and was not sent again.`,
-      );
+    : failed("SESSION_LOST", request, `${gone} ${notDone}, and was not sent again.`);
 }
 
 /** The refusal suggests a loss, and the server still knows the session. */
-export function refusedOnLiveSession(request: Failed): McpSessionError {
-  const why = `${suggestsLoss}, but it still knows it. ${checkFirst}`;
-  return failed("OUTCOME_UNKNOWN", request, why);
-}
+export const refusedOnLiveSession = always(
+  "OUTCOME_UNKNOWN",
+  `${suggestsLoss}, but it still knows it. ${checkFirst}`,
+);
 
 /** @param silentMs how long the server was silent, in milliseconds, if that ended the request */
 export function outcomeUnknown(request: Failed, silentMs: number | undefined): McpSessionError {
@@ -137,28 +130,7 @@ export function connectionBroke(request: Failed): unknown {
   return failed(
     isSafe ? "CONNECTION_UNAVAILABLE" : "OUTCOME_UNKNOWN",
     request,
-    `${describeFailure(failure)} ${isSafe ? "The next request tries again." : checkFirst}`,
+    `${describeFailure(failure)} ${isSafe ? triesAgain : checkFirst}`,
     reason,
   );
 }
-
-/** What is known of a connection that failed, in words: one sentence or two. */
-export function describeFailure({ sent, reason, code }: ConnectionFailure): string {
-  const withCode = code === undefined ? "" : ` (${code})`;
-  if (sent === "never") return `${unsent[reason]}${withCode}. Nothing was sent.`;
-  const what =
-    reason === "timeout" ? "no answer came in time" : "the connection broke before an answer came";
-  return `${what}${withCode}.`;
-}
-
-/** The reason why no connection was made. */
-const unsent: Readonly<Record<ConnectionFailureReason, string>> = {
-  dns: "the host name could not be resolved",
-  refused: "the connection was refused",
-  timeout: "no connection was made in time",
-  tls: "no TLS connection could be made",
-  certificate: "the certificate was refused",
-  resources: "this process could open no connection",
-  reset: "the connection broke while it was made",
-  other: "no connection could be made",
-};

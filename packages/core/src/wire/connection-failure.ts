@@ -10,24 +10,45 @@ export interface ConnectionFailure {
   readonly code?: string | undefined;
 }
 
-/** The codes of Node, undici, Deno and Bun. */
-const reasons: readonly (readonly [ConnectionFailureReason, RegExp])[] = [
-  ["dns", /^(?:ENOTFOUND|EAI_[A-Z]+)$/],
-  ["resources", /^(?:EMFILE|ENFILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL)$/],
+/** The codes of Node, undici, Deno and Bun, and the reason in words, for a connection that was not made. */
+const reasons: readonly (readonly [ConnectionFailureReason, unsent: string, codes: RegExp])[] = [
+  ["dns", "the host name could not be resolved", /^(?:ENOTFOUND$|EAI_)/],
+  [
+    "resources",
+    "this process could open no connection",
+    /^(?:E[MN]FILE|ENOBUFS|ENOMEM|EADDRNOTAVAIL)$/,
+  ],
   [
     "certificate",
-    /^[A-Z0-9_]*CERT(?:IFICATE)?(?:_[A-Z0-9_]+)?$|^(?:UNABLE_TO_(?:GET|DECRYPT|DECODE|VERIFY)|CRL)_[A-Z_]+$|^(?:INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$|^ERR_SSL_[A-Z0-9_]*UNKNOWN_CA$/,
+    "the certificate was refused",
+    /^\w*CERT(?:IFICATE)?(?:_\w+)?$|^(?:UNABLE_TO_(?:GET|DECRYPT|DECODE|VERIFY)|CRL)_|^(?:INVALID_(?:CA|PURPOSE)|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$|^ERR_SSL_\w*UNKNOWN_CA$/,
   ],
-  ["tls", /^(?:ERR_(?:SSL|TLS)_[A-Z0-9_]+|EPROTO)$/],
-  ["timeout", /^(?:ETIMEDOUT|ESOCKETTIMEDOUT|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT)$/],
-  ["refused", /^(?:ECONNREFUSED|ConnectionRefused|FailedToOpenSocket)$/],
-  ["reset", /^(?:ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET|ConnectionClosed|ConnectionReset)$/],
-  ["other", /^(?:E(?:HOST|NET)(?:UNREACH|DOWN)|UND_ERR_[A-Z_]+|ERR_INVALID_URL)$/],
+  ["tls", "no TLS connection could be made", /^(?:ERR_(?:SSL|TLS)_|EPROTO$)/],
+  [
+    "timeout",
+    "no connection was made in time",
+    /^(?:E(?:SOCKET)?TIMEDOUT|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT)$/,
+  ],
+  [
+    "refused",
+    "the connection was refused",
+    /^(?:ECONNREFUSED|ConnectionRefused|FailedToOpenSocket)$/,
+  ],
+  [
+    "reset",
+    "the connection broke while it was made",
+    /^(?:ECONN(?:RESET|ABORTED)|EPIPE|UND_ERR_SOCKET|Connection(?:Closed|Reset))$/,
+  ],
+  [
+    "other",
+    "no connection could be made",
+    /^(?:E(?:HOST|NET)(?:UNREACH|DOWN)|UND_ERR_[A-Z_]+|ERR_INVALID_URL)$/,
+  ],
 ];
 
-/** Codes that only a connection has that could not be made. */
+/** Reasons, and codes, that only a connection has that could not be made. */
 const unconnected =
-  /^(?:ENOTFOUND|EAI_[A-Z]+|ECONNREFUSED|ConnectionRefused|FailedToOpenSocket|UND_ERR_CONNECT_TIMEOUT|ERR_INVALID_URL|ERR_SSL_\w*(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|UNRECOGNIZED_NAME))$/;
+  /^(?:dns|certificate|refused|UND_ERR_CONNECT_TIMEOUT|ERR_INVALID_URL|ERR_SSL_\w*(?:HANDSHAKE_FAILURE|PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|UNRECOGNIZED_NAME))$/;
 
 /**
  * The same in words: of node-fetch (a failed system call), of Node (TLS; OpenSSL's `tlsany_meth.c` reads
@@ -64,10 +85,10 @@ function knownFailure(error: unknown, depth: number): ConnectionFailure | undefi
   const syscall = textOf(error, "syscall");
   const reason = /^(?:TimeoutError|AbortError)$/.test(name)
     ? "timeout"
-    : reasons.find(([, codes]) => codes.test(code))?.[0];
+    : reasons.find(([, , codes]) => codes.test(code))?.[0];
   const isUnconnected =
     /^(?:connect|getaddrinfo|query\w*)$/.test(syscall) ||
-    reason === "certificate" ||
+    unconnected.test(reason ?? "") ||
     unconnected.test(code) ||
     unconnectedInWords.test(textOf(error, "message")) ||
     (isRecord(error["socket"]) && error["socket"]["bytesWritten"] === 0);
@@ -86,4 +107,16 @@ function failureOfAll(errors: readonly unknown[], depth: number): ConnectionFail
 function textOf(error: unknown, field: string): string {
   const value = isRecord(error) ? error[field] : undefined;
   return typeof value === "string" ? value : "";
+}
+
+/** What is known of a connection that failed, in words: one sentence or two. */
+export function describeFailure({ sent, reason, code }: ConnectionFailure): string {
+  const withCode = code === undefined ? "" : ` (${code})`;
+  if (sent === "never") {
+    const [, unsent] = reasons.find(([each]) => each === reason)!;
+    return `${unsent}${withCode}. Nothing was sent.`;
+  }
+  const what =
+    reason === "timeout" ? "no answer came in time" : "the connection broke before an answer came";
+  return `${what}${withCode}.`;
 }
