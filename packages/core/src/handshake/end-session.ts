@@ -1,4 +1,4 @@
-import { abortable, withTimeLimit } from "../base/bounded-wait.ts";
+import { abortable, timeLimited, withTimeLimit } from "../base/bounded-wait.ts";
 import {
   checkedLater,
   checkMs,
@@ -129,11 +129,9 @@ export async function endLost(
   if (session?.kind !== "session") return;
   const version =
     "initializeResult" in session ? session.initializeResult.protocolVersion : undefined;
-  const signal = withTimeLimit(endTimeoutMs, undefined);
   const own = headersForEnd(headers, session.sessionId, version);
-  const request = { method: "DELETE", headers: own, signal, init };
-  const answer = await answerOrReason(sendToEndpoint(context, request), signal).catch(
-    () => undefined,
-  );
-  letGo(answer);
+  await timeLimited(endTimeoutMs, undefined, (signal) => {
+    const request = { method: "DELETE", headers: own, signal, init };
+    return answerOrReason(sendToEndpoint(context, request), signal);
+  }).then(letGo, () => undefined);
 }
