@@ -17,7 +17,7 @@ import {
   outcomeUnknown,
   sessionRefused,
 } from "../session/session-errors.ts";
-import { liveSession, lostSession } from "../session/session-life.ts";
+import { liveSession, lostSession, noteAnswered } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import {
   isRequest,
@@ -29,7 +29,6 @@ import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts
 import { letGo } from "../wire/read-answer.ts";
 import { type Attempts, decideAfterLoss } from "./after-loss.ts";
 import { exchangeOneWay } from "./one-way.ts";
-import { noteSession } from "./other-session.ts";
 
 /** Sends a client's message on the session, and makes a session if there is none. */
 export async function exchange(
@@ -146,13 +145,14 @@ async function sendOnce(
         settle();
         return read;
       }
-      const noted = noteSession(context, session, method, read, request);
-      carriedOutIn = noted.session;
+      const followed = context.continuity?.follow(context, session, method, read, request);
+      if (followed === undefined) noteAnswered(context.state, session);
+      carriedOutIn = followed?.session ?? session;
       return openAnswer(context, read, {
         ...{ pending, session: carriedOutIn, request, timeout },
         settle() {
           settle();
-          noted.whenOver();
+          followed?.whenOver();
         },
       });
     }

@@ -2,10 +2,9 @@ import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { answerQuestion } from "../answer/server-requests.ts";
 import { bufferAnswer, responseForClient, toResponse } from "../session/buffered-answer.ts";
 import { lose, sendOn, type SessionContext } from "../session/session-context.ts";
-import { liveSession } from "../session/session-life.ts";
+import { liveSession, noteAnswered } from "../session/session-life.ts";
 import { emptyAnswer, type JsonRpcMessage, methodOf, paramsOf } from "../wire/json-rpc.ts";
 import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
-import { noteSession } from "./other-session.ts";
 
 /** Sends a client's answer to the server, or a notification. Nobody waits for the server's answer. */
 export async function exchangeOneWay(
@@ -31,7 +30,9 @@ export async function exchangeOneWay(
     if (!response.ok) {
       return await abortable(bufferAnswer(response, session, context.classifyLoss), signal);
     }
-    noteSession(context, session, method, response, request).whenOver();
+    const followed = context.continuity?.follow(context, session, method, response, request);
+    if (followed === undefined) noteAnswered(state, session);
+    else followed.whenOver();
     return responseForClient(response);
   });
   if (answer instanceof Response) return answer;

@@ -1,13 +1,8 @@
 import { endUnused } from "../handshake/end-session.ts";
 import { ensureSession } from "../handshake/handshake.ts";
-import type { OwnRequest, SessionContext } from "../session/session-context.ts";
+import type { OwnRequest, SessionContext, SessionFeatures } from "../session/session-context.ts";
 import { sessionIdHeader } from "../session/session-headers.ts";
-import {
-  compareAndClear,
-  isCurrent,
-  noteAnswered,
-  tellNamesIgnored,
-} from "../session/session-life.ts";
+import { compareAndClear, isCurrent, tellNamesIgnored } from "../session/session-life.ts";
 import type { LiveSession, NamedSession } from "../session/slot-state.ts";
 import { isSessionId } from "../session/snapshot-shape.ts";
 import { hasContentType, isEventStream } from "../wire/read-answer.ts";
@@ -18,25 +13,23 @@ import { isSameEndpoint } from "../wire/server-endpoint.ts";
 // one to go on in, if the server keeps it.
 
 /**
- * Notes which session a 2xx answer to a request on `session` comes from: that one, or another, to go on in.
+ * Goes on in another session, if a 2xx answer to a request on `session` names it.
  *
- * @returns the session that carries the request out, and what to call when the answer is over
+ * @returns the session that carries the request out, and what to call when the answer is over; `undefined`
+ *   if it is the same
  */
-export function noteSession(
-  context: SessionContext,
-  session: LiveSession,
-  method: string,
-  response: Response,
-  request: OwnRequest,
-): { readonly session: LiveSession; readonly whenOver: () => void } {
+export const followNamed: NonNullable<SessionFeatures["continuity"]>["follow"] = (
+  context,
+  session,
+  method,
+  response,
+  request,
+) => {
   const named = otherSession(context, session, response);
-  if (named !== undefined) {
-    const lost = { session, method, status: response.status };
-    return { session: named, whenOver: goOnIn(context, named, lost, request) };
-  }
-  noteAnswered(context.state, session);
-  return { session, whenOver: () => undefined };
-}
+  if (named === undefined) return undefined;
+  const lost = { session, method, status: response.status };
+  return { session: named, whenOver: goOnIn(context, named, lost, request) };
+};
 
 /** The session that the answer names in place of the one that the request went out on. */
 function otherSession(

@@ -3,7 +3,6 @@ import type { BoundedRequest, OwnRequest, SessionContext } from "../session/sess
 import { liveSession, lostSession, openedSession } from "../session/session-life.ts";
 import type { Confirmation, Opening } from "../session/slot-state.ts";
 import { confirmSession, useOpened } from "./confirm-session.ts";
-import { openNamed } from "./named-session.ts";
 import { openSession } from "./open-session.ts";
 
 // Sessions are made one at a time for each slot, however many requests and clients wait.
@@ -45,7 +44,7 @@ async function makeSession(
   request: BoundedRequest,
   finish: () => void,
 ): Promise<Confirmation> {
-  const named = await openNamed(context, request);
+  const named = await context.continuity?.openNamed(context, request);
   if (named !== undefined) {
     finish();
     return { live: await useOpened(context, named, request) };

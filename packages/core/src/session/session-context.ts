@@ -16,7 +16,7 @@ import type {
 } from "./session-fetch-options.ts";
 import { headersForMessage, headersForSession } from "./session-headers.ts";
 import { compareAndClear, discardSnapshot, takeResumed } from "./session-life.ts";
-import type { LiveSession, SlotState } from "./slot-state.ts";
+import type { LiveSession, NamedSession, SlotState } from "./slot-state.ts";
 import type {
   ActiveSessionSnapshot,
   StandingRequests,
@@ -68,6 +68,19 @@ export interface SessionFeatures {
       before: readonly ToolDefinition[],
       tools: readonly ToolDefinition[],
     ) => void;
+    /** Goes on in the session that a 2xx answer names instead, if it does. */
+    readonly follow: (
+      context: SessionContext,
+      session: LiveSession,
+      method: string,
+      response: Response,
+      request: OwnRequest,
+    ) => { readonly session: LiveSession; readonly whenOver: () => void } | undefined;
+    /** Opens the session that an answer named, if there is one and the server keeps it. */
+    readonly openNamed: (
+      context: SessionContext,
+      request: BoundedRequest,
+    ) => Promise<NamedSession | undefined>;
     /** Makes the standing requests again on a new session, and lists the tools of a lost one again. */
     readonly restore: (
       context: SessionContext,

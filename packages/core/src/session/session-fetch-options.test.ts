@@ -6,7 +6,7 @@ import { endSession } from "../handshake/end-session.ts";
 import { createMemoryStore } from "../stores/memory-store.ts";
 import { createSecondSession } from "../second-session.ts";
 import { createStartHook } from "../handshake/start-hook.ts";
-import { createContinuity } from "../tools/continuity.ts";
+import { createContinuity } from "../continuity.ts";
 import { createSessionSlot } from "./session-slot.ts";
 
 const url = "http://127.0.0.1/mcp";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { toolDefinition } from "../../test/mcp-server.ts";
-import { startLostStep } from "../../test/step.ts";
+import { toolDefinition } from "../test/mcp-server.ts";
+import { startLostStep } from "../test/step.ts";
 
 const standing = {
   toolList: { tools: [toolDefinition("echo")], listedAt: 1 },
