@@ -1,3 +1,4 @@
+import { createResumption, resumeStream } from "./answer/resume-stream.ts";
 import { followNamed } from "./exchange/other-session.ts";
 import { openNamed } from "./handshake/named-session.ts";
 import type { FeatureOf } from "./session/session-context.ts";
@@ -9,7 +10,8 @@ import { relistTools, tellChanges } from "./tools/relist-tools.ts";
  * For `createSessionFetch({ continuity })`: goes on where a lost session was. After a recovery it subscribes
  * to the client's resources again, sets its log level again and lists the tools again. The event
  * `tools-changed` then names the tools in which a new list differs. Where a server carries requests out in
- * another session instead of refusing an id that it does not know, it goes on in that session.
+ * another session instead of refusing an id that it does not know, it goes on in that session. And an
+ * answer whose stream broke is resumed, where the server gave event ids.
  */
 export function createContinuity(): SessionFeature<"Continuity"> {
   const continuity: FeatureOf<"continuity", "Continuity"> = {
@@ -18,6 +20,8 @@ export function createContinuity(): SessionFeature<"Continuity"> {
     compare: (context, before, tools) => tellChanges(context, "new-list", before, tools),
     follow: followNamed,
     openNamed,
+    resume: createResumption,
+    resumeStream,
     restore: (context, session, standing, lost, request) =>
       Promise.all([
         repeatStandingRequests(context, session, standing, request),

@@ -1,6 +1,5 @@
 import { checkedClock, checkOptions, invalid } from "./base/check-option.ts";
 import { guarded } from "./base/observe.ts";
-import { resumeStream } from "./answer/client-resumption.ts";
 import { exchange } from "./exchange/exchange.ts";
 import { answerInitialize, answerInitialized, answerProbe } from "./handshake/client-handshake.ts";
 import { type Route, routeMessage } from "./route-message.ts";
@@ -87,7 +86,7 @@ function createPipeline(
     "pass-on-session": (request) => pass(context, request, undefined, liveSession(state)),
     close: () => emptyAnswer(204),
     listen: (request) => context.listening?.listen(context, request) ?? emptyAnswer(405),
-    resume: (request) => resumeStream(context, request),
+    resume: (request) => context.continuity?.resumeStream(context, request) ?? emptyAnswer(405),
     except: (request, message) => excepted!.answer(request, message),
     probe: async (request, message) =>
       (await answerProbe(context, message, request)) ?? (await pass(context, request, message)),

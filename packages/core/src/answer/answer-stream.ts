@@ -24,10 +24,12 @@ export interface EventStreamOptions {
   /** The JSON-RPC error, as text, that is delivered if the answer does not come. */
   readonly failure?: (cause: unknown) => string;
   /** Continues an interrupted stream; `undefined` if that is impossible. */
-  readonly resume?: (
-    lastEventId: string,
-    retryMs: number | undefined,
-  ) => Promise<ReadableStream<Uint8Array> | undefined>;
+  readonly resume?:
+    | ((
+        lastEventId: string,
+        retryMs: number | undefined,
+      ) => Promise<ReadableStream<Uint8Array> | undefined>)
+    | undefined;
   /** Called once when the stream is over, after success and after failure. */
   readonly onEnd?: () => void;
 }

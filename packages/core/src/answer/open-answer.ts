@@ -1,22 +1,15 @@
-import { abortable, anySignal, wait } from "../base/bounded-wait.ts";
 import type { SessionContext } from "../session/session-context.ts";
 import { outcomeUnknown } from "../session/session-errors.ts";
 import { deliverFailure } from "../session/session-slot.ts";
-import {
-  headersForClient,
-  headersForMessage,
-  sessionIdHeader,
-} from "../session/session-headers.ts";
+import { headersForClient, sessionIdHeader } from "../session/session-headers.ts";
 import type { LiveSession } from "../session/slot-state.ts";
-import { type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
-import { lastEventIdHeader } from "../wire/event-id.ts";
-import { emptyStream, hasContentType, isEventStream, letGo } from "../wire/read-answer.ts";
+import type { OutgoingRequest } from "../wire/server-endpoint.ts";
+import { emptyStream, hasContentType } from "../wire/read-answer.ts";
 import type { PendingRequest } from "../wire/request-ids.ts";
 import {
   type AnswerStreamOptions,
   createEventAnswerStream,
   createJsonAnswerStream,
-  type EventStreamOptions,
 } from "./answer-stream.ts";
 import type { AnswerTimeout } from "./answer-timeout.ts";
 import { createRestorer } from "./restore-answer.ts";
@@ -75,7 +68,7 @@ export function openAnswer(
       // The default reason would be an exception with a stack, made for every answer.
       over.abort("over");
     },
-    resume: createResumption(context, answered, over.signal),
+    resume: context.continuity?.resume(context, answered, over.signal),
   } satisfies AnswerStreamOptions;
   // Clients compare the content type letter by letter. With some statuses, there can be no body.
   headers.set("content-type", isEvents ? "text/event-stream" : "application/json");
@@ -88,61 +81,4 @@ export function openAnswer(
     headers.set("content-type", "application/json");
     return new Response(options.failure(cause), { headers });
   }
-}
-
-/** A stream may be resumed this often in a row without a new event. */
-const maxAttempts = 10;
-
-/**
- * Continues an interrupted answer stream: GET with `Last-Event-ID`, after `retry` milliseconds. Returns
- * `undefined` if the server does not offer it, if no header can carry the event's id, if the server asks
- * to wait for longer than `answerMs` (reconnecting earlier is forbidden), or after ten attempts without a
- * new event.
- *
- * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
- */
-function createResumption(
-  context: SessionContext,
-  { session, request, timeout }: AnsweredRequest,
-  over: AbortSignal,
-): NonNullable<EventStreamOptions["resume"]> {
-  let attempts = 0;
-  let resumedFrom: string | undefined;
-
-  const get = (eventId: string, signal: AbortSignal) => {
-    timeout.heard();
-    const headers = headersForMessage(request.headers, session);
-    headers.delete("content-type");
-    headers.set("accept", "text/event-stream");
-    headers.set("last-event-id", eventId);
-    const init = { method: "GET", headers, signal, init: request.init };
-    // Some fetches ignore the signal.
-    return abortable(sendToEndpoint(context, init), signal).catch(() => undefined);
-  };
-
-  return async (lastEventId, retryMs = 1_000) => {
-    // A break counts as news from the server. From here on, so does each attempt.
-    if (timeout.silentMs === undefined) timeout.heard();
-    if (lastEventId !== resumedFrom) attempts = 0;
-    resumedFrom = lastEventId;
-    const eventId = lastEventIdHeader(lastEventId);
-    if (eventId === undefined || retryMs > context.answerMs) return undefined;
-    // It is made here and not for each answer, because few are interrupted, and combining signals
-    // is costly.
-    const signal = anySignal(over, timeout.signal);
-    try {
-      while (attempts < maxAttempts) {
-        attempts += 1;
-        await wait(retryMs, signal);
-        const response = await get(eventId, signal);
-        signal.throwIfAborted();
-        if (isEventStream(response)) return response.body;
-        letGo(response);
-        if (response !== undefined && response.status < 500) return undefined;
-      }
-    } catch (error) {
-      if (timeout.silentMs === undefined) throw error;
-    }
-    return undefined;
-  };
 }

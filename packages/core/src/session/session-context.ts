@@ -81,6 +81,25 @@ export interface SessionFeatures {
       context: SessionContext,
       request: BoundedRequest,
     ) => Promise<NamedSession | undefined>;
+    /** Continues an answer's stream that broke; `undefined` if that is impossible. */
+    readonly resume: (
+      context: SessionContext,
+      answered: {
+        readonly session: LiveSession;
+        readonly request: OutgoingRequest;
+        readonly timeout: {
+          readonly signal: AbortSignal;
+          readonly silentMs: number | undefined;
+          readonly heard: () => void;
+        };
+      },
+      over: AbortSignal,
+    ) => (
+      lastEventId: string,
+      retryMs: number | undefined,
+    ) => Promise<ReadableStream<Uint8Array> | undefined>;
+    /** Sends a client's GET that resumes a stream. */
+    readonly resumeStream: (context: SessionContext, request: OutgoingRequest) => Promise<Response>;
     /** Makes the standing requests again on a new session, and lists the tools of a lost one again. */
     readonly restore: (
       context: SessionContext,

@@ -40,8 +40,8 @@ export interface SessionFetchOptions {
    */
   listening?: SessionFeature<"Listening"> | undefined;
   /**
-   * Goes on, after a recovery, where the lost session was: from `createContinuity`. @default the client
-   * subscribes and lists again
+   * Goes on where a lost session, or a broken stream, was: from `createContinuity`. @default what was
+   * interrupted is reported
    */
   continuity?: SessionFeature<"Continuity"> | undefined;
   /**

@@ -1,4 +1,5 @@
 import {
+  createContinuity,
   createListening,
   createSessionFetch,
   createSessionSlot,
@@ -56,6 +57,7 @@ export function openClientSession({
         url,
         slot,
         fetch: vouchingFetch,
+        continuity: createContinuity(),
         listening: elicitation ? createListening() : undefined,
       });
   let client: ConformanceClient | undefined;

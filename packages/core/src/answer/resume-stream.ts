@@ -1,0 +1,86 @@
+import { abortable, anySignal, wait } from "../base/bounded-wait.ts";
+import { bufferAnswer, toResponse } from "../session/buffered-answer.ts";
+import { sendOn, type SessionContext, type SessionFeatures } from "../session/session-context.ts";
+import { headersForClient, headersForMessage } from "../session/session-headers.ts";
+import { liveSession } from "../session/session-life.ts";
+import { lastEventIdHeader } from "../wire/event-id.ts";
+import { emptyAnswer } from "../wire/json-rpc.ts";
+import { isEventStream, letGo } from "../wire/read-answer.ts";
+import { type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
+import { createEventAnswerStream } from "./answer-stream.ts";
+import { createRestorer } from "./restore-answer.ts";
+
+/**
+ * Sends a client's GET that resumes a stream (`Last-Event-ID`). A lost session's stream cannot be resumed
+ * on another session.
+ */
+export async function resumeStream(
+  context: SessionContext,
+  request: OutgoingRequest,
+): Promise<Response> {
+  const live = liveSession(context.state);
+  if (live === undefined) return emptyAnswer(405);
+  const response = await sendOn(context, live, request);
+  if (!isEventStream(response)) return toResponse(await bufferAnswer(response, live));
+  const restorer = createRestorer(context, undefined, () => live);
+  const { signal } = request;
+  const body = createEventAnswerStream({ body: response.body, restorer, signal });
+  return new Response(body, { headers: headersForClient(response.headers) });
+}
+
+/** A stream may be resumed this often in a row without a new event. */
+const maxAttempts = 10;
+
+/**
+ * Continues an interrupted answer stream: GET with `Last-Event-ID`, after `retry` milliseconds. Returns
+ * `undefined` if the server does not offer it, if no header can carry the event's id, if the server asks
+ * to wait for longer than `answerMs` (reconnecting earlier is forbidden), or after ten attempts without a
+ * new event.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
+ */
+export const createResumption: NonNullable<SessionFeatures["continuity"]>["resume"] = (
+  context,
+  { session, request, timeout },
+  over,
+) => {
+  let attempts = 0;
+  let resumedFrom: string | undefined;
+
+  const get = (eventId: string, signal: AbortSignal) => {
+    timeout.heard();
+    const headers = headersForMessage(request.headers, session);
+    headers.delete("content-type");
+    headers.set("accept", "text/event-stream");
+    headers.set("last-event-id", eventId);
+    const init = { method: "GET", headers, signal, init: request.init };
+    // Some fetches ignore the signal.
+    return abortable(sendToEndpoint(context, init), signal).catch(() => undefined);
+  };
+
+  return async (lastEventId, retryMs = 1_000) => {
+    // A break counts as news from the server. From here on, so does each attempt.
+    if (timeout.silentMs === undefined) timeout.heard();
+    if (lastEventId !== resumedFrom) attempts = 0;
+    resumedFrom = lastEventId;
+    const eventId = lastEventIdHeader(lastEventId);
+    if (eventId === undefined || retryMs > context.answerMs) return undefined;
+    // It is made here and not for each answer, because few are interrupted, and combining signals
+    // is costly.
+    const signal = anySignal(over, timeout.signal);
+    try {
+      while (attempts < maxAttempts) {
+        attempts += 1;
+        await wait(retryMs, signal);
+        const response = await get(eventId, signal);
+        signal.throwIfAborted();
+        if (isEventStream(response)) return response.body;
+        letGo(response);
+        if (response !== undefined && response.status < 500) return undefined;
+      }
+    } catch (error) {
+      if (timeout.silentMs === undefined) throw error;
+    }
+    return undefined;
+  };
+};
