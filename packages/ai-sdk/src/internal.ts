@@ -28,7 +28,7 @@ export { boundedCall, withoutError } from "./tools/call-tool.ts";
 export { endpointOf, type McpClientConnection } from "./connection/define-connection.ts";
 export { pausingInput } from "./connection/input-options.ts";
 export { isPausing } from "./connection/waiting-source.ts";
-export { findDeclared, notDeclared } from "./connection/mcp-connection.ts";
+export { findDeclared, hasSlot, notDeclared } from "./connection/mcp-connection.ts";
 export type { LossNotice } from "./connection/loss-notice.ts";
 export type { PausingCalls } from "./connection/pausing-calls.ts";
 export type { LiveConnection } from "./connection/live-connection.ts";

@@ -1,16 +1,26 @@
 import { sendJson, startHttpServer, type TestHttpServer } from "./http-server.ts";
-import { answer } from "./notebook-server.ts";
+import { answer, type Interceptor } from "./notebook-server.ts";
 
 const version = "2026-07-28";
 
-/**
- * A server of the revision without sessions and of no other: it refuses `initialize`. Broken, it
- * answers its own methods with 500.
- */
-export async function startModernServer({ isBroken = false } = {}): Promise<
-  TestHttpServer & { readonly url: string }
-> {
-  const server = await startHttpServer(({ method, headers, message }, response) => {
+export interface ModernServerOptions {
+  /** Whether it answers its own methods with 500. @default false */
+  readonly isBroken?: boolean;
+  /** Said of discovery and lists: `ttlMs` and `cacheScope`. @default nothing */
+  readonly caching?: object;
+  /** Stands before the server. @default lets all through */
+  readonly guard?: Interceptor;
+}
+
+/** A server of the revision without sessions and of no other: it refuses `initialize`. */
+export async function startModernServer({
+  isBroken = false,
+  caching = {},
+  guard = () => "next",
+}: ModernServerOptions = {}): Promise<TestHttpServer & { readonly url: string }> {
+  const server = await startHttpServer(async (request, response) => {
+    if ((await guard(request, response)) !== "next") return;
+    const { method, headers, message } = request;
     if (method !== "POST") return void response.writeHead(405).end();
     const { id, params } = message;
     const meta: unknown = params?.["_meta"];
@@ -32,12 +42,13 @@ export async function startModernServer({ isBroken = false } = {}): Promise<
     switch (message.method) {
       case "server/discover":
         return succeed({
+          ...caching,
           supportedVersions: [version],
           capabilities: { tools: {} },
           instructions: "Be modern.",
         });
       case "tools/list":
-        return succeed({ tools: [{ name: "greet", inputSchema: { type: "object" } }] });
+        return succeed({ ...caching, tools: [{ name: "greet", inputSchema: { type: "object" } }] });
       case "tools/call":
         if (progressTokenOf(meta) !== undefined) {
           const progress = { progressToken: progressTokenOf(meta), progress: 1 };

@@ -3,6 +3,9 @@ import { bridgeClient } from "./bridge-client.ts";
 import { isOldServer, openSdkClient } from "./sdk-client.ts";
 import type { ToolClient } from "./tool-client.ts";
 
+/** The first revision that the SDK client does not speak. */
+const firstWithDiscovery = "2026-07-28";
+
 /** `undefined` for a server that only knows the old HTTP+SSE transport. */
 const sdkClients = new WeakMap<LiveConnection, Promise<ToolClient | undefined>>();
 
@@ -37,12 +40,15 @@ function sdkClient(
 /**
  * The definition, if an SDK client can do everything in it. Over stdio there is no fetch. OAuth and
  * elicitation are defined for the connection's own client. Calls that wait for a person need a revision
- * that the SDK client does not speak.
+ * that the SDK client does not speak, and some servers are known to speak no other.
  */
 function sdkDefinition(connection: LiveConnection): McpClientConnection | undefined {
   if (connection.session === "process") return undefined;
   const definition = connection.definition as McpClientConnection;
   const { authProvider, onElicitation, input } = definition.options;
   const isForOwn = authProvider !== undefined || onElicitation !== undefined || input !== undefined;
-  return isForOwn ? undefined : definition;
+  const { kind, protocolVersion = "" } = connection.manage.inspect();
+  const isRefused =
+    kind === "stateless" || (kind === "remembered" && protocolVersion >= firstWithDiscovery);
+  return isForOwn || isRefused ? undefined : definition;
 }

@@ -8,8 +8,9 @@ export interface ConnectionState {
   readonly lastUsedAt?: number | undefined;
   /**
    * Of a stateful connection: `session`: there is an MCP session. `lost`: it was lost or ended; the next use
-   * starts another. `sessionless`, `stateless`, `remembered`: the server has no sessions. Of a stdio server: `lost`: its
-   * process ended by itself. `undefined`: nothing was started yet.
+   * starts another. `sessionless`, `stateless`: the server has no sessions. Of a stateless one: `remembered`:
+   * what its server allows to keep is kept. Of a stdio server: `lost`: its process ended by itself.
+   * `undefined`: nothing was started yet.
    */
   readonly kind?: "session" | "lost" | "sessionless" | "stateless" | "remembered" | undefined;
   readonly protocolVersion?: string | undefined;

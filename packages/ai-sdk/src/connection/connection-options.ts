@@ -9,6 +9,7 @@ import type { RefusedAnswer, ResendPolicy, SessionLoss, ToolListOptions } from "
 import type { Awaitable, ConnectionContext } from "./connection-context.ts";
 import type { ConnectionAuth, ConnectionHeaders } from "./credential-options.ts";
 import type { InputOptions } from "./input-options.ts";
+import type { MemoryOptions } from "./memory-options.ts";
 import type { ToolCallOptions } from "./tool-call-options.ts";
 import type { ConnectionToolSchemas, ToolNamePrefix, ToolOptions } from "./tool-options.ts";
 
@@ -166,7 +167,7 @@ export interface McpClientConnectionOptions<
   SCHEMAS extends ConnectionToolSchemas | undefined = ConnectionToolSchemas | undefined,
   PREFIX extends ToolNamePrefix = ToolNamePrefix,
 >
-  extends ConnectionOptions<SCHEMAS, PREFIX>, InputOptions {
+  extends ConnectionOptions<SCHEMAS, PREFIX>, InputOptions, MemoryOptions {
   /** The server's Streamable HTTP endpoint. */
   readonly url: string | URL;
   /**

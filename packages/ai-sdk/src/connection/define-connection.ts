@@ -24,6 +24,7 @@ import {
   replacementFields,
   timeoutFields,
 } from "./option-schemas.ts";
+import { memorySchema } from "./memory-options.ts";
 import {
   all,
   custom,
@@ -142,6 +143,7 @@ const clientConnectionSchema = all(
     ),
     ...connectionFields,
     session: optional(sessionSchema),
+    memory: optional(memorySchema),
     input: optional(inputSchema),
     auth: optional(
       union(
@@ -195,8 +197,8 @@ const clientConnectionSchema = all(
   ),
   rule<Checked>(
     "maxRetries",
-    ({ maxRetries, session = "stateless", authProvider, fetch }) =>
-      !maxRetries || session !== "stateless" || authProvider === undefined || fetch !== undefined,
+    ({ maxRetries, session = "stateless", memory, authProvider, fetch }) =>
+      !maxRetries || session !== "stateless" || Boolean(memory || !authProvider || fetch),
     "needs a fetch of yours beside authProvider, because @ai-sdk/mcp then sends the requests of a stateless connection itself",
   ),
   rule<Checked>(

@@ -31,6 +31,12 @@ export function hasSession(definition?: McpConnection): definition is McpClientC
   return definition?.type === "mcp-client" && isStateful(definition);
 }
 
+/** Whether anything of a connection lasts over steps: its session, or what its server allows to keep. */
+export function hasSlot(definition?: McpConnection): definition is McpClientConnection {
+  if (definition?.type !== "mcp-client") return false;
+  return isStateful(definition) || definition.options.memory !== undefined;
+}
+
 /** Whether a name may stand for something of a connection: a session, or a stdio server's process. */
 export function mayHaveName(definition?: McpConnection): definition is McpConnection {
   return definition?.type === "mcp-stdio" || hasSession(definition);

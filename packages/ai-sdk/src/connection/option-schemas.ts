@@ -91,6 +91,8 @@ const hints = {
   sessionId: "is not an option: the agent session is named when it is opened or run",
   input:
     "is for servers over HTTP that have no sessions: a stdio server asks while its process runs, and onElicitation answers within the step",
+  memory:
+    "is for servers over HTTP: a stdio server's process is asked anew each time it starts, and asking costs no network",
   store: "is not an option of a connection: give it to createDurableSessions",
   "session.shared":
     "is for servers over HTTP: no other process finds the process of a stdio server. Put the server behind Streamable HTTP, or name the process with { named } of withConnections",

@@ -1,7 +1,7 @@
 import type { Principal } from "@durable-mcp/core";
 import { once } from "../base/once.ts";
-import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
-import { clientConnections } from "../connection/mcp-connection.ts";
+import type { McpClientConnection } from "../connection/define-connection.ts";
+import { clientConnections, hasSlot } from "../connection/mcp-connection.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import { ownSlot } from "../slots/step-slot.ts";
 import type { Successor } from "../registry/succession.ts";
@@ -96,14 +96,14 @@ async function loadRegistry(
   }
 }
 
-/** Loads the slots of all stateful connections. @throws {McpSessionError} `STORE_FAILED` */
+/** Loads the slots of all connections of which something lasts. @throws {McpSessionError} `STORE_FAILED` */
 async function loadSlots(
   context: StepContext,
   principal: Principal,
   declared: Record<string, McpClientConnection>,
 ): Promise<ReadonlyMap<string, StoredSlot>> {
-  const stateful = Object.entries(declared).filter(([, definition]) => isStateful(definition));
-  const loading = stateful.map(async ([connection, definition]) => {
+  const lasting = Object.entries(declared).filter(([, definition]) => hasSlot(definition));
+  const loading = lasting.map(async ([connection, definition]) => {
     const use = { principal, definition };
     const of = ownSlot(connection, definition);
     return [connection, await loadStoredSlot(context, of, use)] as const;

@@ -7,6 +7,7 @@ import {
 } from "@durable-mcp/core";
 import { abortable, newerFormat, sameJson } from "@durable-mcp/core/internal";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
+import { hasSession } from "../connection/mcp-connection.ts";
 import { beginSession } from "../slots/begin-session.ts";
 import { lostSnapshot } from "../slots/kept-session.ts";
 import type { NamedStart } from "../slots/named-slots.ts";
@@ -92,27 +93,15 @@ export async function loadStoredSlot(
   const stored = isDiscarded ? lostSnapshot({ url }) : cell.record?.snapshot;
   const knowledge = createSessionKnowledge(sharedBy, cell.record);
   const known = knowledge.begin(stored);
-  const { snapshot: base, outdated } = beginSession(
-    definition,
-    known,
-    now(),
-    cell.record?.startedAt,
-  );
-  const slot = pool ? pool.createSlot(of, principal, definition, base) : createSessionSlot(base);
+  const { startedAt } = cell.record ?? {};
+  const { snapshot, outdated, isChanged } = beginSession(definition, known, now(), startedAt);
+  const slot = pool
+    ? pool.createSlot(of, principal, definition, snapshot)
+    : createSessionSlot(snapshot);
+  const base = isChanged ? known : snapshot;
   const used = new Set(stored?.kind === "session" ? [stored.sessionId] : []);
   const step: SlotInStep = {
-    of,
-    sharedBy,
-    use,
-    cell,
-    unused,
-    slot,
-    mark,
-    knowledge,
-    base,
-    used,
-    emit,
-    now,
+    ...{ of, sharedBy, use, cell, unused, slot, mark, knowledge, base, used, emit, now },
   };
   return {
     of,
@@ -158,7 +147,10 @@ async function markAsUsed(
   return isDue;
 }
 
-/** The stored session that this step cannot use: of another URL, or in a record that does not parse. */
+/**
+ * The stored session that this step cannot use: of another URL, in a record that does not parse, or of a definition
+ * that had sessions.
+ */
 function sessionToDiscard(
   { record }: RecordCell,
   loaded: StoredValue | undefined,
@@ -166,8 +158,8 @@ function sessionToDiscard(
 ): ActiveSessionSnapshot | undefined {
   if (record === undefined) return sessionToEnd(loaded?.value);
   const { snapshot } = record;
-  const isElsewhere = snapshot.url !== endpointOf(definition);
-  return snapshot.kind === "session" && isElsewhere ? snapshot : undefined;
+  const isUsable = snapshot.url === endpointOf(definition) && hasSession(definition);
+  return snapshot.kind === "session" && !isUsable ? snapshot : undefined;
 }
 
 /** @returns the stored session: the step's own, or the session of a faster process */

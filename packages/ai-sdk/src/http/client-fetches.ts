@@ -1,11 +1,13 @@
-import type { SessionEvent } from "@durable-mcp/core";
-import { callTimeoutMs } from "../connection/define-connection.ts";
+import type { SessionEvent, SessionSlot } from "@durable-mcp/core";
+import { createMemoryFetch } from "@durable-mcp/core/memory";
+import { callTimeoutMs, isStateful } from "../connection/define-connection.ts";
 import { createKeptAnswers } from "../connection/kept-answers.ts";
 import { authorizationSource } from "../connection/pending-sign-ins.ts";
 import { pausingInput } from "../connection/input-options.ts";
 import { withTraceContext } from "../events/connection-telemetry.ts";
 import { withBounds } from "./bounded-answers.ts";
 import { createPausingCalls } from "./pausing-calls.ts";
+import { memoryOf } from "./server-memory.ts";
 import { createStatefulFetch, type HttpParts, withDefinedRetries } from "./stateful-fetch.ts";
 
 /** What a connection's fetches do for calls that wait. */
@@ -19,10 +21,13 @@ export function createFetchSource(
   onEvent: (event: SessionEvent) => void,
   { pausing, keptAnswers }: WaitingParts,
 ): TakeFetch {
-  const { slot } = parts;
+  const { slot, definition } = parts;
   const createOwn = () => {
-    if (slot !== undefined) return createStatefulFetch(parts, slot, onEvent);
-    return pausing?.wrap(createPlainFetch(parts)) ?? createPlainFetch(parts);
+    if (slot !== undefined && isStateful(definition)) {
+      return createStatefulFetch(parts, slot, onEvent);
+    }
+    const fetch = pausing?.wrap(createPlainFetch(parts)) ?? createPlainFetch(parts);
+    return slot === undefined ? fetch : withMemory(parts, { slot, fetch, onEvent });
   };
   const create = () => keptAnswers?.wrap(createOwn()) ?? createOwn();
   // One is made at once, because it reports a saved snapshot of another URL even if it is not used.
@@ -32,6 +37,19 @@ export function createFetchSource(
     unused = undefined;
     return fetch;
   };
+}
+
+/** The fetch of a connection without a session that remembers what its server allows to keep. */
+function withMemory(
+  parts: HttpParts,
+  beneath: {
+    readonly slot: SessionSlot;
+    readonly fetch: typeof fetch;
+    readonly onEvent: (event: SessionEvent) => void;
+  },
+): typeof fetch {
+  const { definition, url, now } = parts;
+  return createMemoryFetch({ ...beneath, url, memory: memoryOf(definition), now });
 }
 
 /** The fetch of a connection without a session. */

@@ -1,9 +1,9 @@
-import { auth, type MCPClient } from "@ai-sdk/mcp";
+import type { MCPClient } from "@ai-sdk/mcp";
 import { endSession, McpSessionError, type SessionEvent } from "@durable-mcp/core";
 import { scrubJson } from "@durable-mcp/core/internal";
 import { isStateful, sessionOptions } from "../connection/define-connection.ts";
 import { type LiveConnection, toldElsewhere } from "../connection/live-connection.ts";
-import { createSharedClient, type SharedClient } from "../connection/shared-client.ts";
+import { createSharedClient } from "../connection/shared-client.ts";
 import { createLossNotices } from "../connection/loss-notice.ts";
 import { withSessionErrors } from "../errors/client-errors.ts";
 import { restoreSessionError } from "../errors/connection-error.ts";
@@ -12,8 +12,8 @@ import { withTraceContext } from "../events/connection-telemetry.ts";
 import { watchCapabilities } from "./watch-capabilities.ts";
 import { track } from "../connection/call-progress.ts";
 import { watchClientVersion } from "./client-version.ts";
+import { ask, probe } from "./ask-server.ts";
 import { withFollowedCalls } from "./followed-calls.ts";
-import { ping } from "./end-mcp-session.ts";
 import { createFetchSource, createWaitingParts, type TakeFetch } from "./client-fetches.ts";
 import { manageHttp } from "./manage-http.ts";
 import { isOldServerStatus, openClient } from "./open-client.ts";
@@ -48,7 +48,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const waitingParts = createWaitingParts(parts);
   const { pausing, keptAnswers } = waitingParts;
   const takeFetch = createFetchSource(parts, onEvent, waitingParts);
-  const probe = (signal: AbortSignal) => probeServer(parts, client, takeFetch, signal);
+  const probeNow = (signal: AbortSignal) => probe(parts, client, takeFetch, signal);
   const tell = (error: unknown) => {
     // The end of the step says nothing about the server.
     if (!context.abortSignal.aborted) tellIfUnavailable(parts.emit, name, error);
@@ -64,7 +64,9 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     trace,
     inConnectTime: parts.inConnectTime,
     emit: parts.emit,
-    lossNotices: slot && createLossNotices(slots, sessionOptions(definition).lossNotice),
+    lossNotices: isStateful(definition)
+      ? createLossNotices(slots, sessionOptions(definition).lossNotice)
+      : undefined,
     pausing,
     keptAnswers,
     createFetch: ({ isTraced = false } = {}) =>
@@ -80,14 +82,14 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     withKept: (open) => client.noting(open(connection)),
     // The session fetch recovers.
     withRecovery: (_, attempt) => attempt(),
-    probe,
-    ask: (signal) => askOnSession(parts, takeFetch, signal),
+    probe: probeNow,
+    ask: (signal) => ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
     tell,
     renew: connectionFetch.renew,
     ...toldElsewhere,
     keptAs: parts.keptAs,
-    manage: manageHttp(parts, client, probe),
+    manage: manageHttp(parts, client, probeNow),
     openings: client.openings,
     async settle() {
       await Promise.all(slots.map((each) => each.settle()));
@@ -137,8 +139,9 @@ async function connectClient(
   // Without a fetch `@ai-sdk/mcp` checks the hosts of OAuth requests itself.
   const isOurs = slot !== undefined || isPausing;
   const isLeftToClient = !isOurs && authProvider !== undefined && fetch === undefined;
+  const mayHaveSession = isStateful(definition);
   // Of the calls on a session the session fetch tells.
-  const isPassed = () => slot === undefined || slot.snapshot?.kind === "stateless";
+  const isPassed = () => !mayHaveSession || slot?.snapshot?.kind === "stateless";
   const ownFetch = () => {
     const hasLogin = authProvider !== undefined;
     const watched = watchClientVersion(takeFetch(), connection, emit);
@@ -152,7 +155,7 @@ async function connectClient(
       return isOldServerStatus((error as { statusCode?: unknown } | null)?.statusCode);
     }
     const { initializeStatus } = connectionFetch;
-    const known = slot?.snapshot?.kind ?? "sessionless";
+    const known = (mayHaveSession && slot?.snapshot?.kind) || "sessionless";
     // A session of this step says that the server speaks Streamable HTTP. One lost before may be outdated.
     const isUnknown = known === "sessionless" || (known === "lost" && parts.isAfterLoss);
     const isOwnError = McpSessionError.isInstance(restoreSessionError(error, connection, slot));
@@ -186,43 +189,5 @@ async function connectClient(
     return withSessionErrors(client, parts.restoreError);
   } catch (error) {
     throw parts.unavailable(error);
-  }
-}
-
-/** @throws the reason why the server did not answer */
-async function probeServer(
-  parts: HttpParts,
-  client: SharedClient,
-  takeFetch: TakeFetch,
-  signal: AbortSignal,
-): Promise<void> {
-  const isConnected = client.isBegun();
-  // Who asks on purpose wants to know.
-  parts.hungServers.forget(new URL(parts.url), parts.context.principal);
-  const connected = await client.get();
-  if (parts.slot?.snapshot?.kind === "session") return await askOnSession(parts, takeFetch, signal);
-  // A new client has just had its handshake answered. Otherwise a listing is the smallest request.
-  const hasTools = connected.initializeResult.capabilities.tools != null;
-  if (isConnected && hasTools) await connected.listTools({ options: { signal } });
-}
-
-/** Pings the server, if there is a session. @throws the reason why the server did not answer */
-async function askOnSession(
-  { slot, url, unavailable, connectionFetch }: HttpParts,
-  takeFetch: TakeFetch,
-  signal: AbortSignal,
-): Promise<void> {
-  if (slot?.snapshot?.kind !== "session") return;
-  const fetch = takeFetch();
-  const sendPing = () => ping(fetch, new URL(url), slot, signal);
-  let { status, failure } = await sendPing();
-  const provider = status === 401 ? await connectionFetch.authProvider() : undefined;
-  // The client would renew the login, too, but it only does so for requests of its own.
-  const renewal =
-    provider && (await auth(provider, { serverUrl: url, fetchFn: connectionFetch.fetch }));
-  if (renewal === "AUTHORIZED") ({ status, failure } = await sendPing());
-  if (failure !== undefined) throw failure;
-  if (status !== undefined) {
-    throw unavailable({ statusCode: status });
   }
 }

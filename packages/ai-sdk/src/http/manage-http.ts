@@ -6,7 +6,7 @@ import {
   withTimeLimit,
 } from "@durable-mcp/core/internal";
 import type { ConnectionManagement, ServerCheck } from "../connection/connection-management.ts";
-import { endpointOf } from "../connection/define-connection.ts";
+import { endpointOf, isStateful } from "../connection/define-connection.ts";
 import type { SharedClient } from "../connection/shared-client.ts";
 import { describeSnapshot } from "../slots/kept-session.ts";
 import { endMcpSession, pingSession } from "./end-mcp-session.ts";
@@ -56,7 +56,7 @@ export function manageHttp(
         return { alive, ...(reason && { reason }), ...(status !== undefined && { status }) };
       }
       if (client.isBegun() && snapshot?.kind !== "lost") return await askLive(timeoutMs);
-      return { alive: false, reason: slot ? "no-session" : "not-connected" };
+      return { alive: false, reason: isStateful(definition) ? "no-session" : "not-connected" };
     },
     async restart(timeoutMs) {
       // A session that is being started would take the place of the one that is given up.

@@ -38,6 +38,7 @@ import { createConnectionFetch } from "./connection-fetch.ts";
 import type { HungServers } from "./hung-servers.ts";
 import { openClient } from "./open-client.ts";
 import { withRetries } from "./retry-requests.ts";
+import { memoryOf } from "./server-memory.ts";
 
 /** The session fetch of a stateful connection, for one client, with the definition's options. */
 export function createStatefulFetch(
@@ -51,7 +52,7 @@ export function createStatefulFetch(
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
   return createSessionFetch({
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
-    ...{ onSession, onEvent, now },
+    ...{ onSession, onEvent, now, memory: memoryOf(definition) },
     statelessMaxAgeMs: session.statelessMaxAgeMs,
     fetch: withDefinedRetries(parts),
     allowOtherOrigins: fetch !== undefined,
@@ -126,7 +127,7 @@ async function prepare(
 
 export interface HttpConnectionOptions extends ConnectionStep {
   readonly definition: McpClientConnection;
-  /** The slot of a stateful connection. */
+  /** The slot of a connection of which something lasts. */
   readonly slot?: SessionSlot | undefined;
   /** A kept session that the next one replaces. */
   readonly outdated?: ActiveSessionSnapshot | undefined;
@@ -176,8 +177,8 @@ export function createHttpParts(options: HttpConnectionOptions) {
     connectMs: connectTimeoutMs(definition),
     context,
   });
-  /** When the last request was sent. */
-  const use: { lastAt?: number } = {};
+  /** When the last request was sent, and how many. */
+  const use: { lastAt?: number; requests: number } = { requests: 0 };
   return {
     ...options,
     onSession: dated(
@@ -194,6 +195,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     /** For requests to the server. @see HungServers */
     serverFetch: ((...request) => {
       use.lastAt = now();
+      use.requests += 1;
       return watched(...request);
     }) satisfies typeof globalThis.fetch,
     use,

@@ -194,9 +194,9 @@ function sameSession(a: SessionSnapshot | undefined, b: SessionSnapshot | undefi
   return a.kind !== "session" || a.sessionId === (b as typeof a).sessionId;
 }
 
-/** Whether two snapshots have the same tool list and the same loss notice. */
+/** Whether two snapshots say the same, of a session the same tools and the same loss notice. */
 function sameDetails(a: SessionSnapshot | undefined, b: SessionSnapshot | undefined): boolean {
-  if (a?.kind !== "session" || b?.kind !== "session") return true;
+  if (a?.kind !== "session" || b?.kind !== "session") return sameJson(a, b);
   return sameJson(a.toolList, b.toolList) && a.replacesLost === b.replacesLost;
 }
 

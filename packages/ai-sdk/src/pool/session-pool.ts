@@ -5,10 +5,10 @@ import {
   type SessionSlot,
   type SessionSnapshot,
 } from "@durable-mcp/core";
-import { isStateful, sessionOptions } from "../connection/define-connection.ts";
+import { sessionOptions } from "../connection/define-connection.ts";
 import { forwardConnection } from "../connection/forward-connection.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
-import type { McpConnection } from "../connection/mcp-connection.ts";
+import { hasSlot, type McpConnection } from "../connection/mcp-connection.ts";
 import { isPausing } from "../connection/waiting-source.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
 import type { ConnectionUse, SlotName, StepSlot } from "../slots/step-slot.ts";
@@ -171,7 +171,7 @@ export function mayBeKept(definition: McpConnection): boolean {
   // The session of `except` ends with the run.
   if (sessionOptions(definition).except !== undefined) return false;
   // Here `@ai-sdk/mcp` sets the headers itself, and keeps those of the first run.
-  const isOurs = isStateful(definition) || isPausing(definition);
+  const isOurs = hasSlot(definition) || isPausing(definition);
   const isLeftToClient = !isOurs && authProvider !== undefined && !fetch;
   const isAsked = [headers, ...Object.values(headers)].some((each) => typeof each === "function");
   return !(isLeftToClient && isAsked);

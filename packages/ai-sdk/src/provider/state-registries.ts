@@ -5,8 +5,8 @@ import {
   type SessionSnapshot,
 } from "@durable-mcp/core";
 import { checkOptions } from "../base/check-options.ts";
-import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
-import { clientConnections, type Connections } from "../connection/mcp-connection.ts";
+import type { McpClientConnection } from "../connection/define-connection.ts";
+import { clientConnections, type Connections, hasSlot } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
@@ -135,7 +135,7 @@ function createSeeding({ state, declared, principal, pool, emit, now }: Seeding)
 /** @throws {McpSessionError} `STATE_INVALID` for an entry of a connection that a later release wrote */
 function refuseNewer(state: unknown, declared: Connections, principal: Principal): void {
   for (const [connection, definition] of Object.entries(clientConnections(declared))) {
-    if (!isStateful(definition)) continue;
+    if (!hasSlot(definition)) continue;
     throwIfNewer(state, sessionKey({ connection, principal }), connection);
   }
 }

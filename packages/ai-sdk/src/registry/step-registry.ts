@@ -1,10 +1,20 @@
-import { createSessionSlot, type Principal, principalParts } from "@durable-mcp/core";
+import {
+  createSessionSlot,
+  type Principal,
+  principalParts,
+  type SessionSlot,
+} from "@durable-mcp/core";
 import type { Track } from "../base/open-work.ts";
 import { withClientEvents } from "../connection/client-events.ts";
 import { endpointOf } from "../connection/define-connection.ts";
 import { forwardConnection } from "../connection/forward-connection.ts";
 import type { KeptAs, LiveConnection } from "../connection/live-connection.ts";
-import { clientConnections, type Connections, hasSession } from "../connection/mcp-connection.ts";
+import {
+  clientConnections,
+  type Connections,
+  hasSession,
+  hasSlot,
+} from "../connection/mcp-connection.ts";
 import { isPausing, refusePausing, type WaitingSource } from "../connection/waiting-source.ts";
 import { splitConnection } from "../connection/split-connection.ts";
 import { openConnection } from "../connection/stdio-connection-options.ts";
@@ -17,12 +27,7 @@ import { createHttpConnection } from "../http/http-connection.ts";
 import { mayBeKept, type SessionPool } from "../pool/session-pool.ts";
 import { lostSnapshot } from "../slots/kept-session.ts";
 import type { NamedSlots } from "../slots/named-slots.ts";
-import {
-  type ConnectionUse,
-  ownSlot,
-  sharedNeedsStore,
-  type StepSlot,
-} from "../slots/step-slot.ts";
+import { type ConnectionUse, ownSlot, refuseShared, type StepSlot } from "../slots/step-slot.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
 import { createNamedConnections } from "./named-connections.ts";
 import { createRunScope } from "./nested-run.ts";
@@ -50,7 +55,7 @@ export interface StepRegistryOptions {
   /** The agent session's id, if it has one. */
   readonly sessionId?: string | undefined;
   readonly abortSignal: AbortSignal | undefined;
-  /** The slot of a stateful connection; `undefined` isolates all of them. */
+  /** The slot of a connection of which something lasts; `undefined` isolates all of them. */
   readonly slotFor?: ((connection: string) => StepSlot) | undefined;
   /** The named sessions, for any principal. */
   readonly named: NamedSlots;
@@ -89,13 +94,17 @@ export function createStepRegistry(
     },
   });
   const parts = { ...factory, pool, sessionId, waiting };
+  const memories = new Map<string, SessionSlot>();
 
   const connections = Object.entries(declared).map(([connection, definition]) => {
     const use = { slot: ownSlot(connection, definition), definition, principal, step };
     const own = { ...use, successor };
     const connected = () => {
-      if (!hasSession(definition)) return connect(parts, own, undefined);
-      return slotFor ? connect(parts, use, slotFor(connection)) : isolate(parts, own);
+      if (!hasSlot(definition)) return connect(parts, own, undefined);
+      if (!slotFor) return isolate(parts, own);
+      const stepSlot = slotFor(connection);
+      if (!hasSession(definition)) memories.set(ownKey(use), stepSlot.slot);
+      return connect(parts, use, stepSlot);
     };
     const { now } = factory;
     return withSignIn(connected(), { definition, principal, waiting, now });
@@ -121,7 +130,7 @@ export function createStepRegistry(
   const { registry } = createRunScope(
     {
       declaredFor,
-      isolate: (use) => isolate(parts, use),
+      isolate: (use) => isolate(parts, use, memories.get(ownKey(use))),
       namedSlots: named,
       namedConnections,
     },
@@ -130,20 +139,16 @@ export function createStepRegistry(
   return registry;
 }
 
-/** @throws {McpSessionError} `CONNECTION_INVALID` for a shared session that nobody else could find */
-function refuseShared(declared: Connections): void {
-  for (const [connection, definition] of Object.entries(declared)) {
-    if (ownSlot(connection, definition).shared === undefined) continue;
-    throw sharedNeedsStore(`connections.${connection}.session.shared`);
-  }
-}
-
 /** The parts for the connections of a step, and of the runs inside it. */
 type ConnectionParts = RegistryFactory &
   Pick<StepRegistryOptions, "pool" | "sessionId" | "waiting">;
 
 /** A use of a connection whose contents end with the registry. */
 type OwnUse = ConnectionUse & Pick<StepRegistryOptions, "successor">;
+
+/** Only the uses of one principal share what is known of a server. */
+const ownKey = ({ slot: { connection }, principal }: ConnectionUse) =>
+  JSON.stringify([connection, principal && principalParts(principal)]);
 
 /** How a session is found again; a session without a name by its connection alone. */
 function keptAsOf({ name, shared }: ConnectionUse["slot"]): KeptAs {
@@ -208,11 +213,18 @@ function split(parts: ConnectionParts, use: OwnUse, main: LiveConnection): LiveC
   return splitConnection(main, aside, except, lossNotice);
 }
 
-/** On a session that is ended on its server when the connection is closed. */
-function isolate(parts: ConnectionParts, use: OwnUse): LiveConnection {
+/**
+ * On a session that is ended on its server when the connection is closed.
+ *
+ * @param memory what is known of the server of a stateless connection; what is learned is not kept
+ */
+function isolate(parts: ConnectionParts, use: OwnUse, memory?: SessionSlot): LiveConnection {
   const { definition, principal, successor } = use;
   const { connection } = use.slot;
-  if (!hasSession(definition)) return openAndTell(parts, use, undefined);
+  if (!hasSession(definition)) {
+    const own = hasSlot(definition) && { slot: createSessionSlot(memory?.snapshot) };
+    return openAndTell(parts, use, own || undefined);
+  }
   // Every session has a principal, even if nobody finds it again.
   principalParts(principal);
   const isAfterEnd = successor?.isAfterEnd(use.slot);

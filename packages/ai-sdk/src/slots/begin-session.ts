@@ -9,14 +9,14 @@ export interface SessionBeginning {
   readonly snapshot: SessionSnapshot | undefined;
   /** The kept session, if the step replaces it. It is ended when another has taken its place. */
   readonly outdated?: ActiveSessionSnapshot | undefined;
-  /** Whether the snapshot has got the time from which its age counts, and is to be saved. */
-  readonly isDated?: boolean;
+  /** Whether the snapshot is to be saved although nothing has used it. */
+  readonly isChanged?: boolean;
 }
 
 /**
  * Decides whether a step goes on in a kept session. It does not go on in one that is older than
  * `maxAgeMs`, and with `restartOnNewCapabilities` not in one that was made without a capability that is
- * declared now.
+ * declared now. What was kept when the definition said something else of sessions is dropped.
  *
  * @param startedAt the start of the session, if that is known elsewhere
  */
@@ -26,7 +26,9 @@ export function beginSession(
   now: number,
   startedAt?: number,
 ): SessionBeginning {
-  if (!hasSession(definition) || kept?.kind !== "session") return { snapshot: kept };
+  if (kept === undefined) return { snapshot: undefined };
+  if (!suits(definition, kept)) return { snapshot: undefined, isChanged: true };
+  if (!hasSession(definition) || kept.kind !== "session") return { snapshot: kept };
   if (kept.url !== endpointOf(definition)) return { snapshot: kept };
   const { restartOnNewCapabilities, maxAgeMs } = sessionOptions(definition);
   const isIncapable =
@@ -37,5 +39,10 @@ export function beginSession(
   if (isIncapable || isTooOld) return { snapshot: lostSnapshot(kept), outdated: kept };
   if (maxAgeMs === undefined || begunAt !== undefined) return { snapshot: kept };
   // It was made before there was a limit, and counts from now on.
-  return { snapshot: { ...kept, startedAt: now }, isDated: true };
+  return { snapshot: { ...kept, startedAt: now }, isChanged: true };
+}
+
+/** Whether a snapshot is of a session, or of memory alone, as the connection's definition is. */
+function suits(definition: McpConnection | undefined, { kind }: SessionSnapshot): boolean {
+  return hasSession(definition) === (kind !== "remembered");
 }

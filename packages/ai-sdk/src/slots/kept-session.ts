@@ -1,5 +1,10 @@
 import { isNewerFormat, isOutdated, isRecord } from "@durable-mcp/core/internal";
-import type { ActiveSessionSnapshot, Principal, SessionSnapshot } from "@durable-mcp/core";
+import type {
+  ActiveSessionSnapshot,
+  KeptResult,
+  Principal,
+  SessionSnapshot,
+} from "@durable-mcp/core";
 import { endpointOf, type McpClientConnection } from "../connection/define-connection.ts";
 import type { EndedSession, StoredSession } from "./session-reports.ts";
 import type { SlotName } from "./step-slot.ts";
@@ -62,7 +67,10 @@ export function describeKept(
 /** Describes a slot's snapshot without its session's id. */
 export function describeSnapshot(snapshot: SessionSnapshot) {
   const { kind } = snapshot;
-  if (!("initializeResult" in snapshot) || snapshot.initializeResult === undefined) return { kind };
+  if (!("initializeResult" in snapshot) || snapshot.initializeResult === undefined) {
+    const version = keptVersion(snapshot);
+    return { kind, ...(version !== undefined && { protocolVersion: version }) };
+  }
   const { protocolVersion, serverInfo } = snapshot.initializeResult;
   const { toolList } = snapshot;
   const isKnown = toolList && !isOutdated(toolList);
@@ -72,6 +80,18 @@ export function describeSnapshot(snapshot: SessionSnapshot) {
     server: { name: serverInfo.name, version: serverInfo.version },
     ...(isKnown && { tools: { count: toolList.tools.length, listedAt: toolList.listedAt } }),
   };
+}
+
+/** The first revision without a handshake. */
+export const firstWithDiscovery = "2026-07-28";
+
+/** The revision of a kept handshake, or of a kept discovery; `undefined` if the next step has neither. */
+export function keptVersion(snapshot: SessionSnapshot): string | undefined {
+  if ("initializeResult" in snapshot) return snapshot.initializeResult?.protocolVersion;
+  const kept = "kept" in snapshot ? (snapshot.kept ?? []) : [];
+  const handshake = kept.find(({ method }) => method === "initialize");
+  if (handshake) return handshake.result["protocolVersion"] as string;
+  return kept.some(({ method }) => method === "server/discover") ? firstWithDiscovery : undefined;
 }
 
 /** The session of a slot whose idle time-out is up, unless it is of another URL than its connection's. */
@@ -136,9 +156,16 @@ export function lostSnapshot({ url }: Pick<SessionSnapshot, "url">): SessionSnap
 
 /** A snapshot without its tool list; `undefined` when there is none to forget. */
 export function withoutToolList(snapshot: SessionSnapshot): SessionSnapshot | undefined {
+  if ("kept" in snapshot && snapshot.kept?.some(isToolList)) {
+    return { ...snapshot, kept: snapshot.kept.filter((each) => !isToolList(each)) };
+  }
   if (!("toolList" in snapshot) || !snapshot.toolList) return undefined;
   const { toolList: _, ...cleared } = snapshot;
   return cleared;
+}
+
+function isToolList({ method }: KeptResult): boolean {
+  return method === "tools/list";
 }
 
 function isRestart(mode: EndMode): boolean {

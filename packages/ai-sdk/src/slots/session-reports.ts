@@ -26,7 +26,8 @@ export interface StoredSession extends SlotName {
   /**
    * - `session`: there is an MCP session.
    * - `lost`: the MCP session was lost or ended; the next use starts another.
-   * - `sessionless`, `stateless`, `remembered`: the server has no sessions.
+   * - `sessionless`, `stateless`: the server has no sessions.
+   * - `remembered`: the connection is stateless, and this is what its server allows to keep.
    * - `invalid`: the record does not parse; the next use starts another session.
    * - `newer`: a later release wrote the record, and this one leaves it alone.
    */

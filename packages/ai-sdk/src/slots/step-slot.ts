@@ -1,10 +1,10 @@
 import type { ActiveSessionSnapshot, OnSession, Principal, SessionSlot } from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
 import { sessionOptions } from "../connection/define-connection.ts";
-import { hasSession, type McpConnection } from "../connection/mcp-connection.ts";
+import { type Connections, hasSession, type McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 
-/** The slot of a stateful connection in one step, and the hook that saves its sessions. */
+/** The slot of a connection in one step, and the hook that saves its sessions. */
 export interface StepSlot {
   readonly slot: SessionSlot;
   readonly onSession?: OnSession | undefined;
@@ -50,6 +50,14 @@ export function sharedNeedsStore(field: string) {
     field,
     "needs durable sessions: only in a store do the agent sessions of a principal find one session. A state that you carry, and a registry that keeps nothing, have no such place. Use createDurableSessions",
   );
+}
+
+/** @throws {McpSessionError} `CONNECTION_INVALID` for a shared session that nobody else could find */
+export function refuseShared(declared: Connections): void {
+  for (const [connection, definition] of Object.entries(declared)) {
+    if (ownSlot(connection, definition).shared === undefined) continue;
+    throw sharedNeedsStore(`connections.${connection}.session.shared`);
+  }
 }
 
 /** The first character of each named session's slot name. No connection's name begins with it. */

@@ -54,7 +54,7 @@ export async function restartCarried<SESSION extends { state?: unknown }>(
   const outcomes = await inParallel(entries, async (entry) => {
     const { slot, definition, snapshot, isElsewhere, isNewer } = entry;
     if (isNewer) return { result: { ...slot, ended: false, reason: "newer" as const } };
-    if (snapshot?.kind === "sessionless" || snapshot?.kind === "stateless") {
+    if (snapshot !== undefined && snapshot.kind !== "session" && snapshot.kind !== "lost") {
       // There was no session, and so none is lost. The server is asked anew; a name stays, as in a store.
       const change = slot.name === undefined ? { change: [entry.key, undefined] as const } : {};
       return { ...change, result: { ...slot, ended: true } };

@@ -25,7 +25,7 @@ export interface SeededSlot {
   /** Whether the state has an entry for this slot that does not parse. */
   readonly isDiscarded: boolean;
   /** Whether the entry has to be written although nothing has used it. */
-  readonly isDated: boolean;
+  readonly isChanged: boolean;
 }
 
 /**
@@ -45,8 +45,8 @@ export function seedSlot(
   // Anything else than an object never was a session.
   const isLost = isDiscarded && isRecord(entry);
   const kept = isLost ? lostSnapshot({ url: endpointOf(definition) }) : before;
-  const { snapshot, outdated, isDated = false } = beginSession(definition, kept, now);
-  return { slot: createSlot(snapshot), outdated, before, isDiscarded, isDated };
+  const { snapshot, outdated, isChanged = false } = beginSession(definition, kept, now);
+  return { slot: createSlot(snapshot), outdated, before, isDiscarded, isChanged };
 }
 
 /** @throws {McpSessionError} `STATE_INVALID` for an entry that a later release wrote */
@@ -85,8 +85,8 @@ export function commitSlots<SESSION extends { state?: unknown }>(
   named: StateEntries,
 ): SESSION {
   const changed = [...slots].filter(
-    ([, { slot, before, isDiscarded, isDated }]) =>
-      isDiscarded || ((isDated || slot.changed) && !sameJson(slot.snapshot, before)),
+    ([, { slot, before, isDiscarded, isChanged }]) =>
+      isDiscarded || ((isChanged || slot.changed) && !sameJson(slot.snapshot, before)),
   );
   const entries = changed.map(([key, { slot }]) => [key, slot.snapshot] as const);
   return replaceEntries(session, [...entries, ...named]);

@@ -1,18 +1,33 @@
-import { discardSnapshot, liveSession, saveSnapshot } from "../session/session-life.ts";
+import {
+  compareAndClear,
+  discardSnapshot,
+  liveSession,
+  saveSnapshot,
+} from "../session/session-life.ts";
 import { type SessionSlot, slotState } from "../session/session-slot.ts";
 import type { ActiveSessionSnapshot } from "../session/session-snapshot.ts";
 
 /**
- * Gives up the session of a slot on purpose. The next request makes another, in the place of a lost one.
+ * Gives up the session of a slot on purpose. The next request makes another, in the place of a lost one. What is
+ * kept of a server without sessions is forgotten, so that the next client asks the server.
  *
  * @returns the session, to be ended on its server; `undefined` if there is none
  */
 export function giveUpSession(slot: SessionSlot): ActiveSessionSnapshot | undefined {
   const state = slotState(slot);
   const { snapshot } = state;
-  if (snapshot?.kind !== "session") return undefined;
-  discardSnapshot(state, new URL(snapshot.url));
-  return snapshot;
+  if (snapshot?.kind === "session") {
+    discardSnapshot(state, new URL(snapshot.url));
+    return snapshot;
+  }
+  const live = liveSession(state);
+  if (live !== undefined) compareAndClear(state, live);
+  if (snapshot?.kind === "remembered") saveSnapshot(state, undefined);
+  if (snapshot?.kind === "stateless") {
+    const { kept: _, ...others } = snapshot;
+    saveSnapshot(state, others);
+  }
+  return undefined;
 }
 
 /** Forgets the kept tool list of a slot, so that the next `tools/list` goes to the server. */
@@ -21,6 +36,11 @@ export function forgetTools(slot: SessionSlot): void {
   state.tools.local = undefined;
   state.tools.pages.clear();
   const { snapshot } = state;
+  if (snapshot && "kept" in snapshot && snapshot.kept) {
+    const kept = snapshot.kept.filter(({ method }) => method !== "tools/list");
+    saveSnapshot(state, { ...snapshot, kept });
+    return;
+  }
   if (liveSession(state) === undefined || !snapshot || !("toolList" in snapshot)) return;
   const { toolList: _, ...others } = snapshot;
   saveSnapshot(state, others);

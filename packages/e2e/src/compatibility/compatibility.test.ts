@@ -64,9 +64,9 @@ describe("what the matrix makes of answers", () => {
     const row = { server, seen: seenWith({}), surprises: [] };
     const part = renderAskingServers([row], "2026-11-22");
     expect(part).toContain("two rounds of forms | worked (1, 1 + 2) | one leg | worked (1, 1) |");
-    const page = renderPage([], "", "2026-11-22");
+    const page = renderPage([], { cold: "", asking: "" }, "2026-11-22");
     const whole = replaceAskingServers(page, part);
-    expect(whole).toBe(renderPage([], part, "2026-11-22"));
+    expect(whole).toBe(renderPage([], { cold: "", asking: part }, "2026-11-22"));
     expect(replaceAskingServers(whole, part)).toBe(whole);
   });
 });
@@ -107,7 +107,11 @@ describe("what the matrix makes of it", () => {
 
   test("puts what does not work on the page, in a sentence with the server's name", () => {
     const report = reportOf(server, { "id unknown": "loss not visible" });
-    const page = renderPage([{ server, report, extra: false }], "", "2026-11-22");
+    const page = renderPage(
+      [{ server, report, extra: false }],
+      { cold: "", asking: "" },
+      "2026-11-22",
+    );
     expect(page).toContain("In *id unknown*: **server-everything** takes the id");
   });
 });

@@ -1,6 +1,7 @@
 /**
  * `npm run compatibility`: runs every server of both matrices with every client and writes
- * `docs/compatibility.md`. `-- --asking` runs those that ask a person, and writes their part of the page.
+ * `docs/compatibility.md`. `-- --asking` runs those that ask a person, and writes their part of the page;
+ * `-- --cold` counts the requests of cold steps, and writes theirs.
  * `-- <name>` runs the servers whose name holds that text and writes nothing.
  * Ends with 1 when a server showed anything else than is recorded of it.
  */
@@ -8,6 +9,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { clientNames } from "../clients/index.ts";
 import { renderAskingServers, replaceAskingServers } from "./asking-page.ts";
 import { askingServers } from "./asking-servers.ts";
+import { renderColdSteps, replaceColdSteps } from "./cold-page.ts";
+import { coldAskingServer, type ColdRow, coldServer, visitCold } from "./cold-steps.ts";
 import { installExtraPackages } from "./extra-packages.ts";
 import { extraServers } from "./extra-servers.ts";
 import { renderPage } from "./page.ts";
@@ -23,28 +26,33 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.e
 
 const [argument] = process.argv.slice(2);
 const onlyAsking = argument === "--asking";
-const wanted = onlyAsking ? undefined : argument;
+const onlyCold = argument === "--cold";
+const wanted = onlyAsking || onlyCold ? undefined : argument;
 await installExtraPackages();
 
 const isWanted = ({ name }: { name: string }) => wanted === undefined || name.includes(wanted);
 const rows: MatrixRow[] = [];
 const askingRows: AskingRow[] = [];
+const coldRows: ColdRow[] = [];
+const matrix = [...presentServers, ...extraServers];
+const coldServers = [
+  ...matrix.flatMap((server) => coldServer(server) ?? []),
+  ...askingServers.map(coldAskingServer),
+];
 const visits = [
-  ...(onlyAsking ? [] : [...presentServers, ...extraServers])
-    .filter(isWanted)
-    .map((server, index) => ({
-      name: server.name,
-      visit: async () => {
-        const extra = extraServers.includes(server);
-        const report = await visitServer(server, clientNames).catch((error: unknown) => ({
-          ...{ name: server.name, seen: new Map(), surprises: [failureOf(server.name, error)] },
-          unavailable: "it did not start or gave no session",
-        }));
-        rows[index] = { server, report, extra };
-        return report.unavailable;
-      },
-    })),
-  ...askingServers.filter(isWanted).map((server, index) => ({
+  ...(onlyAsking || onlyCold ? [] : matrix).filter(isWanted).map((server, index) => ({
+    name: server.name,
+    visit: async () => {
+      const extra = extraServers.includes(server);
+      const report = await visitServer(server, clientNames).catch((error: unknown) => ({
+        ...{ name: server.name, seen: new Map(), surprises: [failureOf(server.name, error)] },
+        unavailable: "it did not start or gave no session",
+      }));
+      rows[index] = { server, report, extra };
+      return report.unavailable;
+    },
+  })),
+  ...(onlyCold ? [] : askingServers).filter(isWanted).map((server, index) => ({
     name: server.name,
     visit: async () => {
       const row = await visitAskingServer(server).catch((error: unknown) => ({
@@ -55,23 +63,33 @@ const visits = [
       return row.unavailable;
     },
   })),
+  ...(onlyAsking ? [] : coldServers).filter(isWanted).map((server, index) => ({
+    name: `${server.name}, cold steps`,
+    visit: async () => {
+      const row = await visitCold(server).catch((error: unknown) => ({
+        ...{ name: server.name, requests: {}, surprises: [failureOf(server.name, error)] },
+        unavailable: "it did not start",
+      }));
+      coldRows[index] = row;
+      return row.unavailable;
+    },
+  })),
 ];
 if (visits.length === 0) throw new Error(`no server of the matrix is named ${wanted}`);
 await Promise.all(Array.from({ length: serversAtOnce }, work));
 
-const surprises = [...rows.map(({ report }) => report), ...askingRows].flatMap(
+const surprises = [...rows.map(({ report }) => report), ...askingRows, ...coldRows].flatMap(
   (seen) => seen.surprises,
 );
 for (const surprise of surprises) console.error(`not as recorded: ${surprise}`);
 const date = new Date().toISOString().slice(0, 10);
 const asking = askingRows.length === 0 ? "" : renderAskingServers(askingRows, date);
 const pageFile = new URL("../../../../docs/compatibility.md", import.meta.url);
-const page = onlyAsking
-  ? replaceAskingServers(readFileSync(pageFile, "utf8"), asking)
-  : renderPage(rows, asking, date);
+const cold = coldRows.length === 0 ? "" : renderColdSteps(coldRows, date);
+const page = rewritePage();
 if (wanted === undefined) {
   writeFileSync(pageFile, page);
-  const servers = rows.length + askingRows.length;
+  const servers = Math.max(rows.length + askingRows.length, coldRows.length);
   console.log(`docs/compatibility.md: ${servers} servers, ${surprises.length} surprises`);
 } else console.log(page);
 process.exitCode = surprises.length > 0 ? 1 : 0;
@@ -83,6 +101,12 @@ async function work(): Promise<void> {
     const seconds = Math.round((Date.now() - startedAt) / 1000);
     console.error(`${next.name}: ${unavailable ?? `${seconds} s`}`);
   }
+}
+
+function rewritePage(): string {
+  if (onlyAsking) return replaceAskingServers(readFileSync(pageFile, "utf8"), asking);
+  if (onlyCold) return replaceColdSteps(readFileSync(pageFile, "utf8"), cold);
+  return renderPage(rows, { cold, asking }, date);
 }
 
 function failureOf(name: string, error: unknown): string {

@@ -30,9 +30,13 @@ const meaning: Record<ScenarioName, string> = {
 /**
  * The page `docs/compatibility.md`.
  *
- * @param asking the part about servers that ask
+ * @param parts the part about cold steps, and the part about servers that ask
  */
-export function renderPage(rows: MatrixRow[], asking: string, date: string): string {
+export function renderPage(
+  rows: MatrixRow[],
+  { cold, asking }: { readonly cold: string; readonly asking: string },
+  date: string,
+): string {
   const ran = rows.filter(({ report }) => report.unavailable === undefined);
   return `${[
     "<!-- Written by `npm run compatibility`. Do not edit it: run the command again. -->",
@@ -42,8 +46,9 @@ export function renderPage(rows: MatrixRow[], asking: string, date: string): str
     "## What was done",
     scenarioNames.map((name) => `- **${name}**: ${meaning[name]}`).join("\n"),
     "## What was seen",
-    "*worked*: every call got its own answer, in the session of the step before (in *fresh*, in a first session). *recovered*: the same, in a new session, after one `initialize`. *no session*: the server gives no session, and each step makes the handshake. A code in capitals is [our error](./errors/index.md) for that call. *loss not visible*: the server accepted the id. *not reached*: the first step failed. The number in parentheses counts the HTTP requests of the step.",
+    "*worked*: every call got its own answer, in the session of the step before (in *fresh*, in a first session). *recovered*: the same, in a new session, after one `initialize`. *no session*: the server gives no session; what is kept is its handshake, on revisions that have one. A code in capitals is [our error](./errors/index.md) for that call. *loss not visible*: the server accepted the id. *not reached*: the first step failed. The number in parentheses counts the HTTP requests of the step.",
     summary(ran),
+    cold,
     "## What does not work",
     describeLimits(ran)
       .map((line) => `- ${line}`)

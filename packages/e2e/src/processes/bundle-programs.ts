@@ -12,7 +12,7 @@ const packages = fileURLToPath(new URL("../../../", import.meta.url));
 const programs = [
   "e2e/src/{steps,runs,stdio,durable,faults,authorization}/*-program.ts",
   "e2e/src/conformance/program/*-program.ts",
-  "e2e/src/compatibility/asking-program.ts",
+  "e2e/src/compatibility/{asking,cold-step}-program.ts",
   "e2e/src/waiting/{killed-answer,racer}-program.ts",
   "e2e/src/fixtures/*-server.ts",
   "e2e/src/durable/open-encrypted-sqlite.ts",

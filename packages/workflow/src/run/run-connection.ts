@@ -65,7 +65,7 @@ export function createRunConnection(options: RunConnectionOptions): RunConnectio
           throw failure("OUTCOME_UNKNOWN", interrupted(connection, tool), connection, cause);
         }
         result = await waitForPerson(result, { principal, sessionId }, (waiting, asked) =>
-          callSteps.goOn({ ...call, tellLoss: false, toolCallId: asked.toolCallId, waiting }),
+          callSteps.goOn({ ...call, slot, tellLoss: false, toolCallId: asked.toolCallId, waiting }),
         );
         if (result.ok) return result.output;
         use.takeBackNotice();

@@ -1,4 +1,4 @@
-import { endpointOf, isPausing } from "@durable-mcp/ai-sdk/internal";
+import { endpointOf, hasSlot, isPausing } from "@durable-mcp/ai-sdk/internal";
 import {
   sealState,
   type SealingKeys,
@@ -13,6 +13,7 @@ import {
 } from "@durable-mcp/ai-sdk";
 import { parseSessionSnapshot, sessionKey, type SessionSnapshot } from "@durable-mcp/core";
 import { sessionOptionsOf, forCalls } from "./declared-connections.ts";
+import { forCall, forSlot } from "./slot-content.ts";
 import {
   anySession,
   exceptTold,
@@ -56,29 +57,32 @@ export function createSealedSessions(options: SealedSessionsOptions): StepSessio
       const { kept: keptBefore, reason } = await seals.unseal(step);
       const before = keptBefore ?? undefined;
       const { result, snapshot } = await run(step, definition, stateOf(step, before), use);
-      if (sessionOptionsOf(definition) === undefined) return { result, isReplacement: false };
-      if (!snapshot || !hasTools(snapshot)) {
-        return { result, slot: await seals.seal(step, snapshot ?? null), isReplacement: false };
+      if (!hasSlot(definition)) return { result, isReplacement: false };
+      const content = snapshot ? forSlot(snapshot) : null;
+      if (content?.kind !== "session") {
+        return { result, slot: await seals.seal(step, content), isReplacement: false };
       }
-      const { toolList: _, replacesLost = false, ...kept } = { replacesLost: false, ...snapshot };
+      const { replacesLost = false, ...kept } = content;
       const isReplacement = replacesLost || isOutOfReach(before, reason, definition);
       return { result, slot: await seals.seal(step, kept), isReplacement };
     },
 
     async call(step, use, { tool, tellLoss, record }) {
       const { definition } = step;
+      const calling = forCalls(definition);
+      const { kept } = hasSlot(definition) ? await seals.unseal(step) : { kept: null };
+      const isStateful = sessionOptionsOf(definition) !== undefined;
+      // Without a session there is none to open again: the server is asked anew.
+      const isGone = kept === undefined || (kept && !isUsable(kept, definition));
+      if (isStateful && isGone) return undefined;
+      const before = kept ? told(forCall(kept, tool, now()), tellLoss) : undefined;
       if (isPausing(definition)) {
-        const session = { state: await seals.unsealCalls(step, record) };
-        const { result, state } = await runCall(step, forCalls(definition), session, use);
+        const session = stateOf(step, before, await seals.unsealCalls(step, record));
+        const { result, state } = await runCall(step, calling, session, use);
         const sealCalls = () => seals.sealCalls(step, state);
         return { result, isReplacement: false, sealCalls };
       }
-      const isStateful = sessionOptionsOf(definition) !== undefined;
-      const { kept } = isStateful ? await seals.unseal(step) : { kept: null };
-      if (kept === undefined || (kept && !isUsable(kept, definition))) return undefined;
-      const before = kept && hasTools(kept) ? forCall(kept, { tool, tellLoss, now }) : kept;
-      const calling = forCalls(definition);
-      const session = stateOf(step, before ?? undefined);
+      const session = stateOf(step, before);
       const { result, snapshot } = await runCall(step, calling, session, use);
       // Of all changes by a call, only a loss matters to later steps.
       if (snapshot?.kind !== "lost") return { result, isReplacement: false, sealCalls: noCalls };
@@ -150,8 +154,10 @@ function createSeals({ keys, expiresInMs, emitRefused, now }: SealedSessionsOpti
       );
     },
 
-    async sealCalls(step: StepConnection, calls: unknown): Promise<string> {
-      return await sealed(step, { calls }, "the server's question");
+    async sealCalls(step: StepConnection, state: unknown): Promise<string> {
+      // What the connection's slot has is no call.
+      const { [sessionKey(step)]: _, ...mcpSessions } = entriesIn(state);
+      return await sealed(step, { calls: { mcpSessions } }, "the server's question");
     },
   };
 }
@@ -181,26 +187,13 @@ function createRunOnState({ emit, now }: Pick<SealedSessionsOptions, "emit" | "n
       await registry.dispose();
     }
     const { state } = provider.commit(registry, session) as { state?: unknown };
-    return { result, state, snapshot: snapshotIn({ state }, step) };
+    return { result, state, snapshot: entriesIn(state)[sessionKey(step)] };
   };
 }
 
-type WithTools = SessionSnapshot & { readonly kind: "session" | "sessionless" };
-
-/** Whether a tool list belongs to the snapshot. */
-function hasTools(snapshot: SessionSnapshot): snapshot is WithTools {
-  return "initializeResult" in snapshot;
-}
-
-/** A tool list with only the called tool, so that the client lists nothing. */
-function forCall(
-  session: WithTools,
-  { tool, tellLoss, now }: { tool: string; tellLoss: boolean; now: () => number },
-): SessionSnapshot {
-  const tools = [{ name: tool, inputSchema: { type: "object" } }];
-  const toolList = { tools, listedAt: now() };
-  if (session.kind === "sessionless") return { ...session, toolList };
-  return { ...session, toolList, ...(tellLoss && { replacesLost: true }) };
+/** The snapshot of a session whose next result tells the model of a loss, if there was one. */
+function told(snapshot: SessionSnapshot, tellLoss: boolean): SessionSnapshot {
+  return tellLoss && snapshot.kind === "session" ? { ...snapshot, replacesLost: true } : snapshot;
 }
 
 /** Whether a step can use it without a handshake that makes another session. */
@@ -221,13 +214,18 @@ function isOutOfReach(
   return before?.kind === "session" && !isUsable(before, definition);
 }
 
-function stateOf(step: StepConnection, snapshot: SessionSnapshot | undefined): { state?: unknown } {
-  return snapshot === undefined ? {} : { state: { mcpSessions: { [sessionKey(step)]: snapshot } } };
+/** @param calls a state with waiting calls */
+function stateOf(
+  step: StepConnection,
+  snapshot: SessionSnapshot | undefined,
+  calls?: unknown,
+): { state?: unknown } {
+  if (snapshot === undefined) return calls === undefined ? {} : { state: calls };
+  return { state: { mcpSessions: { ...entriesIn(calls), [sessionKey(step)]: snapshot } } };
 }
 
-function snapshotIn(session: { state?: unknown }, step: StepConnection) {
-  const { mcpSessions } = (session.state ?? {}) as {
-    mcpSessions?: Record<string, SessionSnapshot>;
-  };
-  return mcpSessions?.[sessionKey(step)];
+function entriesIn(state: unknown): Record<string, SessionSnapshot | undefined> {
+  return (
+    (state as { mcpSessions?: Record<string, SessionSnapshot> } | undefined)?.mcpSessions ?? {}
+  );
 }

@@ -1,0 +1,280 @@
+/** Looking after what is kept of servers without sessions. */
+import { createMemoryStore } from "@durable-mcp/core";
+import { describe, expect, test } from "vitest";
+import { collectEvents } from "../../test/collect-events.ts";
+import { startModernServer } from "../../test/modern-server.ts";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { alice, callForText, startApplication } from "../../test/step.ts";
+import {
+  type ConnectionRegistry,
+  createDurableSessions,
+  defineMcpClientConnection,
+  withConnections,
+} from "../index.ts";
+import type { McpClientConnectionOptions } from "./connection-options.ts";
+
+const caching = { ttlMs: 60_000 };
+const key = '["one","user","https://idp.test","alice"]';
+
+const define = (url: string, options: Partial<McpClientConnectionOptions> = { memory: "server" }) =>
+  defineMcpClientConnection({ url, description: "A server.", ...options });
+const greet = async (registry: ConnectionRegistry<any>) =>
+  await callForText(await registry.tools(), "one__greet");
+
+const listNotes = async (registry: ConnectionRegistry<any>) =>
+  await callForText(await registry.tools(), "one__list_notes");
+const asAlice = () => ({ principal: alice });
+
+/** Sessions of a process, on a store that counts what is done with it. */
+function startStored(url: string, options?: Partial<McpClientConnectionOptions>, pool?: object) {
+  const { onEvent, ...collected } = collectEvents();
+  const store = createMemoryStore();
+  const counts = { get: 0, put: 0, touch: 0 };
+  const counted = {
+    ...store,
+    get: (...of: Parameters<typeof store.get>) => (counts.get++, store.get(...of)),
+    put: (...of: Parameters<typeof store.put>) => (counts.put++, store.put(...of)),
+    touch: (...of: Parameters<typeof store.touch>) => (counts.touch++, store.touch(...of)),
+  };
+  const processOf = (own = options, now = Date.now) =>
+    createDurableSessions({
+      now,
+      connections: { one: define(url, own) },
+      store: counted,
+      onEvent,
+      ...(pool && { pool }),
+    });
+  const sessions = processOf();
+  const step = (of = sessions) =>
+    of.run("chat", { principal: alice }, ({ tools }) => callForText(tools, "one__greet"));
+  return { ...collected, sessions, step, processOf, store, counts };
+}
+
+describe("in a store", () => {
+  test("a step reads once, and writes only what is new", async () => {
+    const server = await startModernServer({ caching });
+    const { step, processOf, counts } = startStored(server.url);
+    await step();
+    expect(counts).toEqual({ get: 1, put: 1, touch: 0 });
+    await step(processOf());
+    expect(counts).toEqual({ get: 2, put: 1, touch: 0 });
+  });
+
+  test("nothing is read for a connection without memory", async () => {
+    const server = await startModernServer({ caching });
+    const { step, counts } = startStored(server.url, {});
+    await step();
+    expect(counts).toEqual({ get: 0, put: 0, touch: 0 });
+  });
+
+  test("it is described, and is no session that could be asked", async () => {
+    const server = await startModernServer({ caching });
+    const { step, sessions } = startStored(server.url);
+    await step();
+    const use = { principal: alice };
+    const described = {
+      ...{ connection: "one", sessionId: "chat", kind: "remembered" },
+      ...{ protocolVersion: "2026-07-28", lastUsedAt: expect.any(Number) as number },
+    };
+    expect(await sessions.info("chat", use)).toEqual([described]);
+    expect((await sessions.list(use)).sessions).toEqual([described]);
+    expect(await sessions.status("chat", use)).toEqual([
+      { connection: "one", alive: false, reason: "no-session" },
+    ]);
+  });
+
+  test.each(["restart", "end", "endAll"] as const)("%s removes it", async (act) => {
+    const server = await startModernServer({ caching });
+    const { step, sessions, processOf } = startStored(server.url);
+    await step();
+    server.requests.length = 0;
+    const use = { principal: alice };
+    const ended = act === "endAll" ? sessions.endAll(use) : sessions[act]("chat", use);
+    const outcome = { connection: "one", sessionId: "chat", ended: true, removed: true };
+    expect(await ended).toEqual([outcome]);
+    expect(server.log).toEqual([]);
+    expect(await sessions.info("chat", use)).toEqual([]);
+    await step(processOf());
+    expect(server.log).toHaveLength(3);
+  });
+
+  test("clearTools drops the list, and a sweep all", async () => {
+    const server = await startModernServer({ caching });
+    const { step, sessions, processOf } = startStored(server.url);
+    await step();
+    await sessions.clearTools("chat", { principal: alice });
+    server.requests.length = 0;
+    await step(processOf());
+    expect(server.log).toEqual(["POST tools/list", "POST tools/call"]);
+    const later = processOf(undefined, () => Date.now() + 7_200_000);
+    const { sessions: swept } = await later.admin.sweep({
+      idleForMs: 3_600_000,
+      authorize: asAlice,
+    });
+    expect(swept).toMatchObject([{ connection: "one", ended: true, removed: true }]);
+  });
+
+  test("a live client that a pool keeps goes on with it", async () => {
+    const server = await startModernServer({ caching });
+    const { step, clientEvents, counts } = startStored(server.url, { memory: "server" }, {});
+    await step();
+    server.requests.length = 0;
+    await step();
+    expect(server.log).toEqual(["POST tools/call"]);
+    expect(clientEvents.map(({ action }) => action)).toEqual(["miss", "opened", "hit"]);
+    expect(counts).toEqual({ get: 2, put: 1, touch: 0 });
+  });
+
+  test("a definition that has no session any more ends the stored one, and remembers", async () => {
+    const notebook = await startNotebookServer();
+    const before = startStored(notebook.url, { session: "stateful" });
+    const use = { principal: alice };
+    await before.sessions.run("chat", use, ({ tools }) => callForText(tools, "one__list_notes"));
+    expect(notebook.liveSessions()).toBe(1);
+    const after = before.processOf({ memory: "server" });
+    await after.run("chat", use, () => undefined);
+    expect(notebook.liveSessions()).toBe(0);
+    expect(await after.info("chat", use)).toEqual([]);
+    // And back again.
+    const server = await startModernServer({ caching });
+    const remembering = startStored(server.url);
+    await remembering.step();
+    const stateful = remembering.processOf({ session: "stateful" });
+    server.requests.length = 0;
+    await remembering.step(stateful);
+    expect(server.log[0]).toBe("POST initialize");
+    expect(await stateful.info("chat", use)).toMatchObject([{ kind: "stateless" }]);
+    const neither = remembering.processOf({});
+    await remembering.step(neither);
+    expect(await neither.info("chat", use)).toMatchObject([{ kind: "stateless" }]);
+    const told = [...before.events, ...remembering.events].map(({ type }) => type);
+    expect(told).not.toContain("discarded");
+    expect(told).not.toContain("not-ended");
+  });
+});
+
+describe("in carried state", () => {
+  test("it is described, cleared, restarted and ended", async () => {
+    const server = await startModernServer({ caching });
+    const { provider, step } = startApplication({ one: define(server.url) });
+    const session = await step({}, greet);
+    const use = { principal: alice };
+    const kind = { connection: "one", kind: "remembered", protocolVersion: "2026-07-28" };
+    expect(await provider.info(session, use)).toEqual([kind]);
+
+    const cleared = await provider.clearTools(session, use);
+    server.requests.length = 0;
+    await step(cleared, greet);
+    expect(server.log).toEqual(["POST tools/list", "POST tools/call"]);
+
+    const result = { connection: "one", ended: true };
+    expect(await provider.restart(session, use)).toEqual({
+      session: { state: {} },
+      results: [result],
+    });
+    expect(await provider.end(session, use)).toEqual({ session: { state: {} }, results: [] });
+  });
+
+  test("what another definition has left is dropped", async () => {
+    const server = await startModernServer({ caching });
+    const remembering = startApplication({ one: define(server.url) });
+    const session = await remembering.step({}, greet);
+    const stateful = startApplication({ one: define(server.url, { session: "stateful" }) });
+    const registry = stateful.provider.create({ ...session, principal: alice });
+    await registry.dispose();
+    expect(stateful.provider.commit(registry, session)).toEqual({ state: {} });
+    expect(stateful.events).toEqual([]);
+
+    const kept = {
+      state: { mcpSessions: { [key]: { version: 1, kind: "lost", url: server.url } } },
+    };
+    expect(await remembering.step(kept, () => undefined)).toEqual({ state: {} });
+    expect(remembering.events).toEqual([]);
+  });
+
+  test("it needs a principal, as a session does", () => {
+    const { provider } = startApplication({ one: define("https://one.example/mcp") });
+    expect(() => provider.create({})).toThrow(
+      expect.objectContaining({ code: "PRINCIPAL_REQUIRED" }),
+    );
+  });
+});
+
+/** A server, and a session of which a step has left what the server says. */
+async function startRemembered(options?: Partial<McpClientConnectionOptions>) {
+  const server = await startModernServer({ caching });
+  const application = startApplication({ one: define(server.url, options) });
+  const session = await application.step({}, greet);
+  server.requests.length = 0;
+  return { server, ...application, session };
+}
+
+describe("in a run", () => {
+  test("it is told, and restarts and clears", async () => {
+    const { server, step, session } = await startRemembered();
+    await step(session, async (registry) => {
+      expect(await registry.info()).toMatchObject([{ session: "stateless", kind: "remembered" }]);
+      await greet(registry);
+      await registry.clearTools("one");
+      await greet(registry);
+      expect(server.log).toEqual(["POST tools/call", "POST tools/list", "POST tools/call"]);
+      server.requests.length = 0;
+      expect(await registry.restart("one")).toEqual({ connection: "one", ended: true });
+      await greet(registry);
+      expect(server.log).toEqual(["POST server/discover", "POST tools/list", "POST tools/call"]);
+    });
+  });
+
+  test("nothing of it lasts under a name, and a run that isolates it begins with it", async () => {
+    const { server, provider, session } = await startRemembered();
+    const run = { session, principal: alice };
+    await provider.run(run, async ({ registry }) => {
+      await withConnections({ one: "isolate" }, (isolated: ConnectionRegistry<any>) =>
+        greet(isolated),
+      );
+      expect(server.log).toEqual(["POST tools/call"]);
+      const named = registry.named.run("a", () => undefined);
+      await expect(named).rejects.toMatchObject({ code: "CONNECTION_INVALID" });
+    });
+  });
+
+  test("whoever wants to know whether the server is there asks it", async () => {
+    const { server, step, session } = await startRemembered({ memory: "server", required: true });
+    await step(session, greet);
+    expect(server.log).toEqual(["POST server/discover", "POST tools/call"]);
+    await step(session, async (registry) => {
+      await registry.tools();
+      server.requests.length = 0;
+      await registry.ready("one");
+      expect(await registry.status()).toMatchObject([{ alive: true }]);
+      expect(server.log).toEqual(["POST server/discover", "POST server/discover"]);
+      await server.close();
+      expect(await registry.status()).toMatchObject([{ alive: false, reason: "unreachable" }]);
+    });
+    await expect(step(session, (registry) => registry.tools())).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+    });
+  });
+
+  test("a server of the session era is asked with a ping", async () => {
+    const notebook = await startNotebookServer({ isSessionless: true });
+    for (const options of [{ memory: "server" }, { session: "stateful" }] as const) {
+      const { step } = startApplication({
+        one: define(notebook.url, { ...options, required: true }),
+      });
+      const session = await step({}, listNotes);
+      notebook.requests.length = 0;
+      await step(session, listNotes);
+      expect(notebook.log).toEqual(["POST ping", "POST tools/call"]);
+    }
+  });
+});
+
+test.each<[unknown, RegExp]>([
+  ["client", /memory must be "server" or \{ pinMs/],
+  [{ pinMs: 0 }, /memory\.pinMs must be a whole number of milliseconds/],
+  [{ pinMs: 1, ttlMs: 1 }, /memory\.ttlMs is not a known option/],
+])("the option %j is refused", (memory, message) => {
+  const options = { url: "https://one.example/mcp", description: "One.", memory };
+  expect(() => defineMcpClientConnection(options as never)).toThrow(message);
+});

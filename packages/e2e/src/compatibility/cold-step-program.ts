@@ -1,0 +1,51 @@
+/** A process of an application: takes one step on the state that it is given, makes one call, and ends. */
+import {
+  createConnectionProvider,
+  defineMcpClientConnection,
+  type McpClientConnectionOptions,
+  type Principal,
+} from "@durable-mcp/ai-sdk";
+import type { StepCall } from "../steps/step-protocol.ts";
+
+/** What a step is told. */
+export interface ColdStep {
+  url: string;
+  options: Pick<McpClientConnectionOptions, "session" | "memory" | "input">;
+  /** What the step before left. */
+  state?: unknown;
+  call: StepCall;
+}
+
+/** First `ready`, then what the step came to: the result of its call, or its failure, and the state. */
+export type ColdStepReport = "ready" | { outcome: string; state?: unknown };
+
+const principal: Principal = { type: "user", issuer: "https://idp.example", id: "ada" };
+const report = (message: ColdStepReport) => void process.send!(message);
+
+process.once("message", (step: ColdStep) => void run(step).then(report, failed));
+report("ready");
+
+async function run({ url, options, state, call }: ColdStep): Promise<ColdStepReport> {
+  const server = defineMcpClientConnection({ url, description: "A server.", ...options });
+  const provider = createConnectionProvider({
+    connections: { server },
+    // One process at a time has the state.
+    claim: () => true,
+    onEvent: () => undefined,
+  });
+  const { result, session } = await provider.run(
+    { session: { state }, principal },
+    async (step) => {
+      const tools = await step.registry.tools({ onUnavailable: "throw" });
+      const { execute } = tools[`server__${call.tool}`] as {
+        execute: (input: unknown, use: object) => Promise<unknown>;
+      };
+      return await execute(call.args, { toolCallId: "call-1", messages: [] });
+    },
+  );
+  return { outcome: JSON.stringify(result), state: session.state };
+}
+
+function failed(error: unknown): void {
+  report({ outcome: `broken: ${error instanceof Error ? error.message : String(error)}` });
+}
