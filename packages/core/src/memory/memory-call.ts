@@ -15,7 +15,8 @@ export interface MemoryCall<MESSAGE extends JsonRpcMessage = JsonRpcRequest> {
 /** Sends a request that is not as the client gave it. */
 export type SendRequest = (request: OutgoingRequest) => Promise<Response>;
 
-const versionKey = "io.modelcontextprotocol/protocolVersion";
+/** In the `_meta` of each request of a revision without sessions. */
+export const versionKey = "io.modelcontextprotocol/protocolVersion";
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 
 function metaOf({ params }: { readonly params?: Record<string, unknown> }) {

@@ -10,7 +10,7 @@ import {
   requestUrl,
 } from "../wire/server-endpoint.ts";
 import { createKeptResults } from "./kept-results.ts";
-import { type MemoryCall, revisionOf, type SendRequest } from "./memory-call.ts";
+import { type MemoryCall, revisionOf, type SendRequest, versionKey } from "./memory-call.ts";
 import type { MemoryContext } from "./memory-context.ts";
 import { createModernMemory } from "./modern-memory.ts";
 
@@ -61,6 +61,8 @@ async function readCall(
   init: RequestInit | undefined,
   pass: () => Promise<Response>,
 ): Promise<MemoryCall | undefined> {
+  // Messages of a session can be large, and are parsed once already.
+  if (typeof init?.body === "string" && !init.body.includes(versionKey)) return undefined;
   if (!isSameEndpoint(requestUrl(input), url)) return undefined;
   const request = await readOutgoingRequest(input, init);
   const message = parseMessage(bodyText(request) ?? "");

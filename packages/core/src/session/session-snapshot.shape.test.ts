@@ -25,6 +25,23 @@ const standing = {
   subscriptions: z.optional(z.array(z.string())),
   logLevel: z.optional(z.string()),
 };
+const keptResult = z.strictObject({
+  method: z.enum([
+    "server/discover",
+    "initialize",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+  ]),
+  client: z.optional(z.string()),
+  cursor: z.optional(z.string()),
+  result: record,
+  receivedAt: z.number(),
+  until: z.number(),
+  scope: z.enum(["public", "private"]),
+  refusesProbe: z.optional(z.literal(true)),
+});
 const snapshotSchema = z.discriminatedUnion("kind", [
   z.strictObject({
     ...common,
@@ -47,10 +64,20 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     keptAt: z.optional(z.number()),
     toolList: z.optional(toolList),
   }),
-  z.strictObject({ ...common, kind: z.literal("stateless"), decidedAt: z.number() }),
+  z.strictObject({
+    ...common,
+    kind: z.literal("stateless"),
+    decidedAt: z.number(),
+    kept: z.optional(z.array(keptResult)),
+  }),
+  z.strictObject({ ...common, kind: z.literal("remembered"), kept: z.array(keptResult) }),
 ]);
 
 const url = "https://mcp.example/mcp";
+const keptPage = {
+  ...{ method: "tools/list", client: "[]", cursor: "a", result: { tools: [] } },
+  ...{ receivedAt: 1, until: 2, scope: "private" },
+};
 const right = [
   {
     ...sessionSnapshot(url),
@@ -70,6 +97,11 @@ const right = [
     toolList: { tools: [{ name: "echo", inputSchema: {} }], listedAt: 1 },
   },
   { version: 1, kind: "stateless", url, decidedAt: 1 },
+  { version: 1, kind: "stateless", url, decidedAt: 1, kept: [keptPage] },
+  {
+    ...{ version: 1, kind: "remembered", url },
+    kept: [keptPage, { ...keptPage, method: "initialize", refusesProbe: true }],
+  },
 ];
 
 type Path = readonly (string | number)[];

@@ -10,6 +10,8 @@ const session = sessionSnapshot("https://mcp.example/mcp", {
   toolList: { tools: [{ name: "echo", inputSchema: {} }], listedAt: 1 },
 });
 const sessionless = { version: 1, kind: "sessionless", url: "https://mcp.example/mcp" };
+const kept = { method: "tools/list", result: {}, receivedAt: 1, until: 2, scope: "private" };
+const remembered = { version: 1, kind: "remembered", url: "https://mcp.example/mcp", kept: [kept] };
 const stateless = { version: 1, kind: "stateless", url: "https://mcp.example/mcp", decidedAt: 1 };
 
 function errorOf(value: unknown): unknown {
@@ -35,9 +37,11 @@ describe("snapshots of released formats", () => {
   test("cover all kinds", () => {
     expect(names).toEqual([
       "lost.json",
+      "remembered.json",
       "session-that-replaces-a-lost-one.json",
       "session.json",
       "sessionless.json",
+      "stateless-with-kept-results.json",
       "stateless.json",
     ]);
   });
@@ -72,6 +76,13 @@ describe("refuses", () => {
       "an unknown key in the tool list",
       { ...session, toolList: { ...session.toolList, extra: 1 } },
     ],
+    [
+      "a kept result that is no list's",
+      { ...remembered, kept: [{ ...kept, method: "tools/call" }] },
+    ],
+    ["a kept result for everybody", { ...stateless, kept: [{ ...kept, scope: "shared" }] }],
+    ["an unknown key in a kept result", { ...remembered, kept: [{ ...kept, extra: 1 }] }],
+    ["nothing kept", { ...remembered, kept: undefined }],
     ["a url that is no text", { ...session, url: 1 }],
     ["an empty session id", { ...session, sessionId: "" }],
     ["a session id with a space", { ...session, sessionId: "a b" }],
