@@ -5,10 +5,17 @@ type ConnectionOptions = Parameters<typeof defineMcpClientConnection>[0];
 /** What the connection of a step says beside its address. */
 type Kind = Omit<ConnectionOptions, "url" | "description">;
 
+/** Longer than any step between two steps, in milliseconds. */
+const pinMs = 3_600_000;
+
 /** The same step with a connection of ours, which a state in JSON carries from one to the next. */
 export const ourSteps: Readonly<Record<string, Step>> = {
   "ours, stateless": createStep({}),
+  "ours, stateless, memory": createStep({ memory: "server" }),
+  "ours, stateless, pinned memory": createStep({ memory: { pinMs } }),
   "ours, stateful": createStep({ session: "stateful" }),
+  "ours, stateful, memory": createStep({ session: "stateful", memory: "server" }),
+  "ours, stateful, pinned memory": createStep({ session: "stateful", memory: { pinMs } }),
 };
 
 function createStep(kind: Kind): Step {

@@ -12,7 +12,7 @@ const maxKilobytes = 14;
 /** How the names of its additions begin. */
 const addition = "with ";
 
-/** What a bundle has to carry: minified by esbuild, and compressed by gzip. */
+/** What a bundle has to carry: minified by rolldown, and compressed by gzip. */
 export async function measureSize(): Promise<BenchPart> {
   const printed = execFileSync(process.execPath, [program, "--json"], {
     cwd: folder,
