@@ -15,7 +15,7 @@ import { parts } from "./parts.ts";
 import { writePage } from "./report/page.ts";
 import type { BenchOptions, BenchPart } from "./report/part.ts";
 import { type BenchResult, describeRun, loadResults, saveResults } from "./report/results.ts";
-import { countText, ratioResult, ratioText, targetsOf } from "./report/targets.ts";
+import { countResult, countText, ratioResult, ratioText, targetsOf } from "./report/targets.ts";
 import { printTable } from "./report/text-table.ts";
 
 const { values } = parseArgs({
@@ -39,8 +39,11 @@ const options: BenchOptions = {
 
 const measured: Record<string, BenchResult> = {};
 const failures: string[] = [];
-for (const id of chosenParts()) {
-  console.log(`\n# ${id}\n`);
+const chosen = chosenParts();
+for (const [n, id] of chosen.entries()) {
+  console.log(
+    `\n# ${id}, part ${n + 1} of ${chosen.length}, ${new Date().toTimeString().slice(0, 8)}`,
+  );
   const run = describeRun(process.argv.slice(2));
   const start = performance.now();
   try {
@@ -96,7 +99,7 @@ async function measureInProcess(id: string): Promise<BenchPart> {
 function printPart(part: BenchPart): void {
   const rows = [
     ...part.ratios.map((one) => [ratioResult(one).label, ratioText(one)]),
-    ...part.counts.map((one) => [one.label, countText(one)]),
+    ...part.counts.map((one) => [countResult(one).label, countText(one)]),
   ];
   printTable({ title: part.title, columns: ["", "measured"], rows }, false);
   for (const table of part.tables) printTable(table, false);
