@@ -1,5 +1,8 @@
 import { timeLimited } from "../base/bounded-wait.ts";
+import { toResponse } from "../session/buffered-answer.ts";
+import { readProof, refusesInside } from "../session/kept-handshake.ts";
 import { refusesHandshake } from "../session/lost-session.ts";
+import type { LiveSession } from "../session/slot-state.ts";
 import {
   emptyAnswer,
   isRequest,
@@ -44,22 +47,24 @@ export function createHandshakeMemory(
     return response;
   };
 
+  const evictRefused = () => {
+    if (kept.evict()) context.emit({ type: "discarded", reason: "refused" });
+  };
+
   const exchange = async (call: MemoryCall): Promise<Response> => {
     const { message, request } = call;
-    const isBuiltOnKept = kept.result !== undefined;
+    const { session } = kept;
     const since = renewal.count;
-    const observe = (response: Response) => {
-      const key = isBuiltOnKept && message.method.endsWith("/list") ? keyOf(message) : undefined;
-      return observeResults(context, results, response, message, key);
-    };
+    const key = session && message.method.endsWith("/list") ? keyOf(message) : undefined;
+    const observe = (response: Response) =>
+      observeResults(context, results, response, message, key, (answer) => {
+        // The client gets the error. The next step makes the handshake.
+        if (session && refusesInside(session, answer)) evictRefused();
+      });
     const response = await forward(call);
-    if (response.ok || !isBuiltOnKept) return observe(response);
-    let body = "";
-    const refused = await rewriteRefusal(response, (text) => (body = text));
-    if (!refusesHandshake({ status: refused.status, body })) return observe(refused);
-    if (renewal.count === since && kept.evict()) {
-      context.emit({ type: "discarded", reason: "refused" });
-    }
+    const refusal = session && (await refusalOf(response, session));
+    if (refusal === undefined || "answer" in refusal) return observe(refusal?.answer ?? response);
+    if (renewal.count === since) evictRefused();
     const renew = (signal: AbortSignal) =>
       renewHandshake(kept, send, clientParams, request, signal);
     const version = await renewal.run(
@@ -67,7 +72,7 @@ export function createHandshakeMemory(
       (signal) => timeLimited(renewalMs, signal, renew),
       request.signal,
     );
-    if (version === undefined) return refused;
+    if (version === undefined) return refusal.refused;
     versions.set(versionOf(request), version);
     return observe(await send(withVersion(request, version)));
   };
@@ -95,4 +100,19 @@ export function createHandshakeMemory(
     const found = key && results.find(key);
     return found ? resultAnswer(id, found.result) : await exchange({ ...call, message });
   };
+}
+
+/** The refusal of a handshake, or an answer like the given one. */
+async function refusalOf(
+  response: Response,
+  session: LiveSession,
+): Promise<{ readonly refused: Response } | { readonly answer: Response }> {
+  if (!response.ok) {
+    let body = "";
+    const answer = await rewriteRefusal(response, (text) => (body = text));
+    const { status } = answer;
+    return refusesHandshake({ status, body }) ? { refused: answer } : { answer };
+  }
+  const proof = await readProof(response, session);
+  return proof instanceof Response ? { answer: proof } : { refused: toResponse(proof) };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startMcpServer } from "../../test/mcp-server.ts";
+import { eventText, startEvents, startMcpServer } from "../../test/mcp-server.ts";
 import { answerJson, answerText, startSessionlessServer } from "../../test/memory-server.ts";
 import {
   modernStep,
@@ -196,6 +196,36 @@ describe("after a refusal of the kept handshake", () => {
     // The list was of the old handshake.
     await shakeHandsListAndCall(startMemoryStep(server, save()));
     expect(server.takeLog()).toEqual(["tools/list", "tools/call"]);
+  });
+
+  const error = { code: -32_602, message: "Received request before initialization was complete" };
+
+  test("with HTTP 200, too", async () => {
+    const { client, server, events } = await startLaterStep();
+    let left = 1;
+    server.state.before = ({ message: { id, method } }, response) =>
+      method === "tools/call" &&
+      left-- > 0 &&
+      answerJson(response, 200, { jsonrpc: "2.0", id, error });
+    expect(await client.request("tools/call", call)).toMatchObject({ id: 1, result: {} });
+    expect(server.takeLog()).toEqual(renewed);
+    expect(events).toEqual([refused]);
+  });
+
+  test("in an answer stream, lets the client have it, and forgets", async () => {
+    const { client, server, events, save } = await startLaterStep();
+    server.state.before = ({ message: { id, method } }, response) => {
+      if (method !== "tools/call") return false;
+      startEvents(response);
+      response.end(eventText({ jsonrpc: "2.0", id, error }));
+      return true;
+    };
+    expect(await client.request("tools/call", call)).toMatchObject({ error });
+    expect(events).toEqual([refused]);
+    delete server.state.before;
+    server.takeLog();
+    await shakeHandsListAndCall(startMemoryStep(server, save()));
+    expect(server.takeLog()).toEqual(sessionStep);
   });
 
   test("goes on with the version of the new one", async () => {

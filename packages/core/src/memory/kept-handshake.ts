@@ -1,5 +1,6 @@
 import type { KeptResult } from "../session/kept-result.ts";
 import { asInitializeResult, type InitializeResult } from "../session/session-snapshot.ts";
+import type { LiveSession } from "../session/slot-state.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import type { KeptResults } from "./kept-results.ts";
 import type { MemoryContext } from "./memory-context.ts";
@@ -9,6 +10,8 @@ import { observeAnswer } from "./observe-answer.ts";
 export interface KeptHandshake {
   /** The result that answers clients, while it is fresh. */
   readonly result: InitializeResult | undefined;
+  /** The same, as what requests go out on. */
+  readonly session: LiveSession | undefined;
   /** Whether the server is known to refuse `server/discover`. */
   readonly refusesProbe: boolean;
   /** The result whose acknowledgement is still to come. */
@@ -29,6 +32,7 @@ export function createKeptHandshake(context: MemoryContext, results: KeptResults
   const { maxAgeMs, now } = context;
   let opened: { readonly result: InitializeResult; readonly length: number } | undefined;
   let refusesProbe = false;
+  let session: LiveSession | undefined;
 
   const find = () => results.find({ method: "initialize" });
   const keep = (result: Record<string, unknown>, forMs: number, length: number) => {
@@ -47,9 +51,18 @@ export function createKeptHandshake(context: MemoryContext, results: KeptResults
     return isNamed;
   };
 
+  const resultOf = () => asInitializeResult(find()?.result);
+
   return {
     get result() {
-      return asInitializeResult(find()?.result);
+      return resultOf();
+    },
+    get session() {
+      const initializeResult = resultOf();
+      if (initializeResult === undefined) return undefined;
+      const isSame = session?.initializeResult === initializeResult;
+      session = isSame ? session : { kind: "sessionless", initializeResult };
+      return session;
     },
     get refusesProbe() {
       return find()?.refusesProbe === true;

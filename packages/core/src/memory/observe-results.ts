@@ -1,6 +1,6 @@
 import type { KeptMethod } from "../session/kept-result.ts";
 import { reportsUnknownTool } from "../tools/unknown-tool.ts";
-import type { JsonRpcMessage, JsonRpcRequest } from "../wire/json-rpc.ts";
+import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from "../wire/json-rpc.ts";
 import type { KeptResults, ResultKey } from "./kept-results.ts";
 import type { MemoryContext } from "./memory-context.ts";
 import { observeAnswer } from "./observe-answer.ts";
@@ -28,6 +28,7 @@ export function observeResults(
   response: Response,
   request: JsonRpcRequest,
   key: ResultKey | undefined,
+  onError?: (message: JsonRpcResponse) => void,
 ): Response {
   const { method, params } = request;
   const evict = (methods: readonly KeptMethod[]) =>
@@ -43,6 +44,7 @@ export function observeResults(
       const changed = changedBy.get(message.method) ?? [];
       return changed.includes("tools/list") ? forgetTools("list-changed") : evict(changed);
     }
+    if (message.error !== undefined) onError?.(message);
     if (message.id !== request.id) return;
     if (key !== undefined) {
       if (message.result === undefined) return forgetPages();
