@@ -23,6 +23,8 @@ const font = "system-ui, sans-serif";
 
 export const chartConfig: Config = {
   background: light.page,
+  // The description of the whole names each figure once.
+  aria: false,
   padding: 16,
   font,
   view: { stroke: null },

@@ -19,7 +19,7 @@ export async function writePage(results: Readonly<Record<string, BenchResult>>):
     const pictures = drawn.map(({ file }) => `![${part.title}](./charts/${file})`);
     const { command, date, cpu, node, loadBefore, seconds } = run;
     const runText = `Measured by \`${command}\` on ${date}: ${cpu}; Node ${node}; load average ${loadBefore} before, ${seconds} s.`;
-    const section = [...pictures, runText, ...part.notes, figuresSection(part)].join("\n\n");
+    const section = [...pictures, ...part.notes, runText, figuresSection(part)].join("\n\n");
     text = fillSection(text, id, section);
   }
   writeFileSync(page, text);

@@ -49,7 +49,7 @@ export function ratioText({ ratio, low, high }: BenchRatio): string {
 }
 
 export function countText({ value, unit }: BenchCount): string {
-  return `${figureText(value)} ${unit}`;
+  return `${figureText(value)} ${value === 1 ? unit.replace(/s$/, "") : unit}`;
 }
 
 export function figureText(value: number): string {

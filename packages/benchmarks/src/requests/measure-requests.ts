@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchCount, BenchOptions, BenchPart } from "../report/part.ts";
+import { markdownTable } from "../report/text-table.ts";
 import { contenders, ofSessionEra, type Step } from "./contenders.ts";
 import { loadMastraStep } from "./mastra.ts";
 import { ourSteps } from "./our-steps.ts";
@@ -55,7 +56,18 @@ export async function measureRequests({ isQuick }: BenchOptions = {}): Promise<B
         rows,
       },
     ],
-    notes: [],
+    notes: [markdownTable(overview(Object.keys(steps), counts))],
+  };
+}
+
+/** A line for each client, a column for each kind of server. */
+function overview(names: readonly string[], counts: readonly BenchCount[]) {
+  const kinds = Object.keys(serverKinds);
+  const valueOf = (name: string, kind: string) =>
+    counts.find(({ label, group }) => label === name && group === kind)?.value ?? "–";
+  return {
+    columns: ["client", ...kinds],
+    rows: names.map((name) => [name, ...kinds.map((kind) => valueOf(name, kind))]),
   };
 }
 
@@ -99,8 +111,8 @@ function targetOf(kind: ServerKind, name: string): Pick<BenchCount, "target"> {
 }
 
 const oneRequest: Readonly<Record<ServerKind, RegExp>> = {
-  "session era, with sessions": /^ours, stateful/,
-  "session era, without ids": /^ours, (stateful|.*memory)/,
-  "2026-07-28, ttlMs of an hour": /^ours, .*memory/,
-  "2026-07-28, ttlMs 0": /^ours, .*pinned memory/,
+  "session era, with sessions": /^ours, stateful$/,
+  "session era, without ids": /^ours, (stateful$|.*memory$)/,
+  "2026-07-28, ttlMs of an hour": /^ours, .*memory$/,
+  "2026-07-28, ttlMs 0": /^ours, .*pinned memory$/,
 };

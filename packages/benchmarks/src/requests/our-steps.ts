@@ -14,8 +14,6 @@ export const ourSteps: Readonly<Record<string, Step>> = {
   "ours, stateless, memory": createStep({ memory: "server" }),
   "ours, stateless, pinned memory": createStep({ memory: { pinMs } }),
   "ours, stateful": createStep({ session: "stateful" }),
-  "ours, stateful, memory": createStep({ session: "stateful", memory: "server" }),
-  "ours, stateful, pinned memory": createStep({ session: "stateful", memory: { pinMs } }),
 };
 
 function createStep(kind: Kind): Step {
