@@ -8,6 +8,8 @@ export interface ModernServerOptions {
   readonly isBroken?: boolean;
   /** Said of discovery and lists: `ttlMs` and `cacheScope`. @default nothing */
   readonly caching?: object;
+  /** Of its tool `greet`. @default any object */
+  readonly inputSchema?: object;
   /** Stands before the server. @default lets all through */
   readonly guard?: Interceptor;
 }
@@ -16,6 +18,7 @@ export interface ModernServerOptions {
 export async function startModernServer({
   isBroken = false,
   caching = {},
+  inputSchema = { type: "object" },
   guard = () => "next",
 }: ModernServerOptions = {}): Promise<TestHttpServer & { readonly url: string }> {
   const server = await startHttpServer(async (request, response) => {
@@ -48,7 +51,7 @@ export async function startModernServer({
           instructions: "Be modern.",
         });
       case "tools/list":
-        return succeed({ ...caching, tools: [{ name: "greet", inputSchema: { type: "object" } }] });
+        return succeed({ ...caching, tools: [{ name: "greet", inputSchema }] });
       case "tools/call":
         if (progressTokenOf(meta) !== undefined) {
           const progress = { progressToken: progressTokenOf(meta), progress: 1 };

@@ -1,12 +1,12 @@
 import type { McpClientConnection, LiveConnection } from "@durable-mcp/ai-sdk/internal";
 import { bridgeClient } from "./bridge-client.ts";
-import { isOldServer, openSdkClient } from "./sdk-client.ts";
+import { isOtherServer, openSdkClient } from "./sdk-client.ts";
 import type { ToolClient } from "./tool-client.ts";
 
 /** The first revision that the SDK client does not speak. */
 const firstWithDiscovery = "2026-07-28";
 
-/** `undefined` for a server that only knows the old HTTP+SSE transport. */
+/** `undefined` for a server that the SDK client cannot talk to. */
 const sdkClients = new WeakMap<LiveConnection, Promise<ToolClient | undefined>>();
 
 /**
@@ -29,7 +29,7 @@ function sdkClient(
   if (found !== undefined) return found;
   const forget = () => sdkClients.delete(connection);
   const connecting = openSdkClient(connection, definition, forget).catch((error: unknown) => {
-    if (isOldServer(error)) return undefined;
+    if (isOtherServer(error)) return undefined;
     forget();
     throw error;
   });

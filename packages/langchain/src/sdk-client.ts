@@ -71,10 +71,12 @@ export async function openSdkClient(
 }
 
 /**
- * Whether the server only knows HTTP+SSE: it answers the POST of `initialize` with one of these statuses.
+ * Whether the server speaks what this client does not. If it only knows HTTP+SSE, it answers the POST of
+ * `initialize` with one of these statuses. The session fetch knows one that only speaks revisions without sessions.
  */
-export function isOldServer(error: unknown): boolean {
+export function isOtherServer(error: unknown): boolean {
   if (!McpSessionError.isInstance(error)) return false;
+  if (error.code === "ERA_UNSUPPORTED") return true;
   return error.data.reason === "refused" && [400, 404, 405].includes(error.data.status ?? 0);
 }
 
