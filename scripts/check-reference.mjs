@@ -30,7 +30,7 @@ export function checkReference(read, problem) {
     }
   };
   const documented = {
-    core: ["core/src/index.ts", "core/src/waiting/index.ts"],
+    core: ["core/src/index.ts", "core/src/memory/index.ts", "core/src/waiting/index.ts"],
     "ai-sdk": ["ai-sdk/src/index.ts", "ai-sdk/src/opentelemetry/index.ts"],
     langchain: ["langchain/src/index.ts", "langchain/src/middleware.ts"],
     oauth: ["oauth/src/index.ts", "oauth/src/eve.ts"],

@@ -69,14 +69,32 @@ describe("a later step", () => {
     expect(server.takeLog()).toEqual(["tools/call", "tools/call"]);
   });
 
-  test("asks with parameters that nobody knows", async () => {
-    const server = await startModernServer();
-    const first = startMemoryStep(server);
-    await probeListAndCall(first);
-    server.takeLog();
-    await startMemoryStep(server, first.save()).modern.request("tools/list", { filter: "a" });
-    expect(server.takeLog()).toEqual(["tools/list"]);
-  });
+  test.each([{ filter: "a" }, { inputResponses: {} }, { requestState: "a" }])(
+    "asks with other parameters, and keeps none of it: %j",
+    async (params) => {
+      const server = await startModernServer();
+      const first = startMemoryStep(server);
+      await first.modern.list();
+      const { modern, slot } = startMemoryStep(server, first.save());
+      server.takeLog();
+      for (let turn = 0; turn < 2; turn += 1) await modern.request("tools/list", params);
+      expect(server.takeLog()).toEqual(["tools/list", "tools/list"]);
+      expect(slot.changed).toBe(false);
+    },
+  );
+
+  test.each(["public", "private"] as const)(
+    "of another slot gets nothing of a %s result",
+    async (cacheScope) => {
+      const server = await startModernServer({ cacheScope });
+      const first = startMemoryStep(server);
+      await probeListAndCall(first);
+      expect(first.slot.snapshot).toMatchObject({ kept: [{ scope: cacheScope }, {}] });
+      server.takeLog();
+      await probeListAndCall(startMemoryStep(server));
+      expect(server.takeLog()).toEqual(modernStep);
+    },
+  );
 
   test("keeps the other lists, too", async () => {
     const server = await startModernServer();

@@ -71,7 +71,14 @@ interface ServerKind {
   /** Whether the server allows a client to keep anything. */
   readonly allows: (client: ClientName) => boolean;
   readonly serves: (client: ClientName) => boolean;
+  /** What a client sends in a first step: its list and its call, and what comes before. */
+  readonly requestsOf: (client: ClientName) => string[];
 }
+
+const modernStep = ["server/discover", "tools/list", "tools/call"];
+const oldStep = ["initialize", "notifications/initialized", "tools/list", "tools/call"];
+/** Of a server of both eras. */
+const requestsOf = (client: ClientName) => (probing.includes(client) ? modernStep : oldStep);
 
 /** In the session era the age limit of a tool list holds for all. */
 export const serversInProcess: Readonly<Record<string, ServerKind>> = {
@@ -79,16 +86,24 @@ export const serversInProcess: Readonly<Record<string, ServerKind>> = {
     start: () => sdk2(60_000, "stateless"),
     allows: () => true,
     serves: () => true,
+    requestsOf,
   },
   "SDK v2 with its default": {
     start: () => sdk2(undefined, "stateless"),
     allows: (client) => !probing.includes(client),
     serves: () => true,
+    requestsOf,
   },
   "SDK v2 of 2026-07-28 alone": {
     start: (header) => sdk2(60_000, "reject", header),
     allows: () => true,
     serves: (client) => probing.includes(client),
+    requestsOf,
   },
-  "SDK v1 without ids": { start: sdk1, allows: () => true, serves: () => true },
+  "SDK v1 without ids": {
+    start: sdk1,
+    allows: () => true,
+    serves: () => true,
+    requestsOf: (client) => [...(probing.includes(client) ? ["server/discover"] : []), ...oldStep],
+  },
 };

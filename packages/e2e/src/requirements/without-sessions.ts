@@ -31,6 +31,7 @@ export const statelessRequirements: readonly Requirement[] = [
     tests: {
       [duties]: ["a retry has the version, the method, the name and the mirrored arguments"],
       [suite]: ["provider-pausing, %s"],
+      "e2e/src/memory/server-memory.test.ts": ["gets the headers of its tool"],
     },
     note: clientsOwnButRetries,
   },
@@ -141,6 +142,7 @@ export const statelessRequirements: readonly Requirement[] = [
       "e2e/src/sessions/servers-without-sessions.test.ts": [
         "works without a session and remembers it",
       ],
+      "e2e/src/memory/server-memory.test.ts": ["is met anew in the step after the refusal"],
     },
   },
   {
@@ -211,6 +213,14 @@ export const statelessRequirements: readonly Requirement[] = [
     level: "MUST",
     spec: inStatelessSpec("server/utilities/caching#cacheable-results"),
     statement: "Say how long and for whom lists and reads may be kept.",
+    tests: {
+      "core/src/memory/kept-lists.test.ts": [
+        "sends its call alone, as long as the server allows, page by page",
+        "nothing is kept > with ttlMs",
+      ],
+      "e2e/src/memory/server-memory.test.ts": ["in a later step, if the server allows it"],
+    },
+    note: "A client's side of it: it keeps what a server allows, and no longer.",
   },
   {
     id: "M21",
@@ -218,7 +228,10 @@ export const statelessRequirements: readonly Requirement[] = [
     level: "MUST NOT",
     spec: inStatelessSpec("server/utilities/caching#cache-scope-field"),
     statement: "Share private results between authorizations.",
-    note: "Nothing is cached of a server without sessions but that it has none; that says no more than the URL.",
+    tests: {
+      "core/src/memory/kept-lists.test.ts": ["of another slot gets nothing of a %s result"],
+    },
+    note: "A slot is of one principal, and nothing is shared between slots, whatever the scope.",
   },
   {
     id: "M22",
@@ -226,7 +239,10 @@ export const statelessRequirements: readonly Requirement[] = [
     level: "MUST NOT",
     spec: inStatelessSpec("server/utilities/caching#cache-key"),
     statement: "Keep results of requests that carried input or state.",
-    tests: { [duties]: ["nothing keeps what a retry brought"] },
+    tests: {
+      [duties]: ["nothing keeps what a retry brought"],
+      "core/src/memory/kept-lists.test.ts": ["asks with other parameters, and keeps none of it"],
+    },
     note: "A call that waited keeps its result for the conversation that it belongs to, and for no other request.",
   },
   {
