@@ -6,6 +6,9 @@ const clientsOwnButRetries =
   "Retries of a call that waited are ours; all other traffic of a revision without sessions passes through.";
 
 const duties = "e2e/src/waiting/client-duties.matrix.test.ts";
+const keptLists = "core/src/memory/kept-lists.test.ts";
+const underClients = "e2e/src/memory/server-memory.test.ts";
+const verdict = "core/src/handshake/client-handshake.stateless.test.ts";
 const suite = "e2e/src/conformance/questions.matrix.test.ts";
 
 /** 2026-07-28, the first revision without sessions. */
@@ -17,9 +20,7 @@ export const statelessRequirements: readonly Requirement[] = [
     spec: inStatelessSpec("basic/transports/streamable-http#earlier-streamable-http-revisions"),
     statement: "There are no sessions, no session id and no GET.",
     tests: {
-      "core/src/handshake/client-handshake.stateless.test.ts": [
-        "gets everything as it is in later steps, the probe, GET and DELETE too",
-      ],
+      [verdict]: ["gets everything as it is in later steps, the probe, GET and DELETE too"],
     },
   },
   {
@@ -31,7 +32,7 @@ export const statelessRequirements: readonly Requirement[] = [
     tests: {
       [duties]: ["a retry has the version, the method, the name and the mirrored arguments"],
       [suite]: ["provider-pausing, %s"],
-      "e2e/src/memory/server-memory.test.ts": ["gets the headers of its tool"],
+      [underClients]: ["gets the headers of its tool"],
     },
     note: clientsOwnButRetries,
   },
@@ -50,9 +51,7 @@ export const statelessRequirements: readonly Requirement[] = [
     spec: inStatelessSpec("basic/transports/streamable-http#protocol-version-header"),
     statement: "The version header is on every POST and equals that in `_meta`.",
     tests: {
-      "core/src/handshake/client-handshake.stateless.test.ts": [
-        "gets everything as it is in later steps",
-      ],
+      [verdict]: ["gets everything as it is in later steps"],
       [duties]: ["a retry has the version"],
     },
     note: clientsOwnButRetries,
@@ -64,9 +63,7 @@ export const statelessRequirements: readonly Requirement[] = [
     spec: inStatelessSpec("basic/versioning#protocol-version-negotiation"),
     statement: "Answer an unsupported version with 400 and −32022, with what is supported.",
     tests: {
-      "core/src/handshake/client-handshake.stateless.test.ts": [
-        "is remembered as one by its refusal",
-      ],
+      [verdict]: ["is remembered as one by its refusal"],
       "e2e/src/sessions/servers-without-sessions.test.ts": [
         "which never probes, fails and says why",
       ],
@@ -135,14 +132,12 @@ export const statelessRequirements: readonly Requirement[] = [
     ),
     statement: "Remember whether an origin has sessions; ask again when that fails.",
     tests: {
-      "core/src/handshake/client-handshake.stateless.test.ts": [
-        "is tried again when the verdict is",
-      ],
+      [verdict]: ["is tried again when the verdict is"],
       "ai-sdk/src/http/old-and-new-servers.test.ts": ["and the next step does not try initialize"],
       "e2e/src/sessions/servers-without-sessions.test.ts": [
         "works without a session and remembers it",
       ],
-      "e2e/src/memory/server-memory.test.ts": ["is met anew in the step after the refusal"],
+      [underClients]: ["is met anew in the step after the refusal"],
     },
   },
   {
@@ -214,11 +209,8 @@ export const statelessRequirements: readonly Requirement[] = [
     spec: inStatelessSpec("server/utilities/caching#cacheable-results"),
     statement: "Say how long and for whom lists and reads may be kept.",
     tests: {
-      "core/src/memory/kept-lists.test.ts": [
-        "sends its call alone, as long as the server allows, page by page",
-        "nothing is kept > with ttlMs",
-      ],
-      "e2e/src/memory/server-memory.test.ts": ["in a later step, if the server allows it"],
+      [keptLists]: ["as long as the server allows, page by page", "nothing is kept > with ttlMs"],
+      [underClients]: ["in a later step, if the server allows it"],
     },
     note: "A client's side of it: it keeps what a server allows, and no longer.",
   },
@@ -228,9 +220,7 @@ export const statelessRequirements: readonly Requirement[] = [
     level: "MUST NOT",
     spec: inStatelessSpec("server/utilities/caching#cache-scope-field"),
     statement: "Share private results between authorizations.",
-    tests: {
-      "core/src/memory/kept-lists.test.ts": ["of another slot gets nothing of a %s result"],
-    },
+    tests: { [keptLists]: ["of another slot gets nothing of a %s result"] },
     note: "A slot is of one principal, and nothing is shared between slots, whatever the scope.",
   },
   {
@@ -241,7 +231,7 @@ export const statelessRequirements: readonly Requirement[] = [
     statement: "Keep results of requests that carried input or state.",
     tests: {
       [duties]: ["nothing keeps what a retry brought"],
-      "core/src/memory/kept-lists.test.ts": ["asks with other parameters, and keeps none of it"],
+      [keptLists]: ["asks with other parameters, and keeps none of it"],
     },
     note: "A call that waited keeps its result for the conversation that it belongs to, and for no other request.",
   },
