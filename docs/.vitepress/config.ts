@@ -37,6 +37,7 @@ export default defineConfig({
       {
         text: "Evidence",
         items: [
+          { text: "Comparison", link: "/comparison" },
           { text: "Compatibility", link: "/compatibility" },
           { text: "Conformance", link: "/conformance" },
           { text: "Requirements", link: "/requirements" },

@@ -16,8 +16,8 @@ interface MastraPackage {
   };
 }
 
-/** The step with Mastra's client, which is installed where it is not there. */
-export async function loadMastraStep(): Promise<Step> {
+/** Mastra's package, which is installed where it is not there. */
+export async function loadMastra(): Promise<MastraPackage> {
   if (!existsSync(new URL("node_modules/@mastra/mcp/package.json", folder))) {
     const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
       cwd: fileURLToPath(folder),
@@ -26,7 +26,12 @@ export async function loadMastraStep(): Promise<Step> {
     if (status !== 0) throw new Error("npm ci in packages/examples/mastra failed.");
   }
   const path = createRequire(new URL("package.json", folder)).resolve("@mastra/mcp");
-  const { MCPClient } = (await import(pathToFileURL(path).href)) as MastraPackage;
+  return (await import(pathToFileURL(path).href)) as MastraPackage;
+}
+
+/** The step with Mastra's client. */
+export async function loadMastraStep(): Promise<Step> {
+  const { MCPClient } = await loadMastra();
   return async (url) => {
     const client = new MCPClient({ servers: { server: { url: new URL(url) } } });
     const tools = await client.listTools();
