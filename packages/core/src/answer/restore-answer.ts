@@ -4,7 +4,7 @@ import { lose, type SessionContext } from "../session/session-context.ts";
 import { isCurrent } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { boundPage, isLaterPage } from "../tools/list-pages.ts";
-import { observeTools } from "../tools/tool-list.ts";
+import { keepUnread, observeTools } from "../tools/tool-list.ts";
 import { type ByteParts, partsText, type Replacement } from "../wire/byte-parts.ts";
 import {
   isRequest,
@@ -34,8 +34,8 @@ interface AnswerRestorerOptions {
   readonly observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
   /** Bounds the pages of a list. */
   readonly bound?: (message: JsonRpcResponse, request: JsonRpcRequest) => JsonRpcResponse;
-  /** Whether `observe` needs the answer to this request, however large. */
-  readonly reads: (pending: PendingRequest) => boolean;
+  /** Whether `observe` needs the answer to this request, however large. `textOf` gives its text. */
+  readonly reads: (pending: PendingRequest, textOf: () => string) => boolean;
   /** Makes the other changes to a message for the client. */
   readonly toClient: (message: JsonRpcMessage) => JsonRpcMessage;
   /** Gets each notification, in its form for the client. */
@@ -84,7 +84,8 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
     if (head.includes('"error"') || !tail.trimEnd().endsWith("}")) return undefined;
     const found = findIdAtEnd(ids.prefix, head, tail);
     const pending = find(found?.wireId);
-    if (found === undefined || pending === undefined || reads(pending)) return undefined;
+    if (found === undefined || pending === undefined) return undefined;
+    if (reads(pending, () => partsText(parts, start, end))) return undefined;
     ids.settle(pending);
     // The text between the id and the near end is ASCII, so each character there is one byte.
     const from = found.isInHead ? start + found.at : end - (tail.length - found.at);
@@ -178,8 +179,8 @@ export function createRestorer(
       }
     },
     bound: (message, request) => boundPage(context, message, request),
-    reads: ({ request }) =>
-      request.method === "tools/list" ||
+    reads: ({ request }, textOf) =>
+      (request.method === "tools/list" && !keepUnread(context, request, textOf)) ||
       isLaterPage(request) ||
       request.params?.["task"] !== undefined,
     toClient(message) {

@@ -335,6 +335,67 @@ describe("a list that is not saved", () => {
     expect(server.log).toEqual([list]);
   });
 
+  describe("because it is far too long", () => {
+    const tools = [{ ...toolDefinition("a"), description: "x".repeat(450_000) }];
+    const startLong = async (json: string = JSON.stringify(tools)) => {
+      const server = await startMcpServer();
+      const step = startStep(server, { snapshot: await saveSession(server) });
+      server.use(({ message }, response, next) => {
+        if (message?.method !== "tools/list") return next();
+        const id = JSON.stringify(message.id);
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(`{"result": ${json}, "jsonrpc":"2.0","id":${id}}`);
+      });
+      return { ...step, server };
+    };
+
+    test("reaches the client as the server printed it, but for the id", async () => {
+      const { client } = await startLong(`{ "tools" : ${JSON.stringify(tools)} }`);
+      const response = await client.post({ jsonrpc: "2.0", id: 7, method: "tools/list" });
+      const text = `{"result": { "tools" : ${JSON.stringify(tools)} }, "jsonrpc":"2.0","id":7}`;
+      expect((await response.text()) === text).toBe(true);
+    });
+
+    test("answers the next one in the process", async () => {
+      const { client, server, slot } = await startLong(JSON.stringify({ tools }));
+      await client.request("tools/list");
+      expect((await client.request("tools/list")).result).toEqual({ tools });
+      expect(server.log).toEqual([list]);
+      expect(slot.changed).toBe(false);
+    });
+
+    test.each(["nextCursor", "next\\u0043ursor"])("is no whole list with a %s", async (name) => {
+      const { client, server } = await startLong(
+        `{"${name}":"cursor-1","tools":${JSON.stringify(tools)}}`,
+      );
+      await client.request("tools/list");
+      await client.request("tools/list");
+      expect(server.log).toEqual([list, list]);
+    });
+
+    test("is compared with the next one", async () => {
+      const step = await startLong(JSON.stringify({ tools }));
+      await step.client.request("tools/list");
+      step.server.use(({ message }, response, next) => {
+        if (message?.method !== "tools/call") return next();
+        startEvents(response);
+        response.write(eventText({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
+        response.end(eventText({ jsonrpc: "2.0", id: message.id, result: {} }));
+      });
+      await step.client.request("tools/call", { name: "a" });
+      serveTools(step.server, [[toolDefinition("b")]]);
+      await step.client.request("tools/list");
+      expect(step.events.at(-1)).toMatchObject({ added: ["b"], removed: ["a"], changed: [] });
+    });
+
+    test("and of no form answers nobody else", async () => {
+      const { client, server } = await startLong(JSON.stringify({ toolz: tools }));
+      await client.request("tools/list");
+      await client.request("tools/list");
+      expect(server.log).toEqual([list, list]);
+    });
+  });
+
   test.each<[string, unknown]>([
     [
       "more than 64 levels deep",
