@@ -9,12 +9,12 @@ import { registryDisposed } from "../errors/connection-error.ts";
 import { boundedCall, progressObserver, withoutError } from "./call-tool.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { withPreliminaryResults } from "./preliminary-results.ts";
-import { modelSchema } from "./provided-arguments.ts";
+import { isProvided, modelSchema } from "./provided-arguments.ts";
 import { plainModelOutput } from "../waiting/plain-output.ts";
 import { acceptWaiting, waitingModelOutput } from "../waiting/placeholder.ts";
 import { type ReplayCall, withReplay } from "./replay-call.ts";
 import { createToolApproval } from "./tool-approval.ts";
-import { toolName } from "./tool-name.ts";
+import { plainToolName, toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
 export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
@@ -45,30 +45,62 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     if (current !== bound.client) bound = { client: current, tools: toolsOf(current) };
     return bound;
   };
-  const entries = Object.entries(bound.tools).map(async ([serverName, tool]) => {
-    const called = offered.find((each) => each.name === serverName) ?? { name: serverName };
-    const ownName = await toolName(name, serverName, options);
-    const { fixed, denial } = createToolApproval(connection, called, ownName);
-    const call = createCall(connection, called, boundNow);
-    const isPreliminary =
-      options.preliminaryResults && options.schemas?.[serverName]?.outputSchema === undefined;
-    const execute: Execute = (input, use) => {
-      const run = async (observe?: ObserveProgress) =>
-        (await denial(input, use)) ?? (await call(input, use, observe));
-      return isPreliminary ? withPreliminaryResults(run) : run();
-    };
-    const toModelOutput = modelOutput(connection, tool as Tool);
+  const byName = new Map(offered.map((each) => [each.name, each]));
+  const own: [string, Tool][] = [];
+  // A server may have hundreds of tools, so nothing is awaited that is known at once.
+  for (const [serverName, tool] of Object.entries(bound.tools)) {
+    const called = byName.get(serverName) ?? { name: serverName };
+    const plainName = plainToolName(name, serverName, options);
+    const ownName = plainName ?? (await toolName(name, serverName, options));
     // Made of the whole schema, because the client reads in it which arguments go into headers.
-    const inputSchema = await modelSchema(connection, serverName, tool.inputSchema);
-    const own = { inputSchema, execute, ...fixed, ...(toModelOutput && { toModelOutput }) };
-    const waiting = mayWait(connection) && {
-      ...(tool.outputSchema && { outputSchema: acceptWaiting(tool.outputSchema) }),
-    };
-    const make = createReplay(connection, called.name, boundNow);
-    const replay = make && { connection: name, tool: called.name, make };
-    return [ownName, withReplay({ ...tool, ...own, ...waiting } as Tool, replay)] as const;
-  });
-  return Object.fromEntries(await Promise.all(entries));
+    const inputSchema = isProvided(options, serverName)
+      ? await modelSchema(connection, serverName, tool.inputSchema)
+      : tool.inputSchema;
+    const parts = { called, ownName, tool: tool as Tool, inputSchema, boundNow };
+    own.push([ownName, createTool(connection, parts)]);
+  }
+  return Object.fromEntries(own);
+}
+
+interface ToolParts {
+  /** The server's tool. */
+  readonly called: { readonly name: string; readonly annotations?: unknown };
+  /** Its name for the model. */
+  readonly ownName: string;
+  /** What the client has made of it. */
+  readonly tool: Tool;
+  readonly inputSchema: Tool["inputSchema"];
+  readonly boundNow: BoundTools;
+}
+
+/** A tool of the client as the connection offers it. */
+function createTool(
+  connection: LiveConnection,
+  { called, ownName, tool, inputSchema, boundNow }: ToolParts,
+): Tool {
+  const { preliminaryResults, schemas } = connection.definition.options;
+  const { fixed, denial } = createToolApproval(connection, called, ownName);
+  const isPreliminary = preliminaryResults && schemas?.[called.name]?.outputSchema === undefined;
+  const execute: Execute = (input, use) => {
+    const call = createCall(connection, called, boundNow);
+    const run = async (observe?: ObserveProgress) =>
+      (await denial(input, use)) ?? (await call(input, use, observe));
+    return isPreliminary ? withPreliminaryResults(run) : run();
+  };
+  const toModelOutput = modelOutput(connection, tool);
+  const waiting = mayWait(connection) && {
+    ...(tool.outputSchema && { outputSchema: acceptWaiting(tool.outputSchema) }),
+  };
+  const make = createReplay(connection, called.name, boundNow);
+  const replay = make && { connection: connection.name, tool: called.name, make };
+  const own = {
+    inputSchema,
+    execute,
+    ...fixed,
+    ...(toModelOutput && { toModelOutput }),
+    ...waiting,
+  };
+  return withReplay({ ...tool, ...own }, replay);
 }
 
 /** The client of the connection, and its tools by the server's names. */

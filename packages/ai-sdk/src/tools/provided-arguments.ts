@@ -134,6 +134,11 @@ function omit(schema: unknown, names: ReadonlySet<string>): unknown {
   return Object.fromEntries(entries) as unknown;
 }
 
+/** Whether the application supplies arguments of a tool. */
+export function isProvided(options: Provides, tool: string): boolean {
+  return providedFor(options, tool).length > 0;
+}
+
 /**
  * The schema of a tool's input for the model, of a tool that `@ai-sdk/mcp` made.
  *

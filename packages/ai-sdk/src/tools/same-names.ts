@@ -28,6 +28,7 @@ export function withoutCollisions<TOOL extends ListedTool>(
   { onUnavailable, emit }: CollisionOptions,
 ): TOOL[] {
   const byName = Map.groupBy(listed, ({ name }) => name);
+  if (byName.size === listed.length) return [...listed];
   return [...byName].flatMap(([toolName, same]) => {
     if (same.length === 1) return same;
     if (onUnavailable === "throw") throw sameName(toolName, same);

@@ -26,9 +26,23 @@ export async function toolName(
   options: NamesTools = {},
 ): Promise<string> {
   const name = prefixOf(connection, options) + tool;
+  if (isUsable(name)) return name;
   const valid = name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
-  if (valid === name && name !== "" && name.length <= maxLength) return name;
   return `${valid.slice(0, maxLength - hashLength - 1)}_${await hash(JSON.stringify([connection, tool]))}`;
+}
+
+/** The same, at once, for a name that is neither shortened nor changed; `undefined` for any other. */
+export function plainToolName(
+  connection: string,
+  tool: string,
+  options: NamesTools,
+): string | undefined {
+  const name = prefixOf(connection, options) + tool;
+  return isUsable(name) ? name : undefined;
+}
+
+function isUsable(name: string): boolean {
+  return name.length <= maxLength && /^[A-Za-z0-9_-]+$/.test(name);
 }
 
 async function hash(text: string): Promise<string> {

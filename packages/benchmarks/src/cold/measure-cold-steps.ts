@@ -5,6 +5,7 @@ import type { BenchOptions, BenchPart, BenchRatio } from "../report/part.ts";
 import { medianRatio, verdictOf } from "../report/ratio.ts";
 import { median } from "../server-load/statistics.ts";
 import { contenders, createStepper } from "./contenders.ts";
+import { measureManyTools } from "./measure-many-tools.ts";
 import { type DelayedServer, startDelayedServer } from "./start-delayed-server.ts";
 import type { StepFigures } from "./step-process.ts";
 
@@ -48,7 +49,8 @@ export async function measureColdSteps(options: BenchOptions = {}): Promise<Benc
         measured.push(await measureSetting(server, folder, setting, options.rounds));
       }
     }
-    return toPart(measured, await countModules(server, folder));
+    const manyTools = await measureManyTools(server, folder, options.rounds);
+    return toPart(measured, manyTools, await countModules(server, folder));
   } finally {
     server.stop();
     await rm(folder, { recursive: true, force: true });
@@ -131,7 +133,11 @@ async function countModules(server: DelayedServer, folder: string) {
   return await Promise.all(counts);
 }
 
-function toPart(measured: readonly Measured[], counts: BenchPart["counts"]): BenchPart {
+function toPart(
+  measured: readonly Measured[],
+  manyTools: readonly BenchRatio[],
+  counts: BenchPart["counts"],
+): BenchPart {
   const rows = measured.flatMap(({ delayMs, hasCompileCache, rounds }) =>
     contenders.map(({ name }) => [
       delayMs,
@@ -145,7 +151,7 @@ function toPart(measured: readonly Measured[], counts: BenchPart["counts"]): Ben
   return {
     id: "cold",
     title: "The cold step",
-    ratios: measured.flatMap(({ ratios }) => ratios),
+    ratios: [...measured.flatMap(({ ratios }) => ratios), ...manyTools],
     counts,
     tables: [
       {
@@ -165,6 +171,7 @@ function toPart(measured: readonly Measured[], counts: BenchPart["counts"]): Ben
       `The server is the official SDK's (version 1), in a process of its own, with ${toolCount} tools and sessions; each of its answers is as late as the round trip says. It counts the calls of a session: a step that was to be resumed and was not ends the run.`,
       "“bare” is @ai-sdk/mcp alone: handshake, list, call, close. “bare, no DELETE” leaves its session behind (terminateSessionOnClose: false). “own session options” carries the session id, the result of the handshake and the definitions of the tools over in a file, by hand: nothing of it recovers when the server has forgotten the session, or keeps the calls of two processes apart.",
       "All load the packages as they are published.",
+      "With 500 tools the list is too long to be saved: each step asks the server for it, as the bare client does. A step ends with its result saved, and the bare client's with the end of its session.",
     ],
   };
 }

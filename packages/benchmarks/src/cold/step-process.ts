@@ -16,7 +16,7 @@ export interface StepFigures {
   readonly modules?: number;
 }
 
-export interface StepProcess {
+export interface MeasuredProgram {
   /** A file of `programs`. */
   readonly program: string;
   readonly args: readonly string[];
@@ -26,13 +26,24 @@ export interface StepProcess {
   readonly isCounting?: boolean;
 }
 
-/** Runs one step in a process of its own, with the packages as they are published. */
-export async function runStep({
+/** Runs one step in a process of its own. */
+export async function runStep(step: MeasuredProgram): Promise<StepFigures> {
+  const { ms, output } = await runProgram(step);
+  const figures = output.split("\n").map((line) => JSON.parse(line) as object);
+  return { ms, ...Object.assign({}, ...figures) } as StepFigures;
+}
+
+/**
+ * Runs a program to its exit, with the packages as they are published.
+ *
+ * @returns its time in milliseconds, and what it printed
+ */
+export async function runProgram({
   program,
   args,
   compileCache,
   isCounting = false,
-}: StepProcess): Promise<StepFigures> {
+}: MeasuredProgram): Promise<{ ms: number; output: string }> {
   const { NODE_OPTIONS: _, NODE_COMPILE_CACHE: __, ...env } = process.env;
   const hooks = isCounting ? ["--import", pathOf("count-modules.js")] : [];
   const start = performance.now();
@@ -40,15 +51,11 @@ export async function runStep({
     stdio: ["ignore", "pipe", "inherit"],
     env: compileCache === undefined ? env : { ...env, NODE_COMPILE_CACHE: compileCache },
   });
-  const output = text(child.stdout);
+  const printed = text(child.stdout);
   const [code] = await once(child, "exit");
   const ms = performance.now() - start;
   if (code !== 0) throw new Error(`${program} ended with ${String(code)}.`);
-  const figures = (await output)
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as object);
-  return { ms, ...Object.assign({}, ...figures) } as StepFigures;
+  return { ms, output: (await printed).trim() };
 }
 
 function pathOf(program: string): string {
