@@ -20,6 +20,11 @@ export const parts: readonly KnownPart[] = [
     load: async () => (await import("./cold/measure-cold-steps.ts")).measureColdSteps,
   },
   {
+    id: "stores",
+    isCounted: true,
+    load: async () => (await import("./stores/measure-stores.ts")).measureStores,
+  },
+  {
     id: "calls",
     isCounted: false,
     load: async () => (await import("./calls/measure-calls.ts")).measureCalls,

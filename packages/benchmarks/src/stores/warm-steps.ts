@@ -1,0 +1,30 @@
+import { createMCPClient } from "@ai-sdk/mcp";
+import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import type { SessionStore } from "@durable-mcp/core";
+
+/** One step: connect, take the tools, call one, close. */
+export type WarmStep = () => Promise<unknown>;
+
+const call = { toolCallId: "call-1", messages: [], context: {} };
+
+/** Steps of one chat in one process, on a store. */
+export function createDurableStep(url: string, store: SessionStore): WarmStep {
+  const counter = defineMcpClientConnection({ url, description: "Counts.", session: "stateful" });
+  const sessions = createDurableSessions({ connections: { counter }, store });
+  return () =>
+    sessions.run("chat", { principal: { type: "app" } }, ({ tools }) =>
+      tools["counter__count"]!.execute!({}, call),
+    );
+}
+
+/** @param leavesSession whether the client does not end the session that it has made */
+export function createBareStep(url: string, leavesSession: boolean): WarmStep {
+  return async () => {
+    const client = await createMCPClient({
+      transport: { type: "http", url, terminateSessionOnClose: !leavesSession },
+    });
+    const tools = await client.tools();
+    await tools["count"]!.execute!({}, call);
+    await client.close();
+  };
+}
