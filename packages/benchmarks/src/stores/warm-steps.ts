@@ -1,4 +1,4 @@
-import { createMCPClient } from "@ai-sdk/mcp";
+import { createMCPClient, type MCPClient } from "@ai-sdk/mcp";
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import type { SessionStore } from "@durable-mcp/core";
 
@@ -17,6 +17,39 @@ export function createDurableStep(url: string, store: SessionStore): WarmStep {
     );
 }
 
+/**
+ * Steps with all that the client's own session options can carry over: the id, the handshake's result and the
+ * definitions of the tools. The application keeps them, here in memory.
+ */
+export function createOwnSessionStep(url: string): WarmStep {
+  let kept: {
+    sessionId?: string;
+    initializeResult?: MCPClient["initializeResult"];
+    definitions?: Awaited<ReturnType<MCPClient["listTools"]>>;
+  } = {};
+  return async () => {
+    let { sessionId } = kept;
+    const { initializeResult } = kept;
+    const client = await createMCPClient({
+      transport: {
+        ...{ type: "http", url, terminateSessionOnClose: false },
+        ...(sessionId && { initialSessionId: sessionId }),
+        ...(initializeResult && { initialProtocolVersion: initializeResult.protocolVersion }),
+        onSessionIdChange: (id) => void (sessionId = id),
+      },
+      ...(initializeResult && { initialInitializeResult: initializeResult }),
+    });
+    const definitions = kept.definitions ?? (await client.listTools());
+    await client.toolsFromDefinitions(definitions)["count"]!.execute({}, call);
+    kept = {
+      ...(sessionId !== undefined && { sessionId }),
+      initializeResult: client.initializeResult,
+      definitions,
+    };
+    await client.close();
+  };
+}
+
 /** @param leavesSession whether the client does not end the session that it has made */
 export function createBareStep(url: string, leavesSession: boolean): WarmStep {
   return async () => {
@@ -24,7 +57,7 @@ export function createBareStep(url: string, leavesSession: boolean): WarmStep {
       transport: { type: "http", url, terminateSessionOnClose: !leavesSession },
     });
     const tools = await client.tools();
-    await tools["count"]!.execute!({}, call);
+    await tools["count"]!.execute({}, call);
     await client.close();
   };
 }

@@ -15,7 +15,7 @@ export function isPrintable(value: unknown): boolean {
 /** Whether two values print as the same JSON. A value that is too deep to be printed equals nothing. */
 export function sameJson(a: unknown, b: unknown): boolean {
   try {
-    return JSON.stringify(a) === JSON.stringify(b);
+    return a === b || JSON.stringify(a) === JSON.stringify(b);
   } catch {
     return false;
   }
