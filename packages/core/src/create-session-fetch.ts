@@ -29,12 +29,11 @@ import {
 import {
   bodyText,
   fetchOtherUrl,
-  isSameEndpoint,
+  isForEndpoint,
   type OutgoingRequest,
   parseEndpointUrl,
   readOutgoingRequest,
   refusalMode,
-  requestUrl,
 } from "./wire/server-endpoint.ts";
 import { createRequestIds } from "./wire/request-ids.ts";
 
@@ -112,7 +111,7 @@ function createPipeline(
     return await handlers[route](request, message as JsonRpcRequest);
   };
   const fetch: typeof globalThis.fetch = async (input, init) => {
-    if (!isSameEndpoint(requestUrl(input), url)) {
+    if (!isForEndpoint(input, url)) {
       return await fetchOtherUrl(context, allowOtherOrigins, input, init);
     }
     const request = await readOutgoingRequest(input, init);

@@ -1,7 +1,7 @@
-import { onAbort } from "../base/bounded-wait.ts";
 import {
   type ByteParts,
   createPartCollector,
+  inChunks,
   partsText,
   replaceBytes,
   utf8,
@@ -9,6 +9,7 @@ import {
 import { createEventSplitter, type EventBytes, eventText } from "../wire/event-splitter.ts";
 import { parseMessages } from "../wire/json-rpc.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
+import type { AnswerTimeout } from "./answer-timeout.ts";
 import type { AnswerRestorer, MessageEdit } from "./restore-answer.ts";
 
 export interface EventStreamOptions {
@@ -16,9 +17,7 @@ export interface EventStreamOptions {
   readonly restorer: AnswerRestorer;
   readonly signal: AbortSignal | undefined;
   /** Aborts when nobody waits for the answer any longer. It then counts as lost on the way. */
-  readonly giveUp?: AbortSignal;
-  /** Called with each chunk that arrives. */
-  readonly onChunk?: () => void;
+  readonly timeout?: AnswerTimeout;
   /** Whether the stream's request has its answer. */
   readonly answered?: () => boolean;
   /** The JSON-RPC error, as text, that is delivered if the answer does not come. */
@@ -40,21 +39,22 @@ export type AnswerStreamOptions = EventStreamOptions &
 
 /** An `application/json` answer: one message, held until it is whole. */
 export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableStream<Uint8Array> {
-  const { body, restorer, answered } = options;
-  const reader = body.getReader();
+  const { restorer, answered } = options;
   const held = createPartCollector();
-  return createStream(options, reader, printJson, async (send) => {
-    const chunk = await read(reader, options);
-    if ("value" in chunk) {
-      held.add(chunk.value);
-      return held.length <= MAX_MESSAGE_BYTES ? "more" : { cause: tooLarge() };
-    }
-    options.signal?.throwIfAborted();
-    const { parts, length } = held;
-    const edit = chunk.failed ? undefined : restorer.restore(parts, 0, length);
-    if (!answered()) return chunk;
-    send(edited(parts, edit));
-    return "over";
+  return createStream(options, {
+    print: (failure) => failure,
+    push(chunk) {
+      held.add(chunk);
+      if (held.length > MAX_MESSAGE_BYTES) throw tooLarge();
+    },
+    end(end, send) {
+      options.signal?.throwIfAborted();
+      const { parts, length } = held;
+      const edit = end.failed ? undefined : restorer.restore(parts, 0, length);
+      if (!answered()) return end;
+      send(edited(parts, edit));
+      return "over";
+    },
   });
 }
 
@@ -66,40 +66,28 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
 export function createEventAnswerStream(options: EventStreamOptions): ReadableStream<Uint8Array> {
   const { restorer, answered = () => true, failure, resume } = options;
   const isOpenEnded = failure === undefined;
-  let reader = options.body.getReader();
   const splitter = createEventSplitter();
-  const source = { cancel: (reason: unknown) => reader.cancel(reason) };
-
-  /** Reads once; resolves to why there is no more, if there is no more. */
-  const readOn = async (send: Send): Promise<ReadEnd | undefined> => {
-    const chunk = await read(reader, options);
-    if (!("value" in chunk)) return chunk;
-    for (const event of splitter.push(chunk.value)) send(restoreEvent(event, restorer));
-    if (splitter.pendingBytes > MAX_MESSAGE_BYTES) throw tooLarge();
-    return undefined;
-  };
-
-  return createStream(options, source, printEvent, async (send) => {
-    const end = await readOn(send).catch((cause: unknown) => {
-      if (!isOpenEnded) throw cause;
-      void reader.cancel(cause).catch(() => undefined);
-      return { failed: true, cause };
-    });
-    if (end === undefined) return "more";
-    options.signal?.throwIfAborted();
-    const rest = splitter.finish();
-    if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
-      // Some servers forget the blank line after the last event. It counts if it is the answer.
-      const restored = restoreEvent(rest, restorer);
-      if (answered()) send([...restored, utf8("\n\n")]);
-    }
-    if (answered() && !isOpenEnded) return "over";
-    const { lastEventId = "", retryMs } = splitter;
-    const mayResume = isOpenEnded || lastEventId !== "";
-    const continued = mayResume ? await resume?.(lastEventId, retryMs) : undefined;
-    if (continued === undefined) return isOpenEnded && !end.failed ? "over" : end;
-    reader = continued.getReader();
-    return "more";
+  return createStream(options, {
+    print: (text) => `event: message\ndata: ${text}\n\n`,
+    push(chunk, send) {
+      for (const event of splitter.push(chunk)) send(restoreEvent(event, restorer));
+      if (splitter.pendingBytes > MAX_MESSAGE_BYTES) throw tooLarge();
+    },
+    async end(end, send) {
+      options.signal?.throwIfAborted();
+      const rest = splitter.finish();
+      if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
+        // Some servers forget the blank line after the last event. It counts if it is the answer.
+        const restored = restoreEvent(rest, restorer);
+        if (answered()) send([...restored, utf8("\n\n")]);
+      }
+      if (answered() && !isOpenEnded) return "over";
+      const { lastEventId = "", retryMs } = splitter;
+      const mayResume = isOpenEnded || lastEventId !== "";
+      const next = mayResume ? await resume?.(lastEventId, retryMs) : undefined;
+      if (next !== undefined) return { next };
+      return isOpenEnded && !end.failed ? "over" : end;
+    },
   });
 }
 
@@ -107,48 +95,97 @@ function tooLarge(): RangeError {
   return new RangeError(`The server sent a message of more than ${MAX_MESSAGE_BYTES} bytes.`);
 }
 
-const printJson = (failure: string) => failure;
-const printEvent = (failure: string) => `event: message\ndata: ${failure}\n\n`;
-
 type Send = (parts: ByteParts) => void;
 
-/** After one step of a stream: it goes on, it is over, or it failed. */
-type Progress = "more" | "over" | { readonly cause: unknown };
+/** Why a body has no more: it failed, or it ended. */
+interface ReadEnd {
+  readonly failed: boolean;
+  readonly cause: unknown;
+}
+
+/** What follows a body: another one, nothing, or a failure. */
+type Progress =
+  | "over"
+  | { readonly next: ReadableStream<Uint8Array> }
+  | { readonly cause: unknown };
+
+/** The form of a stream's messages. */
+interface Framing {
+  /** Puts a failure into that form. */
+  print(failure: string): string;
+  /** Passes on the messages that a chunk completes. */
+  push(chunk: Uint8Array, send: Send): void;
+  end(end: ReadEnd, send: Send): Progress | Promise<Progress>;
+}
 
 /**
- * The client's stream. Whatever fails in a step is delivered as the answer to its request. Only the
+ * The client's stream. Whatever fails on the way is delivered as the answer to its request. Only the
  * caller's abort, and the failure of a stream without a request, are errors of the stream.
  */
 function createStream(
-  { answered, failure, onEnd, signal, giveUp }: EventStreamOptions,
-  source: { cancel(reason?: unknown): Promise<void> },
-  /** Puts a failure into the form of the stream's messages. */
-  print: (failure: string) => string,
-  /** Reads once and passes on complete messages. */
-  step: (send: Send) => Promise<Progress>,
+  { body, answered, failure, onEnd, signal, timeout }: EventStreamOptions,
+  framing: Framing,
 ): ReadableStream<Uint8Array> {
+  let reader = body.getReader();
   // Some bodies do not end when the signal of their request aborts, and some never end to be cancelled.
-  const stop = (reason: unknown) => void source.cancel(reason).catch(() => undefined);
-  onAbort(giveUp, () => stop(giveUp?.reason));
+  const stop = (reason: unknown) => void reader.cancel(reason).catch(() => undefined);
+  if (timeout) timeout.interrupt = stop;
   let isCancelled = false;
+
+  /** Reads once; resolves to why there is no more, if there is no more. */
+  const readOn = async (send: Send): Promise<ReadEnd | undefined> => {
+    let chunk;
+    try {
+      chunk = await reader.read();
+    } catch (cause) {
+      return { failed: true, cause };
+    }
+    if (isCancelled) return undefined;
+    const { aborted = false, reason } = timeout?.signal ?? {};
+    if (chunk.done) return { failed: aborted, cause: reason };
+    timeout?.heard();
+    try {
+      framing.push(chunk.value, send);
+    } catch (cause) {
+      if (failure !== undefined) throw cause;
+      stop(cause);
+      return { failed: true, cause };
+    }
+    return undefined;
+  };
+
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
+      let hasSent = false;
       const send: Send = (parts) => {
-        for (const part of parts) if (part.length > 0) controller.enqueue(part);
+        for (const chunk of inChunks(parts)) {
+          controller.enqueue(chunk);
+          hasSent = true;
+        }
       };
       for (;;) {
-        const before = controller.desiredSize;
-        const progress = await step(send).catch((cause: unknown) => ({ cause }));
+        let progress: Progress;
+        try {
+          const end = await readOn(send);
+          if (isCancelled || (end === undefined && hasSent)) return;
+          if (end === undefined) continue;
+          progress = await framing.end(end, send);
+        } catch (cause) {
+          progress = { cause };
+        }
         if (isCancelled) return;
-        if (progress === "more") {
-          if (controller.desiredSize !== before) return;
+        if (progress !== "over" && "next" in progress) {
+          reader = progress.next.getReader();
+          if (hasSent) return;
           continue;
         }
         if (progress !== "over") stop(progress.cause);
         if (progress !== "over" && (signal?.aborted || failure === undefined)) {
           controller.error(signal?.aborted ? signal.reason : progress.cause);
         } else {
-          if (progress !== "over" && !answered?.()) send([utf8(print(failure!(progress.cause)))]);
+          if (progress !== "over" && !answered?.()) {
+            send([utf8(framing.print(failure!(progress.cause)))]);
+          }
           controller.close();
         }
         return onEnd?.();
@@ -183,24 +220,4 @@ function restoreEvent(event: EventBytes, restorer: AnswerRestorer): ByteParts {
   const dataLines = partsText(restored, 0, Infinity).split("\n");
   const lines = [...otherLines, ...dataLines.map((line) => `data: ${line}`), "", ""];
   return [utf8(lines.join("\n"))];
-}
-
-/** Why a body has no more: it failed, or it ended. */
-interface ReadEnd {
-  readonly failed: boolean;
-  readonly cause: unknown;
-}
-
-async function read(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  { giveUp, onChunk }: EventStreamOptions,
-): Promise<{ value: Uint8Array } | ReadEnd> {
-  try {
-    const { done, value } = await reader.read();
-    if (done) return { failed: giveUp?.aborted === true, cause: giveUp?.reason };
-    onChunk?.();
-    return { value };
-  } catch (cause) {
-    return { failed: true, cause };
-  }
 }

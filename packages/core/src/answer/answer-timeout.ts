@@ -8,26 +8,39 @@ export interface AnswerTimeout {
   readonly silentMs: number | undefined;
   /** Restarts the time, because something came from the server. */
   readonly heard: () => void;
+  /** Called with the reason when the signal aborts: whoever waits sets it. A listener would cost more. */
+  interrupt: ((reason: unknown) => void) | undefined;
   readonly stop: () => void;
 }
 
-/** @param isOver whether the answer has come; a stream may stay open after it */
+/**
+ * @param isOver whether the answer has come; a stream may stay open after it
+ * @param onLeave called when the signal aborts later than now
+ */
 export function createAnswerTimeout(
   ms: number,
   callerSignal: AbortSignal | undefined,
   isOver: () => boolean,
+  onLeave: () => void,
 ): AnswerTimeout {
   const controller = new AbortController();
+  const { signal } = controller;
   let heardAt = performance.now();
-  let expired = false;
+  let silentMs: number | undefined;
   let timer: ReturnType<typeof setTimeout>;
 
+  const leave = (reason: unknown) => {
+    if (signal.aborted) return;
+    controller.abort(reason);
+    onLeave();
+    timeout.interrupt?.(signal.reason);
+  };
   const check = () => {
     if (isOver()) return;
     const left = heardAt + ms - performance.now();
     if (left > 0) return start(left);
-    expired = true;
-    controller.abort(new DOMException(`The server was silent for ${ms} ms.`, "TimeoutError"));
+    silentMs = ms;
+    leave(new DOMException(`The server was silent for ${ms} ms.`, "TimeoutError"));
   };
   /** There is no timer for each chunk. One timer looks at the time of the last chunk. */
   const start = (left: number) => {
@@ -36,21 +49,22 @@ export function createAnswerTimeout(
     detach(timer);
   };
   start(ms);
-  const leave = () => controller.abort(callerSignal?.reason);
-  if (callerSignal?.aborted) leave();
-  const stopListening = onAbort(callerSignal, leave);
+  if (callerSignal?.aborted) controller.abort(callerSignal.reason);
+  const stopListening = callerSignal && onAbort(callerSignal, () => leave(callerSignal.reason));
 
-  return {
-    signal: controller.signal,
+  const timeout: AnswerTimeout = {
+    signal,
     get silentMs() {
-      return expired ? ms : undefined;
+      return silentMs;
     },
     heard() {
       heardAt = performance.now();
     },
+    interrupt: undefined,
     stop() {
       clearTimeout(timer);
-      stopListening();
+      stopListening?.();
     },
   };
+  return timeout;
 }

@@ -1,7 +1,7 @@
 import type { SessionContext } from "../session/session-context.ts";
 import { outcomeUnknown } from "../session/session-errors.ts";
 import { deliverFailure } from "../session/session-slot.ts";
-import { headersForClient, sessionIdHeader } from "../session/session-headers.ts";
+import { headersForClient, hideFromClient, sessionIdHeader } from "../session/session-headers.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { emptyStream, hasContentType } from "../wire/read-answer.ts";
@@ -37,16 +37,16 @@ export function openAnswer(
   const { pending, session, request, timeout, settle } = answered;
   const { id, method } = pending.request;
   const { status } = response;
-  const headers = headersForClient(response.headers);
   const isEvents = hasContentType(response, "text/event-stream");
   // Without a content type it is empty, or JSON from a server that forgot the header.
   const isUntyped = !response.headers.has("content-type") || status === 202 || status === 204;
   if (!isEvents && !hasContentType(response, "application/json") && !isUntyped) {
     settle();
-    return new Response(response.body, { status, headers });
+    return new Response(response.body, { status, headers: headersForClient(response.headers) });
   }
   /** Ends a resumption under way when the client cancels the body. */
-  const over = new AbortController();
+  let over: AbortController | undefined;
+  let resume: AnswerStreamOptions["resume"];
   const options = {
     body: response.body ?? emptyStream(),
     restorer: createRestorer(
@@ -56,8 +56,7 @@ export function openAnswer(
       response.headers.get(sessionIdHeader),
     ),
     signal: request.signal,
-    giveUp: timeout.signal,
-    onChunk: timeout.heard,
+    timeout,
     answered: () => ids.find(pending.wireId) === undefined,
     failure(cause: unknown) {
       const error = outcomeUnknown({ method, url, cause }, timeout.silentMs);
@@ -65,20 +64,33 @@ export function openAnswer(
     },
     onEnd() {
       settle();
-      // The default reason would be an exception with a stack, made for every answer.
-      over.abort("over");
+      over?.abort("over");
     },
-    resume: context.continuity?.resume(context, answered, over.signal),
+    // It is made for the few answers that are interrupted, because its parts are costly.
+    async resume(...from) {
+      over ??= new AbortController();
+      resume ??= context.continuity?.resume(context, answered, over.signal);
+      return await resume?.(...from);
+    },
   } satisfies AnswerStreamOptions;
-  // Clients compare the content type letter by letter. With some statuses, there can be no body.
-  headers.set("content-type", isEvents ? "text/event-stream" : "application/json");
   const create = isEvents ? createEventAnswerStream : createJsonAnswerStream;
   try {
-    return new Response(create(options), { headers });
+    return answerWith(
+      create(options),
+      response,
+      isEvents ? "text/event-stream" : "application/json",
+    );
   } catch (cause) {
     // The body is not one that can be read.
     options.onEnd();
-    headers.set("content-type", "application/json");
-    return new Response(options.failure(cause), { headers });
+    return answerWith(options.failure(cause), response, "application/json");
   }
+}
+
+/** The client's answer with these bytes. With some statuses, there can be no body. */
+function answerWith(body: BodyInit, { headers }: Response, contentType: string): Response {
+  const answer = new Response(body, { headers });
+  // Clients compare the content type letter by letter.
+  hideFromClient(answer.headers).set("content-type", contentType);
+  return answer;
 }

@@ -1,4 +1,4 @@
-import { abortable, onAbort } from "../base/bounded-wait.ts";
+import { abortable } from "../base/bounded-wait.ts";
 import { type AnswerTimeout, createAnswerTimeout } from "../answer/answer-timeout.ts";
 import { openAnswer } from "../answer/open-answer.ts";
 import { ensureSession } from "../handshake/handshake.ts";
@@ -54,11 +54,17 @@ async function exchangeRequest(
 ): Promise<Response> {
   let attempts: Attempts = { isRecovered: false, isRetried: false, isUncertain: false };
   for (;;) {
-    const session = await sessionFor(context, message, request, attempts);
+    // Requests wait for a listening stream.
+    const { isOpen, opening } = context.state.stream;
+    const ready = isOpen || opening ? undefined : liveSession(context.state);
+    const session = ready ?? (await sessionFor(context, message, request, attempts));
     if (session instanceof Response) return session;
-    const answer = await sendOnce(context, message, request, session).catch((error: unknown) => {
+    let answer;
+    try {
+      answer = await sendOnce(context, message, request, session);
+    } catch (error) {
       throw failedAttempt(context, message, request, attempts, error);
-    });
+    }
     if (answer instanceof Response) return answer;
     const next = await decideAfterLoss(context, message, request, session, attempts, answer);
     if (next instanceof Response) return next;
@@ -125,22 +131,28 @@ async function sendOnce(
   const { method } = message;
   const { pending, message: outgoing } = ids.send(message);
   const isAnswered = () => ids.find(pending.wireId) === undefined;
-  const timeout = createAnswerTimeout(answerMs, request.signal, isAnswered);
   let carriedOutIn = session;
-  const { wireId } = pending;
-  const stopCancelling = cancelWhenAborted(context, wireId, request, timeout, () => carriedOutIn);
+  const timeout = createAnswerTimeout(answerMs, request.signal, isAnswered, () => {
+    if (isAnswered()) return;
+    cancelOnServer(context, pending.wireId, request, timeout, carriedOutIn);
+  });
   const { signal } = timeout;
   const settle = () => {
     ids.settle(pending);
     timeout.stop();
-    stopCancelling();
   };
   try {
     const body = JSON.stringify(outgoing);
     const sending = sendOn(context, session, { ...request, body, signal }, method);
-    const response = await answerOrReason(sending, signal);
+    const waiting = new Promise<Response>((resolve, reject) => {
+      timeout.interrupt = reject;
+      if (signal.aborted) reject(signal.reason);
+      sending.then(resolve, reject);
+    });
+    const response = await answerOrReason(sending, signal, waiting);
     if (response.ok) {
-      const read = await abortable(readProof(response, session), signal);
+      const isProven = session.kind === "session";
+      const read = isProven ? response : await abortable(readProof(response, session), signal);
       if ("loss" in read) {
         settle();
         return read;
@@ -174,26 +186,22 @@ const cancelTimeoutMs = 5_000;
  * they abort, and a silent server has to stop too. Best effort.
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation
  */
-function cancelWhenAborted(
+function cancelOnServer(
   context: SessionContext,
   wireId: string,
   request: OutgoingRequest,
   timeout: AnswerTimeout,
-  session: () => LiveSession,
-): () => void {
-  const { ids, cancelOnAbort } = context;
-  return onAbort(timeout.signal, () => {
-    // A stream may stay open after its answer.
-    if (ids.find(wireId) === undefined) return;
-    const isSilent = timeout.silentMs !== undefined;
-    const isOn = typeof cancelOnAbort === "function" ? cancelOnAbort() : cancelOnAbort;
-    if (!isOn && !isSilent) return;
-    const reason = isSilent ? "The server was silent." : "The request was aborted.";
-    const params = { requestId: wireId, reason };
-    const cancelled = { method: "notifications/cancelled", params };
-    const own = { ...request, signal: AbortSignal.timeout(cancelTimeoutMs) };
-    void sendOwn(context, session(), cancelled, own)
-      .then(letGo)
-      .catch(() => undefined);
-  });
+  session: LiveSession,
+): void {
+  const { cancelOnAbort } = context;
+  const isSilent = timeout.silentMs !== undefined;
+  const isOn = typeof cancelOnAbort === "function" ? cancelOnAbort() : cancelOnAbort;
+  if (!isOn && !isSilent) return;
+  const reason = isSilent ? "The server was silent." : "The request was aborted.";
+  const params = { requestId: wireId, reason };
+  const cancelled = { method: "notifications/cancelled", params };
+  const own = { ...request, signal: AbortSignal.timeout(cancelTimeoutMs) };
+  void sendOwn(context, session, cancelled, own)
+    .then(letGo)
+    .catch(() => undefined);
 }

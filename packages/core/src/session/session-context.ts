@@ -14,7 +14,7 @@ import type {
   SessionFetchOptions,
   ToolListOptions,
 } from "./session-fetch-options.ts";
-import { headersForMessage, headersForSession } from "./session-headers.ts";
+import { headersForMessage, nameSession } from "./session-headers.ts";
 import { compareAndClear, discardSnapshot, takeResumed } from "./session-life.ts";
 import type { LiveSession, NamedSession, SlotState } from "./slot-state.ts";
 import type {
@@ -196,7 +196,7 @@ export function lose(
 }
 
 /**
- * Sends a client's request, on a session or on none.
+ * Sends a client's request, on a session or on none. The request's headers get the session's.
  *
  * @param method what failed, for an error: the JSON-RPC method, if there is one
  */
@@ -206,11 +206,8 @@ export function sendOn(
   request: OutgoingRequest,
   method?: string,
 ): Promise<Response> {
-  return send(
-    context,
-    { ...request, headers: headersForSession(request.headers, session) },
-    method,
-  );
+  nameSession(request.headers, session);
+  return send(context, request, method);
 }
 
 /** The parts of a client's request that the fetch uses for a message of its own. */

@@ -9,12 +9,15 @@ const versionHeader = "mcp-protocol-version";
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#protocol-version-header
  */
 export function headersForSession(headers: Headers, session: LiveSession | undefined): Headers {
-  const result = new Headers(headers);
-  result.delete(sessionIdHeader);
-  if (session === undefined) return result;
-  if (session.kind === "session") result.set(sessionIdHeader, session.sessionId);
-  result.set(versionHeader, session.initializeResult.protocolVersion);
-  return result;
+  return nameSession(new Headers(headers), session);
+}
+
+/** The same for headers that are the fetch's own. They are changed. */
+export function nameSession(headers: Headers, session: LiveSession | undefined): Headers {
+  if (session?.kind === "session") headers.set(sessionIdHeader, session.sessionId);
+  else headers.delete(sessionIdHeader);
+  if (session) headers.set(versionHeader, session.initializeResult.protocolVersion);
+  return headers;
 }
 
 /** A client's headers for a message of the fetch itself, without the fields of the client's message. */
@@ -45,7 +48,11 @@ export function namedSession({ headers }: Response): string | undefined {
 
 /** An answer's headers for the client: without the session id and the original body's length. */
 export function headersForClient(headers: Headers): Headers {
-  const result = new Headers(headers);
-  for (const name of [sessionIdHeader, "content-length", "content-encoding"]) result.delete(name);
-  return result;
+  return hideFromClient(new Headers(headers));
+}
+
+/** The same for headers that are the fetch's own. They are changed. */
+export function hideFromClient(headers: Headers): Headers {
+  for (const name of [sessionIdHeader, "content-length", "content-encoding"]) headers.delete(name);
+  return headers;
 }

@@ -34,7 +34,8 @@ export function createPartCollector(): PartCollector {
     add(piece) {
       if (piece.length === 0) return;
       length += piece.length;
-      if (piece.length >= blockLengths[0]) {
+      // The first piece is often the only one.
+      if (parts.length === 0 || piece.length >= blockLengths[0]) {
         parts.push(piece);
         block = undefined;
         return;
@@ -96,5 +97,29 @@ export function replaceBytes(parts: ByteParts, { start, end, text }: Replacement
 }
 
 export function utf8(text: string): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(text);
+  return encoder.encode(text);
+}
+
+const encoder = new TextEncoder();
+
+/** The longest chunk that is put together from smaller pieces, in bytes. */
+const maxChunk = 65_536;
+
+/** The same bytes in as few chunks as possible, because each chunk of a stream is costly. None is empty. */
+export function inChunks(parts: ByteParts): ByteParts {
+  const chunks: Uint8Array[] = [];
+  let pieces: Uint8Array[] = [];
+  let length = 0;
+  const flush = () => {
+    if (length > 0) chunks.push(pieces.length === 1 ? pieces[0]! : joined(pieces));
+    pieces = [];
+    length = 0;
+  };
+  for (const part of parts) {
+    if (length + part.length > maxChunk) flush();
+    pieces.push(part);
+    length += part.length;
+  }
+  flush();
+  return chunks;
 }

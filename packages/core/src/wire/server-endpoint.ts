@@ -18,6 +18,11 @@ export function requestUrl(input: RequestInfo | URL): URL {
   return new URL(input instanceof Request ? input.url : String(input));
 }
 
+/** Whether a call of `fetch` is for this URL. Most name it letter by letter. */
+export function isForEndpoint(input: RequestInfo | URL, url: URL): boolean {
+  return input === url.href || isSameEndpoint(requestUrl(input), url);
+}
+
 export async function readOutgoingRequest(
   input: RequestInfo | URL,
   init: RequestInit = {},
@@ -129,13 +134,18 @@ export function isSameEndpoint(a: URL, b: URL): boolean {
   return a.origin === b.origin && a.pathname === b.pathname && a.search === b.search;
 }
 
-/** The answer, or the signal's reason. A later answer is thrown away. */
+/**
+ * The answer, or the signal's reason. A later answer is thrown away.
+ *
+ * @param waiting waits for the answer, or rejects with the reason
+ */
 export async function answerOrReason(
   sending: Promise<Response>,
   signal: AbortSignal,
+  waiting = abortable(sending, signal),
 ): Promise<Response> {
   try {
-    return await abortable(sending, signal);
+    return await waiting;
   } catch (error) {
     // Some base fetches ignore the signal, so an answer may still come.
     sending.then((late) => late.body?.cancel(error)).catch(() => undefined);
