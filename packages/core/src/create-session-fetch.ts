@@ -100,7 +100,7 @@ function createPipeline(
   };
 
   let hasProbed = false;
-  const answer: Pipeline["answer"] = async (request, message) => {
+  const answer: Pipeline["answer"] = (request, message) => {
     const method = message && methodOf(message);
     hasProbed ||= method === "server/discover";
     // For a client that does not probe, `initialize` goes out again: it succeeds, or its error explains.
@@ -108,13 +108,14 @@ function createPipeline(
     const isStateless = mayKnow && isKnownStateless(context, statelessMaxAgeMs);
     const route = routeMessage(request, message, isStateless, isExcepted);
     // Handlers that read a request's fields only get requests.
-    return await handlers[route](request, message as JsonRpcRequest);
+    return handlers[route](request, message as JsonRpcRequest);
   };
   const fetch: typeof globalThis.fetch = async (input, init) => {
     if (!isForEndpoint(input, url)) {
       return await fetchOtherUrl(context, allowOtherOrigins, input, init);
     }
-    const request = await readOutgoingRequest(input, init);
+    const outgoing = readOutgoingRequest(input, init);
+    const request = outgoing instanceof Promise ? await outgoing : outgoing;
     request.signal?.throwIfAborted();
     return await answer(request, parseMessage(bodyText(request) ?? ""));
   };

@@ -57,4 +57,4 @@ export {
   readText,
   rewriteRefusal,
 } from "./wire/read-answer.ts";
-export { endpointName, fetchRefusing, isRedirect, refusalMode } from "./wire/server-endpoint.ts";
+export { endpointName, isRedirect, isRedirectError, refusalMode } from "./wire/server-endpoint.ts";

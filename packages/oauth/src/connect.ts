@@ -1,8 +1,8 @@
 import { McpSessionError, type Principal } from "@durable-mcp/core";
 import {
   bearerChallenge,
-  fetchRefusing,
   isRedirect,
+  isRedirectError,
   refusalMode,
   rewriteRefusal,
   scrubText,
@@ -94,13 +94,12 @@ export function connectTo(context: OAuthContext, use: ConnectUse): OAuthConnecti
       headers.delete("authorization");
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
       const own = request?.clone() ?? target;
-      const sent = { ...init, headers, redirect };
-      const response = await fetchRefusing(
-        () => redirected(connection, url.origin),
-        base,
-        own,
-        sent,
-      );
+      let response;
+      try {
+        response = await base(own, { ...init, headers, redirect });
+      } catch (error) {
+        throw isRedirectError(error) ? redirected(connection, url.origin) : error;
+      }
       // A server may repeat the token where it refuses it, and clients put that into their errors.
       const scrub = (text: string) => (token ? scrubText(text, [token], "[removed]") : text);
       if (!isRedirect(response)) return await rewriteRefusal(response, scrub);

@@ -1,7 +1,7 @@
 import {
   bearerChallenge,
-  fetchRefusing,
   isRedirect,
+  isRedirectError,
   refusalMode,
   rewriteRefusal,
 } from "@durable-mcp/core/internal";
@@ -60,12 +60,13 @@ export function createConnectionFetch(
       const authorization = headers.get("authorization") ?? "";
       for (const value of [authorization, ...Object.values(ownHeaders)]) secrets.add(value);
       // `fetch` would send the definition's headers to another origin.
-      const response = await fetchRefusing(
-        () => redirectRefused(connection, url.origin),
-        send,
-        input instanceof Request ? input.clone() : input,
-        { ...init, headers, redirect },
-      );
+      const target = input instanceof Request ? input.clone() : input;
+      let response;
+      try {
+        response = await send(target, { ...init, headers, redirect });
+      } catch (error) {
+        throw isRedirectError(error) ? redirectRefused(connection, url.origin) : error;
+      }
       if (handshakeMethod(init.body) === "initialize") initializeStatus = response.status;
       if (init.redirect !== "manual") await refuseRedirect(response, connection, url.origin);
       return await rewriteRefusal(response, (text) => scrubSecrets(text, [...secrets]));

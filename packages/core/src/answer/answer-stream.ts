@@ -67,13 +67,20 @@ export function createEventAnswerStream(options: EventStreamOptions): ReadableSt
   const { restorer, answered = () => true, failure, resume } = options;
   const isOpenEnded = failure === undefined;
   const splitter = createEventSplitter();
+  const goOn = async (end: ReadEnd): Promise<Progress> => {
+    const { lastEventId = "", retryMs } = splitter;
+    const mayResume = isOpenEnded || lastEventId !== "";
+    const next = mayResume ? await resume?.(lastEventId, retryMs) : undefined;
+    if (next !== undefined) return { next };
+    return isOpenEnded && !end.failed ? "over" : end;
+  };
   return createStream(options, {
     print: (text) => `event: message\ndata: ${text}\n\n`,
     push(chunk, send) {
       for (const event of splitter.push(chunk)) send(restoreEvent(event, restorer));
       if (splitter.pendingBytes > MAX_MESSAGE_BYTES) throw tooLarge();
     },
-    async end(end, send) {
+    end(end, send) {
       options.signal?.throwIfAborted();
       const rest = splitter.finish();
       if (!answered() && rest !== undefined && parseMessages(eventText(rest)) !== undefined) {
@@ -81,12 +88,7 @@ export function createEventAnswerStream(options: EventStreamOptions): ReadableSt
         const restored = restoreEvent(rest, restorer);
         if (answered()) send([...restored, utf8("\n\n")]);
       }
-      if (answered() && !isOpenEnded) return "over";
-      const { lastEventId = "", retryMs } = splitter;
-      const mayResume = isOpenEnded || lastEventId !== "";
-      const next = mayResume ? await resume?.(lastEventId, retryMs) : undefined;
-      if (next !== undefined) return { next };
-      return isOpenEnded && !end.failed ? "over" : end;
+      return answered() && !isOpenEnded ? "over" : goOn(end);
     },
   });
 }
@@ -132,26 +134,33 @@ function createStream(
   if (timeout) timeout.interrupt = stop;
   let isCancelled = false;
 
-  /** Reads once; resolves to why there is no more, if there is no more. */
-  const readOn = async (send: Send): Promise<ReadEnd | undefined> => {
-    let chunk;
-    try {
-      chunk = await reader.read();
-    } catch (cause) {
-      return { failed: true, cause };
-    }
-    if (isCancelled) return undefined;
-    const { aborted = false, reason } = timeout?.signal ?? {};
-    if (chunk.done) return { failed: aborted, cause: reason };
+  /** Passes on what a chunk completes. Returns why the stream cannot go on, if it cannot. */
+  const passOn = (chunk: Uint8Array, send: Send): ReadEnd | undefined => {
     timeout?.heard();
     try {
-      framing.push(chunk.value, send);
+      framing.push(chunk, send);
     } catch (cause) {
       if (failure !== undefined) throw cause;
       stop(cause);
       return { failed: true, cause };
     }
     return undefined;
+  };
+
+  const finish = (
+    controller: ReadableStreamDefaultController<Uint8Array>,
+    over: "over" | { readonly cause: unknown },
+    send: Send,
+  ) => {
+    const cause = over === "over" ? undefined : over.cause;
+    if (over !== "over") stop(cause);
+    if (over !== "over" && (signal?.aborted || failure === undefined)) {
+      controller.error(signal?.aborted ? signal.reason : cause);
+    } else {
+      if (over !== "over" && !answered?.()) send([utf8(framing.print(failure!(cause)))]);
+      controller.close();
+    }
+    onEnd?.();
   };
 
   return new ReadableStream<Uint8Array>({
@@ -163,33 +172,31 @@ function createStream(
           hasSent = true;
         }
       };
-      for (;;) {
-        let progress: Progress;
+      do {
+        let end: ReadEnd | undefined;
+        let chunk;
         try {
-          const end = await readOn(send);
-          if (isCancelled || (end === undefined && hasSent)) return;
-          if (end === undefined) continue;
-          progress = await framing.end(end, send);
+          chunk = await reader.read();
+          if (chunk.done)
+            end = { failed: timeout?.signal.aborted === true, cause: timeout?.signal.reason };
+        } catch (cause) {
+          end = { failed: true, cause };
+        }
+        if (isCancelled) return;
+        let progress: Progress | Promise<Progress> | undefined;
+        try {
+          end ??= passOn(chunk!.value!, send);
+          progress = end && framing.end(end, send);
+          // Most answers are over at once.
+          if (progress instanceof Promise) progress = await progress;
         } catch (cause) {
           progress = { cause };
         }
         if (isCancelled) return;
-        if (progress !== "over" && "next" in progress) {
-          reader = progress.next.getReader();
-          if (hasSent) return;
-          continue;
-        }
-        if (progress !== "over") stop(progress.cause);
-        if (progress !== "over" && (signal?.aborted || failure === undefined)) {
-          controller.error(signal?.aborted ? signal.reason : progress.cause);
-        } else {
-          if (progress !== "over" && !answered?.()) {
-            send([utf8(framing.print(failure!(progress.cause)))]);
-          }
-          controller.close();
-        }
-        return onEnd?.();
-      }
+        if (progress === undefined) continue;
+        if (progress === "over" || !("next" in progress)) return finish(controller, progress, send);
+        reader = progress.next.getReader();
+      } while (!hasSent);
     },
     cancel(reason) {
       isCancelled = true;

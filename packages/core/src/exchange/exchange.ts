@@ -5,18 +5,14 @@ import { ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer, isAuthOrOutage, toResponseFor } from "../session/buffered-answer.ts";
 import { readProof } from "../session/kept-handshake.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
-import {
-  announceResumption,
-  sendOn,
-  sendOwn,
-  type SessionContext,
-} from "../session/session-context.ts";
+import { announceResumption, sendOwn, type SessionContext } from "../session/session-context.ts";
 import {
   connectionBroke,
   notSentAgain,
   outcomeUnknown,
   sessionRefused,
 } from "../session/session-errors.ts";
+import { nameSession } from "../session/session-headers.ts";
 import { liveSession, lostSession, noteAnswered } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import {
@@ -25,21 +21,21 @@ import {
   type JsonRpcRequest,
   safeMethods,
 } from "../wire/json-rpc.ts";
-import { answerOrReason, type OutgoingRequest } from "../wire/server-endpoint.ts";
+import { dropLate, type OutgoingRequest, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { letGo } from "../wire/read-answer.ts";
 import { type Attempts, decideAfterLoss } from "./after-loss.ts";
 import { exchangeOneWay } from "./one-way.ts";
 
 /** Sends a client's message on the session, and makes a session if there is none. */
-export async function exchange(
+export function exchange(
   context: SessionContext,
   message: JsonRpcMessage,
   request: OutgoingRequest,
 ): Promise<Response> {
   announceResumption(context);
   return isRequest(message)
-    ? await exchangeRequest(context, message, request)
-    : await exchangeOneWay(context, message, request);
+    ? exchangeRequest(context, message, request)
+    : exchangeOneWay(context, message, request);
 }
 
 /**
@@ -143,13 +139,15 @@ async function sendOnce(
   };
   try {
     const body = JSON.stringify(outgoing);
-    const sending = sendOn(context, session, { ...request, body, signal }, method);
-    const waiting = new Promise<Response>((resolve, reject) => {
-      timeout.interrupt = reject;
-      if (signal.aborted) reject(signal.reason);
+    const headers = nameSession(request.headers, session);
+    const sending = sendToEndpoint(context, { ...request, headers, body, signal });
+    const response = await new Promise<Response>((resolve, reject) => {
+      timeout.interrupt = (reason) => {
+        reject(reason);
+        dropLate(sending, reason);
+      };
       sending.then(resolve, reject);
     });
-    const response = await answerOrReason(sending, signal, waiting);
     if (response.ok) {
       const isProven = session.kind === "session";
       const read = isProven ? response : await abortable(readProof(response, session), signal);

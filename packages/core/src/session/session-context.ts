@@ -144,7 +144,10 @@ export type FeatureOf<
 export interface Pipeline {
   readonly fetch: typeof globalThis.fetch;
   /** Answers a request to the connection's URL, with the JSON-RPC message in its body, if it is one. */
-  readonly answer: (request: OutgoingRequest, message?: JsonRpcMessage) => Promise<Response>;
+  readonly answer: (
+    request: OutgoingRequest,
+    message?: JsonRpcMessage,
+  ) => Response | Promise<Response>;
   readonly context: SessionContext;
 }
 

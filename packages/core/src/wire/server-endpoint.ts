@@ -23,19 +23,23 @@ export function isForEndpoint(input: RequestInfo | URL, url: URL): boolean {
   return input === url.href || isSameEndpoint(requestUrl(input), url);
 }
 
-export async function readOutgoingRequest(
+/** The call as one object; a promise if the body of a `Request` has to be read first. */
+export function readOutgoingRequest(
   input: RequestInfo | URL,
   init: RequestInit = {},
-): Promise<OutgoingRequest> {
+): OutgoingRequest | Promise<OutgoingRequest> {
   const request = input instanceof Request ? input : undefined;
-  const { body: _, signal: __, ...rest } = init;
-  return {
+  const { body = request?.body, signal: _, ...rest } = init;
+  const outgoing = {
     method: (init.method ?? request?.method ?? "GET").toUpperCase(),
     headers: new Headers(init.headers ?? request?.headers),
-    body: init.body ?? (request?.body ? await request.clone().text() : undefined),
+    body,
     signal: init.signal ?? request?.signal ?? undefined,
     init: rest,
   };
+  if (init.body != null || !request?.body) return outgoing;
+  const reading = request.clone().text();
+  return reading.then((text) => ({ ...outgoing, body: text }));
 }
 
 /** The body as text, if it can be read more than once. */
@@ -72,14 +76,20 @@ export async function sendToEndpoint(
 ): Promise<Response> {
   let target = url;
   for (let redirects = 0; ; redirects += 1) {
-    const response = await fetchRefusing(() => redirectRefused(method, url), fetch, target.href, {
+    const outgoing = {
       ...init,
       method,
       headers,
       redirect: redirect === "refuse" ? refusal : "manual",
-      ...(body === undefined ? {} : { body }),
-      ...(signal === undefined ? {} : { signal }),
-    });
+    } satisfies RequestInit as RequestInit;
+    if (body !== undefined) outgoing.body = body;
+    if (signal !== undefined) outgoing.signal = signal;
+    let response;
+    try {
+      response = await fetch(target.href, outgoing);
+    } catch (error) {
+      throw isRedirectError(error) ? redirectRefused(method, url) : error;
+    }
     if (!isRedirect(response)) return response;
     letGo(response);
     const { status } = response;
@@ -134,23 +144,22 @@ export function isSameEndpoint(a: URL, b: URL): boolean {
   return a.origin === b.origin && a.pathname === b.pathname && a.search === b.search;
 }
 
-/**
- * The answer, or the signal's reason. A later answer is thrown away.
- *
- * @param waiting waits for the answer, or rejects with the reason
- */
+/** The answer, or the signal's reason. A later answer is thrown away. */
 export async function answerOrReason(
   sending: Promise<Response>,
   signal: AbortSignal,
-  waiting = abortable(sending, signal),
 ): Promise<Response> {
   try {
-    return await waiting;
+    return await abortable(sending, signal);
   } catch (error) {
-    // Some base fetches ignore the signal, so an answer may still come.
-    sending.then((late) => late.body?.cancel(error)).catch(() => undefined);
+    dropLate(sending, error);
     throw error;
   }
+}
+
+/** Throws an answer away that nobody waits for. Some base fetches ignore the signal, so it may still come. */
+export function dropLate(sending: Promise<Response>, reason: unknown): void {
+  sending.then((late) => late.body?.cancel(reason)).catch(() => undefined);
 }
 
 export function isRedirect(response: Response): boolean {
@@ -168,24 +177,14 @@ export type RefusalMode = "error" | "manual";
  */
 export function refusalMode(own: typeof globalThis.fetch | undefined): RefusalMode {
   const { process } = globalThis as { process?: { versions?: { undici?: string } } };
-  // The major versions in which a refusal is worded as `fetchRefusing` expects.
+  // The major versions in which a refusal is worded as `isRedirectError` expects.
   const isKnown = /^[678]\./.test(process?.versions?.undici ?? "");
   return own === undefined && isKnown ? "error" : "manual";
 }
 
-/** Fetches. A redirect that Node's own fetch refused is the error `refused`, without the status. */
-export async function fetchRefusing(
-  refused: () => McpSessionError,
-  fetch: typeof globalThis.fetch,
-  ...request: Parameters<typeof globalThis.fetch>
-): Promise<Response> {
-  try {
-    return await fetch(...request);
-  } catch (error) {
-    const isRefused =
-      error instanceof TypeError && String(error.cause) === "Error: unexpected redirect";
-    throw isRefused ? refused() : error;
-  }
+/** Whether Node's own fetch refused a redirect. The error has no status. */
+export function isRedirectError(error: unknown): boolean {
+  return error instanceof TypeError && String(error.cause) === "Error: unexpected redirect";
 }
 
 function redirectRefused(method: string, url: URL, status?: number): McpSessionError {
