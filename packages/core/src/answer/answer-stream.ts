@@ -105,6 +105,8 @@ interface ReadEnd {
   readonly cause: unknown;
 }
 
+type Controller = ReadableStreamDefaultController<Uint8Array>;
+
 /** What follows a body: another one, nothing, or a failure. */
 type Progress =
   | "over"
@@ -147,20 +149,13 @@ function createStream(
     return undefined;
   };
 
-  const finish = (
-    controller: ReadableStreamDefaultController<Uint8Array>,
-    over: "over" | { readonly cause: unknown },
-    send: Send,
-  ) => {
-    const cause = over === "over" ? undefined : over.cause;
-    if (over !== "over") stop(cause);
-    if (over !== "over" && (signal?.aborted || failure === undefined)) {
-      controller.error(signal?.aborted ? signal.reason : cause);
-    } else {
-      if (over !== "over" && !answered?.()) send([utf8(framing.print(failure!(cause)))]);
-      controller.close();
-    }
-    onEnd?.();
+  /** Delivers what failed as the answer, unless there is none to give. */
+  const fail = (controller: Controller, cause: unknown) => {
+    stop(cause);
+    if (signal?.aborted) return controller.error(signal.reason);
+    if (failure === undefined) return controller.error(cause);
+    if (!answered?.()) controller.enqueue(utf8(framing.print(failure(cause))));
+    controller.close();
   };
 
   return new ReadableStream<Uint8Array>({
@@ -172,20 +167,20 @@ function createStream(
           hasSent = true;
         }
       };
-      do {
+      for (;;) {
         let end: ReadEnd | undefined;
-        let chunk;
+        let chunk: Uint8Array | undefined;
         try {
-          chunk = await reader.read();
-          if (chunk.done)
-            end = { failed: timeout?.signal.aborted === true, cause: timeout?.signal.reason };
+          ({ value: chunk } = await reader.read());
+          const { aborted = false, reason } = timeout?.signal ?? {};
+          if (chunk === undefined) end = { failed: aborted, cause: reason };
         } catch (cause) {
           end = { failed: true, cause };
         }
         if (isCancelled) return;
         let progress: Progress | Promise<Progress> | undefined;
         try {
-          end ??= passOn(chunk!.value!, send);
+          end ??= passOn(chunk!, send);
           progress = end && framing.end(end, send);
           // Most answers are over at once.
           if (progress instanceof Promise) progress = await progress;
@@ -193,10 +188,15 @@ function createStream(
           progress = { cause };
         }
         if (isCancelled) return;
-        if (progress === undefined) continue;
-        if (progress === "over" || !("next" in progress)) return finish(controller, progress, send);
-        reader = progress.next.getReader();
-      } while (!hasSent);
+        if (progress === "over") controller.close();
+        else if (progress && "cause" in progress) fail(controller, progress.cause);
+        else {
+          if (progress) reader = progress.next.getReader();
+          if (hasSent) return;
+          continue;
+        }
+        return onEnd?.();
+      }
     },
     cancel(reason) {
       isCancelled = true;
