@@ -55,15 +55,20 @@ export function createHandshakeMemory(
     const { message, request } = call;
     const { session } = kept;
     const since = renewal.count;
+    const { evictions } = results;
     const key = session && message.method.endsWith("/list") ? keyOf(message) : undefined;
-    const observe = (response: Response) =>
-      observeResults(context, results, response, message, key, (answer) => {
-        // The client gets the error. The next step makes the handshake.
-        if (session && refusesInside(session, answer)) evictRefused();
+    const observe = (response: Response, sentAt?: number) =>
+      observeResults(context, results, response, message, {
+        ...{ key, since: sentAt },
+        onError(answer) {
+          // The client gets the error. The next step makes the handshake.
+          if (session && refusesInside(session, answer)) evictRefused();
+        },
       });
     const response = await forward(call);
     const refusal = session && (await refusalOf(response, session));
-    if (refusal === undefined || "answer" in refusal) return observe(refusal?.answer ?? response);
+    if (refusal === undefined || "answer" in refusal)
+      return observe(refusal?.answer ?? response, evictions);
     if (renewal.count === since) evictRefused();
     const renew = (signal: AbortSignal) =>
       renewHandshake(kept, send, clientParams, request, signal);

@@ -237,6 +237,30 @@ describe("a list is evicted", () => {
     expect(server.takeLog()).toEqual(["subscriptions/listen", "tools/list", "tools/call"]);
   });
 
+  test("while it is under way: what was asked for before may be the old one", async () => {
+    const server = await startModernServer({ pages: [tool] });
+    const { modern, slot } = startMemoryStep(server);
+    const listing = Promise.withResolvers<void>();
+    const told = Promise.withResolvers<void>();
+    server.state.before = ({ message }, response) => {
+      if (message.method === "tools/list") {
+        listing.resolve();
+        const result = { tools: tool, ttlMs: 60_000 };
+        void told.promise.then(() => sendResult(response, message.id, result));
+      } else {
+        startEvents(response);
+        response.end(eventText({ jsonrpc: "2.0", method: change }));
+      }
+      return true;
+    };
+    const listed = modern.request("tools/list");
+    await listing.promise;
+    await modern.request("subscriptions/listen");
+    told.resolve();
+    expect(await listed).toMatchObject({ result: { tools: tool } });
+    expect(slot.snapshot).toBeUndefined();
+  });
+
   test("by the report of an unknown tool", async () => {
     const server = await startModernServer({ pages: [tool] });
     const first = startMemoryStep(server);

@@ -29,6 +29,8 @@ export interface KeptResults {
    * @param length of its JSON, in characters
    */
   keep(result: Omit<KeptResult, "receivedAt" | "until">, forMs: number, length: number): void;
+  /** How often `evict` was called. What was asked for before an eviction may be outdated after it. */
+  readonly evictions: number;
   /** Makes results answer nobody any more. Gives whether one of them was fresh. */
   evict(isMeant: (result: KeptResult) => boolean): boolean;
 }
@@ -39,6 +41,7 @@ const maxLifetimeMs = 86_400_000_000;
 export function createKeptResults(context: MemoryContext): KeptResults {
   const { state, now, emit, maxLength } = context;
   const told = new Set<KeptMethod>();
+  let evictions = 0;
   /** The list before the one that comes, by client. */
   const listsBefore = new Map<string | undefined, ToolDefinition[] | undefined>();
 
@@ -82,7 +85,11 @@ export function createKeptResults(context: MemoryContext): KeptResults {
       listsBefore.delete(client);
       if (changes) emit({ type: "tools-changed", reason: "new-list", ...changes });
     },
+    get evictions() {
+      return evictions;
+    },
     evict(isMeant) {
+      evictions += 1;
       const isEvicted = (result: KeptResult) => isMeant(result) && isFresh(result);
       if (!all().some(isEvicted)) return false;
       save(all().map((result) => (isEvicted(result) ? { ...result, until: 0 } : result)));

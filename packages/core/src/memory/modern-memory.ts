@@ -25,8 +25,10 @@ export function createModernMemory(
 ): (call: MemoryCall) => Promise<Response> {
   /** Methods with results that clients of this process got, and go on with. */
   const served = new Set<KeptMethod>();
-  const observe = (response: Response, message: JsonRpcRequest) =>
-    observeResults(context, results, response, message, keyOf(message, clientOf(message)));
+  const observe = (response: Response, message: JsonRpcRequest, since?: number) => {
+    const key = keyOf(message, clientOf(message));
+    return observeResults(context, results, response, message, { key, since });
+  };
   const refusals = createAfterRefusal(context, results, { send, observe });
 
   return async (call) => {
@@ -43,9 +45,10 @@ export function createModernMemory(
     const basis = refusals.basis(client, tools.length > 0 || served.has("tools/list"));
     const isBuiltOnKept = served.size > 0 || results.any(client);
     const own = withParamHeaders(request, message, tools);
+    const since = results.evictions;
     const response = await (own === request ? call.pass() : send(own));
     const isRefused = refusing.has(response.status) && message.method !== "server/discover";
-    if (!isRefused || !isBuiltOnKept) return observe(response, message);
+    if (!isRefused || !isBuiltOnKept) return observe(response, message, since);
     let text = "";
     const refused = await rewriteRefusal(response, (read) => (text = read));
     const again = await refusals.renew(call, basis, text);

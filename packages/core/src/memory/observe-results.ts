@@ -21,14 +21,21 @@ const changedBy: ReadonlyMap<string, readonly KeptMethod[]> = new Map([
   ["notifications/resources/list_changed", ["resources/list", "resources/templates/list"]],
 ]);
 
+interface Observation {
+  /** Of a result that may be kept. */
+  readonly key?: ResultKey | undefined;
+  /** The evictions when the request was sent. A result from before another one is not kept. */
+  readonly since?: number | undefined;
+  readonly onError?: ((message: JsonRpcResponse) => void) | undefined;
+}
+
 /** Reads the results to keep in an answer, and what the server says about those that are kept. */
 export function observeResults(
   context: MemoryContext,
   results: KeptResults,
   response: Response,
   request: JsonRpcRequest,
-  key: ResultKey | undefined,
-  onError?: (message: JsonRpcResponse) => void,
+  { key, since = results.evictions, onError }: Observation,
 ): Response {
   const { method, params } = request;
   const evict = (methods: readonly KeptMethod[]) =>
@@ -41,14 +48,17 @@ export function observeResults(
   const observe = (message: JsonRpcMessage | undefined, length: number) => {
     if (message === undefined) return key && keepResult(context, results, key, undefined, length);
     if ("method" in message) {
-      const changed = changedBy.get(message.method) ?? [];
+      const changed = changedBy.get(message.method);
+      if (changed === undefined) return;
       return changed.includes("tools/list") ? forgetTools("list-changed") : evict(changed);
     }
     if (message.error !== undefined) onError?.(message);
     if (message.id !== request.id) return;
     if (key !== undefined) {
       if (message.result === undefined) return forgetPages();
-      if (!response.redirected) keepResult(context, results, key, message.result, length);
+      const isOutdated = results.evictions > since;
+      if (!response.redirected && !isOutdated)
+        keepResult(context, results, key, message.result, length);
     } else if (method === "tools/call" && reportsUnknownTool(message, params?.["name"])) {
       forgetTools("unknown-tool");
     }
