@@ -1,16 +1,14 @@
 import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { BaseBuilder, createBaseBuilderConfig } from "@workflow/builders";
+import { bundles } from "./bundle-paths.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const folder = `${root}.workflow-app/`;
-
-/** Modules with a `POST` each, which the engine's jobs are given to. */
-export const bundles = { flow: `${folder}flow.mjs`, step: `${folder}step.mjs` };
 
 /** Builds the app as a framework's plugin does, and gives the ids of its workflows. */
 export async function buildApp(): Promise<Record<string, string>> {
-  await mkdir(folder, { recursive: true });
+  await mkdir(dirname(bundles.step), { recursive: true });
   return await new AppBuilder().bundle();
 }
 

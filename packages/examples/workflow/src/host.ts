@@ -11,7 +11,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { getRun, start } from "workflow/api";
 import { setWorld } from "workflow/runtime";
-import { bundles } from "./build-app.ts";
+import { bundles } from "./bundle-paths.ts";
 import { openWorld } from "./open-world.ts";
 
 const [place = "", port = ""] = process.argv.slice(2);

@@ -6,7 +6,7 @@
 import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { setWorld } from "workflow/runtime";
-import { bundles } from "./build-app.ts";
+import { bundles } from "./bundle-paths.ts";
 import { openWorld } from "./open-world.ts";
 
 // What anything here prints is no part of the answer.
