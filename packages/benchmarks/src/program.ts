@@ -3,8 +3,8 @@
  *
  *     npm run bench [-- --parts calls,size] [--rounds 50] [--quick] [--write] [--profile folder]
  *
- * The page is written when all parts are measured as they come, and with `--write`. `--quick` measures the parts that only
- * count, in few rounds. A target that is missed, or not decided by its bounds, makes the command fail.
+ * The page is written, part by part, when all are measured as they come, and with `--write`. `--quick` measures the
+ * parts that count, in few rounds. A target that is missed, or not decided by its bounds, makes the command fail.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -27,7 +27,6 @@ const { values } = parseArgs({
     write: { type: "boolean", default: false },
   },
 });
-const isWholeRun = !values.quick && values.parts === undefined && values.rounds === undefined;
 const options: BenchOptions = {
   ...(values.quick && { isQuick: true, rounds: 1 }),
   ...(values.rounds !== undefined && { rounds: Number(values.rounds) }),
@@ -37,7 +36,8 @@ const options: BenchOptions = {
   }),
 };
 
-const measured: Record<string, BenchResult> = {};
+const writes =
+  (!values.quick && values.parts === undefined && values.rounds === undefined) || values.write;
 const failures: string[] = [];
 const chosen = chosenParts();
 for (const [n, id] of chosen.entries()) {
@@ -49,25 +49,27 @@ for (const [n, id] of chosen.entries()) {
   try {
     const part = await measureInProcess(id);
     const seconds = Math.round((performance.now() - start) / 1_000);
-    measured[id] = { part, run: { ...run, seconds } };
     printPart(part);
     failures.push(...missedTargets(part));
+    // After each part: whoever ends a long run keeps what it has measured.
+    if (writes) await write({ part, run: { ...run, seconds } });
   } catch (error) {
     failures.push(`${id}: ${(error as Error).message}`);
   }
 }
-if (isWholeRun || values.write) {
-  const all: Record<string, BenchResult> = { ...loadResults(), ...measured };
+if (failures.length > 0) {
+  console.error(`\nMissed:\n${failures.map((one) => `- ${one}`).join("\n")}`);
+  process.exitCode = 1;
+}
+
+/** Replaces the result of a part, on the page too. */
+async function write(result: BenchResult): Promise<void> {
+  const all = { ...loadResults(), [result.part.id]: result };
   const results = Object.fromEntries(
     parts.filter(({ id }) => id in all).map(({ id }) => [id, all[id]!]),
   );
   saveResults(results);
   await writePage(results);
-  console.log("\ndocs/benchmarks.md is written.");
-}
-if (failures.length > 0) {
-  console.error(`\nMissed:\n${failures.map((one) => `- ${one}`).join("\n")}`);
-  process.exitCode = 1;
 }
 
 function chosenParts(): string[] {
