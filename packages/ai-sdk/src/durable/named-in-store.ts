@@ -2,7 +2,7 @@ import type { Principal, StoredRecord } from "@durable-mcp/core";
 import { abortable } from "@durable-mcp/core/internal";
 import { inParallel } from "../base/in-parallel.ts";
 import { trackWork } from "../base/open-work.ts";
-import type { McpClientConnection } from "../connection/define-connection.ts";
+import { isStateful, type McpClientConnection } from "../connection/define-connection.ts";
 import { findDeclared } from "../connection/mcp-connection.ts";
 import { describeKept, overdueSession } from "../slots/kept-session.ts";
 import type { ListedSession, NamedSlots } from "../slots/named-slots.ts";
@@ -81,12 +81,13 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
     },
 
     beginStep(principal, declared) {
-      const own = opened.of(principal);
+      // Nothing of another connection lasts under a name.
+      const own = opened.of(principal).filter(({ of }) => isStateful(declared[of.connection]!));
       const look = () => named.endIdle(principal, declared);
-      if (own.some(({ isLookDue }) => isLookDue)) return look();
+      const isUnknown = () => own.length > 0 && own.every(({ slot }) => !slot.snapshot);
+      if (own.some(({ isLookDue }) => isLookDue)) look();
       // Without any record nothing says when the last look was, in the next step either.
-      const isWithout = () => own.every(({ slot }) => slot.snapshot === undefined);
-      if (own.length > 0) lookAtEnd = () => void (isWithout() && look());
+      else lookAtEnd = () => void (isUnknown() && look());
     },
 
     endIdle(principal, declared) {

@@ -2,7 +2,7 @@ import { createMemoryStore, type SessionStore } from "@durable-mcp/core";
 import { describe, expect, test } from "vitest";
 import { type ProcessOptions, startProcess } from "../../test/durable-process.ts";
 import { createHeldStore } from "../../test/held-store.ts";
-import { on, startNotebookServer } from "../../test/notebook-server.ts";
+import { type NotebookServerOptions, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, outdateTools } from "../../test/step.ts";
 import { createDurableSessions, defineMcpClientConnection } from "../index.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
@@ -39,8 +39,8 @@ function startAgent(open: (store: SessionStore, now: () => number) => DurableSes
   };
 }
 
-async function startChat(options: ProcessOptions = {}) {
-  const server = await startNotebookServer();
+async function startChat(options: ProcessOptions = {}, serverOptions: NotebookServerOptions = {}) {
+  const server = await startNotebookServer(serverOptions);
   const open = (store: SessionStore, now: () => number) =>
     startProcess(server, store, { now, ...options }).sessions;
   return { server, ...startAgent(open), startAnother: open };
@@ -104,6 +104,19 @@ describe("a step asks the store", () => {
     await step(({ named }) => named.create("a", { idleTimeoutMs: hour }));
     expect(await step()).toEqual(["get"]);
     expect(await step(inNamed)).toEqual(["get", "list", "list", "get"]);
+  });
+
+  test("for as much with a stateless connection that remembers its server", async () => {
+    const connection = { session: "stateless", memory: { pinMs: hour } } as const;
+    const { step, pass } = await startChat({ connection }, { isSessionless: true });
+    expect(await step()).toEqual(["get", "put"]);
+    expect(await step()).toEqual(["get"]);
+    pass(touchIntervalMs);
+    expect(await step()).toEqual(["get", "put"]);
+    // It gives sessions, so that nothing is remembered.
+    const { step: without } = await startChat({ connection });
+    expect(await without()).toEqual(["get"]);
+    expect(await without()).toEqual(["get"]);
   });
 
   test("for as much with a session that agent sessions share", async () => {

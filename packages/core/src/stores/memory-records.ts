@@ -67,7 +67,10 @@ export function createMemoryRecords(maxRecords: number) {
       if (record && record.lastUsedAt < at) records.set(key, { ...record, lastUsedAt: at });
     },
     delete: (key: string) => void records.delete(key),
-    all: (time: number) => [...records.values()].filter((record) => !isExpired(record, time)),
+    /** In the order in which they were created. */
+    *all(time: number): Iterable<MemoryRecord> {
+      for (const record of records.values()) if (!isExpired(record, time)) yield record;
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { checkWhole } from "../base/check-option.ts";
 import { checkKnown } from "../base/known-options.ts";
 import { createDrivenStore } from "./driven-store.ts";
+import type { StoredTextRecord } from "./driver.ts";
 import { createMemoryRecords } from "./memory-records.ts";
 import type { SessionStore } from "./session-store.ts";
 import { createStoreListeners } from "./store-listeners.ts";
@@ -43,18 +44,20 @@ export function createMemoryStore(options: MemoryStoreOptions = {}): SessionStor
         return true;
       },
       list({ prefix, owner, idleSince = Infinity, after: [last] = [0, ""], limit }, time) {
-        const matches = records
-          .all(time)
-          .filter(
-            (record) =>
-              record.number > last &&
-              record.key.startsWith(prefix) &&
-              (owner === undefined || record.owner === owner) &&
-              record.lastUsedAt <= idleSince,
-          );
-        const page = matches.slice(0, limit);
-        const isLast = matches.length <= limit;
-        return { records: page, end: isLast ? undefined : [page[limit - 1]!.number, ""] };
+        const page: StoredTextRecord[] = [];
+        let lastNumber = last;
+        for (const record of records.all(time)) {
+          const isWanted =
+            record.number > last &&
+            record.key.startsWith(prefix) &&
+            (owner === undefined || record.owner === owner) &&
+            record.lastUsedAt <= idleSince;
+          if (!isWanted) continue;
+          if (page.length === limit) return { records: page, end: [lastNumber, ""] };
+          page.push(record);
+          lastNumber = record.number;
+        }
+        return { records: page };
       },
       batch(steps, time) {
         const conflict = steps.findIndex((step) => !records.holds(step, time));
