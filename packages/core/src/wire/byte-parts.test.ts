@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { partsBetween, partsLength, partsText, replaceBytes } from "./byte-parts.ts";
+import { inChunks, partsBetween, partsLength, partsText, replaceBytes } from "./byte-parts.ts";
 
 const cutText = fc
   .tuple(fc.string({ unit: "binary" }), fc.array(fc.nat(20)))
@@ -48,4 +48,23 @@ test("replaces a range and leaves the bytes around it", () => {
 
 test("shows a character cut in half as U+FFFD", () => {
   expect(partsText([new TextEncoder().encode("ä")], 0, 1)).toBe("\uFFFD");
+});
+
+test("puts pieces together into chunks of up to 64 KB, which are never empty", () => {
+  const sizes = fc.array(fc.oneof(fc.nat(100), fc.nat(70_000)), { maxLength: 20 });
+  fc.assert(
+    fc.property(sizes, (lengths) => {
+      const parts = lengths.map((length, n) => new Uint8Array(length).fill(n));
+      const chunks = inChunks(parts);
+      expect(join(chunks).equals(join(parts))).toBe(true);
+      // A longer one is a piece that was as long before.
+      const joinedTo = chunks.map(({ length }) => length);
+      expect(joinedTo.filter((length) => length === 0)).toEqual([]);
+      const long = (length: number) => length > 65_536;
+      expect(joinedTo.filter(long)).toEqual(lengths.filter(long));
+      const small = inChunks(parts.filter((part) => part.length <= 100));
+      expect(small.length).toBeLessThanOrEqual(1);
+    }),
+    { numRuns: 40 },
+  );
 });

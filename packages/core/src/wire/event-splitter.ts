@@ -1,4 +1,10 @@
-import { type ByteParts, createPartCollector, joined, partsText } from "./byte-parts.ts";
+import {
+  type ByteParts,
+  createPartCollector,
+  joined,
+  partsBetween,
+  partsText,
+} from "./byte-parts.ts";
 
 /**
  * One event of an SSE stream as it arrived, in bytes, including its final blank line. A byte order mark
@@ -43,6 +49,11 @@ const lineFeed = 10;
 const carriageReturn = 13;
 /** UTF-8 for U+FEFF. */
 const byteOrderMark = [0xef, 0xbb, 0xbf];
+/** "data". */
+const dataField = [0x64, 0x61, 0x74, 0x61];
+const colon = 0x3a;
+const space = 0x20;
+const noBytes = new Uint8Array();
 /** Field lines other than `data` are short. A longer one is passed on unread. */
 const maxFieldLength = 4096;
 
@@ -51,7 +62,7 @@ export function createEventSplitter(): EventSplitter {
   let lastEventId: string | undefined;
   let retryMs: number | undefined;
   /** The stream's first bytes, as long as they may become a byte order mark. */
-  let start: Uint8Array | undefined = new Uint8Array();
+  let start: Uint8Array | undefined = noBytes;
 
   // The event under way, the start of its current line in it, and the line's first bytes so far. Each
   // byte is read a fixed number of times, however small the chunks and however many lines and chunks.
@@ -67,19 +78,21 @@ export function createEventSplitter(): EventSplitter {
 
   /** Reads a line of the event, from its first bytes. */
   const readLine = (line: ByteParts, end: number) => {
-    const head = partsText(line, 0, Math.min(6, end - lineStart));
-    if (head === "data" || head.startsWith("data:")) {
+    // The line of the data may be long, and is most lines.
+    const head = line.length === 1 ? line[0]! : joined(partsBetween(line, 0, 6));
+    const isField = dataField.every((byte, at) => byte === head[at]);
+    if (isField && (end - lineStart === 4 || head[4] === colon)) {
       dataLines += 1;
-      data = { start: Math.min(lineStart + (head[5] === " " ? 6 : 5), end), end };
+      data = { start: Math.min(lineStart + (head[5] === space ? 6 : 5), end), end };
       return;
     }
+    const text = partsText(line, 0, Math.min(maxFieldLength, end - lineStart));
     if (end - lineStart > maxFieldLength) {
       // A type of that length is not "message".
-      if (head === "event:") type = "other";
+      if (text.startsWith("event:")) type = "other";
       return;
     }
-    const [, name, value = ""] =
-      /^(id|event|retry)(?:: ?(.*))?$/s.exec(partsText(line, 0, maxFieldLength)) ?? [];
+    const [, name, value = ""] = /^(id|event|retry)(?:: ?(.*))?$/s.exec(text) ?? [];
     if (name === "event") type = value;
     else if (name === "id" && !value.includes("\0")) eventId = value;
     else if (name === "retry" && /^\d+$/.test(value)) retryMs = Number(value);
@@ -105,11 +118,12 @@ export function createEventSplitter(): EventSplitter {
 
   /** The chunk without the stream's byte order mark, which may come in pieces. */
   const withoutMark = (chunk: Uint8Array): Uint8Array => {
+    if (start?.length === 0 && chunk.length > 0 && chunk[0] !== byteOrderMark[0]) start = undefined;
     if (start === undefined) return chunk;
     const bytes = start.length === 0 ? chunk : joined([start, chunk]);
     const isMark = byteOrderMark.every((byte, at) => at >= bytes.length || byte === bytes[at]);
     start = isMark && bytes.length < byteOrderMark.length ? bytes : undefined;
-    if (start !== undefined) return new Uint8Array();
+    if (start !== undefined) return noBytes;
     return isMark ? bytes.subarray(byteOrderMark.length) : bytes;
   };
 
@@ -170,17 +184,17 @@ export function createEventSplitter(): EventSplitter {
       }
       const isHeadOpen = held.length - lineStart <= maxFieldLength;
       if (isHeadOpen && lineFrom < chunk.length) lineHead.push(chunk.subarray(lineFrom));
-      held.add(chunk.subarray(eventStart));
+      if (eventStart < chunk.length) held.add(chunk.subarray(eventStart));
       return events;
     },
     finish() {
       // What comes next is another stream.
-      start = new Uint8Array();
+      start = noBytes;
       isAfterReturn = false;
       const isLineOpen = lineStart < held.length;
       if (isLineOpen) readLine(lineHead, held.length);
       lineHead = [];
-      return held.length === 0 ? undefined : take(new Uint8Array());
+      return held.length === 0 ? undefined : take(noBytes);
     },
   };
 }
