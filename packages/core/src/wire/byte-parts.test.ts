@@ -50,6 +50,8 @@ test("shows a character cut in half as U+FFFD", () => {
   expect(partsText([new TextEncoder().encode("ä")], 0, 1)).toBe("\uFFFD");
 });
 
+const isLong = (length: number) => length > 65_536;
+
 test("puts pieces together into chunks of up to 64 KB, which are never empty", () => {
   const sizes = fc.array(fc.oneof(fc.nat(100), fc.nat(70_000)), { maxLength: 20 });
   fc.assert(
@@ -60,8 +62,7 @@ test("puts pieces together into chunks of up to 64 KB, which are never empty", (
       // A longer one is a piece that was as long before.
       const joinedTo = chunks.map(({ length }) => length);
       expect(joinedTo.filter((length) => length === 0)).toEqual([]);
-      const long = (length: number) => length > 65_536;
-      expect(joinedTo.filter(long)).toEqual(lengths.filter(long));
+      expect(joinedTo.filter(isLong)).toEqual(lengths.filter(isLong));
       const small = inChunks(parts.filter((part) => part.length <= 100));
       expect(small.length).toBeLessThanOrEqual(1);
     }),
