@@ -48,9 +48,7 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
 
     async list(principal) {
       const records = await abortable(namedRecords(context, principal), abortSignal);
-      const stored = records.map(({ record, slot }): ListedSession => {
-        return { ...slot, ...describeKept(parseRecord(record.value), record.lastUsedAt) };
-      });
+      const stored = records.map(({ record, slot }) => listedRecord(record, slot));
       const keys = new Set(records.map(({ slot }) => keyOf(slot, principal)));
       // A verdict such as "sessionless" is only written at the end of the step.
       const unwritten = opened.of(principal).flatMap(({ of: { connection, name }, key, slot }) => {
@@ -102,6 +100,10 @@ export function createNamedInStore(context: StepContext, opened: OpenedSlots): N
     endStep: () => lookAtEnd?.(),
   };
   return named;
+}
+
+function listedRecord({ value, lastUsedAt }: StoredRecord, slot: NamedSlot): ListedSession {
+  return { ...slot, ...describeKept(parseRecord(value), lastUsedAt) };
 }
 
 async function namedRecords(
