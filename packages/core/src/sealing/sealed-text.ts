@@ -1,4 +1,3 @@
-import { compactDecrypt, CompactEncrypt, errors } from "jose";
 import { checkOptions, invalid } from "../base/check-option.ts";
 
 /** A secret of 32 random bytes, as bytes or as base64 text (`openssl rand -base64 32`). */
@@ -90,6 +89,9 @@ export function keyBytes(key: unknown, field: string): Uint8Array<ArrayBuffer> {
 /** The reason why a sealed text was not opened. */
 export type UnreadableReason = "malformed" | "unknown-key" | "tampered";
 
+/** It has 46 modules, and a step that finds nothing sealed needs none of them. */
+const loadJose = () => import("jose");
+
 /**
  * Encrypts and authenticates a text: a compact JWE with a key of our own (`dir`) and AES-256-GCM. The
  * length of a compressed text reveals something about the content.
@@ -100,6 +102,7 @@ export async function sealText(
   { id, secret }: PurposeKey,
   isCompressed = false,
 ): Promise<string> {
+  const { CompactEncrypt } = await loadJose();
   return await new CompactEncrypt(new TextEncoder().encode(text))
     .setProtectedHeader({
       alg: "dir",
@@ -119,6 +122,7 @@ export async function openText(
   keys: readonly PurposeKey[],
   maxDecompressedLength: number,
 ): Promise<{ readonly text: string } | { readonly reason: UnreadableReason }> {
+  const { compactDecrypt, errors } = await loadJose();
   let isKeyKnown = true;
   try {
     const { plaintext } = await compactDecrypt(

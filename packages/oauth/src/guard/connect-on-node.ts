@@ -1,6 +1,6 @@
 import { lookup } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
-import { Agent, fetch as fetchWith } from "undici";
+import type { Agent } from "undici";
 import type { CheckAddress, Connect, Resolve, ResolvedAddress } from "./connect.ts";
 
 /**
@@ -13,13 +13,15 @@ import type { CheckAddress, Connect, Resolve, ResolvedAddress } from "./connect.
 export const connect: Connect = (checkAddress, resolve = resolveName) => {
   let agent: Agent | undefined;
   const send = async (input: string | URL, init: RequestInit = {}) => {
-    agent ??= new Agent({
+    // It has more than a hundred modules. A step whose token is good for longer sends nothing with it.
+    const undici = await import("undici");
+    agent ??= new undici.Agent({
       allowH2: false,
       pipelining: 0,
       connect: { lookup: checkedLookup(checkAddress, resolve) },
     });
     // The same standard twice: undici's types are its own.
-    return await fetchWith(input, { ...(init as object), dispatcher: agent });
+    return await undici.fetch(input, { ...(init as object), dispatcher: agent });
   };
   return send as unknown as typeof fetch;
 };

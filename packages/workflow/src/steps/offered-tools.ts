@@ -1,5 +1,5 @@
 import { toolMayRunTwice } from "@durable-mcp/ai-sdk/internal";
-import { asSchema } from "ai";
+import type { FlexibleSchema } from "ai";
 import type { OfferedTool } from "../step-protocol.ts";
 import type { Repetition } from "./declared-connections.ts";
 
@@ -16,10 +16,11 @@ export async function offeredTools(
   tools: Record<string, unknown>,
   repetition: Repetition | undefined,
 ): Promise<OfferedTool[]> {
+  const { asSchema } = await import("ai");
   const offered = Object.entries(tools).map(async ([name, value]) => {
     const { title, description, inputSchema, metadata } = value as RegistryTool;
     const tool = String(metadata?.toolName);
-    const schema = await asSchema(inputSchema as Parameters<typeof asSchema>[0]).jsonSchema;
+    const schema = await asSchema(inputSchema as FlexibleSchema).jsonSchema;
     return {
       name,
       tool,
