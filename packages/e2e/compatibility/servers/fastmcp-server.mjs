@@ -1,4 +1,4 @@
-/** `fastmcp` over HTTP, as its README starts it; a notebook for each session id. */
+/** `fastmcp` over HTTP, as its README starts it; a notebook for each session id. `--stateless`: without sessions. */
 import { FastMCP } from "fastmcp";
 import { notebookTools } from "../../src/fixtures/notebook-tools.ts";
 import { port } from "./argv-port.mjs";
@@ -13,4 +13,5 @@ for (const { name, description, inputSchema } of notebookTools([]))
     parameters: inputSchema,
     execute: (args, { sessionId, requestId }) => run(sessionId, name, args, requestId),
   });
-await server.start({ transportType: "httpStream", httpStream: { port } });
+const stateless = process.argv.includes("--stateless");
+await server.start({ transportType: "httpStream", httpStream: { port, stateless } });

@@ -19,6 +19,14 @@ export interface ColdStep {
 /** First `ready`, then what the step came to: the result of its call, or its failure, and the state. */
 export type ColdStepReport = "ready" | { outcome: string; state?: unknown };
 
+/** Part of the result of a call that waits. */
+const placeholder = "waits for the answer";
+
+interface ToolResult {
+  readonly content?: readonly { readonly text?: string }[];
+  readonly isError?: boolean;
+}
+
 const principal: Principal = { type: "user", issuer: "https://idp.example", id: "ada" };
 const report = (message: ColdStepReport) => void process.send!(message);
 
@@ -33,17 +41,17 @@ async function run({ url, options, state, call }: ColdStep): Promise<ColdStepRep
     claim: () => true,
     onEvent: () => undefined,
   });
-  const { result, session } = await provider.run(
-    { session: { state }, principal },
-    async (step) => {
-      const tools = await step.registry.tools({ onUnavailable: "throw" });
-      const { execute } = tools[`server__${call.tool}`] as {
-        execute: (input: unknown, use: object) => Promise<unknown>;
-      };
-      return await execute(call.args, { toolCallId: "call-1", messages: [] });
-    },
-  );
-  return { outcome: JSON.stringify(result), state: session.state };
+  const use = { session: { state }, principal, onUnavailable: "throw" } as const;
+  const { result, session } = await provider.run(use, async ({ tools }) => {
+    const { execute } = tools[`server__${call.tool}`] as {
+      execute: (input: unknown, use: object) => Promise<ToolResult>;
+    };
+    // A call that waits is known by its id.
+    return await execute(call.args, { toolCallId: crypto.randomUUID(), messages: [] });
+  });
+  const text = result.content?.map((part) => part.text ?? "").join("\n") ?? "";
+  const isRefused = result.isError === true && !text.includes(placeholder);
+  return { outcome: isRefused ? `broken: ${text}` : text, state: session.state };
 }
 
 function failed(error: unknown): void {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { ClientName } from "../clients/index.ts";
 import { isMatrix } from "../matrix/pairs.ts";
+import { renderColdSteps, replaceColdSteps } from "./cold-page.ts";
+import { coldServer } from "./cold-steps.ts";
 import { describeLimits } from "./limits.ts";
 import { type MatrixServer, scenarioNames } from "./matrix-server.ts";
 import { renderPage } from "./page.ts";
@@ -68,6 +70,29 @@ describe("what the matrix makes of answers", () => {
     const whole = replaceAskingServers(page, part);
     expect(whole).toBe(renderPage([], { cold: "", asking: part }, "2026-11-22"));
     expect(replaceAskingServers(whole, part)).toBe(whole);
+  });
+});
+
+describe("what the matrix makes of cold steps", () => {
+  test.each([
+    ["server-everything", ["stateful"]],
+    ["SDK v1, one transport", ["stateful"]],
+    ["SDK v2 createMcpHandler", ["stateful", "pinned", "stateful, pinned"]],
+    ["SDK v2 modern only", ["pinned", "stateful, pinned"]],
+  ])("expects one request of %s where it is %j", (name, single) => {
+    const cold = coldServer(presentServers.find((server) => server.name === name)!);
+    expect(cold?.single).toEqual(single);
+    expect(cold?.ways).toEqual(expect.arrayContaining(single));
+  });
+
+  test("puts them on the page", () => {
+    const row = { name: "a server", requests: { stateless: 8, stateful: 1 }, surprises: [] };
+    const part = renderColdSteps([row], "2026-11-23");
+    expect(part).toContain("| a server | 8 | 1 |  |  |  |");
+    const page = renderPage([], { cold: "", asking: "" }, "2026-11-23");
+    const whole = replaceColdSteps(page, part);
+    expect(whole).toBe(renderPage([], { cold: part, asking: "" }, "2026-11-23"));
+    expect(replaceColdSteps(whole, part)).toBe(whole);
   });
 });
 

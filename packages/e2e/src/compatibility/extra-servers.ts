@@ -9,6 +9,7 @@ import {
   onlyTheSession,
   type StatefulServer,
 } from "../stateful/stateful-servers.ts";
+import { type ColdServer, coldWayNames } from "./cold-steps.ts";
 import { extraPackages, extraProgram } from "./extra-packages.ts";
 import { type MatrixServer, notFound, same } from "./matrix-server.ts";
 import {
@@ -29,7 +30,7 @@ export const extraServers: MatrixServer[] = [
     packages: ["fastmcp"],
   },
   {
-    ...notebookLike("supergateway --stateful", startSupergateway),
+    ...notebookLike("supergateway --stateful", () => startSupergateway()),
     refusals: notFound,
     kind: "sessions",
     packages: ["supergateway"],
@@ -116,27 +117,42 @@ export const extraServers: MatrixServer[] = [
   },
 ];
 
+/** Servers of which nothing but a cold step is of interest: they give no session, and know no newer revision. */
+export const withoutIds: ColdServer[] = [
+  program("fastmcp, stateless", "fastmcp-server.mjs", undefined, ["--stateless"]),
+  notebookLike("supergateway, stateless", () => startSupergateway([])),
+].map(({ name, start, independentCall }) => ({
+  ...{ name, start, call: independentCall("cold", 1), options: {} },
+  ...{ ways: coldWayNames, single: ["stateful", "server", "pinned", "stateful, pinned"] },
+}));
+
 /** A notebook server of ours on somebody else's framework. */
-function program(name: string, file: string, runtime?: () => string): StatefulServer {
+function program(
+  name: string,
+  file: string,
+  runtime?: () => string,
+  options: readonly string[] = [],
+): StatefulServer {
   return notebookLike(name, () =>
     startNotebookProgram({
       name,
       args: [
         ...(runtime || process.features.typescript ? [] : ["--experimental-strip-types"]),
         extraProgram(file),
+        ...options,
       ],
       ...(runtime && { program: runtime() }),
     }),
   );
 }
 
-function startSupergateway() {
+function startSupergateway(sessions = ["--stateful"]) {
   const stdio = `${process.execPath} ${extraProgram("stdio-notebook-server.mjs")}`;
   return startServerProcess({
     name: "supergateway",
     args: (port) => [
       packageBin("supergateway", extraPackages),
-      ...["--stdio", stdio, "--outputTransport", "streamableHttp", "--stateful"],
+      ...["--stdio", stdio, "--outputTransport", "streamableHttp", ...sessions],
       ...["--port", String(port)],
     ],
   });

@@ -12,7 +12,7 @@ import { askingServers } from "./asking-servers.ts";
 import { renderColdSteps, replaceColdSteps } from "./cold-page.ts";
 import { coldAskingServer, type ColdRow, coldServer, visitCold } from "./cold-steps.ts";
 import { installExtraPackages } from "./extra-packages.ts";
-import { extraServers } from "./extra-servers.ts";
+import { extraServers, withoutIds } from "./extra-servers.ts";
 import { renderPage } from "./page.ts";
 import { presentServers } from "./present-servers.ts";
 import { type AskingRow, visitAskingServer } from "./visit-asking-server.ts";
@@ -37,6 +37,7 @@ const coldRows: ColdRow[] = [];
 const matrix = [...presentServers, ...extraServers];
 const coldServers = [
   ...matrix.flatMap((server) => coldServer(server) ?? []),
+  ...withoutIds,
   ...askingServers.map(coldAskingServer),
 ];
 const visits = [
