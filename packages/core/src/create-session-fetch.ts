@@ -1,4 +1,5 @@
 import { checkedClock, checkOptions, invalid } from "./base/check-option.ts";
+import { continuity } from "./continuity.ts";
 import { guarded } from "./base/observe.ts";
 import { exchange } from "./exchange/exchange.ts";
 import { answerInitialize, answerInitialized, answerProbe } from "./handshake/client-handshake.ts";
@@ -85,7 +86,7 @@ function createPipeline(
     "pass-on-session": (request) => pass(context, request, undefined, liveSession(state)),
     close: () => emptyAnswer(204),
     listen: (request) => context.listening?.listen(context, request) ?? emptyAnswer(405),
-    resume: (request) => context.continuity?.resumeStream(context, request) ?? emptyAnswer(405),
+    resume: (request) => context.continuity.resumeStream(context, request),
     except: (request, message) => excepted!.answer(request, message),
     probe: async (request, message) =>
       (await answerProbe(context, message, request)) ?? (await pass(context, request, message)),
@@ -137,6 +138,7 @@ function createContext(
   return {
     ...(options as Omit<SessionFetchOptions, keyof SessionFeatures>),
     ...(options as unknown as SessionFeatures),
+    continuity,
     url,
     fetch:
       options.memory?.wrap(waiting, { url, slot: options.slot, toolList, emit, now }) ?? waiting,

@@ -52,7 +52,6 @@ export type {
   StorePage,
   StorePutOptions,
 } from "./stores/session-store.ts";
-export { createContinuity } from "./continuity.ts";
 export { createFirstList } from "./tools/first-list.ts";
 export { createListening } from "./answer/inbound-stream.ts";
 export { createSecondSession, type SecondSessionOptions } from "./second-session.ts";

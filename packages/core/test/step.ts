@@ -2,7 +2,6 @@ import type { ServerResponse } from "node:http";
 import { expect } from "vitest";
 import { createSessionFetch } from "../src/create-session-fetch.ts";
 import { createStartHook, type OnStart } from "../src/handshake/start-hook.ts";
-import { createContinuity } from "../src/continuity.ts";
 import type { SessionFetchOptions } from "../src/session/session-fetch-options.ts";
 import type { SessionEvent } from "../src/session/session-event.ts";
 import { createSessionSlot } from "../src/session/session-slot.ts";
@@ -29,7 +28,6 @@ export function startStep(
     url: server.url,
     slot,
     onEvent: (event) => events.push(event),
-    continuity: createContinuity(),
     ...(onStart && { start: createStartHook({ onStart, timeoutMs: startMs }) }),
     ...options,
   });

@@ -1,6 +1,5 @@
 import {
   type ActiveSessionSnapshot,
-  createContinuity,
   createFirstList,
   createListening,
   createSecondSession,
@@ -56,7 +55,6 @@ export function createStatefulFetch(
     statelessMaxAgeMs: session.statelessMaxAgeMs,
     fetch: withDefinedRetries(parts),
     allowOtherOrigins: fetch !== undefined,
-    continuity: createContinuity(),
     // A new session and its tools are one write of the store then.
     firstList: parts.listsTools ? createFirstList() : undefined,
     listening: needsListening(definition.options) ? createListening() : undefined,

@@ -69,7 +69,7 @@ export function openAnswer(
     // It is made for the few answers that are interrupted, because its parts are costly.
     async resume(...from) {
       over ??= new AbortController();
-      resume ??= context.continuity?.resume(context, answered, over.signal);
+      resume ??= context.continuity.resume(context, answered, over.signal);
       return await resume?.(...from);
     },
   } satisfies AnswerStreamOptions;

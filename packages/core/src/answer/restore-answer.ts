@@ -175,7 +175,7 @@ export function createRestorer(
       if (refusesInside(from, message)) lose(context, from, answered?.request.method ?? "", 200);
       observeTools(context, message, answered?.request);
       if (answered !== undefined && !("method" in message)) {
-        context.continuity?.observe(state, message, answered.request);
+        context.continuity.observe(state, message, answered.request);
       }
     },
     bound: (message, request) => boundPage(context, message, request),

@@ -240,24 +240,3 @@ test("lets go of a resumed stream when the client cancels the body", async () =>
   await server.peerGone;
   expect(server.log).toHaveLength(2);
 });
-
-test("without createContinuity, a stream that broke is an unknown outcome at once", async () => {
-  const server = await startMcpServer();
-  const { fetch, client } = startStep(server, {
-    snapshot: await saveSession(server),
-    continuity: undefined,
-  });
-  server.use(({ message }, response, next) => {
-    if (message?.method !== "tools/call") return next();
-    startEvents(response);
-    response.end(eventText(note(1), "e-1"));
-  });
-  const messages = await readMessages(await client.post(call));
-  expect(messages).toMatchObject([
-    note(1),
-    { id: 0, error: { data: { code: "OUTCOME_UNKNOWN" } } },
-  ]);
-  const resumption = { headers: { accept: "text/event-stream", "last-event-id": "e-1" } };
-  expect((await fetch(server.url, resumption)).status).toBe(405);
-  expect(server.log).toEqual(["POST tools/call"]);
-});

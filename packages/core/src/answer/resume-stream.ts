@@ -39,7 +39,7 @@ const maxAttempts = 10;
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
-export const createResumption: NonNullable<SessionFeatures["continuity"]>["resume"] = (
+export const createResumption: SessionFeatures["continuity"]["resume"] = (
   context,
   { session, request, timeout },
   over,

@@ -155,7 +155,7 @@ async function sendOnce(
         settle();
         return read;
       }
-      const followed = context.continuity?.follow(context, session, method, read, request);
+      const followed = context.continuity.follow(context, session, method, read, request);
       if (followed === undefined) noteAnswered(context.state, session);
       carriedOutIn = followed?.session ?? session;
       return openAnswer(context, read, {

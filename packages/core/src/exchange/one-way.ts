@@ -30,7 +30,7 @@ export async function exchangeOneWay(
     if (!response.ok) {
       return await abortable(bufferAnswer(response, session, context.classifyLoss), signal);
     }
-    const followed = context.continuity?.follow(context, session, method, response, request);
+    const followed = context.continuity.follow(context, session, method, response, request);
     if (followed === undefined) noteAnswered(state, session);
     else followed.whenOver();
     return responseForClient(response);

@@ -190,10 +190,3 @@ test("does not try a named session again that could not be saved", async () => {
   expect(await call(step)).toBe(1);
   expect(step.slot.snapshot).toMatchObject({ sessionId: "secret-session-2" });
 });
-
-test("stays in its session without createContinuity, whatever an answer names", async () => {
-  const step = await startAdoptingStep({ continuity: undefined });
-  expect([await call(step), await call(step)]).toEqual([1, 1]);
-  expect(step.slot.snapshot).toMatchObject({ sessionId: step.snapshot.sessionId });
-  expect(step.events.map(({ type }) => type)).toEqual(["resumed"]);
-});

@@ -18,7 +18,7 @@ import { isSameEndpoint } from "../wire/server-endpoint.ts";
  * @returns the session that carries the request out, and what to call when the answer is over; `undefined`
  *   if it is the same
  */
-export const followNamed: NonNullable<SessionFeatures["continuity"]>["follow"] = (
+export const followNamed: SessionFeatures["continuity"]["follow"] = (
   context,
   session,
   method,

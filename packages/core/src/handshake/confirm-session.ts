@@ -82,7 +82,7 @@ export async function useOpened(
     leaveOpened(state);
     throw error;
   }
-  if (replacesLost) await context.continuity?.restore(context, opened, standing, lost, request);
+  if (replacesLost) await context.continuity.restore(context, opened, standing, lost, request);
   // A server that has not lost it, and whose balancer only chose another replica, would keep it.
   void endLost(context, lost, request);
   const live = liveSession(state) ?? opened;

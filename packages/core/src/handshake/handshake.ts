@@ -44,7 +44,7 @@ async function makeSession(
   request: BoundedRequest,
   finish: () => void,
 ): Promise<Confirmation> {
-  const named = await context.continuity?.openNamed(context, request);
+  const named = await context.continuity.openNamed(context, request);
   if (named !== undefined) {
     finish();
     return { live: await useOpened(context, named, request) };

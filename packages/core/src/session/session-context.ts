@@ -54,12 +54,12 @@ export interface SessionContext
   ) => Pipeline;
 }
 
-/** The optional parts of a session fetch, as the others use them. */
+/** The parts of a session fetch that are passed in, as the others use them. Most of them are optional. */
 export interface SessionFeatures {
   readonly listening?: {
     readonly listen: (context: SessionContext, request: OutgoingRequest) => Promise<Response>;
   };
-  readonly continuity?: {
+  readonly continuity: {
     /** Notes a request that holds for the rest of the session, once the server has answered it. */
     readonly observe: (state: SlotState, answer: JsonRpcResponse, request: JsonRpcRequest) => void;
     /** Reports how a list differs from the one before. */

@@ -6,7 +6,6 @@ import { endSession } from "../handshake/end-session.ts";
 import { createMemoryStore } from "../stores/memory-store.ts";
 import { createSecondSession } from "../second-session.ts";
 import { createStartHook } from "../handshake/start-hook.ts";
-import { createContinuity } from "../continuity.ts";
 import { createSessionSlot } from "./session-slot.ts";
 
 const url = "http://127.0.0.1/mcp";
@@ -32,8 +31,10 @@ describe("createSessionFetch refuses", () => {
     ["redirect", { redirect: "follow" }],
     ["listen", { listen: true }],
     ["listening", { listening: true }],
-    ["listening", { listening: createContinuity() }],
-    ["continuity", { continuity: {} }],
+    [
+      "listening",
+      { listening: createSecondSession({ slot: createSessionSlot(), matches: () => true }) },
+    ],
     ["cancelOnAbort", { cancelOnAbort: "yes" }],
     ["recover", { recover: 0 }],
     ["resend", { resend: "safely" }],

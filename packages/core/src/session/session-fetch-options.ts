@@ -40,11 +40,6 @@ export interface SessionFetchOptions {
    */
   listening?: SessionFeature<"Listening"> | undefined;
   /**
-   * Goes on where a lost session, or a broken stream, was: from `createContinuity`. @default what was
-   * interrupted is reported
-   */
-  continuity?: SessionFeature<"Continuity"> | undefined;
-  /**
    * Lists the tools of each new session before it is saved: from `createFirstList`. For clients that list
    * next. @default only clients list
    */
@@ -201,7 +196,6 @@ export const sessionFetchChecks: OptionChecks<SessionFetchOptions> = {
   allowOtherOrigins: flag,
   redirect: oneOf("refuse", "same-origin"),
   listening: feature("Listening"),
-  continuity: feature("Continuity"),
   firstList: feature("FirstList"),
   cancelOnAbort: flagOrFunction,
   recover: flag,

@@ -102,7 +102,7 @@ function collectPage(
   const list = { tools, listedAt: now() };
   const last = lastList(state);
   state.tools.local = { session, read: () => list };
-  if (last) context.continuity?.compare(context, last.tools, tools);
+  if (last) context.continuity.compare(context, last.tools, tools);
   const { snapshot } = state;
   if (snapshot === undefined || !("initializeResult" in snapshot)) return;
   if (snapshot.kind !== session.kind) return;

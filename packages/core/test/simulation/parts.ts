@@ -1,5 +1,4 @@
 import {
-  createContinuity,
   createSessionFetch,
   createSessionSlot,
   createStartHook,
@@ -19,7 +18,6 @@ export interface Parts {
   readonly createSessionSlot: typeof createSessionSlot;
   readonly sessionKey: typeof sessionKey;
   readonly endSession: typeof endSession;
-  readonly createContinuity: typeof createContinuity;
   readonly createStartHook: typeof createStartHook;
   readonly waiting: {
     readonly answerWaitingCall: typeof answerWaitingCall;
@@ -36,7 +34,6 @@ export const realParts: Parts = {
   createSessionSlot,
   sessionKey,
   endSession,
-  createContinuity,
   createStartHook,
   waiting: {
     answerWaitingCall,

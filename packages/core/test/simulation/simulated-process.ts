@@ -129,7 +129,6 @@ export async function runSimulatedProcess({
       },
       ...(hasSavePoint && { onSession }),
       ...(timeoutMs && { timeouts: { initializeMs: timeoutMs, answerMs: timeoutMs } }),
-      continuity: parts.createContinuity(),
       ...(plan.hasStartHook && hasSavePoint && { start: parts.createStartHook({ onStart }) }),
     });
   const shared = createFetch();

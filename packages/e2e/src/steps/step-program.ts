@@ -9,7 +9,6 @@ import {
   createSessionFetch,
   createSessionSlot,
   McpSessionError,
-  createContinuity,
   parseSessionSnapshot,
   type SessionEvent,
   sessionFailure,
@@ -88,7 +87,6 @@ function openSession(): StepSession {
       url: input.url,
       slot,
       onEvent,
-      continuity: createContinuity(),
       onSession: async (snapshot) => {
         if (input.savePath === undefined) return;
         // As slow as a store: a save that is not awaited would come after the first call.

@@ -1,5 +1,4 @@
 import {
-  createContinuity,
   createListening,
   createSessionFetch,
   createSessionSlot,
@@ -57,7 +56,6 @@ export function openClientSession({
         url,
         slot,
         fetch: vouchingFetch,
-        continuity: createContinuity(),
         listening: elicitation ? createListening() : undefined,
       });
   let client: ConformanceClient | undefined;
