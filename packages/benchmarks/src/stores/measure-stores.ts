@@ -130,7 +130,7 @@ function toPart(counted: readonly CountedStep[], times: Times | undefined): Benc
     ],
     notes: [
       "Commands and round trips are counted by a proxy between the store's client and the database, once the database knows the scripts or statements. A round trip is each time that a client sends something after all that it has got, over all of its connections: a pool of PostgreSQL sends the reads of three connections at once, each over a connection of its own.",
-      `The warm step runs in one process with all steps before it. The server is the official SDK's (version 1) in a process of its own, with ${toolCount} tools and sessions. “bare” is @ai-sdk/mcp alone: handshake, list, call, close. “own session options” is the same client with its session id, the result of the handshake and the definitions of the tools carried over in memory, by hand: nothing of it survives the process, or recovers when the server has forgotten the session.`,
+      `The warm step runs in one process with all steps before it. The server is the official SDK's (version 1) in a process of its own, with ${toolCount} tools and sessions. “bare” is @ai-sdk/mcp alone: handshake, list, call, close. “own session options” is the same client with its session id, the result of the handshake and the definitions of the tools carried over in memory, by hand: nothing of it survives the process, or recovers when the server has forgotten the session. Our step takes longer than that: it reads its record and checks it, answers the client's whole handshake and its list, and makes the tools anew.`,
       ...missing.map(([name, reason]) => `${name} was not counted: ${reason}.`),
     ],
   };
