@@ -16,7 +16,7 @@ export async function writePage(results: Readonly<Record<string, BenchResult>>):
   for (const [id, { part, run }] of Object.entries(results)) {
     const drawn = await drawPart(part);
     for (const { file, svg } of drawn) writeFileSync(new URL(file, charts), svg);
-    const pictures = drawn.map(({ file }) => `![${part.title}](./charts/${file})`);
+    const pictures = drawn.map(({ file, alt }) => `![${alt}](./charts/${file})`);
     const { command, date, cpu, node, loadBefore, seconds } = run;
     const runText = `Measured by \`${command}\` on ${date}: ${cpu}; Node ${node}; load average ${loadBefore} before, ${seconds} s.`;
     const section = [...pictures, ...part.notes, runText, figuresSection(part)].join("\n\n");
@@ -52,19 +52,21 @@ export function targetsSection(results: Readonly<Record<string, BenchResult>>): 
 
 interface Chart {
   readonly file: string;
+  readonly alt: string;
   readonly svg: string;
 }
 
 async function drawPart({ id, title, ratios, counts }: BenchPart): Promise<Chart[]> {
   const drawn: Chart[] = [];
   if (ratios.length > 0) {
-    drawn.push({ file: `${id}-ratios.svg`, svg: await drawRatios(title, ratios) });
+    const svg = await drawRatios(title, ratios);
+    drawn.push({ file: `${id}-ratios.svg`, alt: `${title}: ratios`, svg });
   }
   const units = [...new Set(counts.map(({ unit }) => unit))];
   for (const [n, unit] of units.entries()) {
     const ofUnit = counts.filter((one) => one.unit === unit);
     const file = n === 0 ? `${id}-counts.svg` : `${id}-counts-${n + 1}.svg`;
-    drawn.push({ file, svg: await drawCounts(title, ofUnit) });
+    drawn.push({ file, alt: `${title}: ${unit}`, svg: await drawCounts(title, ofUnit) });
   }
   return drawn;
 }
