@@ -34,9 +34,11 @@ describe("fillSection", () => {
 
 test("the targets of a part are counted, and those that are missed or open are named", () => {
   const run = { command: "", date: "", cpu: "", node: "", loadBefore: 0, seconds: 0 };
-  const row = targetsSection({ calls: { part, run } }).split("\n").at(-1);
+  const row = targetsSection("## All calls\n<!-- calls -->", { calls: { part, run } })
+    .split("\n")
+    .at(-1);
   expect(row).toBe(
-    "| [A call](#calls) | 1 of 3 | SSE &lt;1 & 8>: 0.86 (0.84–0.88), ≥ 0.85<br>a resumed step: 2 reads, ≤ 1 |",
+    "| [A call](#all-calls) | 1 of 3 | SSE &lt;1 & 8>: 0.86 (0.84–0.88), ≥ 0.85, not decided<br>a resumed step: 2 reads, ≤ 1 |",
   );
 });
 

@@ -11,7 +11,8 @@ const charts = new URL("../../../../docs/charts/", import.meta.url);
 
 /** Writes docs/benchmarks.md and its charts. */
 export async function writePage(results: Readonly<Record<string, BenchResult>>): Promise<void> {
-  let text = fillSection(readFileSync(page, "utf8"), "targets", targetsSection(results));
+  const old = readFileSync(page, "utf8");
+  let text = fillSection(old, "targets", targetsSection(old, results));
   mkdirSync(charts, { recursive: true });
   for (const [id, { part, run }] of Object.entries(results)) {
     const drawn = await drawPart(part);
@@ -34,20 +35,32 @@ export function fillSection(text: string, name: string, content: string): string
 }
 
 /** How many targets each part reaches, and which it misses. */
-export function targetsSection(results: Readonly<Record<string, BenchResult>>): string {
+export function targetsSection(
+  pageText: string,
+  results: Readonly<Record<string, BenchResult>>,
+): string {
   const rows = Object.entries(results).map(([id, { part }]) => {
     const targets = targetsOf(part);
     const missed = targets.filter(({ verdict }) => verdict !== "met");
     const missedTexts = missed.map((one) =>
-      escapeCell(`${one.label}: ${one.measured}, ${one.limit}`),
+      escapeCell(
+        `${one.label}: ${one.measured}, ${one.limit}${one.verdict === "open" ? ", not decided" : ""}`,
+      ),
     );
     return [
-      `[${part.title}](#${id})`,
+      `[${part.title}](#${anchorOf(pageText, id)})`,
       `${targets.length - missed.length} of ${targets.length}`,
       missedTexts.join("<br>") || "–",
     ];
   });
   return markdownTable({ columns: ["", "targets met", "not met"], rows });
+}
+
+/** Of the heading over the section. */
+function anchorOf(pageText: string, id: string): string {
+  const before = pageText.slice(0, pageText.indexOf(`<!-- ${id} -->`));
+  const heading = [...before.matchAll(/^## (.*)$/gm)].at(-1)?.[1] ?? id;
+  return heading.toLowerCase().replaceAll(" ", "-");
 }
 
 interface Chart {
