@@ -1,7 +1,7 @@
 import type { SessionContext } from "../session/session-context.ts";
 import { outcomeUnknown } from "../session/session-errors.ts";
 import { deliverFailure } from "../session/session-slot.ts";
-import { headersForClient, hideFromClient, sessionIdHeader } from "../session/session-headers.ts";
+import { headersForClient, sessionIdHeader } from "../session/session-headers.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { emptyStream, hasContentType } from "../wire/read-answer.ts";
@@ -89,8 +89,9 @@ export function openAnswer(
 
 /** The client's answer with these bytes. With some statuses, there can be no body. */
 function answerWith(body: BodyInit, { headers }: Response, contentType: string): Response {
-  const answer = new Response(body, { headers });
+  // Not the answer's own: where @hono/node-server serves, they are the server's, and cannot be changed.
+  const own = headersForClient(headers);
   // Clients compare the content type letter by letter.
-  hideFromClient(answer.headers).set("content-type", contentType);
-  return answer;
+  own.set("content-type", contentType);
+  return new Response(body, { headers: own });
 }

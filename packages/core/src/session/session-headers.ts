@@ -48,11 +48,7 @@ export function namedSession({ headers }: Response): string | undefined {
 
 /** An answer's headers for the client: without the session id and the original body's length. */
 export function headersForClient(headers: Headers): Headers {
-  return hideFromClient(new Headers(headers));
-}
-
-/** The same for headers that are the fetch's own. They are changed. */
-export function hideFromClient(headers: Headers): Headers {
-  for (const name of [sessionIdHeader, "content-length", "content-encoding"]) headers.delete(name);
-  return headers;
+  const result = new Headers(headers);
+  for (const name of [sessionIdHeader, "content-length", "content-encoding"]) result.delete(name);
+  return result;
 }
