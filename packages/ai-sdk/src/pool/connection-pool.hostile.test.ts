@@ -11,6 +11,7 @@ import {
   alice,
   callForText,
   callTool,
+  outdateTools,
   startApplication,
 } from "../../test/step.ts";
 import type { ConnectionPoolOptions } from "./connection-pool.ts";
@@ -298,9 +299,11 @@ describe("a client that is kept", () => {
     const lease = await sessions.open("hung", user);
     const release = Promise.withResolvers<void>();
     held.before("put", () => release.promise);
-    await callTool(lease.tools, "notes__add_note", { text: "a" });
+    await outdateTools(lease.registry);
+    held.log.length = 0;
     takePool();
     await provider.shutdown({ timeoutMs: 200 });
+    expect(held.log).toEqual(["put"]);
     expect(takePool()).toContain("closed: shutdown");
     release.resolve();
     await lease.dispose();

@@ -12,15 +12,20 @@ export interface StoreAtFault {
   /** From the next operation of this kind on, all of them; until `heal`. */
   readonly failAt: (operation: "get" | "put", act: StoreAct) => void;
   readonly heal: () => void;
+  /** How many operations the fault has met since the last `failAt`. */
+  readonly met: () => number;
 }
 
 /** A store whose operations can be made to fail, when they come. */
 export function createStoreAtFault(inner: SessionStore): StoreAtFault {
   let trigger: { operation: "get" | "put"; act: StoreAct } | undefined;
   let act: StoreAct | undefined;
+  let met = 0;
   const run = async <T>(name: string, operation: () => Promise<T>): Promise<T> => {
     if (trigger?.operation === name) act = trigger.act;
-    return await (act ? act(operation) : operation());
+    if (act === undefined) return await operation();
+    met += 1;
+    return await act(operation);
   };
   return {
     store: {
@@ -37,10 +42,12 @@ export function createStoreAtFault(inner: SessionStore): StoreAtFault {
     },
     failAt(operation, next) {
       trigger = { operation, act: next };
+      met = 0;
     },
     heal() {
       trigger = undefined;
       act = undefined;
     },
+    met: () => met,
   };
 }

@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import type { ConnectionRegistry } from "@durable-mcp/ai-sdk";
 import { McpSessionError } from "@durable-mcp/core";
 import type { StoreKind } from "../durable/store-place.ts";
 import { availableStores, skippedStores, storeNames } from "./available-stores.ts";
@@ -36,7 +37,9 @@ function storeFault(fault: StoreFault): Fault<StoreWorld> {
       };
       try {
         const report = await roundsAt[moment](chat, world, fault.act(world), heal);
-        if (!fault.harmlessAt?.includes(moment)) judgeReport(round, moment, chat, report);
+        // Of a store that was not asked for anything there is nothing to say.
+        if (world.atFault.met() === 0) round.fault(`${moment}: no operation met the fault`);
+        else if (!fault.harmlessAt?.includes(moment)) judgeReport(round, moment, chat, report);
       } finally {
         await heal();
       }
@@ -66,10 +69,10 @@ const roundsAt: Record<Moment, RoundAt> = {
     return await chat.step({ calls: 2 });
   },
   async end(chat, { atFault }, act) {
-    // A first step writes the list of tools at its end.
     return await chat.step({
       calls: 2,
       isHealthy: true,
+      opened: outdateTools,
       ending: () => atFault.failAt("put", act),
     });
   },
@@ -83,6 +86,11 @@ const roundsAt: Record<Moment, RoundAt> = {
     });
   },
 };
+
+/** Makes the step's tool list outdated, which it writes at its end: the server does not know the tool. */
+async function outdateTools(registry: ConnectionRegistry<any>): Promise<void> {
+  await registry.call("notes", "unknown");
+}
 
 /** What the application has to be told of the store. */
 function judgeReport(round: Round, moment: Moment, chat: Chat, { events, refused }: StepReport) {
