@@ -108,6 +108,20 @@ describe("a store that hangs at the beginning of a run fails it", () => {
   });
 });
 
+test("a server that is too slow for the list before the save is not taken for one that hangs", async () => {
+  const server = await startNotebookServer();
+  let lists = 0;
+  const hangsOnce = () => {
+    lists += 1;
+    return lists > 1 ? ("next" as const) : undefined;
+  };
+  server.intercept(on("tools/list", hangsOnce));
+  const { sessions, types } = startProcess(server, createMemoryStore(), { connection });
+  expect(await sessions.run("chat", use, ({ tools }) => list(tools))).toBe("");
+  expect(types()).toEqual(["started"]);
+  expect(lists).toBe(2);
+});
+
 test("a session whose save hangs in the middle of a run fails the call, not the server", async () => {
   const { sessions, server, held } = await startChat();
   const outcome = await sessions.run("chat", use, async ({ tools }) => {

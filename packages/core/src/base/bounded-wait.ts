@@ -66,14 +66,18 @@ export function combineSignals(signals: readonly AbortSignal[]): AbortSignal {
 /**
  * Does `work` with a signal that aborts with `signal`, or after `ms` milliseconds. Nothing of it is left
  * when the work is done. (`withTimeLimit` keeps its timer for all of the time.)
+ *
+ * @param reason the signal's reason when the time is over. @default a `TimeoutError`
  */
 export async function timeLimited<T>(
   ms: number,
   signal: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
+  reason?: DOMException,
 ): Promise<T> {
   const limit = new AbortController();
-  const late = () => limit.abort(new DOMException(`No answer within ${ms} ms.`, "TimeoutError"));
+  const late = () =>
+    limit.abort(reason ?? new DOMException(`No answer within ${ms} ms.`, "TimeoutError"));
   const timer = setTimeout(late, Math.min(ms, maxTimerMs));
   const leave = () => limit.abort(signal?.reason);
   if (signal?.aborted) leave();

@@ -8,11 +8,9 @@ import { answerOrReason } from "../wire/server-endpoint.ts";
 import { boundPage, listPages, uniqueTools } from "./list-pages.ts";
 
 /** For all pages, in milliseconds. */
-export const listTimeoutMs = 10_000;
+const listTimeoutMs = 10_000;
 
 interface ToolsQuery {
-  /** @default listTimeoutMs */
-  readonly timeoutMs?: number;
   /** Called for each page, with its request. */
   readonly onPage?: (page: JsonRpcResponse, message: JsonRpcRequest) => void;
 }
@@ -26,7 +24,7 @@ export async function askForTools(
   context: SessionContext,
   session: LiveSession | undefined,
   request: BoundedRequest,
-  { timeoutMs = listTimeoutMs, onPage }: ToolsQuery = {},
+  { onPage }: ToolsQuery = {},
 ): Promise<ToolDefinition[]> {
   const list = async (cursor: string | undefined, signal: AbortSignal) => {
     const id = context.ids.next();
@@ -45,7 +43,7 @@ export async function askForTools(
     onPage?.(page, message);
     return page.result as { readonly tools: ToolDefinition[]; readonly nextCursor?: string };
   };
-  const pages = await timeLimited(timeoutMs, request.signal, (signal) =>
+  const pages = await timeLimited(listTimeoutMs, request.signal, (signal) =>
     listPages("tools/list", (cursor) => list(cursor, signal)),
   );
   return uniqueTools(pages.flatMap(({ tools }) => tools));

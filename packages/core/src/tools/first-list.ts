@@ -1,7 +1,8 @@
+import { timeLimited } from "../base/bounded-wait.ts";
 import type { FeatureOf } from "../session/session-context.ts";
 import type { SessionFeature } from "../session/session-fetch-options.ts";
 import { isKeepable } from "../session/session-snapshot.ts";
-import { askForTools, listTimeoutMs } from "./ask-for-tools.ts";
+import { askForTools } from "./ask-for-tools.ts";
 
 /**
  * For `createSessionFetch({ firstList })`: lists the tools of each new session before it is saved, for clients
@@ -18,8 +19,12 @@ export function createFirstList(): SessionFeature<"FirstList"> {
       if (session.initializeResult.capabilities["tools"] == null) return undefined;
       try {
         // Whoever lists next has a time limit, too.
-        const timeoutMs = Math.min(listTimeoutMs, initializeMs / 2);
-        const tools = await askForTools(context, session, request, { timeoutMs });
+        const tools = await timeLimited(
+          initializeMs / 2,
+          request.signal,
+          (signal) => askForTools(context, session, { ...request, signal }),
+          leftToClient(),
+        );
         const list = { tools, listedAt: now() };
         const { maxLength = 200_000 } = context.toolList;
         const isShort = JSON.stringify(tools).length <= maxLength;
@@ -31,4 +36,9 @@ export function createFirstList(): SessionFeature<"FirstList"> {
     },
   };
   return firstList;
+}
+
+/** No time-out: a server that is slow here may not be taken for one that hangs. */
+function leftToClient(): DOMException {
+  return new DOMException("The list is left to the client.", "AbortError");
 }
