@@ -191,6 +191,17 @@ test.each([
   expect(slot.changed).toBe(false);
 });
 
+test("an answer that is empty, and says that it is JSON, reaches the client", async () => {
+  const { server, snapshot } = await startKept();
+  server.use((_request, response) => {
+    response.writeHead(204, { "content-type": "application/json" }).end();
+  });
+  const { client } = startStep(server, { snapshot, now: () => then + 1 });
+  const error = await client.request("tools/call").catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ error: { data: { code: "OUTCOME_UNKNOWN" } } });
+  expect(server.log).toEqual([call]);
+});
+
 test("a server that names a session by now gets one", async () => {
   const { server, snapshot } = await startKept();
   server.use((_request, _response, next) => next());

@@ -36,5 +36,6 @@ export async function readProof(
     return { status, headers: headersForClient(headers), body, loss: "definite" };
   }
   proven.add(session);
-  return new Response(body, { status, headers });
+  // With some statuses there can be no body.
+  return new Response(body === "" ? null : body, { status, headers });
 }
