@@ -29,7 +29,6 @@ export {
 } from "./base/check-option.ts";
 export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
-export { anyNumber, anyRecord, exactly, recordOf, when } from "./base/json-shape.ts";
 export { guarded, warnOnce } from "./base/observe.ts";
 export { pooledToken as randomToken } from "./base/pooled-token.ts";
 export { writeBatch } from "./stores/write-batch.ts";

@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import {
   invalid,
   isRecord,
@@ -5,64 +6,45 @@ import {
   nearestName,
   misspeltOption,
 } from "@durable-mcp/core/internal";
-import {
-  all,
-  array,
-  custom,
-  type Fields,
-  type Issue,
-  literal,
-  isPlain,
-  optionalFields,
-  pattern,
-  type Schema,
-  strictObject,
-  string,
-} from "./option-schema.ts";
 
 // The parts of all schemas of options.
 
 export const isFunction = (value: unknown): boolean => typeof value === "function";
 export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   isFunction((value as { then?: unknown } | null | undefined)?.then);
-export const text = all(string("must be a text"), pattern(/[^]/, "must not be empty"));
-export const names = array(text, "must be a list of names");
-export const flag = custom((value) => typeof value === "boolean", "must be true or false");
-export const someFunction = custom(isFunction, "must be a function");
-export const someObject = custom(isRecord, "must be an object");
+const nonEmpty = z.minLength(1, "must not be empty");
+export const text = z.string("must be a text").check(nonEmpty);
+export const names = z.array(text, "must be a list of names");
+export const flag = z.boolean("must be true or false");
+export const someFunction = z.custom(isFunction, "must be a function");
+export const someObject = z.custom(isRecord, "must be an object");
 /** A time that a timer takes. */
 export const timeout = wholeNumber(1, maxTimerMs, "milliseconds");
 /** An age, which no timer has to take. */
 export const age = wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds");
-export const onUnavailable = literal(["omit", "throw"], 'must be "omit" or "throw"');
+export const onUnavailable = z.literal(["omit", "throw"], 'must be "omit" or "throw"');
 /** Checked by the code that reads it, as a principal is by the code that makes keys of it. */
-export const anything = custom(() => true, "");
-export const abortSignal = custom(
+export const anything = z.unknown();
+export const abortSignal = z.custom(
   (value) => isFunction((value as { addEventListener?: unknown } | null)?.addEventListener),
   "must be an AbortSignal",
 );
+
+const json = z.json();
 
 /** Whether it is a value of JSON. */
 export function isJson(value: unknown): boolean {
   try {
     // A circle is an error here, and would have no end there.
-    return JSON.stringify(value) !== undefined && hasJsonOnly(value);
+    return JSON.stringify(value) !== undefined && z.safeParse(json, value).success;
   } catch {
     return false;
   }
 }
 
-function hasJsonOnly(value: unknown): boolean {
-  if (typeof value === "number") return Number.isFinite(value);
-  if (typeof value === "string" || typeof value === "boolean" || value === null) return true;
-  if (Array.isArray(value)) return value.every(hasJsonOnly);
-  // What has a class prints as something else.
-  return isPlain(value) && Object.values(value).every(hasJsonOnly);
-}
-
-export function wholeNumber(min: number, max: number, unit?: string): Schema {
+export function wholeNumber(min: number, max: number, unit?: string) {
   const of = unit === undefined ? "" : ` of ${unit}`;
-  return custom(
+  return z.custom<number>(
     (value) =>
       typeof value === "number" && Number.isSafeInteger(value) && value >= min && value <= max,
     `must be a whole number${of}, ${min} to ${max}`,
@@ -70,8 +52,9 @@ export function wholeNumber(min: number, max: number, unit?: string): Schema {
 }
 
 /** The schema of an options object in which every option may be left out. */
-export function optionalOptions(fields: Fields): Schema {
-  return strictObject(optionalFields(fields));
+export function optionalOptions(shape: z.core.$ZodShape) {
+  const entries = Object.entries(shape).map(([name, schema]) => [name, z.optional(schema)]);
+  return z.strictObject(Object.fromEntries(entries) as Record<string, z.ZodMiniType>);
 }
 
 interface CheckedAs {
@@ -88,19 +71,13 @@ interface CheckedAs {
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option, with its path, and how to fix it
  */
 export function checkOptions<OPTIONS>(
-  schema: Schema,
+  schema: z.ZodMiniType,
   options: OPTIONS,
-  { subject, hints = {} }: CheckedAs = {},
+  as: CheckedAs = {},
 ): OPTIONS {
-  const issues = schema.issuesOf(options);
-  if (issues.length === 0) return options;
-  const { path, reason, unknown } = firstIssue(schema, issues, hints);
-  const start = subject === undefined ? "" : `${subject} `;
-  const field = [...path, ...(unknown === undefined ? [] : [unknown])].join(".") || "options";
-  if (unknown === undefined) throw invalid(field, `${start}${field} ${reason}.`);
-  if (Object.hasOwn(hints, field)) throw invalid(field, `${start}${field} ${hints[field]}.`);
-  const { message } = misspeltOption(field, schema.knownAt(path));
-  throw invalid(field, `${start}${message}`);
+  const parsed = z.safeParse(schema, options);
+  if (parsed.success) return options;
+  throw toError(schema, parsed.error.issues, as);
 }
 
 /**
@@ -109,37 +86,64 @@ export function checkOptions<OPTIONS>(
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`
  */
-export function checkOwnOptions(schema: Schema, options: object): void {
-  const known = schema.knownAt([]);
+export function checkOwnOptions(schema: z.ZodMiniType, options: object): void {
+  const known = knownAt(schema, []);
   const entries = isRecord(options) ? Object.entries(options) : undefined;
   const isOwn = (name: string) => known.includes(name) || nearestName(name, known) !== undefined;
   checkOptions(schema, entries && Object.fromEntries(entries.filter(([name]) => isOwn(name))));
 }
 
+type Issue = z.core.$ZodIssue;
+
 /** The issue to tell of. A misspelt option says more than the one that is missing in its place. */
-function firstIssue(schema: Schema, issues: readonly Issue[], hints: object): Issue {
-  const misspelt = issues.find(({ path, unknown }) => {
-    if (unknown === undefined) return false;
-    return (
-      Object.hasOwn(hints, unknown) || nearestName(unknown, schema.knownAt(path)) !== undefined
-    );
+function firstIssue(schema: z.ZodMiniType, issues: readonly Issue[], hints: object): Issue {
+  const misspelt = issues.find((issue) => {
+    if (issue.code !== "unrecognized_keys") return false;
+    const [unknown = ""] = issue.keys;
+    const known = knownAt(schema, issue.path);
+    return Object.hasOwn(hints, unknown) || nearestName(unknown, known) !== undefined;
   });
   const first = misspelt ?? issues[0]!;
-  const meant = meantOf(first.asEach ?? []);
-  if (meant === undefined) return first;
-  const within = meant.map((issue) => ({ ...issue, path: [...first.path, ...issue.path] }));
+  if (first.code !== "invalid_union") return first;
+  // Of a text or an object, the one that was meant is the object.
+  const inside = first.errors.filter(([issue]) => issue!.path.length > 0);
+  if (inside.length !== 1) return first;
+  const within = inside[0]!.map((issue) => ({ ...issue, path: [...first.path, ...issue.path] }));
   return firstIssue(schema, within, hints);
 }
 
-/** What is wrong with a value as the kind that was meant: of a text or an object, an object with a wrong field. */
-function meantOf(asEach: readonly (readonly Issue[])[]): readonly Issue[] | undefined {
-  const ofFields = asEach.filter((issues) => issues.every(isInside));
-  const ofNames = asEach.filter((issues) =>
-    issues.every((issue) => isInside(issue) || issue.unknown !== undefined),
-  );
-  return [ofFields, ofNames].find(({ length }) => length === 1)?.[0];
+function toError(schema: z.ZodMiniType, issues: readonly Issue[], as: CheckedAs) {
+  const { subject, hints = {} } = as;
+  const issue = firstIssue(schema, issues, hints);
+  const start = subject === undefined ? "" : `${subject} `;
+  if (issue.code === "unrecognized_keys") {
+    const [unknown = ""] = issue.keys;
+    const field = [...issue.path, unknown].join(".");
+    if (Object.hasOwn(hints, field)) return invalid(field, `${start}${field} ${hints[field]}.`);
+    const { message } = misspeltOption(field, knownAt(schema, issue.path));
+    return invalid(field, `${start}${message}`);
+  }
+  const field = issue.path.join(".") || "options";
+  // The issue of a key only tells that it is invalid. The inner issue tells why.
+  const reason = issue.code === "invalid_key" ? issue.issues[0]?.message : issue.message;
+  const isUnsaid = reason === undefined || reason.startsWith("Invalid input");
+  return invalid(field, `${start}${field} ${isUnsaid ? "must be an object" : reason}.`);
 }
 
-function isInside({ path }: Issue): boolean {
-  return path.length > 0;
+type Definition = Partial<{
+  shape: Record<string, z.ZodMiniType>;
+  innerType: z.ZodMiniType;
+  options: readonly z.ZodMiniType[];
+}>;
+
+/** The names of the options under a path. */
+function knownAt(schema: z.ZodMiniType, path: readonly PropertyKey[]): string[] {
+  const { shape, innerType, options } = schema.def as Definition;
+  if (innerType) return knownAt(innerType, path);
+  if (options) return options.flatMap((option) => knownAt(option, path));
+  if (shape === undefined) return [];
+  const [next, ...rest] = path;
+  if (next === undefined) return Object.keys(shape);
+  const inner = shape[String(next)];
+  return inner === undefined ? [] : knownAt(inner, rest);
 }

@@ -1,12 +1,12 @@
 import { invalid, isRecord } from "@durable-mcp/core/internal";
-import { checkOptions, names, text } from "../base/check-options.ts";
+import * as z from "zod/mini";
+import { checkOptions, names, someObject, text } from "../base/check-options.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import { checkConnections } from "../provider/check-connections.ts";
 import { located } from "./located.ts";
 import { readEntry } from "./server-entry.ts";
 import type { Variables } from "./variables.ts";
-import { looseObject, optional, record, strictObject, string } from "../base/option-schema.ts";
 
 /** How a configuration of MCP servers is read. */
 export interface McpServersOptions<OVERRIDES = Partial<McpClientConnectionOptions>> {
@@ -33,10 +33,18 @@ interface Definers<CONNECTION> {
   readonly stdio?: (options: any) => CONNECTION;
 }
 
-const optionsSchema = strictObject({
-  variables: optional(record(optional(string("must be a string")))),
-  overrides: optional(record(looseObject({ name: optional(text) }))),
-  ignore: optional(names),
+const optionsSchema = z.strictObject({
+  variables: z.optional(
+    z.record(z.string(), z.optional(z.string("must be a string")), "must be an object"),
+  ),
+  overrides: z.optional(
+    z.record(
+      z.string(),
+      z.intersection(someObject, z.looseObject({ name: z.optional(text) })),
+      "must be an object",
+    ),
+  ),
+  ignore: z.optional(names),
 });
 
 /** @throws {McpSessionError} `CONNECTION_INVALID`, naming the entry and the field */

@@ -1,21 +1,13 @@
 import { invalid } from "@durable-mcp/core/internal";
+import * as z from "zod/mini";
 import { anything, checkOptions, flag, names, text, timeout } from "../base/check-options.ts";
 import { located } from "./located.ts";
 import { substitute, substituteAll, type Variables } from "./variables.ts";
-import {
-  array,
-  literal,
-  optionalFields,
-  record,
-  strictObject,
-  string,
-} from "../base/option-schema.ts";
 
-const texts = record(string("must be a string"));
+const texts = z.record(z.string(), z.string("must be a string"), "must be an object");
 const http = ["http", "streamable-http", "streamableHttp", "streamable_http", "sse"] as const;
 const stdio = ["stdio", "local"] as const;
-const transports = [...http, ...stdio] as const;
-const transport = literal(transports, 'must be "http", "sse" or "stdio"');
+const transport = z.literal([...http, ...stdio], 'must be "http", "sse" or "stdio"');
 const urls = ["url", "serverUrl", "httpUrl"] as const;
 
 /** Fields about approvals, editors and catalogs. They mean nothing here. */
@@ -26,17 +18,19 @@ const meaningless = {
 
 const shape = {
   ...{ url: text, serverUrl: text, httpUrl: text, headers: texts },
-  ...{ command: text, args: array(string("must be a string"), "must be a list"), cwd: text },
+  ...{ command: text, args: z.array(z.string("must be a string"), "must be a list"), cwd: text },
   ...{ env: texts, type: transport, transport, description: text, disabled: flag, enabled: flag },
   ...{ tools: names, includeTools: names, excludeTools: names, disabledTools: names },
   ...{ defaultToolTimeout: timeout, ...meaningless },
 };
-const entrySchema = strictObject(optionalFields(shape));
+const entrySchema = z.strictObject(
+  Object.fromEntries(Object.entries(shape).map(([name, field]) => [name, z.optional(field)])),
+);
 type Entry = Partial<
   Record<"command" | "cwd" | "description" | (typeof urls)[number], string> &
     Record<"headers" | "env", Record<string, string>> &
     Record<"tools" | "includeTools" | "excludeTools" | "disabledTools" | "args", string[]> &
-    Record<"type" | "transport", (typeof transports)[number]> &
+    Record<"type" | "transport", z.infer<typeof transport>> &
     Record<"disabled" | "enabled", boolean> & { defaultToolTimeout: number }
 >;
 

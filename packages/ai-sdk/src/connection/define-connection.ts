@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import type {
   ConnectionTimeouts,
   McpClientConnectionOptions,
@@ -25,17 +26,6 @@ import {
   timeoutFields,
 } from "./option-schemas.ts";
 import { memorySchema } from "./memory-options.ts";
-import {
-  all,
-  custom,
-  literal,
-  looseObject,
-  optional,
-  record,
-  rule,
-  strictObject,
-  union,
-} from "../base/option-schema.ts";
 
 /** A declared MCP server. Made by `defineMcpClientConnection`. */
 export interface McpClientConnection<
@@ -113,110 +103,109 @@ export function readyTimeoutMs(definition: McpClientConnection): number {
   return connectTimeoutMs(definition) + (onStart ? startTimeoutMs(definition) : 0);
 }
 
-const sessionSchema = union(
+const sessionSchema = z.union(
   [
-    literal(["stateless", "stateful"]),
-    strictObject({
-      mode: literal(["stateful"], 'is missing: give mode: "stateful"'),
-      shared: optional(custom(isSessionName, sessionNameRule)),
-      toolList: optional(
+    z.literal(["stateless", "stateful"]),
+    z.strictObject({
+      mode: z.literal("stateful", 'is missing: give mode: "stateful"'),
+      shared: z.optional(z.custom(isSessionName, sessionNameRule)),
+      toolList: z.optional(
         optionalOptions({ maxAgeMs: age, maxLength: wholeNumber(0, Number.MAX_SAFE_INTEGER) }),
       ),
-      statelessMaxAgeMs: optional(age),
+      statelessMaxAgeMs: z.optional(age),
       ...replacementFields,
-      classifyLoss: optional(someFunction),
-      retrySameId: optional(flag),
-      restartOnNewCapabilities: optional(flag),
+      classifyLoss: z.optional(someFunction),
+      retrySameId: z.optional(flag),
+      restartOnNewCapabilities: z.optional(flag),
     }),
   ],
   'must be "stateless", "stateful" or { mode: "stateful", … } with known options',
 );
 
-type Checked = McpClientConnectionOptions;
-
 /** Checks `McpClientConnectionOptions`. */
-const clientConnectionSchema = all(
-  strictObject({
-    url: custom(
+const clientConnectionSchema = z
+  .strictObject({
+    url: z.custom(
       (value) => /^https?:$/.test(parseUrl(value)?.protocol ?? ""),
       "must be an absolute http(s) URL",
     ),
     ...connectionFields,
-    session: optional(sessionSchema),
-    memory: optional(memorySchema),
-    input: optional(inputSchema),
-    auth: optional(
-      union(
+    session: z.optional(sessionSchema),
+    memory: z.optional(memorySchema),
+    input: z.optional(inputSchema),
+    auth: z.optional(
+      z.union(
         [
           someFunction,
           // It may have more, such as the routes of a sign-in.
-          looseObject({
+          z.object({
             getToken: someFunction,
-            authorizationFor: optional(someFunction),
-            deleteAll: optional(someFunction),
+            authorizationFor: z.optional(someFunction),
+            deleteAll: z.optional(someFunction),
           }),
         ],
         "must be { getToken }, or a function that returns a token",
       ),
     ),
-    authProvider: optional(
-      custom(
+    authProvider: z.optional(
+      z.custom(
         (value) => isFunction(value) || isFunction((value as { tokens?: unknown } | null)?.tokens),
         "must be an OAuthClientProvider or a function that returns one",
       ),
     ),
-    headers: optional(
-      union(
+    headers: z.optional(
+      z.union(
         [
           someFunction,
-          record(
-            custom(
+          z.record(
+            z.string().check(z.refine(isHeaderName, "must be an HTTP header name")),
+            z.custom(
               (value) => isHeaderValue(value) || isFunction(value) || isPromise(value),
               "must be a string that is valid in a header, a promise of one, or a function that returns one",
             ),
-            custom((name) => isHeaderName(name as string), "must be an HTTP header name"),
           ),
         ],
         "must be an object, or a function that returns one",
       ),
     ),
-    timeouts: optional(strictObject({ ...timeoutFields, answerMs: optional(timeout) })),
-    maxRetries: optional(wholeNumber(0, 100)),
-    redirect: optional(literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"')),
-    fetch: optional(someFunction),
-  }),
-  rule<Checked>(
-    "auth",
-    ({ auth, authProvider }) => auth === undefined || authProvider === undefined,
-    "cannot be combined with authProvider; keep the one that applies",
-  ),
-  rule<Checked>(
-    "redirect",
-    ({ redirect, session = "stateless" }) => !redirect || session !== "stateless",
-    "is for stateful connections; a stateless one refuses redirects",
-  ),
-  rule<Checked>(
-    "maxRetries",
-    ({ maxRetries, session = "stateless", memory, authProvider, fetch }) =>
-      !maxRetries || session !== "stateless" || Boolean(memory || !authProvider || fetch),
-    "needs a fetch of yours beside authProvider, because @ai-sdk/mcp then sends the requests of a stateless connection itself",
-  ),
-  rule<Checked>(
-    "input",
-    ({ input, session = "stateless" }) => !input || session === "stateless",
-    '"pause" is for servers without sessions: on a session the server asks on an open stream, which ends with the step. Leave session out, or answer within the step with onElicitation',
-  ),
-  rule<Checked>(
-    "input",
-    ({ input, onElicitation }) => !input || !onElicitation,
-    "cannot be combined with onElicitation: either the call waits for an answer, or the function gives it within the step",
-  ),
-  rule<Checked>(
-    "url",
-    ({ url }) => !hasCredentials(parseUrl(url)),
-    "must not contain credentials; use auth or headers",
-  ),
-);
+    timeouts: z.optional(z.strictObject({ ...timeoutFields, answerMs: z.optional(timeout) })),
+    maxRetries: z.optional(wholeNumber(0, 100)),
+    redirect: z.optional(z.literal(["refuse", "same-origin"], 'must be "refuse" or "same-origin"')),
+    fetch: z.optional(someFunction),
+  })
+  .check(
+    z.refine(({ auth, authProvider }) => auth === undefined || authProvider === undefined, {
+      path: ["auth"],
+      message: "cannot be combined with authProvider; keep the one that applies",
+    }),
+    z.refine(({ redirect, session = "stateless" }) => !redirect || session !== "stateless", {
+      path: ["redirect"],
+      message: "is for stateful connections; a stateless one refuses redirects",
+    }),
+    z.refine(
+      ({ maxRetries, session = "stateless", memory, authProvider, fetch }) =>
+        !maxRetries || session !== "stateless" || Boolean(memory || !authProvider || fetch),
+      {
+        path: ["maxRetries"],
+        message:
+          "needs a fetch of yours beside authProvider, because @ai-sdk/mcp then sends the requests of a stateless connection itself",
+      },
+    ),
+    z.refine(({ input, session = "stateless" }) => !input || session === "stateless", {
+      path: ["input"],
+      message:
+        '"pause" is for servers without sessions: on a session the server asks on an open stream, which ends with the step. Leave session out, or answer within the step with onElicitation',
+    }),
+    z.refine(({ input, onElicitation }) => !input || !onElicitation, {
+      path: ["input"],
+      message:
+        "cannot be combined with onElicitation: either the call waits for an answer, or the function gives it within the step",
+    }),
+    z.refine(({ url }) => !hasCredentials(parseUrl(url)), {
+      path: ["url"],
+      message: "must not contain credentials; use auth or headers",
+    }),
+  );
 
 function parseUrl(value: unknown): URL | undefined {
   return URL.canParse(String(value)) ? new URL(String(value)) : undefined;

@@ -1,6 +1,6 @@
 import type { WaitingLimits } from "@durable-mcp/core/waiting";
+import * as z from "zod/mini";
 import { age, names, someFunction, wholeNumber } from "../base/check-options.ts";
-import { literal, optional, strictObject, union } from "../base/option-schema.ts";
 
 /** How a connection's calls wait for a person. */
 export interface PausingInput extends WaitingLimits {
@@ -17,16 +17,16 @@ export interface InputOptions {
   readonly input?: "pause" | PausingInput | undefined;
 }
 
-export const inputSchema = union(
+export const inputSchema = z.union(
   [
-    literal(["pause"]),
-    strictObject({
-      mode: literal(["pause"], 'is missing: give mode: "pause"'),
-      maxRounds: optional(wholeNumber(1, 1_000)),
-      maxAgeMs: optional(age),
-      onExpired: optional(literal(["fail", "ask-again"], 'must be "fail" or "ask-again"')),
-      safeTools: optional(names),
-      onWaiting: optional(someFunction),
+    z.literal("pause"),
+    z.strictObject({
+      mode: z.literal("pause", 'is missing: give mode: "pause"'),
+      maxRounds: z.optional(wholeNumber(1, 1_000)),
+      maxAgeMs: z.optional(age),
+      onExpired: z.optional(z.literal(["fail", "ask-again"], 'must be "fail" or "ask-again"')),
+      safeTools: z.optional(names),
+      onWaiting: z.optional(someFunction),
     }),
   ],
   'must be "pause" or { mode: "pause", … } with known options',

@@ -1,5 +1,5 @@
+import * as z from "zod/mini";
 import { age } from "../base/check-options.ts";
-import { literal, strictObject, union } from "../base/option-schema.ts";
 
 export interface MemoryOptions {
   /**
@@ -11,7 +11,7 @@ export interface MemoryOptions {
   readonly memory?: "server" | { readonly pinMs: number } | undefined;
 }
 
-export const memorySchema = union(
-  [literal(["server"]), strictObject({ pinMs: age })],
+export const memorySchema = z.union(
+  [z.literal("server"), z.strictObject({ pinMs: age })],
   'must be "server" or { pinMs: <milliseconds> }',
 );

@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import {
   checkOptions,
   flag,
@@ -10,22 +11,10 @@ import {
   timeout,
   wholeNumber,
 } from "../base/check-options.ts";
-import {
-  all,
-  custom,
-  literal,
-  optional,
-  pattern,
-  record,
-  type Schema,
-  strictObject,
-  string,
-  union,
-} from "../base/option-schema.ts";
 
 // The parts of the definitions' schemas.
 
-const providedArgument = custom(
+const providedArgument = z.custom(
   (value) => isFunction(value) || isJson(value),
   "must be a JSON value, or a function that returns one",
 );
@@ -33,55 +22,59 @@ const providedArgument = custom(
 /** The fields of `ConnectionOptions`. */
 export const connectionFields = {
   description: text,
-  required: optional(flag),
-  reuse: optional(flag),
-  tools: optional(
-    union(
-      [strictObject({ allow: names }), strictObject({ block: names })],
+  required: z.optional(flag),
+  reuse: z.optional(flag),
+  tools: z.optional(
+    z.union(
+      [z.strictObject({ allow: names }), z.strictObject({ block: names })],
       "must be { allow: string[] } or { block: string[] }",
     ),
   ),
-  toolNames: optional(
-    strictObject({
-      prefix: optional(
-        union(
-          [literal([false]), all(string(), pattern(/^[A-Za-z0-9_-]+$/))],
+  toolNames: z.optional(
+    z.strictObject({
+      prefix: z.optional(
+        z.union(
+          [z.literal(false), z.string().check(z.regex(/^[A-Za-z0-9_-]+$/))],
           'must be false, or a text of letters, digits, "_" and "-"',
         ),
       ),
     }),
   ),
-  providedArguments: optional(record(providedArgument)),
-  providedArgumentsByTool: optional(record(record(optional(providedArgument)))),
-  schemas: optional(someObject),
-  capabilities: optional(someObject),
-  client: optional(strictObject({ name: text, version: text })),
-  onElicitation: optional(someFunction),
-  approval: optional(union([flag, someFunction], "must be true, false or a function of the call")),
-  onProgress: optional(someFunction),
-  preliminaryResults: optional(flag),
+  providedArguments: z.optional(z.record(z.string(), providedArgument)),
+  providedArgumentsByTool: z.optional(
+    z.record(z.string(), z.record(z.string(), z.optional(providedArgument))),
+  ),
+  schemas: z.optional(someObject),
+  capabilities: z.optional(someObject),
+  client: z.optional(z.strictObject({ name: text, version: text })),
+  onElicitation: z.optional(someFunction),
+  approval: z.optional(
+    z.union([flag, someFunction], "must be true, false or a function of the call"),
+  ),
+  onProgress: z.optional(someFunction),
+  preliminaryResults: z.optional(flag),
 };
 
 /** The fields of `ConnectionTimeouts`, and `connectMs`, which each transport explains for itself. */
 export const timeoutFields = {
-  connectMs: optional(timeout),
-  callMs: optional(
-    union([literal([false]), timeout], "must be a whole number of milliseconds, or false"),
+  connectMs: z.optional(timeout),
+  callMs: z.optional(
+    z.union([z.literal(false), timeout], "must be a whole number of milliseconds, or false"),
   ),
-  startMs: optional(timeout),
+  startMs: z.optional(timeout),
 };
 
 /** The fields of `SessionReplacementOptions`. */
 export const replacementFields = {
-  resend: optional(literal(["safe", "always", "never"], 'must be "safe", "always" or "never"')),
-  safeTools: optional(names),
-  trustAnnotations: optional(flag),
-  recover: optional(flag),
-  onStart: optional(someFunction),
-  lossNotice: optional(union([text, literal([false])], "must be a text, or false")),
+  resend: z.optional(z.literal(["safe", "always", "never"], 'must be "safe", "always" or "never"')),
+  safeTools: z.optional(names),
+  trustAnnotations: z.optional(flag),
+  recover: z.optional(flag),
+  onStart: z.optional(someFunction),
+  lossNotice: z.optional(z.union([text, z.literal(false)], "must be a text, or false")),
   // A shorter age would give each step a session of its own.
-  maxAgeMs: optional(wholeNumber(1_000, Number.MAX_SAFE_INTEGER, "milliseconds")),
-  except: optional(names),
+  maxAgeMs: z.optional(wholeNumber(1_000, Number.MAX_SAFE_INTEGER, "milliseconds")),
+  except: z.optional(names),
 };
 
 /** Words of other packages, and what stands for them here. */
@@ -103,7 +96,7 @@ const hints = {
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the field and how to fix it
  */
-export function checkDefinition(schema: Schema, options: unknown): void {
+export function checkDefinition(schema: z.ZodMiniType, options: unknown): void {
   checkOptions(schema, options, { subject: "Connection option", hints });
 }
 

@@ -1,4 +1,5 @@
 import type { Principal } from "@durable-mcp/core";
+import type * as z from "zod/mini";
 import { checkOptions } from "../base/check-options.ts";
 import { inParallel } from "../base/in-parallel.ts";
 import { checkSessionName } from "../base/session-name.ts";
@@ -36,7 +37,6 @@ import {
 import type { SessionsContext } from "./sessions-context.ts";
 import { forgetGrants } from "./grant-records.ts";
 import { deleteCalls, isCallOf } from "./waiting-records.ts";
-import { type Schema } from "../base/option-schema.ts";
 
 /** The uses of a principal's stored sessions outside of a step. */
 export function createSessionsManagement(
@@ -91,9 +91,9 @@ export function createSessionsManagement(
 
 /** How stored sessions are selected. */
 interface SelectedBy {
-  readonly schema: Schema;
+  readonly schema: z.ZodMiniType;
   /** The same, with a time limit. */
-  readonly inTimeSchema: Schema;
+  readonly inTimeSchema: z.ZodMiniType;
   /** @param id the agent session's, or the shared session's */
   readonly find: (id: string, selection: SessionSelection) => Promise<Omit<FoundRecords, "grants">>;
   /** Ends what only the pool has. */

@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import {
   abortSignal,
   anything,
@@ -13,12 +14,11 @@ import {
 } from "../base/check-options.ts";
 import { answerFields, autoSessionFields } from "../registry/option-schemas.ts";
 import { ownProviderFields, selectionFields } from "../provider/option-schemas.ts";
-import { custom, optional, optionalFields, strictObject } from "../base/option-schema.ts";
 
 // The options of durable sessions, and of their functions.
 
 const methods = ["get", "put", "delete", "touch", "list"];
-export const someStore = custom(
+export const someStore = z.custom(
   (value) => methods.every((name) => isFunction((value as Record<string, unknown> | null)?.[name])),
   "must be a SessionStore",
 );
@@ -31,10 +31,10 @@ export const storedSessionsFields = {
   clockSkewMs: wholeNumber(0, Number.MAX_SAFE_INTEGER, "milliseconds"),
   storeTimeoutMs: timeout,
 };
-export const durableSessionsSchema = strictObject({
-  ...optionalFields({ ...storedSessionsFields, ...ownProviderFields, provider: someObject }),
+export const durableSessionsSchema = z.strictObject({
+  ...optionalOptions({ ...storedSessionsFields, ...ownProviderFields, provider: someObject }).shape,
   store: someStore,
-  autoSession: optional(strictObject({ ...autoSessionFields, sessionId: text })),
+  autoSession: z.optional(z.strictObject({ ...autoSessionFields, sessionId: text })),
 });
 
 export const useSchema = optionalOptions({ principal: anything, abortSignal, onUnavailable });
@@ -50,7 +50,7 @@ const { name: _page, ...sharedPageFields } = pageFields;
 export const sharedListSchema = optionalOptions({ principal: anything, ...sharedPageFields });
 export const adminListSchema = optionalOptions(pageFields);
 const { cursor: _, ...sweepFields } = pageFields;
-export const sweepSchema = strictObject({
-  ...optionalFields({ ...sweepFields, shared: flag, authorize: someFunction }),
+export const sweepSchema = z.strictObject({
+  ...optionalOptions({ ...sweepFields, shared: flag, authorize: someFunction }).shape,
   idleForMs: wholeNumber(1, Number.MAX_SAFE_INTEGER, "milliseconds"),
 });

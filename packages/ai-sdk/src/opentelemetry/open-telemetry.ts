@@ -10,13 +10,13 @@ import {
   trace,
   type Tracer,
 } from "@opentelemetry/api";
+import * as z from "zod/mini";
 import { checkOptions, flag, isFunction, optionalOptions } from "../base/check-options.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { createConnectionMetrics } from "./connection-metrics.ts";
 import { failureAttributes } from "./failure-attributes.ts";
 import { isRequest, methodName, operationAttributes, spanName } from "./operation-attributes.ts";
-import { custom } from "../base/option-schema.ts";
 
 export interface OpenTelemetryOptions {
   /** What makes the spans. @default the global provider's tracer named `@durable-mcp/ai-sdk` */
@@ -32,11 +32,11 @@ export interface OpenTelemetryOptions {
 }
 
 const telemetrySchema = optionalOptions({
-  tracer: custom(
+  tracer: z.custom(
     (value) => isFunction((value as { startSpan?: unknown } | null)?.startSpan),
     "must be a Tracer of @opentelemetry/api",
   ),
-  meter: custom(
+  meter: z.custom(
     (value) => isFunction((value as { createHistogram?: unknown } | null)?.createHistogram),
     "must be a Meter of @opentelemetry/api",
   ),

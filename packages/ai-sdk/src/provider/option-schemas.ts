@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import {
   abortSignal,
   anything,
@@ -11,7 +12,6 @@ import {
 } from "../base/check-options.ts";
 import { poolSchema } from "../pool/connection-pool.ts";
 import { answerFields, autoSessionSchema } from "../registry/option-schemas.ts";
-import { custom, optionalFields, strictObject } from "../base/option-schema.ts";
 
 // The options of a provider, and of its functions.
 
@@ -20,7 +20,7 @@ export const ownProviderFields = {
   connections: anything,
   pool: poolSchema,
   closeTimeoutMs: timeout,
-  telemetry: custom(
+  telemetry: z.custom(
     (value) => isFunction((value as { trace?: unknown } | null)?.trace),
     "must have a function trace, such as openTelemetry() has",
   ),
@@ -35,8 +35,8 @@ export const providerSchema = optionalOptions({
 
 const stepFields = { principal: anything, sessionId: text, abortSignal };
 export const createSchema = optionalOptions({ ...stepFields, state: anything });
-export const runOnStateSchema = strictObject({
-  ...optionalFields({ ...stepFields, onUnavailable, onSession: someFunction }),
+export const runOnStateSchema = z.strictObject({
+  ...optionalOptions({ ...stepFields, onUnavailable, onSession: someFunction }).shape,
   session: someObject,
 });
 

@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import {
   abortSignal,
   anything,
@@ -10,7 +11,6 @@ import {
   someObject,
   wholeNumber,
 } from "../base/check-options.ts";
-import { custom, optional, strictObject } from "../base/option-schema.ts";
 
 // The options of a registry's functions, and of runs.
 
@@ -23,13 +23,13 @@ export const namedCreateSchema = optionalOptions({ connections: names, idleTimeo
 export const namedRunSchema = optionalOptions({ abortSignal });
 export const nestSchema = optionalOptions({ principal: anything, abortSignal });
 export const autoSessionFields = {
-  principal: optional(anything),
-  idleTimeoutMs: optional(timeout),
+  principal: z.optional(anything),
+  idleTimeoutMs: z.optional(timeout),
 };
-export const autoSessionSchema = strictObject({
+export const autoSessionSchema = z.strictObject({
   ...autoSessionFields,
-  sessionId: optional(
-    custom(
+  sessionId: z.optional(
+    z.custom(
       () => false,
       "needs a store in which a later process finds the session: give autoSession to createDurableSessions",
     ),

@@ -1,12 +1,4 @@
-import {
-  anyNumber,
-  anyRecord,
-  exactly,
-  isRecord,
-  isTimerMs,
-  recordOf,
-  when,
-} from "@durable-mcp/core/internal";
+import { isRecord, isTimerMs } from "@durable-mcp/core/internal";
 import {
   type ActiveSessionSnapshot,
   type Principal,
@@ -14,6 +6,7 @@ import {
   type SessionSnapshot,
   sessionKey,
 } from "@durable-mcp/core";
+import * as z from "zod/mini";
 import { isSessionName } from "../base/session-name.ts";
 import { isNewerEntry, type KeptSession } from "../slots/kept-session.ts";
 import { type NamedSlot, parseSlotName, slotName } from "../slots/step-slot.ts";
@@ -26,19 +19,21 @@ export interface NamedEntry extends Omit<KeptSession, "ending"> {
   readonly lastUsedAt: number;
 }
 
-const entryShape = recordOf({
-  version: exactly(1),
-  snapshot: anyRecord,
-  "startedAt?": anyNumber,
-  lastUsedAt: anyNumber,
-  "idleTimeoutMs?": when(isTimerMs),
+const entrySchema = z.strictObject({
+  version: z.literal(1),
+  snapshot: z.unknown(),
+  startedAt: z.optional(z.number()),
+  lastUsedAt: z.number(),
+  idleTimeoutMs: z.optional(z.custom(isTimerMs)),
 });
 
 /** Parses an entry from outside; `undefined` if it does not parse. */
 export function parseNamedEntry(value: unknown): NamedEntry | undefined {
   if (!isRecord(value)) return undefined;
-  const snapshot = entryShape(value) === undefined ? parseOrNothing(value["snapshot"]) : undefined;
-  return snapshot && { ...(value as unknown as NamedEntry), snapshot };
+  // Own keys alone: the schema reads inherited ones too.
+  const { success, data } = z.safeParse(entrySchema, { __proto__: null, ...value });
+  const snapshot = success ? parseOrNothing(data.snapshot) : undefined;
+  return snapshot && { ...(data as NamedEntry), snapshot };
 }
 
 /** The key of a named session of one principal in a state. */

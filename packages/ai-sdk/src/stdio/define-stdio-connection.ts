@@ -1,3 +1,4 @@
+import * as z from "zod/mini";
 import { someFunction, text, timeout } from "../base/check-options.ts";
 import {
   checkDefinition,
@@ -12,34 +13,25 @@ import {
   openConnection,
 } from "../connection/stdio-connection-options.ts";
 import { createStdioConnection } from "./stdio-connection.ts";
-import {
-  all,
-  array,
-  optional,
-  pattern,
-  record,
-  strictObject,
-  string,
-  union,
-} from "../base/option-schema.ts";
 
 // The operating system ends a string at the first of these.
-const withoutNull = pattern(/^[^\0]*$/, "must not contain a null character");
-const argument = all(string("must be a string"), withoutNull);
+const argument = z
+  .string("must be a string")
+  .check(z.regex(/^[^\0]*$/, "must not contain a null character"));
 
-const optionsSchema = strictObject({
-  command: all(text, withoutNull),
-  args: optional(array(argument, "must be a list of strings")),
-  env: optional(
-    record(
-      union([argument, someFunction], "must be a string, or a function that returns one"),
-      pattern(/^[^=\0]+$/, "must be the name of an environment variable"),
+const optionsSchema = z.strictObject({
+  command: text.check(z.regex(/^[^\0]*$/, "must not contain a null character")),
+  args: z.optional(z.array(argument, "must be a list of strings")),
+  env: z.optional(
+    z.record(
+      z.string().check(z.regex(/^[^=\0]+$/, "must be the name of an environment variable")),
+      z.union([argument, someFunction], "must be a string, or a function that returns one"),
     ),
   ),
-  cwd: optional(text),
+  cwd: z.optional(text),
   ...connectionFields,
-  session: optional(strictObject(replacementFields)),
-  timeouts: optional(strictObject({ ...timeoutFields, closeMs: optional(timeout) })),
+  session: z.optional(z.strictObject(replacementFields)),
+  timeouts: z.optional(z.strictObject({ ...timeoutFields, closeMs: z.optional(timeout) })),
 });
 
 /**

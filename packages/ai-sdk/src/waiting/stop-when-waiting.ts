@@ -1,9 +1,9 @@
 import type { PrepareStepFunction, PrepareStepResult } from "ai";
+import * as z from "zod/mini";
 import { checkOptions, isFunction, optionalOptions, someFunction } from "../base/check-options.ts";
 import { ownField } from "../base/own-field.ts";
 import { findPlaceholders } from "./find-placeholders.ts";
 import { isSilent, silentStep } from "./silent-model.ts";
-import { custom } from "../base/option-schema.ts";
 
 /** What depends on an application's tools and, with AI SDK 7, on its contexts. */
 interface OfAnyTools {
@@ -36,7 +36,7 @@ export interface StoppedWhenWaiting {
 
 const isConditions = (value: unknown) => [value].flat().every(isFunction);
 const schema = optionalOptions({
-  stopWhen: custom(isConditions, "must be a stop condition, or a list of stop conditions"),
+  stopWhen: z.custom(isConditions, "must be a stop condition, or a list of stop conditions"),
   prepareStep: someFunction,
 });
 
