@@ -85,6 +85,7 @@ const projects = [
   }),
   project("langchain"),
   project("oauth", { exclude: inMatrix }),
+  project("cli", { exclude: inMatrix }),
   project("stores", realServers),
   project("server"),
   project("benchmarks", { exclude: inMatrix }),
@@ -95,6 +96,7 @@ const projects = [
 const matrix = [
   project("core", { include: inMatrix }),
   project("oauth", { include: inMatrix, exclude: [] }),
+  project("cli", { ...realServers, globalSetup: [], include: inMatrix, exclude: [] }),
   project("stores", { ...realServers, include: inMatrix, exclude: [] }),
   project("benchmarks", { ...realServers, globalSetup: [], include: inMatrix, exclude: [] }),
   ...withProcesses(

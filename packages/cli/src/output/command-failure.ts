@@ -1,0 +1,11 @@
+/** Ends a command with a message on stderr. Throw it after all output is written. */
+export class CommandFailure extends Error {
+  /** 1 a finding or a failure, 2 wrong usage. */
+  readonly exitCode: 1 | 2;
+
+  constructor(message: string, options: { readonly exitCode: 1 | 2 } = { exitCode: 1 }) {
+    super(message);
+    this.name = "CommandFailure";
+    this.exitCode = options.exitCode;
+  }
+}

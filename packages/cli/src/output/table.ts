@@ -1,0 +1,46 @@
+import Table from "cli-table3";
+
+/** The width where there is no terminal. */
+const widthOfPaper = 100;
+const narrowestColumn = 16;
+
+export interface TableOptions {
+  readonly head?: readonly string[];
+  /** In columns of a terminal. @default those of stdout, or 100 */
+  readonly width?: number;
+}
+
+/**
+ * Renders rows as a table for people. The last column is wrapped where the table is wider than the terminal.
+ * Control characters are left out: words of servers and stores must not write over the terminal.
+ */
+export function renderTable(
+  rows: readonly (readonly string[])[],
+  { head = [], width = process.stdout.columns ?? widthOfPaper }: TableOptions = {},
+): string {
+  const cells = rows.map((row) => row.map(withoutControls));
+  const columns = Math.max(...[head, ...cells].map((row) => row.length));
+  const widths = Array.from({ length: columns }, (_, column) => widthOf(column, [head, ...cells]));
+  const others = widths.slice(0, -1).reduce((sum, each) => sum + each, 0);
+  const last = Math.max(narrowestColumn, width - others - 3 * columns - 1);
+  const wraps = (widths.at(-1) ?? 0) > last;
+  const table = new Table({
+    head: [...head],
+    style: { head: [], border: [] },
+    wordWrap: true,
+    // `null` is as wide as the widest cell; both spaces beside the text count.
+    colWidths: widths.map((_, column) => (wraps && column === columns - 1 ? last + 2 : null)),
+  });
+  table.push(...cells.map((row) => [...row]));
+  return table.toString();
+}
+
+function widthOf(column: number, rows: readonly (readonly string[])[]): number {
+  const lines = rows.flatMap((row) => (row[column] ?? "").split("\n"));
+  return Math.max(...lines.map((line) => line.length));
+}
+
+/** Line breaks stay. */
+function withoutControls(text: string): string {
+  return text.replaceAll(/(?!\n)[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "");
+}

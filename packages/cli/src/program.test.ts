@@ -1,0 +1,28 @@
+import { describe, expect, test } from "vitest";
+import { runProgram } from "./program.ts";
+
+/** Runs a command line in this process, and keeps what it writes. */
+async function run(...argv: string[]) {
+  let stdout = "";
+  let stderr = "";
+  const output = {
+    writeOut: (text: string) => (stdout += text),
+    writeErr: (text: string) => (stderr += text),
+  };
+  return { exitCode: await runProgram(argv, { version: "1.2.3", output }), stdout, stderr };
+}
+
+describe("the program", () => {
+  test("prints its help and its version", async () => {
+    expect(await run("--version")).toEqual({ exitCode: 0, stdout: "1.2.3\n", stderr: "" });
+    const help = await run("--help");
+    expect(help).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(help.stdout).toContain("Exit codes");
+  });
+
+  test("ends with 2 on wrong usage, and says on stderr what is wrong", async () => {
+    const seen = await run("--what");
+    expect(seen).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(seen.stderr).toContain("--what");
+  });
+});
