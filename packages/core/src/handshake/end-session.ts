@@ -21,7 +21,7 @@ export interface EndSessionOptions {
   /** The session to end. For a snapshot of another kind, nothing is sent. */
   snapshot: SessionSnapshot;
   /** Headers for the request, authorization mostly. */
-  headers?: HeadersInit | undefined;
+  headers?: RequestInit["headers"];
   /** @default globalThis.fetch */
   fetch?: typeof globalThis.fetch | undefined;
   /** How long to wait for the answer, in milliseconds. @default 5000 */
@@ -40,7 +40,7 @@ const endSessionChecks: OptionChecks<EndSessionOptions> = {
 /** The error of `Headers` repeats the wrong value, which may be a token. */
 function checkHeaders(value: unknown, field: string): void {
   try {
-    void new Headers(value as HeadersInit);
+    void new Headers(value as RequestInit["headers"]);
   } catch {
     throw invalidOption(field, "must be what `new Headers` takes");
   }

@@ -3,29 +3,32 @@ import { invalidOption } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { letGo } from "./read-answer.ts";
 
+/** What `fetch` takes first. Node has no `RequestInfo` without the types of browsers. */
+type FetchInput = Parameters<typeof globalThis.fetch>[0];
+
 /** A call of the session fetch, with `Request` and `init` merged. */
 export interface OutgoingRequest {
   readonly method: string;
   readonly headers: Headers;
-  readonly body?: BodyInit | null | undefined;
+  readonly body?: RequestInit["body"];
   readonly signal?: AbortSignal | undefined;
   /** The other fields of `init`, passed on unchanged (`credentials`, undici's `dispatcher`). */
   readonly init?: RequestInit | undefined;
 }
 
 /** The URL that a call of `fetch` is for. */
-export function requestUrl(input: RequestInfo | URL): URL {
+export function requestUrl(input: FetchInput): URL {
   return new URL(input instanceof Request ? input.url : String(input));
 }
 
 /** Whether a call of `fetch` is for this URL. Most name it letter by letter. */
-export function isForEndpoint(input: RequestInfo | URL, url: URL): boolean {
+export function isForEndpoint(input: FetchInput, url: URL): boolean {
   return input === url.href || isSameEndpoint(requestUrl(input), url);
 }
 
 /** The call as one object; a promise if the body of a `Request` has to be read first. */
 export function readOutgoingRequest(
-  input: RequestInfo | URL,
+  input: FetchInput,
   init: RequestInit = {},
 ): OutgoingRequest | Promise<OutgoingRequest> {
   const request = input instanceof Request ? input : undefined;
@@ -119,7 +122,7 @@ export async function sendToEndpoint(
 export async function fetchOtherUrl(
   { url: { origin }, fetch }: Endpoint,
   allowOtherOrigins: boolean,
-  input: RequestInfo | URL,
+  input: FetchInput,
   init: RequestInit = {},
 ): Promise<Response> {
   const request = input instanceof Request ? input : undefined;

@@ -1,3 +1,5 @@
+import type { CryptoKey, JWK } from "oauth4webapi";
+
 /** A registration of this application at one authorization server, made by hand. */
 export interface OAuthClient {
   /** The authorization server's issuer, exactly as its metadata says it. */
@@ -5,7 +7,7 @@ export interface OAuthClient {
   readonly clientId: string;
   readonly clientSecret?: string | undefined;
   /** For `private_key_jwt` (RFC 7523): a private JWK, or a `CryptoKey` that signs. */
-  readonly privateKey?: JsonWebKey | CryptoKey | undefined;
+  readonly privateKey?: JWK | CryptoKey | undefined;
   /** The `kid` of the private key. @default the JWK's own */
   readonly keyId?: string | undefined;
   /**

@@ -18,7 +18,7 @@ export interface Client {
   readonly clientId: string;
   readonly secret?: string | undefined;
   /** For `private_key_jwt`. A `CryptoKey` has "sign" among its usages. */
-  readonly privateKey?: JsonWebKey | CryptoKey | undefined;
+  readonly privateKey?: oauth.JWK | oauth.CryptoKey | undefined;
   readonly keyId?: string | undefined;
   readonly authMethod: AuthMethod;
   /** Further parameters of its authorization requests. They replace no other but `prompt`. */
@@ -46,7 +46,7 @@ export function chooseAuthMethod(
     wanted,
   }: {
     readonly secret?: string | undefined;
-    readonly privateKey?: JsonWebKey | CryptoKey | undefined;
+    readonly privateKey?: oauth.JWK | oauth.CryptoKey | undefined;
     readonly wanted?: AuthMethod | undefined;
   },
 ): AuthMethod {
@@ -118,11 +118,11 @@ function signedAssertion({ privateKey, keyId }: Client): oauth.ClientAuth {
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc7517#section-4.5 */
-function keyIdOf(key: JsonWebKey): string | undefined {
+function keyIdOf(key: oauth.JWK): string | undefined {
   return "kid" in key && typeof key.kid === "string" ? key.kid : undefined;
 }
 
-async function importKey(key: JsonWebKey): Promise<CryptoKey> {
+async function importKey(key: oauth.JWK): Promise<oauth.CryptoKey> {
   const forSigning = { ...key, key_ops: ["sign"] };
   try {
     return await crypto.subtle.importKey("jwk", forSigning, signingAlgorithm(key), false, ["sign"]);
@@ -133,7 +133,7 @@ async function importKey(key: JsonWebKey): Promise<CryptoKey> {
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc7518#section-3.1 */
-function signingAlgorithm({ kty, crv, alg }: JsonWebKey) {
+function signingAlgorithm({ kty, crv, alg }: oauth.JWK) {
   if (kty === "EC") return { name: "ECDSA", namedCurve: crv ?? "" };
   if (kty === "OKP") return { name: "Ed25519" };
   const [, kind, bits] = /^([PR])S(256|384|512)$/.exec(alg ?? "RS256") ?? [];
