@@ -26,7 +26,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseSessionSnapshot, sessionKey } from "../packages/core/src/index.ts";
-import { checkReference } from "./check-reference.mjs";
+import { anchorsOfApi, checkReference } from "./check-reference.mjs";
 import { readMarkdown } from "./read-markdown.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -37,7 +37,10 @@ const read = (file) => readFileSync(join(root, file), "utf8");
 
 const patterns = ["docs/**/*.md", "*.md", "packages/*/README.md"];
 const pages = new Map(
-  globSync(patterns, { cwd: root, exclude: (name) => /(^|\/)(node_modules|dist)$/.test(name) })
+  globSync(patterns, {
+    cwd: root,
+    exclude: (name) => /(^|\/)(node_modules|dist|docs\/api)$/.test(name),
+  })
     .toSorted()
     .map((file) => [file, readMarkdown(read(file))]),
 );
@@ -164,6 +167,7 @@ function checkJson() {
 }
 
 function checkLinks() {
+  const generated = anchorsOfApi(read);
   let count = 0;
   for (const [file, { links, anchors }] of pages) {
     for (const { line, target } of links) {
@@ -177,7 +181,11 @@ function checkLinks() {
       if (/^[a-z]+:/.test(target)) continue;
       const [path, anchor] = target.split("#");
       const linked = path === "" ? file : relative(root, resolve(root, dirname(file), path));
-      if (!existsSync(join(root, linked))) problem(file, line, `There is no ${linked}.`);
+      if (linked.startsWith("docs/api/")) {
+        const found = generated.get(linked);
+        if (found === undefined) problem(file, line, `${linked} is not generated.`);
+        else if (anchor && !found.has(anchor)) problem(file, line, `${linked} has no ${anchor}.`);
+      } else if (!existsSync(join(root, linked))) problem(file, line, `There is no ${linked}.`);
       else if (anchor !== undefined) {
         const found = linked === file ? anchors : pages.get(linked)?.anchors;
         if (!found?.has(anchor)) problem(file, line, `${linked} has no heading #${anchor}.`);

@@ -1,6 +1,7 @@
 import { globSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { publicEntries } from "./public-entries.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -12,8 +13,8 @@ function typesIn(read, file) {
 }
 
 /**
- * Looks for exports and the fields of exported interfaces in the reference of their package, and for events in
- * theirs.
+ * Looks for exports in the reference of their package, for the fields of exported interfaces that have no docstring
+ * too, and for events in theirs.
  *
  * @param read reads a file by its path in the repository
  * @param problem takes what is missing
@@ -29,37 +30,19 @@ export function checkReference(read, problem) {
         problem(page, 1, `${name} is not documented.`);
     }
   };
-  const documented = {
-    core: ["core/src/index.ts", "core/src/memory/index.ts", "core/src/waiting/index.ts"],
-    "ai-sdk": ["ai-sdk/src/index.ts", "ai-sdk/src/opentelemetry/index.ts"],
-    langchain: ["langchain/src/index.ts", "langchain/src/middleware.ts"],
-    oauth: ["oauth/src/index.ts", "oauth/src/eve.ts"],
-    workflow: ["workflow/src/index.ts", "workflow/src/steps/index.ts"],
-    server: ["server/src/index.ts", "server/src/node.ts"],
-    stores: [
-      ...["core/src/stores/store-driver.ts", "core/src/testing/index.ts"],
-      ...["stores/src/sqlite.ts", "stores/src/postgres.ts", "stores/src/redis.ts"],
-    ],
-  };
-  for (const [name, entries] of Object.entries(documented)) {
-    for (const entry of entries) {
-      const source = read(`packages/${entry}`);
-      const lists = [...source.matchAll(/export (?:type )?\{([^}]*)\}/g)]
-        .flatMap(([, names]) => names.split(","))
-        .map((text) => text.replace(/\btype\b/, "").trim())
-        .filter((text) => text !== "");
-      const inPlace = [...source.matchAll(/^export (?:async )?[a-z]+ (\w+)/gm)]
-        .map(([, word]) => word)
-        .filter((word) => word !== "type");
-      const exported = [...lists, ...inPlace];
-      const folder = `packages/${dirname(entry)}`;
-      const sources = globSync("**/*.ts", { cwd: join(root, folder) }).map((file) =>
-        read(`${folder}/${file}`),
-      );
-      const fields = exported.flatMap((type) => fieldsOf(type, sources.join("\n")));
-      const further = name === "ai-sdk" ? ["docs/reference/durable-sessions.md"] : [];
-      expectNames(`docs/reference/${name}.md`, [...exported, ...fields], ...further);
-    }
+  for (const entry of publicEntries()) {
+    const [page, ...furtherPages] = pagesOf(entry.name);
+    const names = exportsOf(read, entry);
+    const folder = dirname(entry.source);
+    const source = globSync("**/*.ts", { cwd: join(root, folder) })
+      .map((file) => read(`${folder}/${file}`))
+      .join("\n");
+    // The generated page has what a docstring says.
+    const fields = names
+      .flatMap((type) => fieldsOf(type, source))
+      .filter(({ hasDocstring }) => !hasDocstring)
+      .map(({ name }) => name);
+    expectNames(page, [...names, ...fields], ...furtherPages);
   }
   const events = [
     "core/src/session/session-event.ts",
@@ -74,17 +57,49 @@ export function checkReference(read, problem) {
   return count;
 }
 
-/**
- * Names of an interface's or a class's public fields, which stand alone at an indentation of two, and of what it
- * extends.
- */
+/** The headings of the pages in docs/api, which are there only when the docs have been built. */
+export function anchorsOfApi(read) {
+  const pages = publicEntries().map((entry) => [
+    `docs/api/${entry.name}.md`,
+    new Set(exportsOf(read, entry).map((name) => name.toLowerCase())),
+  ]);
+  return new Map([...pages, ["docs/api/index.md", new Set()]]);
+}
+
+/** The pages that have to name what an entry point exports. */
+function pagesOf(name) {
+  const elsewhere = {
+    "core/sealing": ["ai-sdk"],
+    "core/store-driver": ["stores"],
+    "core/testing": ["stores"],
+    "ai-sdk": ["ai-sdk", "durable-sessions"],
+    "stores/memory": ["core"],
+  };
+  return (elsewhere[name] ?? [name.split("/")[0]]).map((page) => `docs/reference/${page}.md`);
+}
+
+function exportsOf(read, { source }) {
+  const text = read(source);
+  const lists = [...text.matchAll(/export (?:type )?\{([^}]*)\}/g)]
+    .flatMap(([, names]) => names.split(","))
+    .map((item) => item.replace(/\btype\b/, "").trim())
+    .filter((item) => item !== "");
+  const inPlace = [...text.matchAll(/^export (?:async )?[a-z]+ (\w+)/gm)]
+    .map(([, word]) => word)
+    .filter((word) => word !== "type");
+  return [...lists, ...inPlace];
+}
+
+/** An interface's or a class's public fields, which stand alone at an indentation of two, and those it extends. */
 function fieldsOf(type, source) {
   const start = source.search(new RegExp(`^export (interface|class) ${type}\\b`, "m"));
   if (start === -1) return [];
   const body = source.slice(start, source.indexOf("\n}", start));
   const bases = /^[^{]*?[ >]extends ([\w<>, ]+) \{$/m.exec(body)?.[1].match(/\b[A-Z]\w+/g) ?? [];
-  const fields = [...body.matchAll(/^ {2}(?:static )?(?:readonly )?([a-zA-Z]\w*)\??[:(<]/gm)]
-    .map(([, name]) => name)
-    .filter((name) => name !== "constructor");
+  const fields = [
+    ...body.matchAll(/(\*\/\n)?^ {2}(?:static )?(?:readonly )?([a-zA-Z]\w*)\??[:(<]/gm),
+  ]
+    .map(([, docstring, name]) => ({ name, hasDocstring: docstring !== undefined }))
+    .filter(({ name }) => name !== "constructor");
   return [...bases.flatMap((base) => fieldsOf(base, source)), ...fields];
 }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { defineConfig } from "vitepress";
+import { publicEntries } from "../../scripts/public-entries.mjs";
 
 /** The pages of a folder of docs/ by their titles, with its index as the group. */
 function group(text: string, folder: string) {
@@ -34,6 +35,15 @@ export default defineConfig({
       },
       group("Guides", "guides"),
       group("Reference", "reference"),
+      {
+        text: "API",
+        link: "/api/",
+        collapsed: true,
+        items: publicEntries().map(({ name }) => ({
+          text: name,
+          link: `/api/${name}`,
+        })),
+      },
       {
         text: "Evidence",
         items: [

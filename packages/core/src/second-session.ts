@@ -7,6 +7,7 @@ import { isCurrent, setClientParams } from "./session/session-life.ts";
 import { type SessionSlot, slotState } from "./session/session-slot.ts";
 import { isRequest, type JsonRpcMessage, type JsonRpcRequest, paramsOf } from "./wire/json-rpc.ts";
 
+/** Options of `createSecondSession`. */
 export interface SecondSessionOptions {
   /** Holds the second session. Do not save it, and end its session with `endSession`. */
   readonly slot: SessionSlot;

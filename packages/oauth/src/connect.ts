@@ -14,6 +14,7 @@ import { checkOwner } from "./base/token-owner.ts";
 import type { OAuthContext } from "./grants/oauth-context.ts";
 import { resourceIdOf } from "./records/resource-id.ts";
 
+/** The use of `oauth.connect`. */
 export interface ConnectUse {
   /** On whose behalf the client acts. */
   readonly principal: Principal;
@@ -60,6 +61,7 @@ type OwnSignIn = () => Promise<never>;
 export interface OAuthClientProvider {
   readonly redirectUrl: string;
   readonly clientMetadata: { readonly redirect_uris: string[] };
+  /** The principal's token, refreshed if needed; `undefined` without a sign-in. */
   readonly tokens: () => Promise<{ access_token: string; token_type: "Bearer" } | undefined>;
   readonly discoveryState: OwnSignIn;
   readonly validateResourceURL: OwnSignIn;

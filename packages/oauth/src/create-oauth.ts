@@ -64,7 +64,7 @@ export interface OAuth {
    * authorization URL are made now.
    *
    * @param use.principal whose browser it is, from the application's own login
-   * @param use.connection, use.url what to sign in to, where no server has asked yet. @default as the link says
+   * @param use.connection what to sign in to, with `url`, where no server has asked yet. @default as the link says
    */
   start(request: Request, use: StartUse): Promise<Response>;
   /**

@@ -25,7 +25,9 @@ export interface EveToken {
 /** eve's `InteractiveAuthorizationDefinition`. It has nothing to resume: what a sign-in needs is in the store. */
 export interface EveAuthorization {
   readonly principalType: "user";
+  /** The principal's token. */
   getToken(use: EveUse): Promise<EveToken>;
+  /** Starts a sign-in: returns the page to send the user to. */
   startAuthorization(use: EveUse & { readonly callbackUrl: string }): Promise<{
     readonly challenge: {
       readonly url: string;
@@ -33,12 +35,15 @@ export interface EveAuthorization {
       readonly displayName?: string;
     };
   }>;
+  /** Ends a sign-in with the parameters of the callback: returns the token. */
   completeAuthorization(
     use: EveUse & { readonly callback: { readonly params: Readonly<Record<string, string>> } },
   ): Promise<EveToken>;
+  /** Hears that the server has refused the token. */
   evict(use: EveUse): void;
 }
 
+/** Options of `createEveAuthorization`. */
 export interface EveAuthorizationOptions {
   /** Your name of the server, such as the name of its file in `agent/connections`. */
   readonly connection: string;

@@ -27,6 +27,7 @@ export interface SignedIn {
   readonly sessionId?: string | undefined;
 }
 
+/** Options of `createOAuth`. */
 export interface OAuthOptions {
   /** Keeps tokens, registrations and sign-ins under way, with compare-and-set. */
   readonly store: SessionStore;
@@ -63,6 +64,7 @@ export interface OAuthOptions {
         done: SignedIn,
       ) => Response | string | URL | undefined | Promise<Response | string | URL | undefined>)
     | undefined;
+  /** Gets an event for each sign-in, refresh and refusal. There is nothing secret in one. */
   readonly onEvent?: ((event: OAuthEvent) => void) | undefined;
   /**
    * How long one request to an authorization server may take, in milliseconds. One process may keep the others from

@@ -22,6 +22,7 @@ export { type PostgresNames, postgresTables };
 
 /** The part of a `Pool` of `pg` that the store needs. */
 export interface PostgresPool {
+  /** Runs one statement. */
   query(
     text: string,
     values?: unknown[],

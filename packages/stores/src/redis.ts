@@ -18,15 +18,19 @@ export type { RedisSubscriber };
  * The part of a `redis` client that the store needs: `createClient`, `createClientPool`, `createCluster`.
  */
 export interface RedisClient {
+  /** Runs a Lua script. */
   eval(script: string, options: RedisScriptOptions): Promise<unknown>;
+  /** Runs a Lua script that the server knows by its SHA-1. */
   evalSha(sha1: string, options: RedisScriptOptions): Promise<unknown>;
 }
 
+/** The keys and the arguments of a script. */
 export interface RedisScriptOptions {
   keys: string[];
   arguments: string[];
 }
 
+/** Options of `createRedisStore`. */
 export interface RedisStoreOptions {
   /** A client of `redis`. It stays yours: give it an `error` listener, connect it, and close it. */
   readonly client: RedisClient;

@@ -21,6 +21,7 @@ import { createSqliteWrites } from "./sqlite/writes.ts";
 
 export { sqliteTables };
 
+/** Options of `createSqliteStore`. */
 export interface SqliteStoreOptions {
   /** The file. The first use of the store opens it, and creates it with its table if needed. */
   readonly path?: string | undefined;

@@ -139,7 +139,9 @@ export type CallResult =
  * package.
  */
 export interface ConnectionStepFunctions {
+  /** Opens or ends sessions, in a step. The engine may repeat it. */
   readonly sessions: (request: SessionsRequest) => Promise<SessionsResult>;
+  /** Makes one tool call, in a step. The engine may not repeat it: `maxRetries = 0`. */
   readonly call: (request: CallRequest) => Promise<CallResult>;
 }
 

@@ -103,6 +103,7 @@ export class OpenDurableAgent<
     return this.#lease.closed;
   }
 
+  /** The same as `dispose`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.dispose();
   }

@@ -18,6 +18,7 @@ import { createConnectionMetrics } from "./connection-metrics.ts";
 import { failureAttributes } from "./failure-attributes.ts";
 import { isRequest, methodName, operationAttributes, spanName } from "./operation-attributes.ts";
 
+/** Options of `openTelemetry`. */
 export interface OpenTelemetryOptions {
   /** What makes the spans. @default the global provider's tracer named `@durable-mcp/ai-sdk` */
   readonly tracer?: Tracer | undefined;

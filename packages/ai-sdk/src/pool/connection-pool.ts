@@ -7,6 +7,7 @@ import type { StepTime } from "../connection/step-time.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 
+/** Options of a pool, which keeps live clients between the runs of one process. */
 export interface ConnectionPoolOptions {
   /** How long a live client is kept after its last run, in milliseconds. @default 60000 */
   readonly keepAliveMs?: number | undefined;

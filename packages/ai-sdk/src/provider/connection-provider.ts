@@ -15,6 +15,7 @@ import type {
 } from "../slots/session-reports.ts";
 import type { Streamed } from "../streams/read-to-end.ts";
 
+/** Options of `createConnectionProvider`. */
 export interface ConnectionProviderOptions<CONNECTIONS extends Connections> {
   /**
    * For connections with `input: "pause"` on state that you carry. It is called before each answer is sent, and must

@@ -13,6 +13,7 @@ import {
   type Successor,
 } from "./succession.ts";
 
+/** Options of the registry that calls outside of a run share. */
 export interface AutoSessionOptions {
   /** On whose behalf the script uses its connections. */
   readonly principal: Principal;

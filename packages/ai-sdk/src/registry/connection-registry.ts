@@ -12,11 +12,11 @@ import type {
 import type { WaitingRegistry } from "./waiting-registry.ts";
 import type { ReadyOptions } from "./wait-until-ready.ts";
 
+/** Options of `registry.run`. */
 export interface RunOptions {
   /**
-   * Called once when the clients are closed, after success and after failure, and on `shutdown` of the
-   * provider. Commit and save here. If it throws, the run rejects with that error, unless the run has
-   * already failed.
+   * Called once when the clients are closed, after success, after failure and on `shutdown` of the provider. Commit
+   * and save here. If it throws, the run rejects with that error, unless the run has already failed.
    */
   readonly onClose?: (() => void | Promise<void>) | undefined;
 }

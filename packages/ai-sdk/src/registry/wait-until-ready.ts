@@ -6,6 +6,7 @@ import { readySchema } from "./option-schemas.ts";
 import { connectionUnavailable } from "../errors/connection-error.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 
+/** Options of `registry.ready`. */
 export interface ReadyOptions {
   /** For all attempts together, in milliseconds. @default 60000 */
   readonly timeoutMs?: number | undefined;

@@ -24,9 +24,6 @@ export interface WaitingRegistry {
    * Answers the questions of a call: claims it, and sends one request, at most once.
    *
    * @param responses an answer for each question, under the server's keys
-   * @param options.round the round that the answers are for, so that they never answer a later question.
-   *   @default any
-   * @param options.abortSignal ends the waiting for the server; the outcome is unknown then
    * @returns the call: `waiting` if the server asks more, `settled`, `expired` or `outcome-unknown`
    * @throws {McpSessionError} `INPUT_INVALID`, naming the field, and `NOT_WAITING`, also for a call that waits for a
    *   sign-in: nothing was sent.
@@ -59,11 +56,15 @@ export interface WaitingRegistry {
   ): Promise<ResumedMessages<MESSAGE>>;
 }
 
+/** Options of `answer`. */
 export interface AnswerOptions {
+  /** The round that the answers are for, so that they never answer a later question. @default any */
   readonly round?: number | undefined;
+  /** Ends the waiting for the server. The outcome is unknown then. */
   readonly abortSignal?: AbortSignal | undefined;
 }
 
+/** Messages with the results of calls that have waited in their places. */
 export interface ResumedMessages<MESSAGE> {
   /** Copies of those that changed, and the others as they were. */
   readonly messages: MESSAGE[];

@@ -15,14 +15,19 @@ import { nestSchema } from "../registry/option-schemas.ts";
 import { createRegistryFacade } from "../registry/registry-facade.ts";
 import { type ConnectionMode, currentScope, hasScopes, runNested } from "../registry/run-scope.ts";
 
-/** For code that may be called outside of any run. */
+/** Options of `currentConnections`, for code that may be called outside of any run. */
 export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connections> =
   | { readonly ephemeral?: false | undefined }
   | {
-      /** Outside of a run: a registry that opens what it needs for each call, and ends it afterwards. */
+      /**
+       * Outside of a run: a registry without a session that lasts. Each `call`, each tool call and each `run` has a
+       * session of its own, which is ended on the server afterwards. `client` and `fetch` would outlive a call, and
+       * throw. @default false
+       */
       readonly ephemeral: true;
+      /** The provider of its connections. */
       readonly provider: ConnectionProvider<CONNECTIONS>;
-      /** Needed as soon as one connection is stateful. */
+      /** On whose behalf. Needed as soon as one connection is stateful (`PRINCIPAL_REQUIRED`). */
       readonly principal?: Principal | undefined;
     };
 
@@ -36,9 +41,6 @@ export type CurrentConnectionsOptions<CONNECTIONS extends Connections = Connecti
  *   execute: ({ text }) => currentConnections().call("notes", "add_note", { text }),
  * });
  *
- * @param options.ephemeral outside of a run, a registry without a session that lasts: each `call`, each
- *   tool call and each `run` has a session of its own, which is ended on the server afterwards.
- *   `client` and `fetch` would outlive a call, and throw
  * @throws {McpSessionError} `RUN_REQUIRED` outside of a run, unless a provider, or durable sessions, have
  *   `autoSession`
  */
@@ -68,6 +70,7 @@ function runRequired(caller: string): McpSessionError {
   return new McpSessionError("RUN_REQUIRED", `${caller} was called outside of a run. ${fix}`);
 }
 
+/** Options of `withConnections`. */
 export interface WithConnectionsOptions {
   /** On whose behalf. Nothing can be inherited under another. @default the principal of the run around */
   readonly principal?: Principal | undefined;

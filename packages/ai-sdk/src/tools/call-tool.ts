@@ -101,7 +101,9 @@ interface ToolCall {
   readonly park?: (() => Promise<unknown>) | undefined;
 }
 
+/** Options of `registry.call`. */
 export interface CallOptions {
+  /** Aborts the call, and cancels it on the server. */
   readonly abortSignal?: AbortSignal | undefined;
   /**
    * In milliseconds, 1 to 2147483647; the call fails with `OUTCOME_UNKNOWN`. @default `timeouts.callMs`

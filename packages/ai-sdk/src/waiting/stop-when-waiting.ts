@@ -20,6 +20,7 @@ type AnyPrepareStep = (
   options: Omit<Parameters<PrepareStepFunction<any>>[0], keyof OfAnyTools> & OfAnyTools,
 ) => PrepareStepResult<any> | PromiseLike<PrepareStepResult<any>>;
 
+/** Options of `stopWhenWaiting`. */
 export interface StopWhenWaitingOptions {
   /** The application's own conditions. @default AI SDK's: one step, and for an agent 20 */
   readonly stopWhen?: AnyStopCondition | readonly AnyStopCondition[] | undefined;
@@ -31,6 +32,7 @@ export interface StopWhenWaitingOptions {
 export interface StoppedWhenWaiting {
   /** Not there if the application gave none, so that AI SDK's default stays. */
   stopWhen?: ((options: any) => PromiseLike<boolean> | boolean)[];
+  /** Ends the run in a step in which no model is asked, if a call waits. */
   prepareStep: (options: any) => Promise<any>;
 }
 

@@ -15,6 +15,7 @@ import { checkSnapshot, type SessionSnapshot } from "../session/session-snapshot
 import { letGo } from "../wire/read-answer.ts";
 import { answerOrReason, parseEndpointUrl, sendToEndpoint } from "../wire/server-endpoint.ts";
 
+/** Options of `endSession`. */
 export interface EndSessionOptions {
   /** The server's URL; must be the one in the snapshot. */
   url: string | URL;

@@ -23,6 +23,7 @@ export interface SessionStart {
 /** Prepares a new session before anything else is sent on it. If it throws, the handshake fails. */
 export type OnStart = (start: SessionStart) => void | Promise<void>;
 
+/** Options of `createStartHook`. */
 export interface StartHookOptions {
   /**
    * Prepares a new session before it is saved and before anything else is sent on it. If it throws or takes

@@ -30,6 +30,7 @@ import type { MemoryContext } from "./memory-context.ts";
 import { createModernMemory } from "./modern-memory.ts";
 import { sendWith, type ServerMemory, toMemoryContext } from "./server-memory.ts";
 
+/** Options of `createMemoryFetch`. */
 export interface MemoryFetchOptions {
   /** The server's URL. Only requests to exactly this URL are answered from memory. */
   url: string | URL;

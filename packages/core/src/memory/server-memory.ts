@@ -14,6 +14,7 @@ import { type MemoryCall, revisionOf, type SendRequest, versionKey } from "./mem
 import type { MemoryContext } from "./memory-context.ts";
 import { createModernMemory } from "./modern-memory.ts";
 
+/** Options of `createServerMemory`. */
 export interface ServerMemoryOptions {
   /**
    * Keeps discovery, the handshake and lists for this long, in milliseconds, on the application's word,

@@ -26,6 +26,7 @@ import {
   type UnreadableReason,
 } from "./sealed-text.ts";
 
+/** Options of `encryptStore`. */
 export interface EncryptStoreOptions {
   /** Seal the values. The previous key still opens. The next `put` of a value seals it anew. */
   readonly keys: SealingKeys;
@@ -42,6 +43,7 @@ export interface EncryptStoreOptions {
   readonly onUnreadable?: ((reason: UnreadableValueReason) => void) | undefined;
 }
 
+/** Why a stored value could not be opened. `"other-key"`: it was stored under another key. */
 export type UnreadableValueReason = UnreadableReason | "other-key";
 
 /** A character has 4 bytes at most. The rest around the value is far smaller. */

@@ -17,6 +17,7 @@ import type { SessionEvent } from "./session-event.ts";
 import type { SessionSlot } from "./session-slot.ts";
 import type { ActiveSessionSnapshot, SessionSnapshot } from "./session-snapshot.ts";
 
+/** Options of `createSessionFetch`. Times are whole milliseconds, 2147483647 at most. */
 export interface SessionFetchOptions {
   /** The server's URL. Only requests to exactly this URL take part in the session. */
   url: string | URL;

@@ -65,9 +65,11 @@ export interface StoreDriver {
   readonly timeoutMs?: number | undefined;
   /** Called for a value that is not JSON. @default warns once on the console */
   readonly onUnreadable?: (() => void) | undefined;
+  /** Reads a text; `undefined` if there is none, or it has expired at `now`. */
   get(key: string, now: number, signal?: AbortSignal): Maybe<StoredText | undefined>;
   /** Whether it was stored. Atomic; `lastUsedAt` becomes `now`, unless it is later already. */
   put(write: StoreWrite, now: number, signal?: AbortSignal): Maybe<boolean>;
+  /** Sets `lastUsedAt` to `at`, unless it is later already. An absent value stays absent. */
   touch(key: string, at: number, now: number, signal?: AbortSignal): Maybe<void>;
   /** Whether a value with this revision was stored; without `ifRevision`, `true`. Atomic. */
   delete(

@@ -6,6 +6,7 @@ import { createMemoryRecords } from "./memory-records.ts";
 import type { SessionStore } from "./session-store.ts";
 import { createStoreListeners } from "./store-listeners.ts";
 
+/** Options of `createMemoryStore`. */
 export interface MemoryStoreOptions {
   /** How many records at most; a further one fails with `STORE_FAILED`. @default 100000 */
   readonly maxRecords?: number | undefined;

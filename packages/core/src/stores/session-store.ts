@@ -27,6 +27,7 @@ export interface StoredRecord extends StoredValue {
 /** `current` is the stored value; `undefined` if there is none. */
 export type StoreConflict = { readonly ok: false; readonly current: StoredValue | undefined };
 
+/** Options of `put`, stored with the value. */
 export interface StorePutOptions {
   /** The value's owner, for `list`; opaque to the store. */
   readonly owner: string;
@@ -67,6 +68,7 @@ export type StoreBatchAnswer =
       readonly current: StoredValue | undefined;
     };
 
+/** Selects and pages the records of `list`. */
 export interface StoreListQuery {
   /** Only keys that start with this. @default all */
   readonly prefix?: string | undefined;
@@ -80,6 +82,7 @@ export interface StoreListQuery {
   readonly limit: number;
 }
 
+/** A page of `list`. */
 export interface StorePage {
   readonly records: readonly StoredRecord[];
   /** For the next page; `undefined` on the last page. */
@@ -101,6 +104,7 @@ export interface StorePage {
  * `testSessionStore` of `@durable-mcp/core/testing` is the suite that every store passes.
  */
 export interface SessionStore {
+  /** Reads a value; `undefined` if there is none, or it has expired. */
   get(key: string): Promise<StoredValue | undefined>;
   /** Stores `value` if the stored revision is `ifRevision`; `null` means that nothing is stored. */
   put(

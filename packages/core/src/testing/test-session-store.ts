@@ -11,6 +11,7 @@ import type { OpenedStore, StoreTest } from "./store-test.ts";
 import { unreadableTests } from "./unreadable-tests.ts";
 import { valueTests } from "./value-tests.ts";
 
+/** Options of `testSessionStore`. */
 export interface TestSessionStoreOptions {
   /** `test` of Vitest, of Jest or of `node:test`. */
   readonly test: (title: string, run: () => Promise<void>, timeoutMs?: number) => unknown;

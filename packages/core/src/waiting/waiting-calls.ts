@@ -46,6 +46,7 @@ export interface WaitingCallsOptions extends WaitingLimits {
   readonly url: string | URL;
   /** The agent that owns the agent session. @default "default" */
   readonly agent?: string | undefined;
+  /** Gets an event for each new state of a call. */
   readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;
@@ -143,6 +144,7 @@ export function createWaitingCalls(options: WaitingCallsOptions): WaitingCalls {
   return waiting;
 }
 
+/** Options of `answerWaitingCall`. */
 export interface AnswerWaitingCallOptions {
   /** Sends the answers: adds the token, for example. Nothing else is sent with it. @default globalThis.fetch */
   readonly fetch?: typeof globalThis.fetch | undefined;

@@ -3,6 +3,10 @@ import { isRecord } from "../base/json-values.ts";
 /** A JSON-RPC id of MCP's clients and servers. */
 export type JsonRpcId = string | number;
 
+/**
+ * A JSON-RPC 2.0 request, as clients send it.
+ * @see https://www.jsonrpc.org/specification#request_object
+ */
 export interface JsonRpcRequest {
   readonly jsonrpc: "2.0";
   readonly id: JsonRpcId;

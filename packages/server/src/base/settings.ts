@@ -46,6 +46,7 @@ export interface SessionTimeouts {
   readonly resumeMs?: number | undefined;
 }
 
+/** Bounds on what clients send and keep. */
 export interface SessionLimits {
   /** Bytes of a request's body; a larger one gets 413. @default 4194304 */
   readonly bodyBytes?: number | undefined;

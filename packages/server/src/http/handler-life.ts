@@ -3,6 +3,7 @@ import type { HandlerContext } from "../live/handler-context.ts";
 import type { SessionDirectory } from "../live/session-directory.ts";
 import type { StatelessServer } from "../live/stateless-server.ts";
 
+/** Options of `drain`. */
 export interface DrainOptions {
   /** How long to wait for calls in flight, in milliseconds. @default 10000 */
   readonly timeoutMs?: number | undefined;

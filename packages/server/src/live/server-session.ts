@@ -45,10 +45,13 @@ export interface StateAccess<State extends object> {
 
 /** The part of an `McpServer` or `Server` that a handler needs, of either SDK. */
 export interface ConnectableServer {
+  /** Begins to serve on a transport. */
   connect(transport: ServerTransport): Promise<void>;
+  /** Stops serving. */
   close(): Promise<void>;
 }
 
+/** Builds the MCP server of one session. */
 export type CreateServer<State extends object> = (context: {
   readonly session: ServerSession<State>;
   /** Of the request that started the session; all later ones have the same. */

@@ -22,6 +22,7 @@ export interface SessionClient {
   readonly protocolVersion: string;
 }
 
+/** Options of `createSessionHandler`. */
 export interface SessionHandlerOptions<State extends object = Record<string, unknown>> {
   /** Builds the server of one session: when it starts, and again wherever it is restored. */
   readonly createServer: CreateServer<State>;
@@ -90,6 +91,7 @@ export interface SessionHandlerOptions<State extends object = Record<string, unk
   readonly timeouts?: SessionTimeouts | undefined;
   readonly limits?: SessionLimits | undefined;
   readonly events?: EventBounds | undefined;
+  /** Gets the events of sessions. */
   readonly onEvent?: ((event: ServerSessionEvent) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   readonly now?: (() => number) | undefined;

@@ -2,8 +2,11 @@ import { createStoreListeners, type StoreDriver } from "@durable-mcp/core/store-
 
 /** The part of a `redis` client that hears of notices. */
 export interface RedisSubscriber {
+  /** Begins to listen to a channel. */
   subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
+  /** Stops listening to a channel. */
   unsubscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
+  /** Hears of the connection's state. */
   on(event: "ready" | "error" | "end", listener: () => void): unknown;
 }
 

@@ -5,6 +5,7 @@ import { printRunState, readRunState } from "./run-state.ts";
 import { createRunTool, type RunTool } from "../tool/run-tool.ts";
 import type { ConnectionStepFunctions } from "../step-protocol.ts";
 
+/** Options of `openDurableConnections`. */
 export interface OpenDurableConnectionsOptions {
   /** Names of the connections to use, as the steps know them. */
   readonly connections: readonly string[];

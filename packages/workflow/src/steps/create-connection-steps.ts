@@ -47,6 +47,7 @@ export interface SlotRefusedEvent {
 /** An event in a step. No event holds a session id, a token or a principal. */
 export type StepEvent = ConnectionEvent | SlotRefusedEvent;
 
+/** Options of `createConnectionSteps`. */
 export interface ConnectionStepsOptions {
   /** The declared servers by name, or a function of the principal that returns them. HTTP only. */
   readonly connections: DeclaredConnections;
