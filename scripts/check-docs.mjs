@@ -4,9 +4,12 @@
 //
 // - Every `ts` block is typechecked against the sources. A block is a complete module; what a reader knows from
 //   the text around it stands in an HTML comment before the block, `<!-- given` … `-->`, and is compiled with it.
+//   A comment that declares a module stands for a package that is not installed here.
 //   Of a `diff` block, the code after the change is the module.
 // - Every `json` block parses, and every snapshot and every `session.state` in one loads.
-// - Links and anchors lead somewhere, also those to files of this repository on GitHub.
+// - Links and anchors lead somewhere, also those to files of this repository on GitHub. Links to elsewhere are
+//   well-formed and go over https; nothing is sent.
+// - The sidebar has every page of docs/.
 // - No placeholder (two at signs, a word, two at signs) and no mark of a merge conflict is left.
 // - Every error code, event, export and option is documented, and no page documents a code that is gone.
 //
@@ -25,6 +28,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { sidebar } from "../docs/.vitepress/sidebar.ts";
 import { parseSessionSnapshot, sessionKey } from "../packages/core/src/index.ts";
 import { anchorsOfApi, checkReference } from "./check-reference.mjs";
 import { readMarkdown } from "./read-markdown.mjs";
@@ -49,11 +53,18 @@ const blocksIn = (language) =>
     blocks.filter((block) => block.language === language).map((block) => ({ file, ...block })),
   );
 
+/** Those of the pages that docs/build/write-api-pages.mjs writes. */
+const anchorsOfPages = anchorsOfApi(read);
+
+/** Where the workspace has a package under another name than a reader: [the reader's, ours]. */
+const installed = { "docs/clients/ai-sdk-mcp-1.md": ['"@ai-sdk/mcp"', '"ai-sdk-mcp-1"'] };
+
 const counts = {
   pages: pages.size,
   "ts blocks": checkTypes(),
   "json blocks": checkJson(),
   links: checkLinks(),
+  "pages in the sidebar": checkSidebar(),
   placeholders: checkPlaceholders(),
   "error codes": checkErrorPages(),
   "documented names": checkReference(read, problem),
@@ -78,9 +89,16 @@ function checkTypes() {
       ...blocksIn("ts"),
       ...blocksIn("diff").map((block) => Object.assign(block, { code: afterChange(block.code) })),
     ];
-    const files = blocks.map(({ file, line, code, given }, index) => {
+    const declarations = [];
+    const files = blocks.map(({ file, line, code: written, given }, index) => {
       const name = `block-${index}.ts`;
-      const parts = given ? [given, { line, code }] : [{ line, code }];
+      const code = installed[file] ? written.replaceAll(...installed[file]) : written;
+      const declares = given?.code.startsWith("declare module");
+      if (declares) {
+        declarations.push(`block-${index}-given.d.ts`);
+        writeFileSync(join(folder, declarations.at(-1)), given.code);
+      }
+      const parts = given && !declares ? [given, { line, code }] : [{ line, code }];
       const text = parts.reduce(
         (before, part) => before + "\n".repeat(part.line - before.split("\n").length) + part.code,
         "",
@@ -92,7 +110,7 @@ function checkTypes() {
     const config = {
       extends: join(root, "tsconfig.base.json"),
       compilerOptions: { noUnusedLocals: false, noUnusedParameters: false },
-      files: files.map(({ name }) => name),
+      files: [...files.map(({ name }) => name), ...declarations],
     };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
     const tsc = join(root, "node_modules/typescript/bin/tsc");
@@ -167,32 +185,60 @@ function checkJson() {
 }
 
 function checkLinks() {
-  const generated = anchorsOfApi(read);
   let count = 0;
-  for (const [file, { links, anchors }] of pages) {
+  for (const [file, { links }] of pages) {
     for (const { line, target } of links) {
       count += 1;
-      if (target.startsWith(repository)) {
-        const [, path] =
-          /^(?:blob|tree)\/main\/([^#]*)/.exec(target.slice(repository.length)) ?? [];
-        if (path && !existsSync(join(root, path))) problem(file, line, `There is no ${path}.`);
-        continue;
-      }
-      if (/^[a-z]+:/.test(target)) continue;
-      const [path, anchor] = target.split("#");
-      const linked = path === "" ? file : relative(root, resolve(root, dirname(file), path));
-      if (linked.startsWith("docs/api/")) {
-        const found = generated.get(linked);
-        if (found === undefined) problem(file, line, `${linked} is not generated.`);
-        else if (anchor && !found.has(anchor)) problem(file, line, `${linked} has no ${anchor}.`);
-      } else if (!existsSync(join(root, linked))) problem(file, line, `There is no ${linked}.`);
-      else if (anchor !== undefined) {
-        const found = linked === file ? anchors : pages.get(linked)?.anchors;
-        if (!found?.has(anchor)) problem(file, line, `${linked} has no heading #${anchor}.`);
-      }
+      const wrong = wrongOf(file, target);
+      if (wrong !== undefined) problem(file, line, wrong);
     }
   }
   return count;
+}
+
+/** What is wrong with a link of a file, or `undefined`. */
+function wrongOf(file, target) {
+  if (target.startsWith(repository)) {
+    const [, path, anchor] =
+      /^(?:blob|tree)\/main\/([^#]*)(?:#(.*))?/.exec(target.slice(repository.length)) ?? [];
+    return path && wrongOfPath(path.replace(/\/$/, ""), anchor);
+  }
+  if (/^[a-z][a-z+.-]*:/i.test(target)) return wrongOfUrl(target);
+  const [path, anchor] = target.split("#");
+  return wrongOfPath(
+    path === "" ? file : relative(root, resolve(root, dirname(file), path)),
+    anchor,
+  );
+}
+
+function wrongOfPath(path, anchor) {
+  if (path.startsWith("docs/api/")) {
+    const found = anchorsOfPages.get(path);
+    if (found === undefined) return `${path} is not generated.`;
+    return anchor && !found.has(anchor) ? `${path} has no ${anchor}.` : undefined;
+  }
+  if (!existsSync(join(root, path))) return `There is no ${path}.`;
+  if (anchor === undefined) return undefined;
+  return pages.get(path)?.anchors.has(anchor) ? undefined : `${path} has no heading #${anchor}.`;
+}
+
+/** By its form alone: whether the page is there, only its host knows. */
+function wrongOfUrl(target) {
+  if (!URL.canParse(target)) return `${target} is no URL.`;
+  const { protocol, hostname } = new URL(target);
+  if (protocol === "mailto:") return undefined;
+  if (protocol !== "https:") return `${target} does not go over https.`;
+  return hostname.includes(".") ? undefined : `${target} names no host that readers can reach.`;
+}
+
+function checkSidebar() {
+  const items = sidebar.flatMap((group) => group.items.map(({ link }) => link));
+  const named = new Set(items.map((link) => `docs${link.replace(/\/$/, "/index")}.md`));
+  for (const file of pages.keys()) {
+    if (!file.startsWith("docs/") || file === "docs/index.md" || named.has(file)) continue;
+    problem(file, 1, "No group of docs/.vitepress/sidebar.ts has this page.");
+  }
+  return items.length;
 }
 
 /** Places that something generated was to be put into, and was not. */

@@ -1,3 +1,7 @@
+/** `[text](target)` with or without a title, `[name]: target`, `<https://…>`, `href="…"` and `src="…"`. */
+const linkForms =
+  /(?:\]\(|^\[[^\]]+\]: *|<(?=https?:)|\b(?:href|src)=")([^)\s">]+)(?: "[^"]*")?(?:[)">]|$)/g;
+
 /**
  * What scripts/check-docs.mjs needs of a page: its code blocks with their `<!-- given` comments, its links and
  * its headings. Lines count from 1.
@@ -7,6 +11,7 @@ export function readMarkdown(text) {
   const links = [];
   const headings = new Set();
   const anchors = new Set();
+  const slugs = new Map();
   let block;
   let given;
   let isInGiven = false;
@@ -39,10 +44,13 @@ export function readMarkdown(text) {
     const [, heading] = /^#+ (.*)$/.exec(content) ?? [];
     if (heading !== undefined) {
       headings.add(heading);
-      anchors.add(slugOfHeading(heading));
+      const slug = slugOfHeading(heading);
+      const before = slugs.get(slug) ?? 0;
+      slugs.set(slug, before + 1);
+      anchors.add(before === 0 ? slug : `${slug}-${before}`);
     }
     const prose = content.replaceAll(/`[^`]*`/g, "");
-    for (const [, target] of prose.matchAll(/\]\(([^)\s]+)\)/g)) links.push({ line, target });
+    for (const [, target] of prose.matchAll(linkForms)) links.push({ line, target });
   }
   return { blocks, links, headings, anchors };
 }

@@ -1,0 +1,105 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { publicEntries } from "../../scripts/public-entries.mjs";
+
+interface Item {
+  readonly text: string;
+  readonly link: string;
+}
+
+const docs = new URL("../", import.meta.url);
+
+/** A page by its title, from its path without the ending: `guides/tools`. */
+function page(path: string): Item {
+  const file = existsSync(new URL(`${path}.md`, docs)) ? path : `${path}/index`;
+  const text = readFileSync(new URL(`${file}.md`, docs), "utf8");
+  const [, title = path] = /^# (.*)$/m.exec(text) ?? [];
+  return { text: title.replaceAll("`", ""), link: `/${file.replace(/index$/, "")}` };
+}
+
+/** The pages of a folder that no group above has, by their names. */
+function rest(folder: string, above: readonly string[] = []): string[] {
+  if (!existsSync(new URL(`${folder}/`, docs))) return [];
+  return readdirSync(new URL(`${folder}/`, docs))
+    .filter((file) => file.endsWith(".md") && file !== "index.md")
+    .map((file) => `${folder}/${file.slice(0, -".md".length)}`)
+    .filter((path) => !above.includes(path))
+    .toSorted();
+}
+
+/** Paths in the order in which somebody needs them, by group. */
+const guides = {
+  Steps: [
+    "guides/connections",
+    "guides/durable-sessions",
+    "guides/streaming",
+    "guides/tools",
+    "guides/when-a-server-forgets-you",
+    "guides/named-sessions",
+    "guides/carry-the-state",
+    "guides/memory",
+  ],
+  "People in between": ["guides/questions", "guides/sign-in"],
+  "In one process": ["guides/sub-agents", "guides/run-scopes", "guides/stdio", "guides/pool"],
+  Frameworks: [
+    "guides/migrating",
+    "guides/langchain",
+    "guides/workflow",
+    "guides/eve",
+    "guides/other-engines",
+  ],
+  "In production": [
+    "guides/choosing-a-store",
+    "guides/sign-in-in-production",
+    "guides/observability",
+    "guides/sealing",
+    "guides/cold-starts",
+  ],
+  "Your own server": ["guides/server"],
+};
+const tools = ["guides/probe", "guides/look-into-a-store", "guides/timeline"].filter((path) =>
+  existsSync(new URL(`${path}.md`, docs)),
+);
+guides["In production"].push(...rest("guides", [...Object.values(guides).flat(), ...tools]));
+
+const group = (text: string, paths: readonly string[]) => ({ text, items: paths.map(page) });
+const folded = (text: string, paths: readonly string[]) => ({
+  ...group(text, paths),
+  collapsed: true,
+});
+
+/** Written by docs/build/write-api-pages.mjs. */
+const api = {
+  text: "API",
+  link: "/api/",
+  collapsed: true,
+  items: publicEntries().map(({ name }) => ({ text: name, link: `/api/${name}` })),
+};
+
+/** The order of need: what somebody does, then where it runs, what goes wrong, what it is, why it is so. */
+export const sidebar = [
+  group("Start", ["getting-started", ...tools]),
+  group("Steps", guides.Steps),
+  group("People in between", guides["People in between"]),
+  group("In one process", guides["In one process"]),
+  group("In production", guides["In production"]),
+  ...(rest("deploy").length > 0 ? [group("Deployment", rest("deploy"))] : []),
+  group("Clients", ["clients", ...rest("clients")]),
+  group("Frameworks", guides.Frameworks),
+  group("Your own server", guides["Your own server"]),
+  group("Help", ["troubleshooting", "faq"]),
+  folded("Errors", ["errors", ...rest("errors")]),
+  group("Reference", rest("reference")),
+  api,
+  group("How it works", ["concepts", "architecture"]),
+  folded("Evidence", [
+    "comparison",
+    "compatibility",
+    "conformance",
+    "requirements",
+    "reliability",
+    "simulation",
+    "benchmarks",
+    "benchmarks-server",
+  ]),
+  folded("Decisions", ["decisions", ...rest("decisions")]),
+];
