@@ -1,0 +1,90 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/**
+ * Writes what a language model reads of the built docs: each page as markdown beside its HTML, `llms.txt`, which lists
+ * them by the groups of the sidebar, and `llms-full.txt`, which holds them, without the optional groups.
+ *
+ * @param config VitePress's, at the end of a build
+ * @param options.optional groups of the sidebar that a reader in a hurry leaves out
+ * @see https://llmstxt.org
+ */
+export function writeLlms({ srcDir, outDir, pages, site }, { optional }) {
+  const texts = new Map(
+    pages.map((page) => [page, forModels(readFileSync(join(srcDir, page), "utf8"))]),
+  );
+  const write = (file, text) => {
+    mkdirSync(dirname(join(outDir, file)), { recursive: true });
+    writeFileSync(join(outDir, file), text);
+  };
+  for (const [page, text] of texts) write(page, text);
+
+  const groups = site.themeConfig.sidebar.map((group) => ({
+    name: group.text,
+    pages: linksOf(group).map((link) => pageOf(link, texts)),
+  }));
+  const missing = optional.filter((name) => !groups.some((group) => group.name === name));
+  if (missing.length > 0)
+    throw new Error(`No group of the sidebar is named ${missing.join(", ")}.`);
+  const needed = groups.filter(({ name }) => !optional.includes(name));
+  const skippable = groups.filter(({ name }) => optional.includes(name));
+
+  const entry = (page) => {
+    const { title, note } = summaryOf(texts.get(page));
+    return `- [${title}](${site.base}${page})${note && `: ${note}`}`;
+  };
+  const section = (name, of) => [`## ${name}`, of.map(entry).join("\n")];
+  const head = [`# ${site.title}`, `> ${site.description}`];
+  const list = [
+    ...head,
+    `All of it but the optional pages in one file: [llms-full.txt](${site.base}llms-full.txt).`,
+    ...needed.flatMap(({ name, pages: own }) => section(name, own)),
+    ...section(
+      "Optional",
+      skippable.flatMap(({ pages: own }) => own),
+    ),
+  ];
+  write("llms.txt", `${list.join("\n\n")}\n`);
+  const full = needed.flatMap(({ pages: own }) => own.map((page) => texts.get(page)));
+  write("llms-full.txt", `${[...head, ...full].join("\n\n")}\n`);
+}
+
+/** The links of a group of the sidebar, its own and those of groups in it, each once. */
+function linksOf({ link, items = [] }) {
+  return [...new Set([link, ...items.flatMap(linksOf)])].filter((each) => each !== undefined);
+}
+
+function pageOf(link, texts) {
+  const [path] = link.slice(1).split("#");
+  const page = [`${path}.md`, join(path, "index.md")].find((file) => texts.has(file));
+  if (page === undefined) throw new Error(`The sidebar links to ${link}, which is no page.`);
+  return page;
+}
+
+/** Without front matter, comments, and the anchors of the generated tables. */
+function forModels(text) {
+  return text
+    .replace(/^---\n[\s\S]*?\n---\n/, "")
+    .replaceAll(/<!--[\s\S]*?-->\n*/g, "")
+    .replaceAll(/<a id="[^"]*"><\/a> ?/g, "")
+    .trim();
+}
+
+/** A page's title, and the first sentence of its text; of a generated page, the functions that it describes. */
+function summaryOf(text) {
+  const [, title = ""] = /^# (.*)$/m.exec(text) ?? [];
+  const functions = [...text.matchAll(/^### (\w+)\(\)$/gm)].map(([, name]) => name);
+  const prose =
+    text.split("\n\n").find((part) => /^(?!All types, |Date: )[A-Z`[*]/.test(part)) ?? "";
+  const [sentence = ""] = plain(prose)
+    .replace(/^Context\.\s*/, "")
+    .split(/(?<=[.?])\s/);
+  return {
+    title: plain(title),
+    note: functions.length > 0 ? functions.join(", ") : sentence.replace(/:$/, "."),
+  };
+}
+
+function plain(markdown) {
+  return markdown.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1").replaceAll(/[`*]|\\(?=[<>])/g, "");
+}
