@@ -1,0 +1,59 @@
+import { type KeyboardEvent, useEffect, useRef, useState } from "react";
+
+interface ComposerProps {
+  onSend: (text: string) => void;
+  onStop: () => void;
+  isBusy: boolean;
+  /** Whether a person has to answer or to sign in first. */
+  isBlocked: boolean;
+}
+
+export function Composer({ onSend, onStop, isBusy, isBlocked }: ComposerProps) {
+  const [text, setText] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (!isBusy && !isBlocked) field.current?.focus();
+  }, [isBusy, isBlocked]);
+  const send = () => {
+    if (text.trim() === "" || isBusy || isBlocked) return;
+    onSend(text.trim());
+    setText("");
+  };
+  const sendOnEnter = (event: KeyboardEvent) => {
+    if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    send();
+  };
+  return (
+    <form
+      className="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <label className="hidden" htmlFor="message">
+        Message
+      </label>
+      <textarea
+        ref={field}
+        id="message"
+        rows={1}
+        value={text}
+        disabled={isBlocked}
+        placeholder={isBlocked ? "Answer above first" : "Say something …"}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={sendOnEnter}
+      />
+      {isBusy ? (
+        <button type="button" onClick={onStop}>
+          Stop
+        </button>
+      ) : (
+        <button className="primary" disabled={isBlocked || text.trim() === ""}>
+          Send
+        </button>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,57 @@
+import type { WaitingEntry } from "@durable-mcp/core/waiting";
+import { useRouter } from "next/navigation";
+import { useTransition } from "react";
+import { endSession, signOut } from "../app/chat/[id]/actions";
+import type { ChatState } from "../lib/chat-state";
+
+interface HeaderProps {
+  id: string;
+  state: ChatState;
+  isDisabled: boolean;
+}
+
+/** The chat's MCP sessions and sign-ins, with a way to end each. */
+export function Header({ id, state, isDisabled }: HeaderProps) {
+  const router = useRouter();
+  const [isPending, startTransition] = useTransition();
+  const act = (action: () => Promise<void>) =>
+    startTransition(async () => {
+      await action();
+      router.refresh();
+    });
+  const signIns = state.waiting.filter(isSignIn);
+  return (
+    <header>
+      <h1>Tea chat</h1>
+      <ul className="connections" aria-label="Connections">
+        {state.connections.map(({ name, has }) => (
+          <li key={`${name} ${has}`}>
+            <span className="dot" aria-hidden="true" />
+            {has === "session" ? `${name}: session kept` : `${name}: signed in`}
+            <button
+              type="button"
+              disabled={isDisabled || isPending}
+              aria-label={has === "session" ? `End the session of ${name}` : `Sign out of ${name}`}
+              onClick={() => act(() => (has === "session" ? endSession(id, name) : signOut(name)))}
+            >
+              {has === "session" ? "End" : "Sign out"}
+            </button>
+          </li>
+        ))}
+        {signIns.map(({ connection, startUrl }) => (
+          <li key={connection}>
+            <a href={startUrl}>Sign in to {connection}</a>
+          </li>
+        ))}
+      </ul>
+      {/* A whole page: `/` makes the chat, and is not to be fetched ahead. */}
+      <a className="button" href="/">
+        New chat
+      </a>
+    </header>
+  );
+}
+
+type SignInEntry = Extract<WaitingEntry, { id?: undefined }>;
+
+const isSignIn = (entry: WaitingEntry): entry is SignInEntry => entry.id === undefined;

@@ -1,0 +1,46 @@
+import { createDurableAgent, type DurableAgent } from "@durable-mcp/ai-sdk";
+import { createOAuth, type OAuth } from "@durable-mcp/oauth";
+import { createSqliteStore } from "@durable-mcp/stores/sqlite";
+import { createConnections } from "./connections";
+import { type History, openHistory } from "./history";
+import { chooseModel } from "./model";
+import { setting } from "./settings";
+
+interface ChatParts {
+  readonly agent: DurableAgent;
+  readonly oauth: OAuth;
+  readonly history: History;
+  /** The name of the language model; `undefined` if answers come from a script. */
+  readonly modelName: string | undefined;
+}
+
+/** Everything that pages, routes and actions need. Made at the first request, once for each process. */
+export function chatParts(): ChatParts {
+  return (kept.chatParts ??= createChatParts());
+}
+
+// Next.js may load this file more than once.
+const kept = globalThis as typeof globalThis & { chatParts?: ChatParts };
+
+function createChatParts(): ChatParts {
+  const path = setting("DATABASE");
+  const history = openHistory(path);
+  const store = createSqliteStore({ path });
+  const oauth = createOAuth({
+    store,
+    keys: { current: setting("SEALING_KEY") },
+    redirectUrl: `${setting("APP_URL")}/oauth/callback`,
+    clientName: "next-chat",
+    // The server in servers/ knows this client. At others the application registers itself.
+    clients: [{ issuer: setting("AUTHORIZATION_URL"), clientId: "next-chat" }],
+    onSignedIn: ({ sessionId }) => (sessionId ? `/chat/${encodeURIComponent(sessionId)}` : "/"),
+  });
+  const { model, modelName } = chooseModel();
+  const agent = createDurableAgent({
+    connections: createConnections(oauth),
+    store,
+    model,
+    instructions: "Do what the user asks with the tools that you have, then answer briefly.",
+  });
+  return { agent, oauth, history, modelName };
+}

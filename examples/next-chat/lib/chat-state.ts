@@ -1,0 +1,46 @@
+import type { Principal } from "@durable-mcp/ai-sdk";
+import type { WaitingEntry } from "@durable-mcp/core/waiting";
+import { chatParts } from "./agent";
+import type { ChatMessage } from "./chat-message";
+import type { Answering } from "./history";
+
+/** A connection as the page shows it. */
+export interface ConnectionState {
+  readonly name: string;
+  /** What there is to end: an MCP session on its server, or a sign-in. */
+  readonly has: "session" | "sign-in";
+}
+
+/** A chat as any process finds it. Nothing in it is secret for its user. */
+export interface ChatState {
+  readonly messages: ChatMessage[];
+  readonly answering: Answering;
+  /** Questions of servers, and connections whose user has to sign in. */
+  readonly waiting: readonly WaitingEntry[];
+  readonly connections: readonly ConnectionState[];
+}
+
+export async function readChatState(
+  chat: string,
+  principal: Principal & { type: "user" },
+): Promise<ChatState> {
+  const { agent, oauth, history } = chatParts();
+  // Before the messages: an answer that ends in between is in them.
+  const answering = history.answering(principal.id, chat);
+  const [waiting, sessions, grants] = await Promise.all([
+    agent.sessions.waiting(chat, { principal }),
+    agent.sessions.info(chat, { principal }),
+    oauth.list({ principal }),
+  ]);
+  const kept = sessions.filter(({ kind }) => kind === "session");
+  return {
+    messages: history.read(principal.id, chat),
+    answering,
+    // A server's keys are in objects without a prototype, which React does not hand to the browser.
+    waiting: JSON.parse(JSON.stringify(waiting)) as WaitingEntry[],
+    connections: [
+      ...kept.map(({ connection }) => ({ name: connection, has: "session" as const })),
+      ...grants.map(({ connection }) => ({ name: connection, has: "sign-in" as const })),
+    ],
+  };
+}

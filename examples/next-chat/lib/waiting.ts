@@ -1,0 +1,22 @@
+import { type WaitingEntry, waitingCallOf } from "@durable-mcp/core/waiting";
+import type { ChatMessage } from "./chat-message";
+
+/** What a person has to do before the agent can go on: questions, and the sign-ins that calls wait for. */
+export function blockingEntries(waiting: readonly WaitingEntry[]): WaitingEntry[] {
+  const waitsForSignIn = (name: string) =>
+    waiting.some(({ id, kind, connection }) => {
+      return id !== undefined && kind === "authorization" && connection === name;
+    });
+  return waiting.filter((entry) => {
+    return entry.id === undefined ? waitsForSignIn(entry.connection) : entry.kind === "input";
+  });
+}
+
+/** The ids of calls that have a placeholder in the place of a result. */
+export function placeholdersOf(message: ChatMessage | undefined): string[] {
+  if (message?.role !== "assistant") return [];
+  return message.parts.flatMap((part) => {
+    const call = "output" in part ? waitingCallOf(part.output) : undefined;
+    return call ? [call.id] : [];
+  });
+}
