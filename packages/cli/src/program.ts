@@ -1,5 +1,7 @@
 import { Command, CommanderError, type OutputConfiguration } from "commander";
 import { CommandFailure } from "./output/command-failure.ts";
+import { addSessions } from "./sessions/index.ts";
+import { addWaiting } from "./waiting/index.ts";
 
 const exitCodes = `
 Exit codes: 0 done; 1 a finding or a failure, named on stderr; 2 wrong usage.`;
@@ -22,6 +24,8 @@ export async function runProgram(
     .showHelpAfterError("(add --help for what can be said here)")
     .addHelpText("after", exitCodes)
     .exitOverride();
+  addSessions(program);
+  addWaiting(program);
   try {
     await program.parseAsync(argv, { from: "user" });
     return 0;

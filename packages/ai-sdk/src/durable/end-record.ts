@@ -1,9 +1,9 @@
-import type { ActiveSessionSnapshot, StoredValue } from "@durable-mcp/core";
+import type { ActiveSessionSnapshot, SessionStore, StoredValue } from "@durable-mcp/core";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import { afterEnd, type EndUse, lostSnapshot, planEnd } from "../slots/kept-session.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import type { SessionsContext } from "./sessions-context.ts";
-import { createRecord, type RecordName } from "./slot-record.ts";
+import { createRecord, type ListedRecord, type RecordName } from "./slot-record.ts";
 import { createRecordCell } from "./stored-records.ts";
 
 /**
@@ -15,7 +15,7 @@ import { createRecordCell } from "./stored-records.ts";
  * @throws {McpSessionError} `STORE_FAILED`
  */
 export async function endRecord(
-  { store, now }: SessionsContext,
+  { store, now }: Pick<SessionsContext, "store" | "now">,
   name: RecordName,
   stored: StoredValue,
   { definition, principal, mode }: EndUse,
@@ -70,6 +70,16 @@ export async function endRecord(
     if (mode === "sweep" || mode === "idle") return undefined;
   }
   return notEnded && { ...notEnded, removed: true };
+}
+
+/** Removes a record and tells no server. @returns `undefined` if another process took care of it meanwhile */
+export async function removeRecord(
+  store: SessionStore,
+  { key, revision, of }: ListedRecord,
+): Promise<EndedSession | undefined> {
+  const { agent: _, ...whose } = of;
+  const deleted = await store.delete(key, revision);
+  return deleted.ok ? { ...whose, ended: false, removed: true } : undefined;
 }
 
 /** The part of a session that it takes to end it. */

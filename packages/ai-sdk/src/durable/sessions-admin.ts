@@ -15,7 +15,7 @@ import { inParallel } from "../base/in-parallel.ts";
 import { isNewerEntry } from "../slots/kept-session.ts";
 import type { EndedSession } from "../slots/session-reports.ts";
 import type { DurableSessionsAdmin, SweepAuthorization } from "./durable-sessions-admin.ts";
-import { endRecord } from "./end-record.ts";
+import { endRecord, removeRecord } from "./end-record.ts";
 import { adminListSchema, sweepSchema } from "./option-schemas.ts";
 import type { SessionsContext } from "./sessions-context.ts";
 import {
@@ -88,14 +88,11 @@ async function sweepRecord(
   stored: ListedRecord,
   authorize: Parameters<DurableSessionsAdmin["sweep"]>[0]["authorize"],
 ): Promise<EndedSession | undefined> {
-  const { key, owner, revision, of } = stored;
+  const { owner, of } = stored;
   const { store, provider } = context;
   const { agent: _, ...whose } = of;
   const authorized = await authorize?.({ owner, principal: parseRecordOwner(owner), ...whose });
-  if (authorized === undefined) {
-    const deleted = await store.delete(key, revision);
-    return deleted.ok ? { ...whose, ended: false, removed: true } : undefined;
-  }
+  if (authorized === undefined) return await removeRecord(store, stored);
   const { principal, headers } = authorized;
   if (!(await isOfPrincipal(store, stored, principal))) return undefined;
   const connections = clientConnections(provider.declaredFor(principal));

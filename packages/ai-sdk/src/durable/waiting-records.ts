@@ -33,7 +33,7 @@ export async function deleteCalls(
 
 /** Deletes waiting calls that nobody has used since they were listed. @returns how many */
 export async function deleteUnusedCalls(
-  { store }: SessionsContext,
+  { store }: Pick<SessionsContext, "store">,
   calls: readonly ListedCall[],
 ): Promise<number> {
   const deleted = await inParallel(calls, ({ key, revision }) => store.delete(key, revision));

@@ -4,6 +4,7 @@
  */
 export { answerCall } from "./answer-call.ts";
 export { hasDigest } from "./call-id.ts";
+export { formProblem } from "./form-problem.ts";
 export { type ClaimedOutcome, sendClaimed, settleCall } from "./claimed-leg.ts";
 export { type ParkedCall, parkCall } from "./park-call.ts";
 export { upToDate } from "./current-call.ts";
@@ -21,6 +22,7 @@ export { type CallNotes, createWaitingFetch } from "./waiting-fetch.ts";
 export { delivers } from "./waiting-life.ts";
 export {
   describeWaiting,
+  parseWaitingRecord,
   type WaitingAnswer,
   type ShownRound,
   type WaitingRecord,

@@ -1,0 +1,123 @@
+import { endForOperator, inParallel, removeRecord } from "@durable-mcp/ai-sdk/internal";
+import type { Command } from "commander";
+import { CommandFailure } from "../output/command-failure.ts";
+import { print, printJson } from "../output/print.ts";
+import { renderTable } from "../output/table.ts";
+import type { SessionRow } from "../store/look.ts";
+import type { OpenedStore } from "../store/open-store.ts";
+import { reread } from "../store/reread.ts";
+import type { ServerAccess } from "../store/server-access.ts";
+import { wrongUsage } from "../store/store-options.ts";
+import { connectionOf } from "./describe-session.ts";
+
+/** What became of a row. */
+export interface RowEnd {
+  readonly row: string;
+  readonly connection: string;
+  /** Whether no session of the row is left on a server. */
+  readonly ended: boolean;
+  /** Whether the record is gone. */
+  readonly removed: boolean;
+  readonly reason?: string | undefined;
+  readonly status?: number | undefined;
+}
+
+interface EndRowsUse {
+  readonly mode: "end" | "sweep" | "delete";
+  /** `undefined` to remove records, and tell no server. */
+  readonly access: ServerAccess | undefined;
+}
+
+/** The origins of the servers of some rows. @throws {CommandFailure} for rows that nobody can end on a server */
+export function originsOf(rows: readonly SessionRow[]): Set<string> {
+  const sealed = rows.filter(({ isSealed }) => isSealed).length;
+  if (sealed > 0) {
+    throw wrongUsage(
+      `--key-env is missing: ${sealed} of these are sealed, and where their sessions are cannot be read. Or add --records-only, and their servers are not told.`,
+    );
+  }
+  return new Set(rows.flatMap(({ details }) => details.origins));
+}
+
+/** Ends the sessions of rows: on their servers, if they may be told, and in the store. */
+export async function endRows(
+  opened: OpenedStore,
+  rows: readonly SessionRow[],
+  use: EndRowsUse,
+): Promise<RowEnd[]> {
+  return await inParallel(rows, async (row) => await endRow(opened, row, use));
+}
+
+async function endRow(
+  opened: OpenedStore,
+  row: SessionRow,
+  { mode, access }: EndRowsUse,
+): Promise<RowEnd> {
+  const named = { row: row.row, connection: connectionOf(row) };
+  const found = await reread(opened, row);
+  if (found === undefined) return { ...named, ended: false, removed: true, reason: "gone" };
+  if (row.details.kind === "newer")
+    return { ...named, ended: false, removed: false, reason: "newer" };
+  // With `sweep`, a record that was used since it was listed stays.
+  if (mode === "sweep" && found.revision !== row.stored.revision)
+    return { ...named, ended: false, removed: false, reason: "used" };
+  const stored = { ...row.stored, ...found };
+  const hasSession =
+    row.details.origins.length > 0 || row.isSealed || row.details.kind === "invalid";
+  const ended =
+    access === undefined || !hasSession
+      ? await removeRecord(opened.store, stored)
+      : await endForOperator(opened.store, stored, { mode, ...access });
+  if (ended === undefined) return { ...named, ended: false, removed: false, reason: "used" };
+  const { reason, status, removed = false } = ended;
+  return {
+    ...{ ...named, removed, ended: ended.ended || !hasSession },
+    ...(hasSession && !ended.ended && { reason: reason ?? "not-told" }),
+    ...(status !== undefined && { status }),
+  };
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  gone: "another process has removed it meanwhile",
+  used: "another process has used it meanwhile, so it stays",
+  newer: "a later release wrote it, and only that one ends it",
+  "not-told": "its server was not told, and ends the session when its own time is up",
+  refused: "its server refused to end the session",
+  timeout: "its server did not answer in time",
+  unreachable: "its server could not be reached",
+  undeclared: "it has sessions of other servers too, which were not told",
+};
+
+function wordsOf({ ended, removed, reason, status }: RowEnd): string {
+  if (reason === undefined) return ended ? "ended" : "removed";
+  const words = reasons[reason] ?? reason;
+  const answer = status === undefined ? "" : ` (${status})`;
+  if (reason === "gone" || reason === "used" || reason === "newer") return words;
+  return removed
+    ? `removed; ${words}${answer}`
+    : `${words}${answer}; the record stays for another attempt (--force removes it)`;
+}
+
+/** Prints what became of rows. @throws {CommandFailure} if a server could not be told, or a row stays */
+export function printEnds(
+  command: Command,
+  {
+    ends,
+    waitingCalls,
+    more = false,
+  }: { ends: readonly RowEnd[]; waitingCalls: number; more?: boolean },
+  { json, isTold }: { readonly json: true | undefined; readonly isTold: boolean },
+): void {
+  if (json) printJson(command, { sessions: ends, waitingCalls, more });
+  else {
+    if (ends.length > 0)
+      print(command, renderTable(ends.map((end) => [end.row, end.connection, wordsOf(end)])));
+    if (waitingCalls > 0) print(command, `Waiting calls deleted: ${waitingCalls}.`);
+    if (more) print(command, "There may be more: run it again.");
+  }
+  const failed = ends.filter(
+    ({ reason }) => reason !== undefined && reason !== "gone" && (isTold || reason !== "not-told"),
+  );
+  if (failed.length === 0) return;
+  throw new CommandFailure(`${failed.length} of ${ends.length} did not end as asked.`);
+}

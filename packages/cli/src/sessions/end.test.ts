@@ -1,0 +1,182 @@
+import { randomBytes } from "node:crypto";
+import { encryptStore } from "@durable-mcp/core/sealing";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { alice } from "../../../ai-sdk/test/step.ts";
+import { runCli, runCliJson } from "../../test/run-cli.ts";
+import { addNote, startApplication, startShop } from "../../test/store-of-an-application.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+/** An application, and how a command is run on its store. */
+async function startEnding(...options: Parameters<typeof startApplication>) {
+  const application = await startApplication(...options);
+  const { address, origin } = application;
+  const inStore = ["--store", address];
+  const { json } = await runCliJson("sessions", "list", ...inStore);
+  const rows: string[] = json.sessions.map(({ row }: { row: string }) => row);
+  return {
+    ...application,
+    ...{ rows, inStore, told: [...inStore, "--yes", "--server", origin] },
+    left: async () =>
+      (await runCliJson("sessions", "list", ...inStore)).json.sessions.map(
+        ({ row }: { row: string }) => row,
+      ),
+  };
+}
+
+describe("sessions end", () => {
+  test("ends a session on its server, and removes its record", async () => {
+    const { rows, told, server, left } = await startEnding();
+    const seen = await runCliJson("sessions", "end", rows[0]!, ...told);
+    expect(seen.exitCode).toBe(0);
+    expect(seen.json.sessions).toEqual([
+      { row: rows[0], connection: "notes", ended: true, removed: true },
+    ]);
+    expect(server.log).toEqual(["DELETE"]);
+    expect(server.liveSessions()).toBe(1);
+    expect(await left()).toEqual([rows[1]]);
+  });
+
+  test("shows what would end, and does nothing, while nobody can be asked", async () => {
+    const { rows, inStore, server, left, origin } = await startEnding();
+    const unasked = await runCli("sessions", "end", rows[0]!, ...inStore, "--server", origin);
+    expect(unasked).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(unasked.stderr).toContain(rows[0]);
+    expect(unasked.stderr).toContain("--yes");
+    expect(server.log).toEqual([]);
+    expect(await left()).toHaveLength(2);
+  });
+
+  test("sends a session to no server that the command line does not name", async () => {
+    const { rows, inStore, server, left, origin } = await startEnding();
+    for (const others of [[], ["--server", "https://other.example"]]) {
+      const unnamed = await runCli("sessions", "end", rows[0]!, ...inStore, "--yes", ...others);
+      expect(unnamed).toMatchObject({ exitCode: 2 });
+      expect(unnamed.stderr).toContain(`--server is missing for ${origin}`);
+    }
+    expect(server.log).toEqual([]);
+    expect(await left()).toHaveLength(2);
+  });
+
+  test("sends the bearer token and headers of the environment, and shows neither", async () => {
+    const { rows, told, server } = await startEnding();
+    const headers: unknown[] = [];
+    server.intercept(({ headers: { authorization, "x-tenant": tenant } }) => {
+      headers.push({ authorization, tenant });
+      return "next";
+    });
+    vi.stubEnv("DURABLE_MCP_BEARER", "a-secret-token");
+    vi.stubEnv("TENANT", "a-secret-tenant");
+    const seen = await runCli(
+      "sessions",
+      "end",
+      rows[0]!,
+      ...told,
+      "--header-env",
+      "x-tenant=TENANT",
+    );
+    expect(headers).toEqual([
+      { authorization: "Bearer a-secret-token", tenant: "a-secret-tenant" },
+    ]);
+    expect(seen.stdout + seen.stderr).not.toContain("a-secret");
+  });
+
+  test("says when the server could not be told, and keeps the record unless forced", async () => {
+    const { rows, told, server, left } = await startEnding();
+    server.intercept((_, response) => void response.writeHead(401).end());
+    const seen = await runCli("sessions", "end", rows[0]!, ...told);
+    expect(seen).toMatchObject({ exitCode: 1 });
+    expect(seen.stdout).toContain("refused");
+    expect(seen.stdout).toContain("401");
+    expect(await left()).toHaveLength(2);
+    const forced = await runCliJson("sessions", "end", rows[0]!, ...told, "--force");
+    expect(forced.json.sessions).toMatchObject([
+      { ended: false, removed: true, reason: "refused" },
+    ]);
+    expect(forced.exitCode).toBe(1);
+    expect(await left()).toEqual([rows[1]]);
+  });
+
+  test("removes records alone when that is asked for", async () => {
+    const { rows, inStore, server, left } = await startEnding();
+    const only = ["--records-only", "--yes"];
+    const seen = await runCli("sessions", "end", rows[0]!, ...inStore, ...only);
+    expect(seen).toMatchObject({ exitCode: 0 });
+    expect(seen.stdout).toContain("its server was not told");
+    expect(server.log).toEqual([]);
+    expect(await left()).toEqual([rows[1]]);
+  });
+
+  test("of an owner or an agent session ends all, and deletes their waiting calls", async () => {
+    const { address, origin, sessions } = await startShop();
+    const chosen = ["--agent-session", "chat-of-alice", "--store", address];
+    const seen = await runCliJson("sessions", "end", ...chosen, "--yes", "--server", origin);
+    expect(seen.json.waitingCalls).toBe(1);
+    expect(await sessions.waiting("chat-of-alice", { principal: alice })).toEqual([]);
+  });
+
+  test("needs to be told what to end", async () => {
+    const { told, rows, left } = await startEnding();
+    for (const wrong of [[], [rows[0]!, "--connection", "notes"]]) {
+      expect(await runCli("sessions", "end", ...wrong, ...told)).toMatchObject({ exitCode: 2 });
+    }
+    expect(await runCli("sessions", "end", "zzzzzz", ...told)).toMatchObject({ exitCode: 1 });
+    expect(await left()).toHaveLength(2);
+  });
+
+  test("a store under fingerprints needs its key, and then ends on the server", async () => {
+    const [current, fingerprintKey] = [0, 1].map(() => randomBytes(32).toString("base64")) as [
+      string,
+      string,
+    ];
+    const { address, origin, server } = await startApplication((store) =>
+      encryptStore(store, { keys: { current }, fingerprintKey }),
+    );
+    vi.stubEnv("KEY", current);
+    vi.stubEnv("MARK", fingerprintKey);
+    vi.stubEnv("OTHER", randomBytes(32).toString("base64"));
+    const told = ["--store", address, "--yes", "--server", origin, "--connection", "notes"];
+    const sealed = await runCli("sessions", "end", ...told);
+    expect(sealed).toMatchObject({ exitCode: 2 });
+    expect(sealed.stderr).toContain("--key-env");
+    for (const other of [[], ["--fingerprint-key-env", "OTHER"]]) {
+      const wrong = await runCli("sessions", "end", ...told, "--key-env", "KEY", ...other);
+      expect(wrong).toMatchObject({ exitCode: 2 });
+      expect(wrong.stderr).toContain("--fingerprint-key-env");
+    }
+    expect(server.log).toEqual([]);
+    const opened = ["--key-env", "KEY", "--fingerprint-key-env", "MARK"];
+    expect(await runCli("sessions", "end", ...told, ...opened)).toMatchObject({ exitCode: 0 });
+    expect(server.log).toEqual(["DELETE", "DELETE"]);
+  });
+});
+
+describe("sessions sweep", () => {
+  const hour = 3_600_000;
+
+  test("ends what nobody has used for so long, and leaves the rest", async () => {
+    let time = Date.now() - 2 * hour;
+    const now = () => time;
+    const { sessions, server, told, rows, left } = await startEnding(undefined, { now });
+    time = Date.now();
+    await sessions.run("chat-of-alice", { principal: alice }, ({ tools }) => addNote(tools, "c"));
+    server.requests.length = 0;
+    const none = await runCliJson("sessions", "sweep", "--idle", "3h", ...told);
+    expect(none.json).toMatchObject({ sessions: [], waitingCalls: 0 });
+    const swept = await runCliJson("sessions", "sweep", "--idle", "1h", ...told);
+    expect(swept).toMatchObject({ exitCode: 0, json: { sessions: [{ ended: true }] } });
+    expect(server.log).toEqual(["DELETE"]);
+    expect(await left()).toHaveLength(rows.length - 1);
+  });
+
+  test("refuses a time in which a session may be in use", async () => {
+    const { told } = await startEnding();
+    const short = await runCli("sessions", "sweep", "--idle", "10m", ...told);
+    expect(short).toMatchObject({ exitCode: 2 });
+    expect(short.stderr).toContain("--idle must be 18 min or more");
+    const longer = ["--touch-interval", "10m"];
+    const rare = await runCli("sessions", "sweep", "--idle", "2h", ...longer, ...told);
+    expect(rare.stderr).toContain("--idle must be 3 h or more");
+    expect(await runCli("sessions", "sweep", ...told)).toMatchObject({ exitCode: 2 });
+  });
+});

@@ -1,0 +1,95 @@
+import { deleteUnusedCalls } from "@durable-mcp/ai-sdk/internal";
+import type { Command } from "commander";
+import { confirmAct, hasPerson } from "../output/ask.ts";
+import { tell } from "../output/print.ts";
+import { renderTable } from "../output/table.ts";
+import { filterLook, hasFilter, type RowFilter, rowsNamed } from "../store/choose-rows.ts";
+import { type CallRow, type Look, lookInto, type SessionRow } from "../store/look.ts";
+import { withStore } from "../store/open-store.ts";
+import { count } from "../store/print-values.ts";
+import { reread } from "../store/reread.ts";
+import { accessTo, type ServerOptions } from "../store/server-access.ts";
+import { type StoreOptions, wrongUsage } from "../store/store-options.ts";
+import { sessionCells, sessionHead } from "./describe-session.ts";
+import { endRows, originsOf, printEnds } from "./end-rows.ts";
+
+export interface EndingOptions extends StoreOptions, ServerOptions {
+  readonly recordsOnly?: true;
+  readonly yes?: true;
+}
+
+interface EndOptions extends EndingOptions, RowFilter {
+  readonly force?: true;
+}
+
+/** Ends sessions that rows or options choose; with options, their waiting calls too. */
+export async function endSessions(
+  names: readonly string[],
+  options: EndOptions,
+  command: Command,
+): Promise<void> {
+  if (names.length > 0 === hasFilter(options)) {
+    throw wrongUsage(
+      "Say what to end: either rows, as a list names them, or all of an --owner, --agent-session, --connection or --agent.",
+    );
+  }
+  await withStore(options, async (opened) => {
+    const look = await lookInto(opened, command);
+    const { sessions, calls } = chosen(look, names, options);
+    if (sessions.length + calls.length === 0) {
+      printEnds(command, { ends: [], waitingCalls: 0 }, { json: options.json, isTold: true });
+      tell(command, "There is nothing to end.");
+      return;
+    }
+    const access = await confirmEnd({ sessions, calls, options, command });
+    // Calls are deleted without a read before it.
+    if (calls[0]) await reread(opened, calls[0]);
+    const ends = await endRows(opened, sessions, {
+      mode: options.force ? "delete" : "end",
+      access,
+    });
+    const waitingCalls = await deleteUnusedCalls(
+      opened,
+      calls.map(({ stored }) => stored),
+    );
+    const isTold = access !== undefined;
+    printEnds(command, { ends, waitingCalls }, { json: options.json, isTold });
+  });
+}
+
+function chosen(look: Look, names: readonly string[], options: EndOptions) {
+  if (names.length > 0) return { sessions: rowsNamed(look.sessions, names), calls: [] };
+  return filterLook(look, options);
+}
+
+interface Ending {
+  readonly sessions: readonly SessionRow[];
+  readonly calls: readonly CallRow[];
+  readonly options: EndingOptions;
+  readonly command: Command;
+}
+
+/** Shows what will end, and asks. @returns how servers are reached; `undefined` if none is told */
+export async function confirmEnd({ sessions, calls, options, command }: Ending) {
+  const isAsked = !options.yes && hasPerson();
+  const now = Date.now();
+  const rows = sessions.map((row) => sessionCells(row, [], now));
+  if (rows.length > 0) tell(command, renderTable(rows, { head: sessionHead }));
+  const access = options.recordsOnly
+    ? undefined
+    : accessTo(originsOf(sessions), options, {
+        isAsked,
+        otherwise: `${options.yes ? "" : ", and --yes, because nobody can be asked without a terminal"}. Or add --records-only: then only the records go`,
+      });
+  const what = [
+    ...(sessions.length > 0 ? [count(sessions.length, "session")] : []),
+    ...(calls.length > 0 ? [count(calls.length, "waiting call")] : []),
+  ].join(" and ");
+  const origins = [...(access?.origins ?? [])];
+  const where =
+    origins.length > 0
+      ? `, and tell ${origins.join(", ")}${access?.withWhat}`
+      : ", and tell no server";
+  await confirmAct(`End ${what}${where}?`, options);
+  return access;
+}

@@ -1,0 +1,133 @@
+import { randomBytes } from "node:crypto";
+import { encryptStore, encryptValues } from "@durable-mcp/core/sealing";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { runCli, runCliJson } from "../../test/run-cli.ts";
+import { openFile, startApplication, startShop } from "../../test/store-of-an-application.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+const base64Key = () => randomBytes(32).toString("base64");
+
+async function namesIn(address: string): Promise<string[][]> {
+  const { json } = await runCliJson("sessions", "list", "--store", address);
+  return json.sessions.map(({ row, owner, agentSession }: Record<string, string>) => [
+    row,
+    owner,
+    agentSession,
+  ]);
+}
+
+describe("sessions list", () => {
+  test("shows owners, connections, sizes and states, and no id, token or principal", async () => {
+    const { address, server } = await startApplication();
+    const seen = await runCli("sessions", "list", "--store", address);
+    expect(seen).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(seen.stdout).toMatch(/user-\w{6}.*notes.*1\.\d kB.*kept/);
+    expect(seen.stdout).toContain("2 sessions of 2 owners");
+    const { json } = await runCliJson("sessions", "list", "--store", address);
+    expect(json.sessions).toHaveLength(2);
+    expect(json.sessions[0]).toMatchObject({
+      ...{ agent: "default", connection: "notes", kind: "session", outcome: "kept" },
+      ...{ servers: [new URL(server.url).origin], tools: { count: 4 }, stillToEnd: 0 },
+    });
+    for (const secret of [...server.sessionIds, "alice", "bob", "chat-of", "idp.test"]) {
+      expect(seen.stdout + JSON.stringify(json)).not.toContain(secret);
+    }
+  });
+
+  test("names rows and owners alike in each command, and otherwise in another store", async () => {
+    const [one, other] = [await startApplication(), await startApplication()];
+    const names = await namesIn(one.address);
+    expect(await namesIn(one.address)).toEqual(names);
+    const others = (await namesIn(other.address)).flat();
+    for (const name of names.flat()) expect(others).not.toContain(name);
+  });
+
+  test("chooses by owner, agent session, connection and agent", async () => {
+    const { address } = await startApplication();
+    const all = (await runCliJson("sessions", "list", "--store", address)).json.sessions;
+    const rowsOf = async (...filter: string[]) =>
+      (await runCliJson("sessions", "list", "--store", address, ...filter)).json.sessions.map(
+        ({ row }: { row: string }) => row,
+      );
+    expect(await rowsOf("--owner", all[1].owner)).toEqual([all[1].row]);
+    expect(await rowsOf("--agent-session", all[0].agentSession)).toEqual([all[0].row]);
+    // The last run is bob's.
+    expect(await rowsOf("--agent-session", "chat-of-bob")).toEqual([all[0].row]);
+    expect(await rowsOf("--connection", "notes")).toHaveLength(2);
+    expect(await rowsOf("--connection", "browser")).toEqual([]);
+    expect(await rowsOf("--agent", "default")).toHaveLength(2);
+    expect(await rowsOf("--agent", "-")).toEqual([]);
+    const unknown = await runCli("sessions", "list", "--store", address, "--owner", "user-zzzzzz");
+    expect(unknown).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(unknown.stderr).toContain("--owner");
+  });
+
+  test("says which sessions are lost, and which calls wait", async () => {
+    const { address, sessions, server } = await startApplication();
+    const alice = { type: "user", issuer: "https://idp.test", id: "alice" } as const;
+    await sessions.restart("chat-of-alice", { principal: alice });
+    server.forgetSessions();
+    const { json } = await runCliJson("sessions", "list", "--store", address);
+    const outcomes = json.sessions.map(({ outcome }: { outcome: string }) => outcome);
+    expect(outcomes).toContain("lost or ended; the next step starts another");
+    const shop = await startShop();
+    const waits = await runCli("sessions", "list", "--store", shop.address);
+    expect(waits.stdout).toContain("1 call not answered: durable-mcp waiting list");
+  });
+
+  test("an empty store is said to be one", async () => {
+    const { store, address } = openFile();
+    await store.createTables();
+    const seen = await runCli("sessions", "list", "--store", address);
+    expect(seen).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(seen.stdout).toContain("the SQLite table mcp_sessions has no sessions");
+  });
+});
+
+describe("in an encrypted store", () => {
+  const keys = { current: base64Key() };
+
+  test("without the key, records are listed as sealed", async () => {
+    const fingerprintKey = base64Key();
+    const { address } = await startApplication((store) =>
+      encryptStore(store, { keys, fingerprintKey }),
+    );
+    const { json, exitCode } = await runCliJson("sessions", "list", "--store", address);
+    expect(exitCode).toBe(0);
+    expect(json.sessions).toHaveLength(2);
+    expect(json.sessions[0]).toMatchObject({ kind: "sealed", connection: "notes", servers: [] });
+    expect(json.sessions[0].owner).toMatch(/^hidden-\w{6}$/);
+    vi.stubEnv("OTHER_KEY", base64Key());
+    const other = ["--store", address, "--key-env", "OTHER_KEY"];
+    const seen = await runCliJson("sessions", "list", ...other);
+    expect(seen.json.sessions[0]).toMatchObject({ kind: "sealed" });
+  });
+
+  test("with the key, all is shown", async () => {
+    const { address } = await startApplication((store) => encryptValues(store, { keys }));
+    vi.stubEnv("STORE_KEY", keys.current);
+    const opened = ["--store", address, "--key-env", "STORE_KEY"];
+    const { json } = await runCliJson("sessions", "list", ...opened);
+    expect(json.sessions[0]).toMatchObject({ kind: "session", outcome: "kept" });
+    const { row } = json.sessions[0];
+    const shown = await runCli("sessions", "show", row, ...opened);
+    expect(shown.stdout).toContain("notebook 1.0.0");
+  });
+
+  test("a key that does not fit is said to be the option's fault", async () => {
+    const { address } = await startApplication();
+    vi.stubEnv("STORE_KEY", "not a key");
+    const wrong = await runCli("sessions", "list", "--store", address, "--key-env", "STORE_KEY");
+    expect(wrong).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(wrong.stderr).toContain("--key-env");
+    expect(wrong.stderr).not.toContain("not a key");
+    vi.stubEnv("STORE_KEY", keys.current);
+    const plain = await runCli("sessions", "list", "--store", address, "--key-env", "STORE_KEY");
+    expect(plain).toMatchObject({ exitCode: 2 });
+    expect(plain.stderr).toContain("nothing in this store is sealed");
+    const missing = await runCli("sessions", "list", "--store", address, "--key-env", "NO_SUCH");
+    expect(missing).toMatchObject({ exitCode: 2 });
+    expect(missing.stderr).toContain("NO_SUCH");
+  });
+});

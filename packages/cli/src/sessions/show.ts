@@ -1,0 +1,62 @@
+import type { Command } from "commander";
+import { print, printJson } from "../output/print.ts";
+import { renderTable } from "../output/table.ts";
+import { rowsNamed } from "../store/choose-rows.ts";
+import { lookInto, type SessionRow } from "../store/look.ts";
+import { withStore } from "../store/open-store.ts";
+import { count, oneLine, printBytes, printDuration, printTime } from "../store/print-values.ts";
+import type { StoreOptions } from "../store/store-options.ts";
+import { callsOf, connectionOf, outcomeOf, placeOf, sessionJson } from "./describe-session.ts";
+
+/** Shows all that a person may see of one session. */
+export async function showSession(
+  name: string,
+  options: StoreOptions,
+  command: Command,
+): Promise<void> {
+  await withStore(options, async (opened) => {
+    const { sessions, calls } = await lookInto(opened, command);
+    const [row] = rowsNamed(sessions, [name]);
+    const now = Date.now();
+    if (options.json) {
+      printJson(command, sessionJson(row!, calls, now));
+      return;
+    }
+    const waits = callsOf(row!, calls).map((each) => each.row);
+    print(command, renderTable(facts(row!, now, waits)));
+    print(command, nextStep(row!, waits));
+  });
+}
+
+function facts(row: SessionRow, now: number, waits: readonly string[]): string[][] {
+  const { details, agent, owner } = row;
+  const { server, protocolVersion, startedAt, tools, idleTimeoutMs, origins } = details;
+  const all: [string, string | undefined][] = [
+    ["row", row.row],
+    ["owner", owner],
+    ["agent", agent ?? "none: agents share it"],
+    ["agent session", placeOf(row)],
+    ["connection", connectionOf(row)],
+    ["state", outcomeOf(row)],
+    ["servers", origins.length > 0 ? origins.join(", ") : undefined],
+    ["server says", server && oneLine(`${server.name} ${server.version}`)],
+    ["revision", protocolVersion && oneLine(protocolVersion)],
+    ["started", startedAt === undefined ? undefined : printTime(startedAt)],
+    ["last used", `${printTime(row.lastUsedAt)}, ${printDuration(now - row.lastUsedAt)} ago`],
+    [
+      "ends after",
+      idleTimeoutMs === undefined ? undefined : `${printDuration(idleTimeoutMs)} without use`,
+    ],
+    ["size", printBytes(row.bytes)],
+    ["tools kept", tools && `${tools.count}, listed ${printTime(tools.listedAt)}`],
+    ["waits", waits.length > 0 ? waits.join(", ") : undefined],
+  ];
+  return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+}
+
+function nextStep({ row, isSealed }: SessionRow, waits: readonly string[]): string {
+  if (isSealed) return "It is sealed. Give its key with --key-env to see more.";
+  if (waits.length > 0)
+    return `${count(waits.length, "call")} of it waits for a person: durable-mcp waiting answer ${waits[0]}`;
+  return `To end it: durable-mcp sessions end ${row}`;
+}

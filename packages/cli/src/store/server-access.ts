@@ -1,0 +1,82 @@
+import type { Command } from "commander";
+import { variableOf, wrongUsage } from "./store-options.ts";
+
+/** The options that say which servers are told, and how. */
+export interface ServerOptions {
+  readonly server?: readonly string[];
+  readonly headerEnv?: readonly string[];
+}
+
+/** How servers are reached. */
+export interface ServerAccess {
+  /** Those that may be told. */
+  readonly origins: ReadonlySet<string>;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What is sent with it, for the question before. */
+  readonly withWhat: string;
+}
+
+/** The bearer token of a server, as `probe` takes it. */
+const bearerVariable = "DURABLE_MCP_BEARER";
+
+const collect = (value: string, before: readonly string[] = []) => [...before, value];
+
+export function addServerOptions(command: Command): Command {
+  return command
+    .option("--server <url>", "a server that may be told; may be given again", collect)
+    .option(
+      "--header-env <name=VARIABLE>",
+      `send a header with the value of a variable (${bearerVariable} is the bearer token)`,
+      collect,
+    );
+}
+
+/**
+ * Decides which servers are told. Nothing that a store holds decides alone where a session or an answer goes: the
+ * command line names the servers, or a person who has seen them says yes.
+ *
+ * @param origins of the servers in the records
+ * @param isAsked whether a person is asked, with these origins in the question
+ */
+export function accessTo(
+  origins: Iterable<string>,
+  options: ServerOptions,
+  { isAsked, otherwise }: { readonly isAsked: boolean; readonly otherwise: string },
+): ServerAccess {
+  const all = new Set(origins);
+  const named = new Set(options.server?.map(originOf));
+  const unnamed = [...all].filter((origin) => !named.has(origin));
+  if (unnamed.length > 0 && (named.size > 0 || !isAsked)) {
+    throw wrongUsage(
+      `--server is missing for ${unnamed.join(", ")}: a record alone does not decide where something is sent, so name the servers that may be told${otherwise}.`,
+    );
+  }
+  const headers = headersOf(options);
+  const names = Object.keys(headers);
+  if (all.size > 1 && names.length > 0) {
+    throw wrongUsage(
+      `${bearerVariable} and --header-env are for one server, and these records are of ${all.size}: ${[...all].join(", ")}. Choose rows of one, such as with --connection.`,
+    );
+  }
+  const withWhat = names.length > 0 ? ` with its ${names.join(", ")}` : "";
+  return { origins: all, headers, withWhat };
+}
+
+function originOf(text: string): string {
+  if (/^https?:/.test(text) && URL.canParse(text)) return new URL(text).origin;
+  throw wrongUsage("--server must be a URL, such as https://browser.example");
+}
+
+function headersOf({ headerEnv = [] }: ServerOptions): Record<string, string> {
+  const headers = headerEnv.map((given) => {
+    const [, name, variable] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([A-Za-z_]\w*)$/.exec(given) ?? [];
+    if (name === undefined || variable === undefined)
+      throw wrongUsage(
+        "--header-env must be NAME=VARIABLE: a header, and the environment variable with its value",
+      );
+    return [name.toLowerCase(), variableOf("--header-env", variable)] as const;
+  });
+  const bearer = process.env[bearerVariable];
+  const authorization = bearer ? { authorization: `Bearer ${bearer}` } : {};
+  return { ...authorization, ...Object.fromEntries(headers) };
+}

@@ -1,0 +1,55 @@
+import type { Command } from "commander";
+import { CommandFailure } from "../output/command-failure.ts";
+
+/** The options of each command that looks into a store. */
+export interface StoreOptions {
+  readonly store?: string;
+  readonly table?: string;
+  readonly schema?: string;
+  readonly prefix?: string;
+  readonly keyEnv?: string;
+  readonly previousKeyEnv?: string;
+  readonly fingerprintKeyEnv?: string;
+  readonly json?: true;
+}
+
+/** Where a store's address may come from, because other users of a machine can read command lines. */
+const addressVariable = "DURABLE_MCP_STORE";
+
+/** Adds the options that say where the store is, and how it is opened. */
+export function addStoreOptions(command: Command): Command {
+  return command
+    .option("--store <address>", `sqlite:FILE, postgres://… or redis://… (or ${addressVariable})`)
+    .option("--table <name>", "the table of a SQLite or PostgreSQL store (default: mcp_sessions)")
+    .option("--schema <name>", "the schema of a PostgreSQL store")
+    .option("--prefix <text>", "the prefix of a Redis store (default: mcp-sessions)")
+    .option("--key-env <variable>", "the variable with the key of an encrypted store")
+    .option("--previous-key-env <variable>", "the variable with its previous key")
+    .option(
+      "--fingerprint-key-env <variable>",
+      "the variable with its fingerprintKey; to end or answer something in it",
+    )
+    .option("--json", "print one JSON document");
+}
+
+/** The address of the store, which may hold a password. */
+export function storeAddress({ store }: Pick<StoreOptions, "store">): string {
+  const address = store ?? process.env[addressVariable];
+  if (address !== undefined && address !== "") return address;
+  throw wrongUsage(
+    `--store is missing: give it, or set ${addressVariable}, such as --store sqlite:sessions.db`,
+  );
+}
+
+/** The value of an environment variable that an option names. */
+export function variableOf(option: string, name: string): string {
+  const value = process.env[name];
+  if (value !== undefined && value !== "") return value;
+  throw wrongUsage(
+    `${option}: the environment has no variable ${name}. Give the variable's name, not its value.`,
+  );
+}
+
+export function wrongUsage(message: string): CommandFailure {
+  return new CommandFailure(message, { exitCode: 2 });
+}

@@ -1,0 +1,137 @@
+import { describe, expect, test } from "vitest";
+import { alice } from "../../../ai-sdk/test/step.ts";
+import { runCli, runCliJson } from "../../test/run-cli.ts";
+import { startShop } from "../../test/store-of-an-application.ts";
+
+/** A shop with a call that waits, and how a command is run on its store. */
+async function startAnswering(...shop: Parameters<typeof startShop>) {
+  const started = await startShop(...shop);
+  const inStore = ["--store", started.address];
+  const { json } = await runCliJson("waiting", "list", ...inStore);
+  const row: string = json.calls[0].row;
+  const answer = (content: unknown) =>
+    runCli(
+      ...["waiting", "answer", row, ...inStore, "--server", started.origin],
+      ...["--data", JSON.stringify({ confirm: { action: "accept", content } })],
+    );
+  return { ...started, inStore, row, json, answer };
+}
+
+const aQuestion = (params: object) => () => ({ method: "elicitation/create", params });
+
+describe("waiting list", () => {
+  test("shows what is asked, and neither the id of the call nor the state of its server", async () => {
+    const { inStore, json, call, server, row } = await startAnswering();
+    expect(json.calls).toMatchObject([
+      {
+        ...{ row, state: "waiting", kind: "input", connection: "notes", tool: "order", round: 1 },
+        ...{ todo: "Order it?", questions: { confirm: { method: "elicitation/create" } } },
+      },
+    ]);
+    const seen = await runCli("waiting", "list", ...inStore);
+    expect(seen.stdout).toContain(`To answer: durable-mcp waiting answer ${row}`);
+    for (const secret of [call.id!, ...server.states, "alice", "tea"]) {
+      expect(seen.stdout + JSON.stringify(json)).not.toContain(secret);
+    }
+  });
+
+  test("writes over no terminal, whatever a server asks", async () => {
+    const message = "\u001b[2JSay \u202eyes";
+    const { inStore } = await startAnswering({ question: aQuestion({ message }) });
+    const seen = await runCli("waiting", "list", ...inStore);
+    // oxlint-disable-next-line no-control-regex
+    expect(seen.stdout).not.toMatch(/[\u001b\u202e]/);
+  });
+});
+
+describe("waiting answer", () => {
+  test("sends the answers once, and says what comes next", async () => {
+    const { answer, sessions, server, inStore } = await startAnswering();
+    const seen = await answer({ ok: true });
+    expect(seen).toMatchObject({ exitCode: 0 });
+    expect(seen.stderr).toContain("ok, required: boolean");
+    expect(seen.stdout).toContain("The server has answered");
+    expect(server.legs.map(({ params }) => params.inputResponses)).toEqual([
+      undefined,
+      { confirm: { action: "accept", content: { ok: true } } },
+    ]);
+    expect(server.legs[1]!.params.requestState).toBe(server.states[0]);
+    expect(await sessions.waiting("chat-of-alice", { principal: alice })).toEqual([]);
+    const again = await answer({ ok: true });
+    expect(again).toMatchObject({ exitCode: 1 });
+    expect(again.stderr).toContain("takes no answer (settled)");
+    expect(server.legs).toHaveLength(2);
+    const over = await runCliJson("waiting", "list", "--all", ...inStore);
+    expect(over.json.calls).toMatchObject([{ state: "settled" }]);
+  });
+
+  test("goes on with the next round", async () => {
+    const { answer, server } = await startAnswering({}, "order_twice");
+    const first = await answer({ ok: true });
+    expect(first.stdout).toContain("The server asks more, in round 2");
+    expect((await answer({ ok: true })).stdout).toContain("The server has answered");
+    expect(server.legs).toHaveLength(3);
+  });
+
+  test("checks answers against the form before anything is sent, and repeats no value", async () => {
+    const { answer, server, row, inStore, origin } = await startAnswering();
+    const wrong = await answer({ ok: "a-secret-answer" });
+    expect(wrong).toMatchObject({ exitCode: 2 });
+    expect(wrong.stderr).toContain("--data: confirm.content.ok must be true or false");
+    expect(wrong.stderr).not.toContain("a-secret-answer");
+    const told = ["waiting", "answer", row, ...inStore, "--server", origin];
+    const broken = await runCli(...told, "--data", "{a-secret-answer");
+    expect(broken).toMatchObject({ exitCode: 2 });
+    expect(broken.stderr).not.toContain("a-secret-answer");
+    const none = await runCli(...told);
+    expect(none).toMatchObject({ exitCode: 2 });
+    expect(none.stderr).toContain("--data is missing");
+    expect(server.legs).toHaveLength(1);
+  });
+
+  test("goes to no server that the command line does not name", async () => {
+    const { row, inStore, server, origin } = await startAnswering();
+    const declined = ["waiting", "answer", row, ...inStore, "--decline"];
+    const unnamed = await runCli(...declined);
+    expect(unnamed).toMatchObject({ exitCode: 2 });
+    expect(unnamed.stderr).toContain(`--server is missing for ${origin}`);
+    expect(server.legs).toHaveLength(1);
+    expect(await runCli(...declined, "--server", origin)).toMatchObject({ exitCode: 0 });
+    expect(server.legs[1]!.params.inputResponses).toEqual({ confirm: { action: "decline" } });
+  });
+
+  test("shows the page of a question that a person answers elsewhere", async () => {
+    const url = "https://shop.example/terms/42";
+    const params = { mode: "url", message: "Agree to the terms.", url };
+    const { row, inStore, json } = await startAnswering({ question: aQuestion(params) });
+    expect(json.calls[0].todo).toBe("a page to open: Agree to the terms.");
+    const seen = await runCli("waiting", "answer", row, ...inStore);
+    expect(seen.stderr).toContain("Open this page yourself (on shop.example)");
+    expect(seen.stderr).toContain(url);
+  });
+
+  test("fails when nobody knows the outcome, and does not send the answers again", async () => {
+    const { answer, server } = await startAnswering({
+      answer: ({ params }) => (params.inputResponses ? { status: 500, text: "" } : undefined),
+    });
+    const seen = await answer({ ok: true });
+    expect(seen).toMatchObject({ exitCode: 1 });
+    expect(seen.stdout).toContain("Nobody knows whether the server has carried out the call");
+    expect(await answer({ ok: true })).toMatchObject({ exitCode: 1 });
+    expect(server.legs).toHaveLength(2);
+  });
+});
+
+describe("waiting withdraw", () => {
+  test("takes a call back, after it was asked", async () => {
+    const { row, inStore, sessions, server } = await startAnswering();
+    const withdraw = ["waiting", "withdraw", row, ...inStore];
+    const unasked = await runCli(...withdraw);
+    expect(unasked).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(unasked.stderr).toContain("--yes");
+    const seen = await runCli(...withdraw, "--yes");
+    expect(seen).toMatchObject({ exitCode: 0 });
+    expect(await sessions.waiting("chat-of-alice", { principal: alice })).toEqual([]);
+    expect(server.legs).toHaveLength(1);
+  });
+});

@@ -1,0 +1,149 @@
+import { readFileSync } from "node:fs";
+import {
+  checkInputResponses,
+  type InputResponses,
+  type WaitingCall,
+} from "@durable-mcp/core/waiting";
+import { McpSessionError } from "@durable-mcp/core";
+import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
+import type { Command } from "commander";
+import { confirmAct, hasPerson } from "../output/ask.ts";
+import { CommandFailure } from "../output/command-failure.ts";
+import { print, printJson, tell } from "../output/print.ts";
+import { rowsNamed } from "../store/choose-rows.ts";
+import { type CallRow, lookInto } from "../store/look.ts";
+import { type OpenedStore, withStore } from "../store/open-store.ts";
+import { count, printTime } from "../store/print-values.ts";
+import { accessTo, type ServerOptions } from "../store/server-access.ts";
+import { type StoreOptions, wrongUsage } from "../store/store-options.ts";
+import { askAll } from "./ask-form.ts";
+import { calledOf, printQuestion, questionsOf, stateOf, whatToDo } from "./describe-question.ts";
+import { operate } from "./operator-sessions.ts";
+
+interface AnswerOptions extends StoreOptions, ServerOptions {
+  readonly data?: string;
+  readonly decline?: true;
+  readonly yes?: true;
+}
+
+/** Answers the questions of a waiting call, until its server has none that this command can answer. */
+export async function answerWaiting(
+  name: string,
+  options: AnswerOptions,
+  command: Command,
+): Promise<void> {
+  if (options.decline && options.data !== undefined)
+    throw wrongUsage("--decline says no to all questions: leave out --data.");
+  await withStore(options, async (opened) => {
+    const isAsked = options.data === undefined && !options.decline && hasPerson();
+    const answerNext = async (): Promise<WaitingCall> => {
+      const { calls } = await lookInto(opened, command);
+      const [row] = rowsNamed(calls, [name]);
+      const call = await answerRound(opened, row!, { options, command, isAsked });
+      if (!options.json) print(command, outcomeOf(call, row!.row));
+      // Whoever sits at the terminal goes on with the next round.
+      const isAskedMore = call.state === "waiting" && Object.keys(call.requests).length > 0;
+      return isAsked && isAskedMore ? await answerNext() : call;
+    };
+    const call = await answerNext();
+    const { state, round } = call;
+    const questions = state === "waiting" ? call.requests : undefined;
+    if (options.json) printJson(command, { state, round, questions });
+    if (state === "outcome-unknown" || state === "expired")
+      throw new CommandFailure(`The call is over: ${state}.`);
+  });
+}
+
+interface RoundUse {
+  readonly options: AnswerOptions;
+  readonly command: Command;
+  readonly isAsked: boolean;
+}
+
+async function answerRound(
+  opened: OpenedStore,
+  row: CallRow,
+  { options, command, isAsked }: RoundUse,
+): Promise<WaitingCall> {
+  const { call, sessionId, principal, open } = await operate(opened, row);
+  refuseUnanswerable(row, call);
+  const questions = questionsOf(call);
+  tell(command, described(call));
+  for (const question of questions) tell(command, printQuestion(question));
+  const responses = isAsked ? await askAll(questions) : givenResponses(call, options);
+  checkResponses(call, responses);
+  const { origin } = new URL(call.url);
+  const isConfirmed = isAsked && !options.yes;
+  const access = accessTo([origin], options, { isAsked: isConfirmed, otherwise: "" });
+  if (isConfirmed)
+    await confirmAct(
+      `Send ${count(questions.length, "answer")} to ${origin}${access.withWhat}?`,
+      {},
+    );
+  const use = { principal, round: call.round };
+  return await open(access.headers).answer(sessionId, call.id, responses, use);
+}
+
+/** @throws {CommandFailure} for a call that takes no answers */
+function refuseUnanswerable(row: CallRow, call: WaitingRecord): void {
+  const now = Date.now();
+  if (call.state === "waiting" && call.kind === "input") return;
+  if (call.state === "waiting")
+    throw new CommandFailure(
+      `This call takes no answer: ${whatToDo(row, now)}. The next step that resumes its messages carries the call out.`,
+    );
+  throw new CommandFailure(
+    `This call takes no answer (${stateOf(row, now)}): ${whatToDo(row, now)}.`,
+  );
+}
+
+function described(call: WaitingRecord): string {
+  const { url, round, askedAt, expiresAt } = call;
+  return `${calledOf(call)} on ${new URL(url).origin} asks, round ${round}, since ${printTime(askedAt)}; good until ${printTime(expiresAt)}:`;
+}
+
+/** Checks answers before anything is sent. @throws {CommandFailure} that names the field */
+function checkResponses({ requests }: WaitingRecord, responses: InputResponses): void {
+  try {
+    checkInputResponses(requests, responses);
+  } catch (error) {
+    if (!McpSessionError.isInstance(error)) throw error;
+    throw wrongUsage(`--data: ${error.message}`);
+  }
+}
+
+/** The answers of `--data`, or a no to each question. */
+function givenResponses(call: WaitingRecord, { data, decline }: AnswerOptions): InputResponses {
+  const keys = Object.keys(call.requests);
+  if (decline) return Object.fromEntries(keys.map((key) => [key, { action: "decline" }]));
+  const text = data === "-" ? readFileSync(0, "utf8") : (data ?? "");
+  const example = JSON.stringify({ [keys[0] ?? "key"]: { action: "accept", content: {} } });
+  if (text.trim() === "")
+    throw wrongUsage(
+      `--data is missing: an answer for each question, such as ${example}, or - for stdin. A terminal asks instead.`,
+    );
+  try {
+    return JSON.parse(text) as InputResponses;
+  } catch {
+    // The message of the parser would repeat the answer.
+    throw wrongUsage(`--data is no JSON. It should be like ${example}.`);
+  }
+}
+
+/** What comes next, for a person. */
+function outcomeOf(call: WaitingCall, row: string): string {
+  switch (call.state) {
+    case "settled":
+      return "The server has answered. The next step of the application that resumes the call's messages gets the result.";
+    case "waiting":
+      return Object.keys(call.requests).length > 0
+        ? `The server asks more, in round ${call.round}: durable-mcp waiting answer ${row}`
+        : `The server wants the request again, without a question: durable-mcp waiting answer ${row} --data {}`;
+    case "expired":
+      return "The questions were too old, and nothing was carried out. The next step tells the model so.";
+    case "outcome-unknown":
+      return "Nobody knows whether the server has carried out the call, and it is not sent again. Look there before anyone makes it again.";
+    default:
+      return `The call is ${call.state}.`;
+  }
+}
