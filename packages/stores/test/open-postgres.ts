@@ -1,7 +1,7 @@
 import type { OpenedStore } from "@durable-mcp/core/testing";
 import pg from "pg";
 import { createPostgresStore, type PostgresStoreOptions } from "../src/postgres.ts";
-import { postgresUser } from "./postgres-server.ts";
+import { postgresUser } from "./postgres-user.ts";
 
 /** A pool on the server at a port. */
 export function createPool(port: number): pg.Pool {

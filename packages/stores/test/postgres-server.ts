@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { findProgram } from "./find-program.ts";
+import { postgresUser } from "./postgres-user.ts";
 import { type DatabaseServer, findFreePort, killServer, startServer } from "./start-server.ts";
 
 const found = findProgram("postgres", ["/usr/lib/postgresql/*/bin"]);
@@ -14,9 +15,6 @@ const program = found === undefined ? undefined : realpathSync(found);
 /** Why there can be no PostgreSQL; `undefined` when there can. */
 export const postgresUnavailable =
   program === undefined ? "there is no postgres on the PATH or in /usr/lib/postgresql" : undefined;
-
-/** The user of the server in `startPostgres`, who needs no password. */
-export const postgresUser = "postgres";
 
 /**
  * Starts a PostgreSQL whose database sorts as people do, not as bytes do.
