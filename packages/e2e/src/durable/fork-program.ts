@@ -7,6 +7,10 @@ export interface ForkedProgram<TO, FROM> {
   send: (message: TO) => void;
   /** The next message; rejects when the process ends before. */
   receive: () => Promise<FROM>;
+  /** Such as SIGSTOP and SIGCONT, or SIGTERM. */
+  signal: (name: NodeJS.Signals) => void;
+  /** Resolves to how it ended when it is gone. */
+  ended: Promise<string>;
   /** `kill -9`; resolves to how it ended when it is gone. */
   kill: () => Promise<string>;
 }
@@ -54,6 +58,8 @@ export function forkProgram<TO, FROM>(file: string | URL): ForkedProgram<TO, FRO
       }
       return promise;
     },
+    signal: (name) => void child.kill(name),
+    ended,
     kill: async () => {
       child.kill("SIGKILL");
       return await ended;

@@ -1,11 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  postgresUnavailable,
-  postgresUser,
-  startPostgres,
-} from "../../../stores/test/postgres-server.ts";
+import { postgresUnavailable, startPostgres } from "../../../stores/test/postgres-server.ts";
+import { postgresUser } from "../../../stores/test/postgres-user.ts";
 import { redisUnavailable, startRedis } from "../../../stores/test/redis-server.ts";
 
 /** A store that several processes may open. */
