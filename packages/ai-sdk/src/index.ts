@@ -6,6 +6,7 @@ export {
 } from "./waiting/stop-when-waiting.ts";
 export { joinOrRun } from "./runs/join-or-run.ts";
 export type { ConnectionEvent } from "./events/connection-event.ts";
+export type { EventStep } from "./events/step-events.ts";
 export type {
   ConnectionOperation,
   ConnectionOperationDetails,

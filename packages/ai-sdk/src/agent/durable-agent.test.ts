@@ -6,6 +6,7 @@ import { type ModelMessage, tool } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
+import { isOfProgress } from "../../test/collect-events.ts";
 import { isInUse } from "../../test/counted-sessions.ts";
 import { startNotebookServer } from "../../test/notebook-server.ts";
 import {
@@ -470,7 +471,8 @@ describe("an agent of connections and a store", () => {
           }),
         },
         store,
-        onEvent: ({ type }) => type !== "client" && types.push(type),
+        onEvent: (event) =>
+          event.type === "client" || isOfProgress(event) || types.push(event.type),
         model: scriptedModel(...turns),
       });
     const store = createMemoryStore();

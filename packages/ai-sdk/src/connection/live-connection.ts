@@ -32,6 +32,8 @@ export interface ConnectionStep {
   readonly isAfterEnd?: boolean | undefined;
   readonly now: () => number;
   readonly emit: (event: ConnectionEvent) => void;
+  /** Counts an HTTP request to the connection's server. */
+  readonly countRequest: (connection: string) => void;
   readonly telemetry: ConnectionTelemetry | undefined;
 }
 

@@ -1,6 +1,7 @@
 /** Durable sessions that make a provider of their own, and those that are handed one. */
 import { createMemoryStore } from "@durable-mcp/core";
 import { describe, expect, test, vi } from "vitest";
+import { isOfProgress } from "../../test/collect-events.ts";
 import { createHeldStore } from "../../test/held-store.ts";
 import { type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { alice, callForText, outdateTools } from "../../test/step.ts";
@@ -28,9 +29,9 @@ function startFailingStore() {
   return { store: held.store, fail };
 }
 
-/** Of all but those of clients, which each run has. */
+/** Of all but those of clients and operations, which each run has. */
 const typesOf = (events: readonly ConnectionEvent[]) =>
-  events.map(({ type }) => type).filter((type) => type !== "client");
+  events.filter((event) => event.type !== "client" && !isOfProgress(event)).map(({ type }) => type);
 
 describe("sessions of connections", () => {
   test("go on from process to process", async () => {

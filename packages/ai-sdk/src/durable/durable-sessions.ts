@@ -1,6 +1,7 @@
 import type { Principal, SessionStore } from "@durable-mcp/core";
 import type { Connections } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { EventStep } from "../events/step-events.ts";
 import type {
   ConnectionProvider,
   ConnectionProviderOptions,
@@ -52,11 +53,12 @@ export interface StoredSessionsOptions {
    */
   storeTimeoutMs?: number | undefined;
   /**
-   * Gets the events of connections, of their sessions, and of the sessions and their store. With a
+   * Gets the events of connections, of their sessions, and of the sessions and their store, each with the step in
+   * which it came. With a
    * `provider` it only gets the last, and the provider's `onEvent` does not get those then.
    * @default the provider's; without one, warns on the console as a provider does
    */
-  onEvent?: ((event: ConnectionEvent) => void) | undefined;
+  onEvent?: ((event: ConnectionEvent, step?: EventStep) => void) | undefined;
   /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
   now?: (() => number) | undefined;
 }

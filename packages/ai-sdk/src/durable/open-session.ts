@@ -2,6 +2,8 @@ import type { Principal } from "@durable-mcp/core";
 import { once } from "../base/once.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { clientConnections, hasSlot } from "../connection/mcp-connection.ts";
+import type { ConnectionEvent } from "../events/connection-event.ts";
+import { createStepEvents } from "../events/step-events.ts";
 import type { ConnectionRegistry, SessionTools } from "../registry/connection-registry.ts";
 import { ownSlot } from "../slots/step-slot.ts";
 import type { Successor } from "../registry/succession.ts";
@@ -66,7 +68,9 @@ async function loadRegistry(
   const { provider, namespace, agent } = sessions;
   const declared = provider.declaredFor(principal);
   const pool = provider.poolFor([namespace, agent, sessionId]);
-  const context: StepContext = { ...sessions, sessionId, pool, abortSignal };
+  const events = createStepEvents(provider.emit, sessionId);
+  const emit = (event: ConnectionEvent) => sessions.tell(event, events.step);
+  const context: StepContext = { ...sessions, sessionId, pool, abortSignal, emit };
   try {
     const slots = await loadSlots(context, principal, clientConnections(declared));
     const opened = createOpenedSlots(context);
@@ -76,7 +80,7 @@ async function loadRegistry(
       return provider.createRegistry({
         declared,
         principal,
-        sessionId,
+        events,
         abortSignal,
         slotFor: (connection) => ({ ...slots.get(connection)!, listsTools }),
         named: createNamedInStore(context, opened),

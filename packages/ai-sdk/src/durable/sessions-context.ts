@@ -2,6 +2,7 @@ import { invalidOption } from "@durable-mcp/core/internal";
 import type { SessionStore } from "@durable-mcp/core";
 import { createOpenWork, type OpenWork } from "../base/open-work.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
+import type { Tell } from "../events/step-events.ts";
 import type { ConnectionProvider } from "../provider/connection-provider.ts";
 import { createConnectionProvider } from "../provider/create-connection-provider.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
@@ -24,7 +25,7 @@ export interface SessionsContext {
   readonly touchIntervalMs: number;
   /** A session that was used within this time may be in use, in a process whose clock is behind. */
   readonly maybeInUseMs: number;
-  readonly emit: (event: ConnectionEvent) => void;
+  readonly tell: Tell;
   readonly now: () => number;
   readonly work: OpenWork;
 }
@@ -33,6 +34,7 @@ export interface SessionsContext {
 export interface StepContext extends SessionsContext {
   readonly sessionId: string;
   readonly pool: SessionPool | undefined;
+  readonly emit: (event: ConnectionEvent) => void;
   /** Ends the step, and its waits for the store before its end. */
   readonly abortSignal: AbortSignal | undefined;
 }
@@ -57,7 +59,7 @@ export function createSessionsContext(options: DurableSessionsOptions<any>): Ses
     namespace: provider.createNamespace(),
     touchIntervalMs,
     maybeInUseMs: leastIdleMs(touchIntervalMs) + clockSkewMs,
-    emit: onEvent && !ownProvider ? provider.emitTo(onEvent) : provider.emit,
+    tell: onEvent && !ownProvider ? provider.emitTo(onEvent) : provider.emit,
     now: options.now ?? provider.now,
     work: createOpenWork("The durable sessions were"),
   };

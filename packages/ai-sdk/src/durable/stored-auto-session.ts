@@ -22,7 +22,7 @@ export function startStoredAutoSession<MANAGEMENT extends Management>(
   options: StoredAutoSessionOptions,
   management: MANAGEMENT,
 ): MANAGEMENT {
-  const { provider, emit, work } = context;
+  const { provider, tell, work } = context;
   const { sessionId, principal } = options;
   checkSessionId(sessionId);
   /** Settles when the registry before has saved all. */
@@ -40,7 +40,7 @@ export function startStoredAutoSession<MANAGEMENT extends Management>(
         },
       };
     },
-    emit,
+    emit: tell,
     tracks: [provider.work.track, work.track],
   });
   const whileClosed =

@@ -1,5 +1,6 @@
 import type { WaitingEvent } from "@durable-mcp/core/waiting";
 import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-mcp/core";
+import type { OperationEvent } from "./operation-events.ts";
 
 /**
  * An event of a connection. Beside the events of its session (`started`, `resumed`, `lost`, `restored`,
@@ -41,6 +42,11 @@ import type { McpSessionError, SessionEvent, UnavailableReason } from "@durable-
  * - `line-dropped`: a stdio server printed a line on stdout that is no message, is too long (64 MiB) or
  *   too complex (1,000 levels, two million values), or asks too much at once. The event comes once for each
  *   reason and process.
+ * - `operation`: an operation of the connection has `started`, or has `ended` after `durationMs`, with its `outcome`.
+ *   `number` is the same in both, and tells it from the other operations of this process. `code` is the code of an
+ *   `McpSessionError`, if it failed with one.
+ * - `step-ended`: a step that used the connection is over, after `durationMs`. It sent `requests` HTTP requests to
+ *   the connection's server.
  * - `peer-version`: `@ai-sdk/mcp` has an untested version, `"unknown"` if it does not say which.
  *
  * And the events between durable sessions and their store:
@@ -121,6 +127,8 @@ export type ConnectionEvent = {
       readonly type: "line-dropped";
       readonly reason: "not-a-message" | "too-long" | "too-complex" | "too-many";
     }
+  | OperationEvent
+  | { readonly type: "step-ended"; readonly requests: number; readonly durationMs: number }
   | {
       readonly type: "peer-version";
       readonly package: string;

@@ -1,19 +1,13 @@
 import { guarded, isRecord } from "@durable-mcp/core/internal";
 import type { WaitingEvent } from "@durable-mcp/core/waiting";
 import type { ConnectionEvent } from "./connection-event.ts";
+import { type OperationName, tellOperation } from "./operation-events.ts";
+import type { EventStep, Tell } from "./step-events.ts";
 import { warnOnConsole } from "./warn-on-console.ts";
 
 /** An operation of a connection that takes time. It holds no id, token, principal or argument. */
 export interface ConnectionOperation {
-  /**
-   * - `connect`: the handshake of a connection's first use. For a resumed session the state answers it.
-   * - `list`: listing the tools.
-   * - `call`: a tool call, with all its waiting.
-   * - `recover`: replacing a lost session or a dead process.
-   * - `ready`: waiting until the server answers (`registry.ready`).
-   * - `answer`: answering the questions of a call that waits for a person, in any process.
-   */
-  readonly operation: "connect" | "list" | "call" | "recover" | "ready" | "answer";
+  readonly operation: OperationName;
   /** The connection's name. */
   readonly connection: string;
   /** The name of a named session, or the id of a shared one, if the operation is on one. */
@@ -73,23 +67,34 @@ export type TraceOperation = <T>(
 ) => Promise<T>;
 
 /** For connections whose provider has no telemetry. */
-const traceNothing: TraceOperation = (_, run) => run(() => undefined);
+const measureNothing: ConnectionTelemetry = { trace: (_, run) => run(() => undefined) };
 
+/** Measures the operations of a connection, and tells of each. */
 export function createOperationTracer(
-  telemetry: ConnectionTelemetry | undefined,
+  telemetry: ConnectionTelemetry = measureNothing,
+  emit: (event: ConnectionEvent) => void,
   connection: Omit<ConnectionOperation, "operation" | "tool">,
 ): TraceOperation {
-  if (telemetry === undefined) return traceNothing;
   /** The version that the last connected client speaks. */
   let protocolVersion: string | undefined;
   return (operation, run) =>
     telemetry.trace({ ...connection, ...operation }, async (note) => {
+      const end = tellOperation(operation, (event) =>
+        emit({ ...event, connection: connection.connection }),
+      );
+      let known: ConnectionOperationDetails = {};
       const noteAndKeep: NoteDetails = (details) => {
         protocolVersion = details.protocolVersion ?? protocolVersion;
+        known = { ...known, ...details };
         note(details);
       };
       try {
-        return await run(noteAndKeep);
+        const result = await run(noteAndKeep);
+        end(known);
+        return result;
+      } catch (error) {
+        end(known, { error });
+        throw error;
       } finally {
         const isOnClient = operation.operation === "list" || operation.operation === "call";
         if (isOnClient && protocolVersion !== undefined) note({ protocolVersion });
@@ -140,19 +145,19 @@ function parseMessage(body: unknown): object | undefined {
   }
 }
 
-type Observe = (event: ConnectionEvent) => void;
-
 /**
  * A function that passes events to the telemetry, and then to the application. Their errors are dropped.
  */
 export function createTeller(
   telemetry: ConnectionTelemetry | undefined,
-  onEvent: Observe = warnOnConsole(),
-): Observe {
+  onEvent: Tell = warnOnConsole(),
+): Tell {
   const measure = guarded((event: ConnectionEvent) => telemetry?.observe?.(event));
-  const observe = guarded(onEvent);
-  return (event) => {
+  const observe = guarded(({ event, step }: { event: ConnectionEvent; step?: EventStep }) =>
+    onEvent(event, step),
+  );
+  return (event, step) => {
     measure(event);
-    observe(event);
+    observe({ event, ...(step && { step }) });
   };
 }

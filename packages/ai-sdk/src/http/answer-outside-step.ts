@@ -5,8 +5,8 @@ import { clientConnections, type Connections, findDeclared } from "../connection
 import { pendingSignIn, pendingSignIns } from "../connection/pending-sign-ins.ts";
 import { createStoredCalls, loadWaiting, refuseAnswer } from "../connection/stored-calls.ts";
 import type { WaitingSource } from "../connection/waiting-source.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
+import { createStepEvents, type Tell } from "../events/step-events.ts";
 import { createHttpConnection } from "./http-connection.ts";
 import type { HungServers } from "./hung-servers.ts";
 
@@ -14,7 +14,7 @@ interface OutsideStep {
   readonly source: WaitingSource;
   readonly principal: Principal;
   readonly declared: Readonly<Connections>;
-  readonly emit: (event: ConnectionEvent) => void;
+  readonly tell: Tell;
   readonly telemetry: ConnectionTelemetry | undefined;
   readonly hungServers: HungServers;
   readonly now: () => number;
@@ -26,8 +26,10 @@ interface Use {
 }
 
 /** The waiting calls of an agent session, for uses outside of a step. They open no session and list no tools. */
-export function waitingOutsideStep({ source, principal, ...parts }: OutsideStep) {
-  const { emit, now } = parts;
+export function waitingOutsideStep({ source, principal, tell, ...parts }: OutsideStep) {
+  const { now } = parts;
+  // It is a step of its own for whoever follows the events.
+  const { emit, countRequest, end } = createStepEvents(tell, source.sessionId);
   const declared = clientConnections(parts.declared);
   const stored = createStoredCalls({
     ...{ source, principal, now },
@@ -39,7 +41,7 @@ export function waitingOutsideStep({ source, principal, ...parts }: OutsideStep)
     const definition = findDeclared(declared, connection);
     if (definition === undefined) return undefined;
     return createHttpConnection({
-      ...parts,
+      ...{ ...parts, emit, countRequest },
       ...{ definition, sessionId: source.sessionId, waiting: source },
       ...{ context: { principal, connection, abortSignal }, sessionName: undefined, keptAs: {} },
       isActive: () => true,
@@ -53,7 +55,7 @@ export function waitingOutsideStep({ source, principal, ...parts }: OutsideStep)
       ]);
       return [...signIns, ...calls];
     },
-    withdraw: async (id: string) => await stored.withdraw(id),
+    withdraw: async (id: string) => await stored.withdraw(id).finally(end),
     async answer(
       id: string,
       responses: InputResponses,
@@ -71,7 +73,7 @@ export function waitingOutsideStep({ source, principal, ...parts }: OutsideStep)
       const { pausing } = connect(found.call.connection, abortSignal) ?? {};
       if (pausing === undefined) throw notPausing(found.call);
       const use = { round, signal: abortSignal };
-      return describeWaiting(await pausing.answer(found.call, responses, use));
+      return describeWaiting(await pausing.answer(found.call, responses, use).finally(end));
     },
   };
 }

@@ -45,7 +45,7 @@ export function createStatefulFetch(
   slot: SessionSlot,
   onEvent: (event: SessionEvent) => void,
 ): typeof globalThis.fetch {
-  const { definition, exceptSlot, telemetry, trace, url, onSession, now } = parts;
+  const { definition, exceptSlot, trace, url, onSession, now } = parts;
   const { fetch, redirect, timeouts } = definition.options;
   const session = sessionOptions(definition);
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
@@ -73,12 +73,10 @@ export function createStatefulFetch(
         onStart: (start) => prepare(parts, onStart, start),
         timeoutMs: startTimeoutMs(definition),
       }),
-    aroundRecovery:
-      telemetry &&
-      ((recovery) =>
-        trace({ operation: "recover" }, async (note) => {
-          note({ refusedStatus: (await recovery()).status });
-        })),
+    aroundRecovery: (recovery) =>
+      trace({ operation: "recover" }, async (note) => {
+        note({ refusedStatus: (await recovery()).status });
+      }),
     timeouts: {
       initializeMs: connectTimeoutMs(definition),
       answerMs: timeouts?.answerMs,
@@ -194,6 +192,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     serverFetch: ((...request) => {
       use.lastAt = now();
       use.requests += 1;
+      options.countRequest(connection);
       return watched(...request);
     }) satisfies typeof globalThis.fetch,
     use,
@@ -204,7 +203,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
     restoreError,
     /** The error of a connection that cannot be used, whatever the reason. */
     unavailable,
-    trace: createOperationTracer(telemetry, {
+    trace: createOperationTracer(telemetry, options.emit, {
       connection,
       sessionName,
       transport: "http",

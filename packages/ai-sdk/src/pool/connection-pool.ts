@@ -5,6 +5,7 @@ import { closeConnection, type LiveConnection } from "../connection/live-connect
 import type { McpConnection } from "../connection/mcp-connection.ts";
 import type { StepTime } from "../connection/step-time.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
+import type { StepEvents } from "../events/step-events.ts";
 import type { SlotName } from "../slots/step-slot.ts";
 
 /** Options of a pool, which keeps live clients between the runs of one process. */
@@ -32,6 +33,8 @@ export interface PooledConnection {
   readonly session: SessionSlot | undefined;
   /** Where the run that has it saves a new session. */
   onSession: OnSession | undefined;
+  /** Of the run that has it, or had it last. */
+  events: StepEvents;
   /** The snapshot of the session's slot when it was given back. The run has stored the same. */
   kept: SessionSnapshot | undefined;
   /** When it was given back, in milliseconds since 1970-01-01 UTC. */
@@ -95,7 +98,8 @@ export function createConnectionPool(
   const close = async (pooled: PooledConnection, reason: ClientClosedReason): Promise<void> => {
     const closing = (async () => {
       await closePooled(pooled);
-      if (pooled.isTold) emit({ type: "client", ...pooled.slot, action: "closed", reason });
+      const event = { type: "client", ...pooled.slot, action: "closed", reason } as const;
+      if (pooled.isTold) emit(event);
     })();
     closings.add(closing);
     await closing;
@@ -111,7 +115,6 @@ export function createConnectionPool(
   };
 
   return {
-    emit,
     now,
     checkAfterMs,
     close,

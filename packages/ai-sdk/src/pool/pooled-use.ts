@@ -219,8 +219,8 @@ export async function recoverInUse<T>(
   });
 }
 
-export function tell({ pool, entry }: PooledUse, action: "hit" | "miss" | "opened"): void {
-  pool.emit({ type: "client", ...entry.slot, action });
+export function tell({ entry }: PooledUse, action: "hit" | "miss" | "opened"): void {
+  entry.events.emit({ type: "client", ...entry.slot, action });
 }
 
 /** JSON-RPC codes of clients: the connection closed, the request took too long. */

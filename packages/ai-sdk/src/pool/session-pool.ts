@@ -11,6 +11,7 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import { hasSlot, type McpConnection } from "../connection/mcp-connection.ts";
 import { isPausing } from "../connection/waiting-source.ts";
 import { createStepTime, type StepTime } from "../connection/step-time.ts";
+import type { StepEvents } from "../events/step-events.ts";
 import type { ConnectionUse, SlotName, StepSlot } from "../slots/step-slot.ts";
 import { createClientOfRun } from "./client-of-run.ts";
 import type { ConnectionPool, PooledConnection } from "./connection-pool.ts";
@@ -57,21 +58,26 @@ export function createSessionPool(pool: ConnectionPool, scope: readonly unknown[
      * Connects for one run. Closing the connection gives its client back.
      *
      * @param stepSlot has a slot from `createSlot`; `undefined` without a session
-     * @param makeFor makes the connection that the pool keeps
+     * @param events of the run
+     * @param makeFor makes the connection that the pool keeps; its events are of the run that has it
      */
     connect(
       { slot, principal, definition, step, idleTimeoutMs }: ConnectionUse,
       stepSlot: StepSlot | undefined,
-      makeFor: (time: StepTime, onSession: OnSession) => LiveConnection,
+      events: StepEvents,
+      makeFor: MakeFor,
     ): LiveConnection {
       const { slot: session, onSession } = stepSlot ?? {};
       const key = keyOf(slot, principal);
       const make = () =>
-        createPooled({ slot, definition, session, onSession }, makeFor, pool.now(), idleTimeoutMs);
+        createPooled(
+          { slot, definition, session, onSession, events },
+          ...([makeFor, pool.now(), idleTimeoutMs] as const),
+        );
       const begin = (runSignal: AbortSignal) => {
         const found = session ? reserved.get(session)?.pooled : pool.take(key, definition);
         if (session) reserved.delete(session);
-        if (found) found.onSession = onSession;
+        if (found) Object.assign(found, { onSession, events });
         const use = beginUse({ pool, key, found, make, runSignal });
         const connection = connectionInUse(use);
         return { connection, pooled: () => use.entry, end: async () => await endUse(use) };
@@ -104,18 +110,19 @@ export function createSessionPool(pool: ConnectionPool, scope: readonly unknown[
   };
 }
 
-type OwnParts = Pick<PooledConnection, "slot" | "definition" | "session" | "onSession">;
+type OwnParts = Pick<PooledConnection, "slot" | "definition" | "session" | "onSession" | "events">;
+
+type MakeFor = (time: StepTime, onSession: OnSession, events: StepEvents) => LiveConnection;
 
 function createPooled(
   parts: OwnParts,
-  makeFor: (time: StepTime, onSession: OnSession) => LiveConnection,
+  makeFor: MakeFor,
   now: number,
   keepAliveMs: number | undefined,
 ): PooledConnection {
   const time = createStepTime();
-  const own: PooledConnection = {
+  const own: Omit<PooledConnection, "connection"> = {
     ...parts,
-    connection: makeFor(time, (snapshot) => own.onSession?.(snapshot)),
     kept: undefined,
     idleSince: now,
     isSuspect: false,
@@ -123,7 +130,13 @@ function createPooled(
     time,
     keepAliveMs,
   };
-  return own;
+  const events: StepEvents = {
+    ...parts.events,
+    emit: (event) => own.events.emit(event),
+    countRequest: (connection) => own.events.countRequest(connection),
+  };
+  const connection = makeFor(time, (snapshot) => own.onSession?.(snapshot), events);
+  return Object.assign(own, { connection });
 }
 
 function connectionInUse(use: PooledUse): LiveConnection {

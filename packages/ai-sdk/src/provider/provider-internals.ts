@@ -2,8 +2,8 @@ import type { Principal } from "@durable-mcp/core";
 import { invalidOption } from "@durable-mcp/core/internal";
 import { createOpenWork } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import type { ConnectionEvent } from "../events/connection-event.ts";
 import { createTeller } from "../events/connection-telemetry.ts";
+import { createStepEvents, type Tell } from "../events/step-events.ts";
 import { createHungServers } from "../http/hung-servers.ts";
 import { createConnectionPool } from "../pool/connection-pool.ts";
 import { createSessionPool } from "../pool/session-pool.ts";
@@ -37,7 +37,7 @@ export function createInternals<CONNECTIONS extends Connections>(
   const hungServers = createHungServers(now);
   const createRegistry = (step: StepRegistryOptions & { declared: CONNECTIONS }) => {
     throwIfShutDown();
-    const factory = { declaredFor, emit, telemetry, now, hungServers, track, closeTimeoutMs };
+    const factory = { declaredFor, telemetry, now, hungServers, track, closeTimeoutMs };
     const registry = createStepRegistry(factory, step);
     return registry as ConnectionRegistry<any> as ConnectionRegistry<CONNECTIONS>;
   };
@@ -59,6 +59,7 @@ export function createInternals<CONNECTIONS extends Connections>(
       createRegistry({
         declared: declaredFor(principal),
         principal,
+        events: createStepEvents(emit, undefined),
         abortSignal: undefined,
         named: noNamedSlots,
         isLeased: successor !== undefined,
@@ -73,7 +74,7 @@ export function createInternals<CONNECTIONS extends Connections>(
     emit,
     telemetry,
     /** An `emit` that tells `onEvent` instead of the provider's own. */
-    emitTo: (observe: (event: ConnectionEvent) => void) => createTeller(telemetry, observe),
+    emitTo: (observe: Tell) => createTeller(telemetry, observe),
     now,
   };
 }

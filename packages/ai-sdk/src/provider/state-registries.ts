@@ -8,6 +8,7 @@ import { checkOptions } from "../base/check-options.ts";
 import type { McpClientConnection } from "../connection/define-connection.ts";
 import { clientConnections, type Connections, hasSlot } from "../connection/mcp-connection.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
+import { createStepEvents } from "../events/step-events.ts";
 import type { SessionPool } from "../pool/session-pool.ts";
 import { createNamedInState, type NamedInState } from "../state/named-in-state.ts";
 import { commitSlots, seedSlot, type SeededSlot, throwIfNewer } from "../state/session-state.ts";
@@ -32,8 +33,7 @@ interface Saved {
 export function createStateRegistries<CONNECTIONS extends Connections>(
   internals: ProviderInternals<CONNECTIONS>,
 ): Pick<ConnectionProvider<CONNECTIONS>, "create" | "commit" | "run"> {
-  const { declaredFor, createRegistry, poolFor, createNamespace, work, emit, now } = internals;
-  const { claim } = internals;
+  const { declaredFor, createRegistry, poolFor, createNamespace, work, now, claim } = internals;
   const namespace = createNamespace();
   const savedBy = new WeakMap<object, Saved>();
 
@@ -43,6 +43,8 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
       const declared = declaredFor(principal);
       if (principal !== undefined) refuseNewer(state, declared, principal);
       const pool = sessionId === undefined ? undefined : poolFor([namespace, sessionId]);
+      const events = createStepEvents(internals.emit, sessionId);
+      const { emit } = events;
       const seeding = createSeeding({ state, declared, principal, pool, emit, now });
       const named = createNamedInState(state, pool, emit, now, work.track);
       const waiting = createWaitingInState(state, now);
@@ -51,7 +53,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
         waiting: claim && waitingSource(waiting, claim),
         declared,
         principal,
-        sessionId,
+        events,
         abortSignal,
         slotFor: (connection) => seeding.slotFor(connection),
         named,

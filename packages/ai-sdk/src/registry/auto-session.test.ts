@@ -3,6 +3,7 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { generateText, isStepCount, streamText, type ToolSet } from "ai";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { isOfProgress } from "../../test/collect-events.ts";
 import { describingProgram } from "../../test/describing-program.ts";
 import {
   answer,
@@ -52,7 +53,10 @@ async function startScript(
   });
   providers.push(provider);
   /** The types of the events of its sessions. */
-  const types = () => events.map(({ type }) => type).filter((type) => type !== "client");
+  const types = () =>
+    events
+      .filter((event) => event.type !== "client" && !isOfProgress(event))
+      .map(({ type }) => type);
   return { server, provider, events, types };
 }
 

@@ -10,6 +10,8 @@ interface LifetimeOptions {
   readonly closeTimeoutMs: number;
   /** Saves the slots, in this time, while the clients close. Never rejects. */
   readonly save?: ((timeoutMs: number) => Promise<void>) | undefined;
+  /** Called once, when all is closed and saved, or its time is up. */
+  readonly onEnd?: () => void;
   /** Lets the registry's owner close the registry. */
   readonly track: Track;
   /** Called for each use of a connection of the run around. */
@@ -32,7 +34,10 @@ export function createRegistryLifetime(options: LifetimeOptions) {
   let untrack: (() => void) | undefined;
 
   const dispose = async () => {
-    disposal ??= closeAll(options, owned, inside, opened).then(() => untrack?.());
+    disposal ??= closeAll(options, owned, inside, opened).finally(() => {
+      options.onEnd?.();
+      untrack?.();
+    });
     await disposal;
   };
   const trackIn = (closables: Set<Closable>, close: () => Promise<void>) => {

@@ -21,6 +21,7 @@ import { openConnection } from "../connection/stdio-connection-options.ts";
 import { createStepTime } from "../connection/step-time.ts";
 import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
+import type { StepEvents } from "../events/step-events.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
 import type { HungServers } from "../http/hung-servers.ts";
 import { createHttpConnection } from "../http/http-connection.ts";
@@ -39,7 +40,6 @@ import type { Successor } from "./succession.ts";
 export interface RegistryFactory {
   /** @throws {McpSessionError} `CONNECTION_INVALID` */
   readonly declaredFor: (principal: Principal | undefined) => Connections;
-  readonly emit: (event: ConnectionEvent) => void;
   readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
   readonly hungServers: HungServers;
@@ -52,8 +52,8 @@ export interface RegistryFactory {
 export interface StepRegistryOptions {
   readonly declared: Connections;
   readonly principal: Principal | undefined;
-  /** The agent session's id, if it has one. */
-  readonly sessionId?: string | undefined;
+  /** The step's events, which know the id of the agent session. */
+  readonly events: StepEvents;
   readonly abortSignal: AbortSignal | undefined;
   /** The slot of a connection of which something lasts; `undefined` isolates all of them. */
   readonly slotFor?: ((connection: string) => StepSlot) | undefined;
@@ -77,7 +77,7 @@ export function createStepRegistry(
 ): ConnectionRegistry {
   const { declaredFor, track, closeTimeoutMs } = factory;
   const { declared, principal, slotFor, named, isLeased = false, pool, successor, save } = options;
-  const { sessionId, waiting } = options;
+  const { events, waiting } = options;
   if (!named.keepsShared) refuseShared(declared);
   if (waiting === undefined) refusePausing(declared);
   const step = createStepTime(options.abortSignal);
@@ -85,6 +85,7 @@ export function createStepRegistry(
     step,
     closeTimeoutMs,
     save,
+    onEnd: events.end,
     // The lease closes the registry.
     track: isLeased ? () => () => undefined : track,
     onFirstUse(trackInside) {
@@ -93,7 +94,7 @@ export function createStepRegistry(
       trackInside(async () => named.endStep());
     },
   });
-  const parts = { ...factory, pool, sessionId, waiting };
+  const parts = { ...factory, events, pool, waiting };
   const memories = new Map<string, SessionSlot>();
 
   const connections = Object.entries(declared).map(([connection, definition]) => {
@@ -106,8 +107,7 @@ export function createStepRegistry(
       if (!hasSession(definition)) memories.set(ownKey(use), stepSlot.slot);
       return connect(parts, use, stepSlot);
     };
-    const { now } = factory;
-    return withSignIn(connected(), { definition, principal, waiting, now });
+    return withSignIn(connected(), { definition, principal, waiting, now: factory.now });
   });
   connections.forEach(lifetime.own);
   // A connection from the pool must return to the pool, used or not.
@@ -127,7 +127,7 @@ export function createStepRegistry(
     const slot = ownSlot(connection.name, declared[connection.name]!);
     if (slot.shared !== undefined) namedConnections.share(slot, principal!, connection);
   }
-  const { registry } = createRunScope(
+  return createRunScope(
     {
       declaredFor,
       isolate: (use) => isolate(parts, use, memories.get(ownKey(use))),
@@ -135,13 +135,11 @@ export function createStepRegistry(
       namedConnections,
     },
     { declared, principal, step, connections, lifetime, isLeased, waiting, now: factory.now },
-  );
-  return registry;
+  ).registry;
 }
 
 /** The parts for the connections of a step, and of the runs inside it. */
-type ConnectionParts = RegistryFactory &
-  Pick<StepRegistryOptions, "pool" | "sessionId" | "waiting">;
+type ConnectionParts = RegistryFactory & Pick<StepRegistryOptions, "events" | "pool" | "waiting">;
 
 /** A use of a connection whose contents end with the registry. */
 type OwnUse = ConnectionUse & Pick<StepRegistryOptions, "successor">;
@@ -157,7 +155,7 @@ function keptAsOf({ name, shared }: ConnectionUse["slot"]): KeptAs {
 
 /** Makes a connection. Starts nothing yet. */
 function open(
-  { emit, telemetry, now, hungServers, sessionId, waiting }: ConnectionParts,
+  { events, telemetry, now, hungServers, waiting }: ConnectionParts,
   use: OwnUse,
   slot: StepSlot | undefined,
 ): LiveConnection {
@@ -167,14 +165,15 @@ function open(
     context: { principal, connection, abortSignal: step.signal },
     sessionName: use.slot.name ?? use.slot.shared,
     keptAs: keptAsOf(use.slot),
-    sessionId,
+    sessionId: events.step.sessionId,
     isActive: step.isActive,
     now,
     isAfterEnd: successor?.isAfterEnd(use.slot),
     emit(event: ConnectionEvent) {
       if (event.type === "started" || event.type === "recovered") successor?.started(use.slot);
-      emit({ ...event, ...use.slot });
+      events.emit({ ...event, ...use.slot });
     },
+    countRequest: events.countRequest,
     telemetry,
   };
   return definition.type === "mcp-stdio"
@@ -195,21 +194,22 @@ function connect(parts: ConnectionParts, use: OwnUse, slot: StepSlot | undefined
   if (pool === undefined || isOfStep || !mayBeKept(use.definition)) {
     return openAndTell(parts, use, slot);
   }
-  const pooled = pool.connect(use, slot, (kept, onSession) =>
+  const pooled = pool.connect(use, slot, parts.events, (kept, onSession, events) => {
     // What the pool keeps does not end with the registry.
-    open(parts, { ...use, step: kept, successor: undefined }, slot && { ...slot, onSession }),
-  );
+    const lasting = { ...use, step: kept, successor: undefined };
+    return open({ ...parts, events }, lasting, slot && { ...slot, onSession });
+  });
   return split(parts, use, pooled);
 }
 
 /** Gives a stdio connection the second process of `session.except`. Over HTTP its fetch does that. */
 function split(parts: ConnectionParts, use: OwnUse, main: LiveConnection): LiveConnection {
-  const { definition, slot } = use;
+  const { definition } = use;
   if (definition.type !== "mcp-stdio") return main;
   const { except, lossNotice } = definition.options.session ?? {};
   if (except === undefined) return main;
-  const { connection } = slot;
-  const aside = open(parts, { ...use, slot: { connection }, successor: undefined }, undefined);
+  const slot = { connection: use.slot.connection };
+  const aside = open(parts, { ...use, slot, successor: undefined }, undefined);
   return splitConnection(main, aside, except, lossNotice);
 }
 
@@ -238,13 +238,13 @@ function isolate(parts: ConnectionParts, use: OwnUse, memory?: SessionSlot): Liv
       const { snapshot } = slot;
       if (snapshot?.kind !== "session") return;
       const session = { definition, connection, principal: principal!, snapshot };
-      const { now, emit, closeTimeoutMs } = parts;
+      const { now, closeTimeoutMs } = parts;
       // Closing a connection has half the time, so that a server that hangs is reported once.
       const timeoutMs = Math.ceil(0.4 * closeTimeoutMs);
       const outcome = await endMcpSession({ ...session, timeoutMs, now });
       if (outcome.ended) return;
       const { ended: _, ...why } = outcome;
-      emit({ type: "close-failed", connection, ...why });
+      parts.events.emit({ type: "close-failed", connection, ...why });
     },
   });
 }

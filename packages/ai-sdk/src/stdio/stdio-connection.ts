@@ -111,9 +111,9 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
   return connection;
 }
 
-function createStdioTracer({ telemetry, context, sessionName }: StdioStep) {
+function createStdioTracer({ telemetry, emit, context, sessionName }: StdioStep) {
   const { connection } = context;
-  return createOperationTracer(telemetry, {
+  return createOperationTracer(telemetry, emit, {
     connection,
     sessionName,
     transport: "stdio",

@@ -32,9 +32,14 @@ export function createNotebookSessions({
       }),
     },
     store,
-    onEvent: ({ type }) => type !== "client" && events.push(type),
+    onEvent: ({ type }) => isOfProgress(type) || events.push(type),
   });
   return { sessions, events };
+}
+
+/** Whether an event only says that something was done. */
+function isOfProgress(type: string): boolean {
+  return ["client", "operation", "step-ended"].includes(type);
 }
 
 /** Calls a tool as the agent loop does, and gives the text of its result. */

@@ -66,6 +66,7 @@ async function runStep(
     step,
   }));
   const onEvent = (event: ConnectionEvent) => {
+    if (event.type === "operation" || event.type === "step-ended") return;
     events.push(event);
     chat.log.push({ type: "event", event: event.type });
   };

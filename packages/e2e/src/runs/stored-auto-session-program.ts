@@ -24,7 +24,8 @@ const sessions = createDurableSessions({
   store: createSqliteStore({ path }),
   autoSession: nightly,
   onEvent: (event) => {
-    if (!["started", "resumed", "client"].includes(event.type)) console.log("event", event.type);
+    if (!["started", "resumed", "client", "operation", "step-ended"].includes(event.type))
+      console.log("event", event.type);
   },
 });
 

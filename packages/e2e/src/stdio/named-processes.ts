@@ -35,7 +35,8 @@ export function startNamed({
       }),
     },
     now: () => time,
-    onEvent: (event) => events.push(event),
+    onEvent: (event) =>
+      event.type !== "operation" && event.type !== "step-ended" && events.push(event),
     ...(pool && { pool }),
   });
   onTestFinished(() => provider.shutdown());

@@ -46,8 +46,11 @@ export function openFixture(
         timeouts: { closeMs: 200, ...definition.timeouts },
       }),
     },
-    // Those of clients apart, which each run has.
-    onEvent: (event) => (event.type === "client" ? clientEvents : events).push(event),
+    // Those of clients apart, which each run has, and those of operations left out.
+    onEvent(event) {
+      if (event.type === "client") clientEvents.push(event);
+      else if (event.type !== "operation" && event.type !== "step-ended") events.push(event);
+    },
   });
   const registry = provider.create({});
   return {

@@ -2,6 +2,7 @@
  * `npm run demo`: an agent session in five steps, each a process of its own, with a stateful MCP
  * server that is killed and started again after the third. `-- --json` is for programs,
  * `-- --store postgres://…` or `redis://…` keeps the session there instead of in a SQLite file.
+ * `-- --events FILE` writes an event log, which `durable-mcp timeline FILE` draws.
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -15,8 +16,12 @@ import { createTemporaryFolder } from "../programs/temporary-folder.ts";
 import { findFreePort, waitForPort } from "../programs/wait-for-port.ts";
 
 const folder = createTemporaryFolder();
-const { json, store: place = join(folder, "sessions.db") } = parseArgs({
-  options: { json: { type: "boolean" }, store: { type: "string" } },
+const {
+  json,
+  store: place = join(folder, "sessions.db"),
+  events = "",
+} = parseArgs({
+  options: { json: { type: "boolean" }, store: { type: "string" }, events: { type: "string" } },
 }).values;
 const output = json ? jsonOutput : tableOutput;
 
@@ -43,7 +48,7 @@ const records = async () => {
 };
 const runStep = createStepRunner(
   new URL("step.ts", import.meta.url),
-  [`http://127.0.0.1:${port}/mcp`, place, chatId, join(folder, "messages.json")],
+  [`http://127.0.0.1:${port}/mcp`, place, chatId, join(folder, "messages.json"), events],
   records,
 );
 

@@ -2,9 +2,10 @@
  * One step of the demo: load the conversation, let the agent take its turn in the session that the
  * store keeps, save the conversation, end.
  *
- *     node step.ts <step> <URL of the MCP server> <store> <chat> <file of the conversation>
+ *     node step.ts <step> <URL of the MCP server> <store> <chat> <file of the conversation> [<event log>]
  */
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import { createEventLog } from "@durable-mcp/ai-sdk/event-log";
 import { loadSession, saveSession } from "../steps/agent-session.ts";
 import { cartTurns } from "../steps/cart-turns.ts";
 import { countRequests } from "../steps/count-requests.ts";
@@ -12,12 +13,13 @@ import { openStore } from "../programs/open-store.ts";
 import { printReport } from "../steps/step-report.ts";
 import { takeTurn } from "../steps/take-turn.ts";
 
-const [step, url = "", place = "", chatId = "", file = ""] = process.argv.slice(2);
+const [step, url = "", place = "", chatId = "", file = "", logPath] = process.argv.slice(2);
 const turn = cartTurns[Number(step) - 1];
 if (!turn) throw new RangeError(`There is no step ${step}.`);
 
 const requestCount = countRequests(url);
 const events = new Set<string>();
+const log = logPath ? createEventLog({ path: logPath }) : undefined;
 const { store, close } = await openStore(place);
 const sessions = createDurableSessions({
   connections: {
@@ -28,7 +30,10 @@ const sessions = createDurableSessions({
     }),
   },
   store,
-  onEvent: ({ type }) => events.add(type),
+  onEvent(event, ofStep) {
+    events.add(event.type);
+    log?.(event, ofStep);
+  },
 });
 
 const principal = { type: "user", issuer: "https://shop.example", id: "42" } as const;

@@ -2,15 +2,15 @@
  * A person answers the questions of the shop, until it has none. There is no agent in this process, no model and no
  * conversation.
  *
- *     node answer.ts <URL of the MCP server> <store> <chat>
+ *     node answer.ts <URL of the MCP server> <store> <chat> <event log, or "">
  */
 import type { WaitingCall } from "@durable-mcp/core/waiting";
 import { answers } from "./order-turn.ts";
 import { describeWaiting, type PersonLine, printPersonReport } from "./person-report.ts";
 import { openShop, principal } from "./shop-sessions.ts";
 
-const [url = "", place = "", chatId = ""] = process.argv.slice(2);
-const { sessions, close } = await openShop(url, place);
+const [url = "", place = "", chatId = "", events = ""] = process.argv.slice(2);
+const { sessions, close } = await openShop(url, place, events);
 const lines: PersonLine[] = [];
 
 const [question] = await sessions.waiting(chatId, { principal });

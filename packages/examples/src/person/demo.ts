@@ -1,7 +1,7 @@
 /**
  * `npm run demo:person`: an agent orders, the shop asks a person twice, and each of the three processes ends. Then
  * the same with the AI SDK alone. `-- --json` is for programs, `-- --store postgres://…` or `redis://…` keeps the
- * call there instead of in a SQLite file.
+ * call there instead of in a SQLite file. `-- --events FILE` writes an event log, which `durable-mcp timeline FILE` draws.
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
@@ -17,8 +17,12 @@ import { startCountingProxy } from "../servers/counting-proxy.ts";
 import type { PersonReport } from "./person-report.ts";
 
 const folder = createTemporaryFolder();
-const { json, store: place = join(folder, "calls.db") } = parseArgs({
-  options: { json: { type: "boolean" }, store: { type: "string" } },
+const {
+  json,
+  store: place = join(folder, "calls.db"),
+  events = "",
+} = parseArgs({
+  options: { json: { type: "boolean" }, store: { type: "string" }, events: { type: "string" } },
 }).values;
 
 const port = await findFreePort();
@@ -58,9 +62,9 @@ With durable-mcp: the call waits in the store.
 row("step", "process", "what happened", "the call", "HTTP requests");
 row("────", "───────", "─".repeat(38), "─".repeat(14), "─────────────");
 const file = join(folder, "messages.json");
-const agent = () => ["step.ts", proxy.url, place, chatId, file];
+const agent = () => ["step.ts", proxy.url, place, chatId, events, file];
 const ordered = await runStep("durable-mcp", 1, agent());
-const answered = await runStep("durable-mcp", 2, ["answer.ts", proxy.url, place, chatId]);
+const answered = await runStep("durable-mcp", 2, ["answer.ts", proxy.url, place, chatId, events]);
 const finished = await runStep("durable-mcp", 3, agent());
 
 say(`

@@ -2,7 +2,7 @@
  * A step of the agent, before a person has answered and after it: load the conversation, put the results in their
  * places, let the agent work until a call waits, save the conversation, end.
  *
- *     node step.ts <URL of the MCP server> <store> <chat> <file of the conversation>
+ *     node step.ts <URL of the MCP server> <store> <chat> <event log, or ""> <file of the conversation>
  */
 import { stopWhenWaiting } from "@durable-mcp/ai-sdk";
 import { ToolLoopAgent } from "ai";
@@ -12,8 +12,8 @@ import { instructions, orderTurn } from "./order-turn.ts";
 import { describeCall, describeWaiting, printPersonReport } from "./person-report.ts";
 import { openShop, principal } from "./shop-sessions.ts";
 
-const [url = "", place = "", chatId = "", file = ""] = process.argv.slice(2);
-const { sessions, close } = await openShop(url, place);
+const [url = "", place = "", chatId = "", events = "", file = ""] = process.argv.slice(2);
+const { sessions, close } = await openShop(url, place, events);
 const session = loadSession(file);
 if (session.messages.length === 0)
   session.messages.push({ role: "user", content: orderTurn.prompt });

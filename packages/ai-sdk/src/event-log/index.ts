@@ -1,0 +1,1 @@
+export { createEventLog, type EventLogOptions } from "./create-event-log.ts";

@@ -1,0 +1,99 @@
+import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
+import { describe, expect, test } from "vitest";
+import { startNotebookServer } from "../../test/notebook-server.ts";
+import { alice, callTool } from "../../test/step.ts";
+import {
+  type ConnectionEvent,
+  createConnectionProvider,
+  createDurableSessions,
+  defineMcpClientConnection,
+  type EventStep,
+} from "../index.ts";
+
+async function startNotes(pool?: object) {
+  const server = await startNotebookServer();
+  const told: { event: ConnectionEvent; step: EventStep | undefined }[] = [];
+  const notes = defineMcpClientConnection({
+    ...{ url: server.url, description: "A notebook.", session: "stateful" },
+  });
+  const provider = createConnectionProvider({
+    connections: { notes },
+    ...(pool && { pool }),
+    onEvent: (event, step) => told.push({ event, step }),
+  });
+  const sessions = createDurableSessions({ provider, store: createMemoryStore() });
+  const run = async (use: Parameters<typeof sessions.run>[2]) =>
+    await sessions.run("chat 7", { principal: alice }, use);
+  return { server, told, run, provider };
+}
+
+describe("the events of a step", () => {
+  test("name the step and the agent session, also over a client that a pool keeps", async () => {
+    const { server, told, run, provider } = await startNotes({});
+    await run(({ tools }) => callTool(tools, "notes__add_note", { text: "one" }));
+    const first = told.splice(0);
+    server.forgetSessions();
+    await run(({ tools }) => callTool(tools, "notes__add_note", { text: "two" }));
+    const second = told.splice(0);
+
+    const stepsOf = (of: typeof told) => new Set(of.map(({ step }) => step?.id));
+    expect(stepsOf(first).size).toBe(1);
+    expect(stepsOf(second).size).toBe(1);
+    expect(stepsOf(second)).not.toEqual(stepsOf(first));
+    expect(second.map(({ event }) => event.type)).toContain("recovered");
+    expect(new Set([...first, ...second].map(({ step }) => step?.sessionId))).toEqual(
+      new Set(["chat 7"]),
+    );
+    await provider.shutdown();
+    // The pool closes its client when no step has it.
+    expect(told).toMatchObject([{ event: { action: "closed" }, step: undefined }]);
+  });
+
+  test("say which operations were under way, how long, and what became of them", async () => {
+    const { told, run } = await startNotes();
+    await run(({ registry }) => registry.call("notes", "add_note", { text: "one" }));
+    const operations = told.flatMap(({ event }) => (event.type === "operation" ? [event] : []));
+    expect(operations.map(({ operation, action }) => `${operation} ${action}`)).toEqual([
+      "list started",
+      "connect started",
+      "connect ended",
+      "list ended",
+      "call started",
+      "call ended",
+    ]);
+    const [start, end] = operations.slice(-2);
+    const duration: unknown = expect.any(Number);
+    expect(start).toMatchObject({ connection: "notes", tool: "add_note" });
+    expect(end).toMatchObject({ number: start!.number, durationMs: duration, outcome: "done" });
+    expect(new Set(operations.map(({ number }) => number)).size).toBe(3);
+  });
+
+  test("end with one for each connection that was used, which has its requests", async () => {
+    const { server, told, run } = await startNotes();
+    const use = async () =>
+      await run(({ registry }) => registry.call("notes", "add_note", { text: "one" }));
+    await use();
+    await use();
+    const ends = told.flatMap(({ event }) => (event.type === "step-ended" ? [event] : []));
+    const sent = ends.map(({ requests }) => requests);
+    expect(sent[1]).toBe(1);
+    expect(sent[0]! + sent[1]!).toBe(server.requests.length);
+    expect(told.at(-1)!.event).toBe(ends[1]);
+  });
+
+  test.each([
+    [
+      "failed, with the code of our error",
+      () => new McpSessionError("OUTCOME_UNKNOWN", "no"),
+      { outcome: "failed", code: "OUTCOME_UNKNOWN" },
+    ],
+    ["failed", () => new TypeError("no"), { outcome: "failed" }],
+    ["aborted", () => new DOMException("no", "AbortError"), { outcome: "aborted" }],
+  ])("say that an operation has %s", async (_, failure, expected) => {
+    const { tellOperation } = await import("./operation-events.ts");
+    const events: unknown[] = [];
+    const end = tellOperation({ operation: "call", tool: "a" }, (event) => events.push(event));
+    end({}, { error: failure() });
+    expect(events[1]).toMatchObject(expected);
+  });
+});
