@@ -1,5 +1,6 @@
 import { Command, CommanderError, type OutputConfiguration } from "commander";
 import { CommandFailure } from "./output/command-failure.ts";
+import { addProbe } from "./probe/index.ts";
 import { addSessions } from "./sessions/index.ts";
 import { addWaiting } from "./waiting/index.ts";
 
@@ -24,6 +25,7 @@ export async function runProgram(
     .showHelpAfterError("(add --help for what can be said here)")
     .addHelpText("after", exitCodes)
     .exitOverride();
+  addProbe(program);
   addSessions(program);
   addWaiting(program);
   try {

@@ -26,7 +26,7 @@ export function renderTable(
   const wraps = (widths.at(-1) ?? 0) > last;
   const table = new Table({
     head: [...head],
-    style: { head: [], border: [] },
+    style: { head: [], border: [], compact: true },
     wordWrap: true,
     // `null` is as wide as the widest cell; both spaces beside the text count.
     colWidths: widths.map((_, column) => (wraps && column === columns - 1 ? last + 2 : null)),

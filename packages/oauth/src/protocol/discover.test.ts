@@ -183,7 +183,9 @@ test("without any metadata the endpoints are where revision 2025-03-26 has them"
   const page = status(200, "<!doctype html><title>An application</title>");
   const server = await startAnsweringServer(() => ({ [resourcePath]: page, [serverPath]: page }));
   const { origin } = server;
-  expect((await find(origin)).server).toEqual({
+  const found = await find(origin);
+  expect(found.isAssumed).toBe(true);
+  expect(found.server).toEqual({
     issuer: origin,
     authorization_endpoint: `${origin}/authorize`,
     token_endpoint: `${origin}/token`,

@@ -28,6 +28,8 @@ export interface Discovered {
   /** The MCP server's identifier, for `resource` in each request (RFC 8707). */
   readonly resource: string;
   readonly scopesSupported?: readonly string[] | undefined;
+  /** Whether no metadata was found: the endpoints are where revision 2025-03-26 has them, if there are any. */
+  readonly isAssumed?: boolean | undefined;
 }
 
 /**
@@ -50,9 +52,8 @@ export async function discover({
   const found = await findProtectedResource(url, resourceMetadata, sending);
   const issuer = chooseIssuer(found?.issuers ?? [url.origin], url, mayUse);
   guard.allow(issuer);
-  const server =
-    (await findServer(issuer, found, sending)) ??
-    (found === undefined ? serverByConvention(url.origin) : undefined);
+  const named = await findServer(issuer, found, sending);
+  const server = named ?? (found === undefined ? serverByConvention(url.origin) : undefined);
   if (server === undefined) {
     const name = { method: "GET", url: wellKnownUrls(new URL(issuer))[0]! } as const;
     throw requestError(
@@ -65,6 +66,7 @@ export async function discover({
     server,
     resource: found?.resource ?? canonicalUri(url),
     scopesSupported: found?.scopes,
+    ...(named === undefined && { isAssumed: true }),
   };
 }
 

@@ -1,0 +1,147 @@
+import { isRecord } from "@durable-mcp/core/internal";
+import type { CheckResult, ProbeContext } from "./checks.ts";
+import type { Facts } from "./findings.ts";
+import { clientInfo, type Handshake, newestWithSessions, textOf } from "./open-sessions.ts";
+import { wordsOf } from "./refusal.ts";
+import type { Answer, OwnMessage, RequestUse, Wire } from "./wire.ts";
+
+/** The first revision without sessions. */
+const modernVersion = "2026-07-28";
+const unsupportedVersion = -32022;
+
+const metaPrefix = "io.modelcontextprotocol/";
+
+/** A request of revision 2026-07-28. */
+export function modernRequest(
+  method: string,
+  params: Readonly<Record<string, unknown>> = {},
+): { readonly message: OwnMessage; readonly use: RequestUse } {
+  const envelope = {
+    [`${metaPrefix}protocolVersion`]: modernVersion,
+    [`${metaPrefix}clientCapabilities`]: {},
+    [`${metaPrefix}clientInfo`]: clientInfo,
+  };
+  const name = typeof params["name"] === "string" ? { "mcp-name": params["name"] } : {};
+  return {
+    message: { id: method, method, params: { ...params, _meta: envelope } },
+    use: { protocolVersion: modernVersion, headers: { "mcp-method": method, ...name } },
+  };
+}
+
+/** Asks as a client of 2026-07-28 does. */
+export async function askModern(wire: Wire): Promise<Answer> {
+  const { message, use } = modernRequest("server/discover");
+  return await wire.post(message, use);
+}
+
+/** The versions without sessions that a server speaks, of its answer to `server/discover`. */
+export function modernVersionsIn({ response }: Answer): string[] {
+  const { supportedVersions } = response?.result ?? {};
+  const { supported } = isRecord(response?.error?.data) ? response.error.data : {};
+  const isRefusal = response?.error?.code === unsupportedVersion;
+  const versions = isRefusal ? supported : supportedVersions;
+  return Array.isArray(versions)
+    ? versions.filter((version) => typeof version === "string" && version >= modernVersion)
+    : [];
+}
+
+/** What a first handshake shows. `undefined` if it could not be made, and nothing is wrong with that. */
+export function describeServer(
+  discovered: Answer | undefined,
+  first: Handshake | undefined,
+): CheckResult {
+  const modern = discovered === undefined ? [] : modernVersionsIn(discovered);
+  const { result } = first ?? {};
+  const found = discovered?.response?.result;
+  const meta = isRecord(found?.["_meta"]) ? found["_meta"] : {};
+  const info: unknown = result?.serverInfo ?? meta[`${metaPrefix}serverInfo`];
+  const { name, version, title } = isRecord(info) ? info : {};
+  const capabilities = result?.capabilities ?? found?.["capabilities"];
+  const server = {
+    name: textOf(name),
+    version: textOf(version),
+    ...(textOf(title) !== "" && { title: textOf(title) }),
+  };
+  const facts: Facts = {
+    server,
+    ...(isRecord(capabilities) && { capabilities }),
+    ...(modern.length > 0 && { modern: { versions: modern } }),
+    ...(result !== undefined && {
+      handshake: {
+        version: result.protocolVersion,
+        versions: [result.protocolVersion],
+        hasSession: first?.session !== undefined,
+      },
+    }),
+  };
+  const eras = [
+    ...(result === undefined ? [] : [`the session era (${result.protocolVersion})`]),
+    ...(modern.length === 0 ? [] : [`revisions without sessions (${modern.join(", ")})`]),
+  ];
+  const who = `${server.name || "A server without a name"}${server.version && ` ${server.version}`}`;
+  return { outcome: "ok", says: `${who}. Speaks ${eras.join(" and ")}.`, facts };
+}
+
+/** Why neither era could be spoken. */
+export async function whyNoHandshake(
+  { wire }: ProbeContext,
+  answers: readonly (Answer | undefined)[],
+): Promise<CheckResult> {
+  const last = answers.findLast((answer) => answer !== undefined);
+  if (last !== undefined && [400, 404, 405].includes(last.status) && (await isOldTransport(wire))) {
+    const says = "HTTP+SSE, the transport of 2024-11-05. There is nothing to resume in it.";
+    return { outcome: "warning", says, facts: { oldTransport: true } };
+  }
+  if (last === undefined) return { outcome: "failed", says: "No answer." };
+  const { status, contentType, body, response } = last;
+  const words = wordsOf(body).replaceAll(/\s+/g, " ").trim().slice(0, 120);
+  const said = /html/.test(contentType) ? "" : `: ${JSON.stringify(words)}`;
+  const start = `initialize was answered with ${status}, ${contentType}${said}.`;
+  if (response?.error !== undefined) {
+    return { outcome: "failed", says: `${start} It refuses each revision that the probe knows.` };
+  }
+  const hint = status === 404 ? " MCP servers are often at /mcp." : "";
+  const says = `${start} That is no answer of an MCP server.${hint}`;
+  return { outcome: "failed", says, facts: { notMcp: true } };
+}
+
+/** Whether GET gives a stream that begins with the event `endpoint`. */
+async function isOldTransport(wire: Wire): Promise<boolean> {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), 2_000);
+  try {
+    const answer = await wire.get({}, over.signal);
+    if (!answer.ok || !answer.headers.get("content-type")?.startsWith("text/event-stream")) {
+      return false;
+    }
+    const { value } = (await answer.body?.getReader().read()) ?? {};
+    return /^event: ?endpoint$/m.test(new TextDecoder().decode(value));
+  } catch {
+    return false;
+  } finally {
+    clearTimeout(timer);
+    over.abort();
+  }
+}
+
+const olderVersions = ["2025-06-18", "2025-03-26"];
+
+/** Which other revisions of the session era it takes. */
+export async function checkVersions(
+  { wire, sessions }: ProbeContext,
+  facts: Facts,
+): Promise<CheckResult> {
+  const versions = [...(facts.handshake?.versions ?? [])];
+  for (const version of olderVersions.filter((each) => !versions.includes(each))) {
+    const { result, session } = await sessions.open(wire, version);
+    if (session !== undefined) await sessions.end(wire, session);
+    if (result?.protocolVersion === version) versions.push(version);
+  }
+  const all = [...(facts.modern?.versions ?? []), ...versions];
+  const isNewest = versions.includes(newestWithSessions) || facts.modern !== undefined;
+  return {
+    outcome: isNewest ? "ok" : "note",
+    says: `${all.join(", ")}.`,
+    facts: facts.handshake && { handshake: { ...facts.handshake, versions } },
+  };
+}

@@ -1,0 +1,233 @@
+import { wantsAuthorization, checkAuthorization } from "./authorization.ts";
+import { type Checklist, createChecklist, type Limits, type ProbeContext } from "./checks.ts";
+import { checkEqualIds } from "./equal-ids.ts";
+import {
+  askModern,
+  checkVersions,
+  describeServer,
+  modernVersionsIn,
+  whyNoHandshake,
+} from "./era-checks.ts";
+import type { Facts, Row } from "./findings.ts";
+import {
+  createOpenSessions,
+  type Handshake,
+  isEnded,
+  type OpenSessions,
+  type ProbeSession,
+} from "./open-sessions.ts";
+import { checkResumedStep } from "./resumed-step.ts";
+import { createSecretScrubber } from "./secrets.ts";
+import { checkEndedId, checkEvents, checkListening, checkUnknownId } from "./session-checks.ts";
+import { type CallToMake, checkCall, checkTools } from "./tool-checks.ts";
+import { type Answer, createWire } from "./wire.ts";
+
+export interface UrlProbe {
+  readonly url: URL;
+  /** Credentials, and what else is sent with each request. Secret. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly limits: Limits;
+  /** @default no tool is called */
+  readonly call?: CallToMake | undefined;
+  /** Ends the probe; its sessions are ended all the same. */
+  readonly signal: AbortSignal;
+  /** Told the name of each check as it begins. */
+  readonly onStart: (check: string) => void;
+}
+
+/** All that a probe has seen. */
+export interface Seen {
+  readonly facts: Facts;
+  readonly rows: readonly Row[];
+}
+
+/** Asks a server behind a URL. Each session that it makes is ended, whatever happens. */
+export async function probeUrl(probe: UrlProbe): Promise<Seen> {
+  const { url, headers, limits, signal, onStart } = probe;
+  const sessions = createOpenSessions();
+  const scrub = (text: string) => createSecretScrubber(headers, sessions.ids())(text);
+  const wire = createWire({ url, headers, scrub, timeoutMs: limits.requestMs, signal });
+  const context: ProbeContext = { wire, sessions, headers, limits, signal };
+  const list = createChecklist(context, onStart);
+  let row: Row | undefined;
+  try {
+    await askAll(list, context, probe.call);
+  } finally {
+    onStart("ending its sessions");
+    await sessions.endAll(wire);
+    row = endingsRow(sessions);
+  }
+  return { facts: list.facts, rows: [...list.rows(), ...(row === undefined ? [] : [row])] };
+}
+
+async function askAll(
+  list: Checklist,
+  context: ProbeContext,
+  call: CallToMake | undefined,
+): Promise<void> {
+  const first = await greet(list, context);
+  if (first === undefined) return;
+  const { result, session } = first;
+  if (result === undefined) {
+    await askTools(list, undefined, call);
+    return;
+  }
+  if (session !== undefined) await list.run("many sessions", (c) => checkMany(c, result));
+  await list.run("versions", (c) =>
+    list.facts.manySessions === false ? onlyVersion(list.facts) : checkVersions(c, list.facts),
+  );
+  const isAnswered = await askTools(list, session, call);
+  if (!isAnswered) return;
+  if (session !== undefined || list.facts.modern === undefined) {
+    await list.run("a resumed step", (c) => checkResumedStep(c, result, session));
+  }
+  const { protocolVersion } = result;
+  await list.run("interrupted answers", (c) => checkEvents(c, session, protocolVersion));
+  if (session !== undefined) await askOfSession(list, context, session, call);
+}
+
+/** The first two requests, of either era. `undefined` if there is nothing more to ask. */
+async function greet(list: Checklist, context: ProbeContext): Promise<Handshake | undefined> {
+  let handshake: Handshake | undefined;
+  let refused: Answer | undefined;
+  const greeted = await list.run("server", async (c) => {
+    const discovered = await askModern(c.wire);
+    handshake = await c.sessions.open(c.wire);
+    const answers = [discovered, handshake.answer];
+    refused = answers.findLast(wantsAuthorization);
+    if (refused !== undefined && handshake.result === undefined) {
+      return {
+        outcome: "warning",
+        says: `${refused.status}: it answers nobody without a sign-in.`,
+      };
+    }
+    const isModern = modernVersionsIn(discovered).length > 0;
+    if (handshake.result !== undefined || isModern) return describeServer(discovered, handshake);
+    return await whyNoHandshake(c, answers);
+  });
+  if (refused !== undefined && handshake?.result === undefined) {
+    const answer = refused;
+    await list.run("authorization", (c) => checkAuthorization(c, answer));
+    return undefined;
+  }
+  const { modern, handshake: made } = list.facts;
+  const isUsable = greeted !== undefined && (modern !== undefined || made !== undefined);
+  if (!isUsable) return undefined;
+  const wasSent = Object.keys(context.headers).length > 0;
+  await list.run("authorization", async () => ({
+    outcome: "ok",
+    says: wasSent ? "The credentials given are taken." : "None asked for so far.",
+  }));
+  await list.run("session", async () => sessionRow(list.facts));
+  return handshake;
+}
+
+function sessionRow({ handshake }: Facts) {
+  if (handshake?.hasSession === true) {
+    return { outcome: "ok", says: "It names a session (Mcp-Session-Id)." } as const;
+  }
+  const says =
+    handshake === undefined
+      ? "None: these revisions have no sessions."
+      : "It initializes and names none.";
+  return { outcome: "note", says } as const;
+}
+
+async function onlyVersion({ handshake }: Facts) {
+  const says = `${handshake?.version}. Others were not asked for: it gives no second session.`;
+  return { outcome: "note", says } as const;
+}
+
+async function checkMany(
+  { wire, sessions }: ProbeContext,
+  { protocolVersion }: { protocolVersion: string },
+) {
+  const { answer, session } = await sessions.open(wire, protocolVersion);
+  const manySessions = session !== undefined;
+  if (manySessions) {
+    await sessions.end(wire, session);
+    return {
+      outcome: "ok",
+      says: "It gives each client its own.",
+      facts: { manySessions },
+    } as const;
+  }
+  const says = `A second client is refused (${answer.status}): one session for the whole process. The probe has used it up, so restart the server before you use it.`;
+  return { outcome: "warning", says, facts: { manySessions } } as const;
+}
+
+async function askTools(
+  list: Checklist,
+  session: ProbeSession | undefined,
+  call: CallToMake | undefined,
+): Promise<boolean> {
+  const listed = await list.run("tools", (c) => checkTools(c, list.facts, session));
+  const called =
+    call &&
+    (await list.run(`call ${call.name}`, (c) => checkCall(c, list.facts, session, call), {
+      limitMs: call.timeoutMs + 1_000,
+    }));
+  const refused = listed?.refused ?? called?.refused;
+  if (refused === undefined) return listed?.facts?.tools !== undefined;
+  await list.run("authorization", (c) => checkAuthorization(c, refused));
+  return false;
+}
+
+/** What costs a session comes last. */
+async function askOfSession(
+  list: Checklist,
+  { limits: { requestMs, watchMs } }: ProbeContext,
+  session: ProbeSession,
+  call: CallToMake | undefined,
+): Promise<void> {
+  const isOnly = list.facts.manySessions !== true;
+  /** Another session, or the only one. */
+  const another = async ({ sessions, wire }: ProbeContext) => {
+    const opened = isOnly ? session : (await sessions.open(wire)).session;
+    if (opened === undefined) throw new Error("It gave no further session.");
+    return opened;
+  };
+  await list.run("an unknown id", (c) => checkUnknownId(c, session));
+  const callMs = call?.timeoutMs ?? 0;
+  const equalIds = (own: ProbeSession | undefined) =>
+    list.run(
+      "equal request ids",
+      async (c) => checkEqualIds(c, own ?? (await another(c)), call && slowRequest(call)),
+      { limitMs: 10 * requestMs + callMs },
+    );
+  const watched = list.run(
+    "a listening stream that closes",
+    async (c) => {
+      const own = await another(c);
+      // The call is made while the stream is open, so that it is made once.
+      return await checkListening(c, own, call && (async () => void (await equalIds(own))));
+    },
+    { limitMs: watchMs + 10 * requestMs + callMs },
+  );
+  // It is awaited below, unless something ends the probe before.
+  watched.catch(() => undefined);
+  // A session that is the only one may be gone after that.
+  if (isOnly) await watched;
+  if (call === undefined) await equalIds(undefined);
+  await list.run("an ended id", async (c) => checkEndedId(c, await another(c)));
+  await watched;
+}
+
+function slowRequest({ name, args, timeoutMs }: CallToMake) {
+  return { message: { method: "tools/call", params: { name, arguments: args } }, timeoutMs };
+}
+
+function endingsRow(sessions: OpenSessions): Row | undefined {
+  const endings = sessions.endings();
+  if (endings.length === 0) return undefined;
+  const left = endings.filter((ending) => !isEnded(ending));
+  const check = "what the probe leaves";
+  const all = endings.length === 1 ? "Its one session" : `All its ${endings.length} sessions`;
+  if (endings.every((ending) => ending === 405)) {
+    return { check, outcome: "note", says: `${all}: the server ends sessions itself (405).` };
+  }
+  if (left.length === 0) return { check, outcome: "ok", says: `Nothing. ${all} ended.` };
+  const answers = [...new Set(left)].join(", ");
+  const says = `${left.length} of its ${endings.length} sessions: DELETE was answered with ${answers}.`;
+  return { check, outcome: "warning", says };
+}

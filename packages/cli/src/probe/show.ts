@@ -1,0 +1,36 @@
+import { styleText } from "node:util";
+import { renderTable } from "../output/table.ts";
+import type { Outcome, Row } from "./findings.ts";
+import type { Verdict } from "./verdict.ts";
+
+const marks: Readonly<Record<Outcome, string>> = {
+  ok: "✓",
+  note: "i",
+  warning: "!",
+  failed: "✗",
+  skipped: "–",
+};
+
+/** What a probe has seen, for people: a table, a verdict, and the definition to paste. */
+export function showProbe(seen: {
+  readonly target: string;
+  readonly rows: readonly Row[];
+  readonly verdict: Verdict;
+  /** `undefined` if there is nothing to connect to. */
+  readonly definition: string | undefined;
+}): string {
+  const { target, rows, verdict, definition } = seen;
+  const table = renderTable(rows.map(({ check, outcome, says }) => [marks[outcome], check, says]));
+  return [
+    heading(target),
+    table,
+    "",
+    heading("Verdict"),
+    ...verdict.sentences.map((sentence, index) => (index === 0 ? sentence : `- ${sentence}`)),
+    ...(definition === undefined ? [] : ["", heading("To paste"), definition]),
+  ].join("\n");
+}
+
+function heading(text: string): string {
+  return styleText("bold", text, { stream: process.stdout });
+}

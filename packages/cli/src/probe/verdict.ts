@@ -1,0 +1,153 @@
+import type { Facts } from "./findings.ts";
+
+/** What durable-mcp makes of a server. */
+export interface Verdict {
+  /** Whether a connection works as it is pasted. */
+  readonly isUsable: boolean;
+  /** The first one is the verdict, the others are what to know of it. */
+  readonly sentences: readonly string[];
+  /** The options of the connection. */
+  readonly session?: "stateful";
+  readonly memory?: "server" | "pinned";
+  readonly auth?: "oauth";
+}
+
+/** The verdict on a server behind a URL. */
+export function judgeServer(facts: Facts): Verdict {
+  const { authorization, handshake, modern, oldTransport, tools } = facts;
+  if (authorization !== undefined) return judgeLocked(facts);
+  if (oldTransport) {
+    const first = "durable-mcp can use it, and has nothing to keep: each step connects anew.";
+    const rest = "Ask its author for Streamable HTTP.";
+    return { isUsable: true, sentences: [first, rest] };
+  }
+  if (handshake === undefined && modern === undefined) {
+    return {
+      isUsable: false,
+      sentences: ["No MCP server answered here, so there is nothing to keep."],
+    };
+  }
+  if (tools === undefined) {
+    const first =
+      "It answers, and its tools cannot be listed: durable-mcp has nothing to offer a model.";
+    return { isUsable: false, sentences: [first] };
+  }
+  if (handshake?.hasSession) return judgeSession(facts);
+  return judgeWithoutSession(facts);
+}
+
+function judgeLocked({ authorization }: Facts): Verdict {
+  const { issuer, registration = [], wasSent, status } = authorization!;
+  const again = "Give the probe a token in DURABLE_MCP_BEARER to see the rest.";
+  if (wasSent) {
+    const first = `It refuses the credentials given (${status}). ${issuer === undefined ? "" : `They have to come from ${issuer}.`}`;
+    return {
+      isUsable: false,
+      sentences: [first.trim()],
+      ...(issuer !== undefined && { auth: "oauth" }),
+    };
+  }
+  if (issuer === undefined) {
+    const first = "It wants a token or a key, and does not say from where.";
+    return {
+      isUsable: false,
+      sentences: [first, `${again} For a header of another name: --header-env.`],
+    };
+  }
+  const isOpen = registration.length > 1;
+  const how = isOpen
+    ? "durable-mcp registers by itself, and each user signs in once: auth: oauth."
+    : "Register a client with the issuer by hand, and name it in `clients` of createOAuth. Then each user signs in once: auth: oauth.";
+  return {
+    isUsable: false,
+    sentences: [`It wants a sign-in at ${issuer}.`, how, again],
+    auth: "oauth",
+  };
+}
+
+function judgeSession(facts: Facts): Verdict {
+  const { resumedRequests, manySessions, unknownId, endedId, listening, events } = facts;
+  const isOne = resumedRequests === 1;
+  const losses = [unknownId, endedId].filter((refusal) => refusal !== undefined);
+  const isHidden = losses.some(({ status }) => status < 400);
+  const isUnread = losses.some(({ status, loss }) => status >= 400 && loss === "none");
+  const first = isOne
+    ? 'durable-mcp keeps its session, with session: "stateful": a resumed call is one request.'
+    : "It has sessions, and a resumed step did not work.";
+  return {
+    isUsable: isOne,
+    session: "stateful",
+    sentences: [
+      first,
+      ...(manySessions === false
+        ? [
+            "It serves one client until it restarts. Run one server for each session, or give it a transport per session.",
+          ]
+        : []),
+      ...(isHidden
+        ? [
+            "It takes ids that it does not know: when it has lost a session, nobody is told, and calls go on without their state.",
+          ]
+        : []),
+      ...(isUnread
+        ? [
+            "It does not say when a session is lost: such a call fails. `session.classifyLoss` can read its words.",
+          ]
+        : []),
+      ...(!isHidden && !isUnread && losses.length > 0 && manySessions !== false
+        ? ["When it loses a session, durable-mcp opens another one and tells the model."]
+        : []),
+      ...(listening?.survives === false
+        ? ["Do not listen on it: a listening stream that closes takes the session with it."]
+        : []),
+      ...(events === "replayed" ? ["An answer that breaks off is fetched again."] : []),
+    ],
+  };
+}
+
+function judgeWithoutSession({ modern, handshake, tools, resumedRequests }: Facts): Verdict {
+  if (modern === undefined) {
+    const isOne = resumedRequests === 1;
+    return {
+      isUsable: true,
+      memory: "server",
+      sentences: [
+        "It keeps no session, so there is none to lose.",
+        isOne
+          ? 'durable-mcp keeps its handshake and its tools for an hour, with memory: "server": a resumed call is one request.'
+          : "Each step makes its own handshake.",
+      ],
+    };
+  }
+  const isKept = (tools?.ttlMs ?? 0) > 0;
+  const both =
+    handshake === undefined ? [] : ["It speaks both eras, and gives a session in neither."];
+  return {
+    isUsable: true,
+    memory: isKept ? "server" : "pinned",
+    sentences: [
+      "It has no sessions: its calls carry all they need.",
+      isKept
+        ? 'durable-mcp keeps what it allows to keep, with memory: "server": until that is too old, a resumed call is one request instead of three.'
+        : "It allows nothing to be kept (ttlMs: 0), so a cold step sends three requests. memory: { pinMs } keeps its tools on your word: then a resumed call is one.",
+      ...both,
+    ],
+  };
+}
+
+/** The verdict on a program. */
+export function judgeCommand({ server, tools }: Facts): Verdict {
+  if (server === undefined || tools === undefined) {
+    return {
+      isUsable: false,
+      sentences: ["The program is no MCP server that durable-mcp can use."],
+    };
+  }
+  return {
+    isUsable: true,
+    sentences: [
+      "durable-mcp runs it for as long as a step lasts, or a pool keeps it. Nothing in its memory outlives that.",
+      "If its state has to outlive a step, run it behind HTTP with sessions (mcp-proxy does that), and probe that URL.",
+    ],
+  };
+}
