@@ -232,7 +232,9 @@ function wrongOfUrl(target) {
 }
 
 function checkSidebar() {
-  const items = sidebar.flatMap((group) => group.items.map(({ link }) => link));
+  const items = sidebar.flatMap((group) =>
+    [group, ...group.items].flatMap(({ link }) => link ?? []),
+  );
   const named = new Set(items.map((link) => `docs${link.replace(/\/$/, "/index")}.md`));
   for (const file of pages.keys()) {
     if (!file.startsWith("docs/") || file === "docs/index.md" || named.has(file)) continue;

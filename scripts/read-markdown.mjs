@@ -55,10 +55,11 @@ export function readMarkdown(text) {
   return { blocks, links, headings, anchors };
 }
 
-/** For headings of words, GitHub and VitePress agree on this; write no others that are linked to. */
-function slugOfHeading(heading) {
+/** The anchor of a heading, as GitHub makes it. docs/.vitepress/config.ts has VitePress do the same. */
+export function slugOfHeading(heading) {
   return heading
     .toLowerCase()
-    .replaceAll(/[`'’,.?:()]/g, "")
-    .replaceAll(/\s+/g, "-");
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(/\s/g, "-");
 }

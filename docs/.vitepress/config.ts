@@ -1,11 +1,18 @@
 import { defineConfig } from "vitepress";
+import { slugOfHeading } from "../../scripts/read-markdown.mjs";
 import { writeLlms } from "../build/write-llms.mjs";
 import { sidebar } from "./sidebar.ts";
+import { withoutEmptyHeaders } from "./tables.ts";
 
 export default defineConfig({
   title: "Durable MCP",
   description: "Durable MCP connections for AI SDK agents.",
   cleanUrls: true,
+  markdown: {
+    anchor: { slugify: slugOfHeading },
+    config: withoutEmptyHeaders,
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+  },
   buildEnd: (config) => writeLlms(config, { optional: ["API", "Evidence", "Decisions"] }),
   themeConfig: {
     search: { provider: "local" },

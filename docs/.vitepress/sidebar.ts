@@ -62,8 +62,10 @@ const tools = ["guides/probe", "guides/look-into-a-store", "guides/timeline"].fi
 guides["In production"].push(...rest("guides", [...Object.values(guides).flat(), ...tools]));
 
 const group = (text: string, paths: readonly string[]) => ({ text, items: paths.map(page) });
+/** A group that begins folded. It leads to its first page itself: VitePress nests two buttons otherwise. */
 const folded = (text: string, paths: readonly string[]) => ({
-  ...group(text, paths),
+  ...group(text, paths.slice(1)),
+  link: page(paths[0]).link,
   collapsed: true,
 });
 
