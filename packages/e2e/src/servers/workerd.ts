@@ -17,7 +17,7 @@ export async function startEdgeWorker(workerd: string): Promise<TestServer> {
     input: fileURLToPath(new URL("../fixtures/edge-worker.ts", import.meta.url)),
     platform: "browser",
     resolve: { conditionNames: ["@durable-mcp/source", "workerd", "worker", "browser", "import"] },
-    output: { file: join(folder, "worker.js"), format: "esm" },
+    output: { file: join(folder, "worker.js"), format: "esm", codeSplitting: false },
     logLevel: "silent",
   });
   return await startServerProcess({

@@ -23,18 +23,31 @@ describe.skipIf(workerd === undefined)("on Cloudflare's workerd", () => {
     await notebook?.stop();
   });
 
-  const step = async (snapshot: unknown, ...calls: { name: string; arguments: object }[]) => {
-    const body = JSON.stringify({ url: proxy.url, snapshot, calls });
-    const response = await fetch(worker.url, { method: "POST", body });
+  const post = async (path: string, step: object) => {
+    const body = JSON.stringify({ url: proxy.url, ...step });
+    const response = await fetch(new URL(path, worker.url), { method: "POST", body });
     if (!response.ok) throw new Error(`the worker failed:\n${worker.output()}`);
-    return (await response.json()) as { results: unknown[]; snapshot: unknown };
+    return (await response.json()) as { results: unknown[]; snapshot: unknown; sealed: string };
   };
+  const step = (snapshot: unknown, ...calls: { name: string; arguments: object }[]) =>
+    post("/", { snapshot, calls });
 
   it("keeps one session over two requests, the second with one HTTP request a call (S56, S59)", async () => {
     const first = await step(undefined, { name: "add_note", arguments: { text: "from the edge" } });
     proxy.takeRequests();
     const second = await step(first.snapshot, { name: "list_notes", arguments: {} });
     expect(JSON.stringify(second.results)).toContain("from the edge");
+    expect(proxy.takeRequests()).toHaveLength(1);
+  });
+
+  it("carries a sealed state from request to request, with a provider (S56, S59)", async () => {
+    const add = { name: "add_note", arguments: { text: "under seal" } };
+    const first = await post("/sealed", { calls: [add] });
+    expect(first.sealed).toMatch(/^[\w.~-]{100,}$/);
+    proxy.takeRequests();
+    const list = { name: "list_notes", arguments: {} };
+    const second = await post("/sealed", { sealed: first.sealed, calls: [list] });
+    expect(JSON.stringify(second.results)).toContain("under seal");
     expect(proxy.takeRequests()).toHaveLength(1);
   });
 
