@@ -84,7 +84,7 @@ export const sidebar = [
   group("People in between", guides["People in between"]),
   group("In one process", guides["In one process"]),
   group("In production", guides["In production"]),
-  ...(rest("deploy").length > 0 ? [group("Deployment", rest("deploy"))] : []),
+  group("Deployment", ["deploy", ...rest("deploy")]),
   group("Clients", ["clients", ...rest("clients")]),
   group("Frameworks", guides.Frameworks),
   group("Your own server", guides["Your own server"]),

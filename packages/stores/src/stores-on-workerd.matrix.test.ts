@@ -61,8 +61,8 @@ describe.skipIf(workerd === undefined)("on Cloudflare's workerd, with nodejs_com
             const response = await fetch(`http://127.0.0.1:${port}`, { method: "POST", body });
             return (await response.json()) as Counted;
           };
-          expect(await ask()).toEqual({ count: 1, stale: false, listed: 1 });
-          expect(await ask()).toEqual({ count: 2, stale: false, listed: 1 });
+          expect(await ask()).toEqual({ count: 1, stale: false, listed: 1, sealed: 1 });
+          expect(await ask()).toEqual({ count: 2, stale: false, listed: 1, sealed: 2 });
         } finally {
           await server.remove();
         }

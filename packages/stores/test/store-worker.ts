@@ -1,5 +1,6 @@
 /** A Cloudflare Worker that counts in a store: each request opens its own connection, as Workers have to. */
 import type { SessionStore } from "@durable-mcp/core";
+import { encryptValues } from "@durable-mcp/core/sealing";
 import pg from "pg";
 import { createClient } from "redis";
 import { createPostgresStore } from "../src/postgres.ts";
@@ -17,6 +18,8 @@ export interface Counted {
   /** Of a write to a revision that is not stored. */
   readonly stale: boolean;
   readonly listed: number;
+  /** The same, of a value that is sealed. */
+  readonly sealed: number;
 }
 
 interface Context {
@@ -28,20 +31,24 @@ export default {
     const { kind, port } = (await request.json()) as CountInStore;
     const { store, close } = kind === "postgres" ? await openPostgres(port) : await openRedis(port);
     try {
-      return Response.json(await count(store));
+      const counted = await count(store, "count");
+      const { count: sealed } = await count(encryptValues(store, { keys }), "sealed");
+      return Response.json({ ...counted, sealed } satisfies Counted);
     } finally {
       context.waitUntil(close());
     }
   },
 };
 
-async function count(store: SessionStore): Promise<Counted> {
-  const before = await store.get("count");
+const keys = { current: new Uint8Array(32) };
+
+async function count(store: SessionStore, key: string) {
+  const before = await store.get(key);
   const written = Number(before?.value ?? 0) + 1;
-  await store.put("count", written, before?.revision ?? null, { owner: "worker" });
-  const { ok } = await store.put("count", 0, null, { owner: "worker" });
-  const { records } = await store.list({ owner: "worker", limit: 10 });
-  const after = await store.get("count");
+  await store.put(key, written, before?.revision ?? null, { owner: key });
+  const { ok } = await store.put(key, 0, null, { owner: key });
+  const { records } = await store.list({ owner: key, limit: 10 });
+  const after = await store.get(key);
   return { count: Number(after?.value), stale: ok, listed: records.length };
 }
 
