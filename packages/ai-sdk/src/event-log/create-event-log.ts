@@ -7,6 +7,7 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { EventStep } from "../events/step-events.ts";
 import { gapLine, logLine } from "./log-line.ts";
 
+/** Options of `createEventLog`. */
 export interface EventLogOptions {
   /** The file. It is made if there is none, and lines are appended to it. Its folder has to exist. */
   readonly path: string;
