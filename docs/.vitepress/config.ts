@@ -7,6 +7,8 @@ import { withoutEmptyHeaders } from "./tables.ts";
 export default defineConfig({
   title: "Durable MCP",
   description: "Durable MCP connections for AI SDK agents.",
+  // Where the pages are deployed: GitHub's are below the repository's name.
+  base: process.env["DOCS_BASE"] ?? "/",
   cleanUrls: true,
   markdown: {
     anchor: { slugify: slugOfHeading },

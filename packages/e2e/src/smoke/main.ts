@@ -1,0 +1,81 @@
+/**
+ * `npm run smoke`: packs the published packages, installs them into empty projects under several releases of Node,
+ * and uses them there as a reader of their documentation does: types, `import`, `require`, two steps in two
+ * processes. `-- <name>` runs the projects whose name holds that text; `-- --keep` leaves them where they are.
+ * Ends with 1 when something failed.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { checkCommand } from "./check-command.ts";
+import { checkEntries } from "./check-entries.ts";
+import { checkTypes } from "./check-types.ts";
+import type { Finding } from "./finding.ts";
+import { makeProject, type Tarballs } from "./make-project.ts";
+import { installNodeReleases, isAllowed, type NodeRelease } from "./node-releases.ts";
+import { takeSteps } from "./take-steps.ts";
+import { type Project, projects } from "./projects.ts";
+
+const repository = fileURLToPath(new URL("../../../../", import.meta.url));
+const args = process.argv.slice(2);
+const wanted = args.find((argument) => !argument.startsWith("--")) ?? "";
+const folder = mkdtempSync(join(tmpdir(), "durable-mcp-smoke-"));
+process.once("exit", () => {
+  if (args.includes("--keep")) console.log(`The projects are in ${folder}`);
+  else rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+const packing = ["scripts/pack.mjs", join(folder, "tarballs")];
+const packed = execFileSync(process.execPath, packing, { cwd: repository, encoding: "utf8" });
+const tarballs = (JSON.parse(packed) as { readonly dependencies: Tarballs }).dependencies;
+const nodes = await installNodeReleases(folder);
+
+let failures = 0;
+const notes = new Set<string>();
+for (const project of projects.filter(({ name }) => name.includes(wanted))) {
+  for (const node of nodes.filter(({ version }) => isAllowed(version, enginesOf(project)))) {
+    const started = Date.now();
+    const findings = await tryProject(project, node);
+    failures += findings.filter(({ kind }) => kind === "failure").length;
+    const seconds = Math.round((Date.now() - started) / 1000);
+    report(`${project.name}, Node ${node.version}`, findings, seconds);
+  }
+}
+for (const note of [...notes].toSorted()) console.log(`note  ${note}`);
+console.log(failures === 0 ? "\nEvery project works." : `\n${failures} failures`);
+process.exitCode = failures === 0 ? 0 : 1;
+
+async function tryProject(project: Project, node: NodeRelease): Promise<Finding[]> {
+  const made = await makeProject(project, { node, tarballs, under: folder });
+  if ("kind" in made) return [made];
+  if (project.isCommand) return await checkCommand(made, node);
+  // Types are the same under every release of Node.
+  const which = node === nodes.at(-1) ? "all" : "emitting";
+  return [
+    ...(await checkTypes(project, made, which)),
+    ...(await checkEntries(made, node)),
+    ...(await takeSteps(project, made, node)),
+  ];
+}
+
+function enginesOf({ own }: Project): string[] {
+  return own.map((name) => {
+    const manifest = readFileSync(join(repository, "packages", name, "package.json"), "utf8");
+    return (JSON.parse(manifest) as { readonly engines: { readonly node: string } }).engines.node;
+  });
+}
+
+function report(name: string, findings: readonly Finding[], seconds: number): void {
+  const failed = findings.filter(({ kind }) => kind === "failure");
+  console.log(`${failed.length === 0 ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
+  for (const { mode, problem, fix } of failed) {
+    const lines = problem.trim().split("\n").slice(0, 20).join("\n    ");
+    console.log(`  ${mode}: ${lines}\n    Fix: ${fix}.`);
+  }
+  for (const { kind, mode, problem, fix } of findings) {
+    if (kind === "note") notes.add(`${problem} (${mode}). A project needs: ${fix}.`);
+  }
+}

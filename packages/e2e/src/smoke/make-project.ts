@@ -1,0 +1,76 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Finding } from "./finding.ts";
+import type { NodeRelease } from "./node-releases.ts";
+import type { Project } from "./projects.ts";
+import { runCommand } from "./run-command.ts";
+
+const packages = fileURLToPath(new URL("../../../", import.meta.url));
+const consumers = fileURLToPath(new URL("../../smoke/", import.meta.url));
+
+/** The tarballs by package, as `scripts/pack.mjs` prints them. */
+export type Tarballs = Readonly<Record<string, string>>;
+
+export interface MadeProject {
+  readonly folder: string;
+  /** Every entry point of our packages, as it is imported. */
+  readonly entries: readonly string[];
+}
+
+/** Writes a project into an empty folder and installs it with a release of Node, as strictly as npm can. */
+export async function makeProject(
+  project: Project,
+  { node, tarballs, under }: { node: NodeRelease; tarballs: Tarballs; under: string },
+): Promise<MadeProject | Finding> {
+  const folder = join(under, `${project.name}-${node.version}`);
+  mkdirSync(folder, { recursive: true });
+  if (existsSync(join(consumers, project.name))) {
+    cpSync(join(consumers, project.name), folder, { recursive: true });
+  }
+  const own = project.own.map((name) => `@durable-mcp/${name}`);
+  const others = ["typescript", "@types/node", ...(project.others ?? [])];
+  const manifest = {
+    name: "consumer",
+    private: true,
+    type: project.type ?? "module",
+    dependencies: Object.fromEntries([
+      ...own.map((name) => [name, tarballs[name]]),
+      ...others.map((name) => [name, releaseOf(project, name)]),
+      // `@ai-sdk/provider` imports its types and does not bring them.
+      ["@types/json-schema", "7.0.15"],
+    ]),
+    overrides: tarballs,
+  };
+  writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
+  const install = [node.npm, "install", "--engine-strict", "--no-audit", "--no-fund"];
+  const { isDone, output } = await runCommand(folder, node.program, install);
+  if (!isDone) {
+    const fix = "make `engines`, `dependencies` and `peerDependencies` true of the packages";
+    return { kind: "failure", mode: `npm install, Node ${node.version}`, problem: output, fix };
+  }
+  const entries = own.flatMap((name) => entriesOf(folder, name));
+  return { folder, entries };
+}
+
+function entriesOf(folder: string, name: string): string[] {
+  const manifest = readJson(join(folder, "node_modules", name, "package.json")) as {
+    readonly exports: Readonly<Record<string, unknown>>;
+  };
+  return Object.keys(manifest.exports)
+    .filter((entry) => !entry.endsWith(".json"))
+    .map((entry) => name + entry.slice(".".length));
+}
+
+/** The release that our own packages are developed with. */
+function releaseOf({ own, releases }: Project, name: string): string {
+  const installed = [...own, "core", "e2e"]
+    .map((each) => join(packages, each, "node_modules", releases?.[name] ?? name, "package.json"))
+    .find((path) => existsSync(path));
+  if (installed === undefined) throw new Error(`None of our packages has ${name} installed.`);
+  return (readJson(installed) as { version: string }).version;
+}
+
+function readJson(path: string): unknown {
+  return JSON.parse(readFileSync(path, "utf8"));
+}

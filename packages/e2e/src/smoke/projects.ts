@@ -1,0 +1,69 @@
+/** A project of a user: what it installs, and the program that is a step. */
+export interface Project {
+  /** Its folder in `packages/e2e/smoke`. */
+  readonly name: string;
+  /** Packages of ours, without their scope. */
+  readonly own: readonly string[];
+  /** What it installs beside them: names that a package of ours has too, in its release. */
+  readonly others?: readonly string[];
+  /** Other releases than those of our packages. */
+  readonly releases?: Readonly<Record<string, string>>;
+  /** @default "module" */
+  readonly type?: "commonjs" | "module";
+  /** It has a server of its own, which is killed between the steps. */
+  readonly hasServer?: boolean;
+  /** It has no entry points: what is tried is the command. */
+  readonly isCommand?: boolean;
+  /** Our declarations that cannot compile with what it has installed, and why. */
+  readonly knownTypeErrors?: { readonly file: RegExp; readonly why: string };
+}
+
+const aiSdk = ["ai", "@ai-sdk/mcp", "@opentelemetry/api"];
+
+export const projects: readonly Project[] = [
+  { name: "core", own: ["core"], others: ["@ai-sdk/mcp"] },
+  { name: "ai-sdk", own: ["ai-sdk", "stores"], others: aiSdk },
+  {
+    name: "ai-sdk-6",
+    own: ["ai-sdk", "stores"],
+    others: aiSdk,
+    releases: { ai: "ai-6" },
+    knownTypeErrors: {
+      file: /ai-sdk\/dist\/agent\//,
+      why: "createDurableAgent is typed as the agents of AI SDK 7",
+    },
+  },
+  { name: "commonjs", own: ["ai-sdk", "stores"], others: aiSdk, type: "commonjs" },
+  { name: "stores", own: ["stores"], others: ["pg", "redis", "@types/pg"] },
+  {
+    name: "server",
+    own: ["server", "stores", "core"],
+    others: ["@modelcontextprotocol/sdk", "zod"],
+    hasServer: true,
+  },
+  {
+    name: "server-2",
+    own: ["server", "stores", "core"],
+    others: ["@modelcontextprotocol/server", "@modelcontextprotocol/client", "zod"],
+    hasServer: true,
+  },
+  {
+    name: "langchain",
+    own: ["langchain", "ai-sdk", "stores"],
+    others: [
+      ...aiSdk,
+      "langchain",
+      "@langchain/core",
+      "@langchain/langgraph",
+      "@langchain/mcp-adapters",
+      "@modelcontextprotocol/sdk",
+    ],
+  },
+  { name: "oauth", own: ["oauth", "ai-sdk", "stores"], others: aiSdk },
+  {
+    name: "workflow",
+    own: ["workflow", "ai-sdk", "stores"],
+    others: [...aiSdk, "workflow"],
+  },
+  { name: "cli", own: ["cli"], isCommand: true },
+];

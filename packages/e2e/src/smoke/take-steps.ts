@@ -1,0 +1,50 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { freePort } from "../processes/free-port.ts";
+import { serve } from "./cart-server.ts";
+import type { Finding } from "./finding.ts";
+import type { MadeProject } from "./make-project.ts";
+import type { NodeRelease } from "./node-releases.ts";
+import type { Project } from "./projects.ts";
+import { type CommandResult, runCommand } from "./run-command.ts";
+
+/**
+ * Takes two steps in two processes, each of which adds an item to the cart. The second sees both only if it has the
+ * session of the first.
+ */
+export async function takeSteps(
+  project: Project,
+  { folder }: MadeProject,
+  node: NodeRelease,
+): Promise<Finding[]> {
+  const port = await freePort();
+  for (const file of ["sessions.db", "server.db", "snapshot.json"]) {
+    rmSync(join(folder, file), { force: true });
+  }
+  const own = { node: node.program, script: "dist/server.js", folder };
+  const start = () => serve(port, project.hasServer ? own : {});
+  const step = (item: string) => {
+    const args = ["dist/step.js", `http://127.0.0.1:${port}/mcp`, item];
+    return runCommand(folder, node.program, args);
+  };
+  const answers: CommandResult[] = [];
+  const fix = "start the project's programs by hand (`--keep` leaves it where it is)";
+  const mode = `two steps, Node ${node.version}`;
+  try {
+    if (project.hasServer) {
+      for (const item of ["apples", "bread"]) {
+        await using _ = await start(); // killed between the steps
+        answers.push(await step(item));
+      }
+    } else {
+      await using _ = await start();
+      answers.push(await step("apples"), await step("bread"));
+    }
+  } catch (error) {
+    return [{ kind: "failure", mode, problem: String(error), fix }];
+  }
+  const isRight =
+    answers.every(({ isDone }) => isDone) && /apples.*bread/s.test(answers.at(-1)?.output ?? "");
+  const problem = answers.map(({ output }, index) => `step ${index + 1} says ${output}`).join("; ");
+  return isRight ? [] : [{ kind: "failure", mode, problem, fix }];
+}
