@@ -1,4 +1,5 @@
-import type { SessionStore } from "@durable-mcp/core";
+import { McpSessionError, type SessionStore } from "@durable-mcp/core";
+import { CommandFailure } from "../output/command-failure.ts";
 import type { StorePlace } from "./place.ts";
 import { openSeals, type Seals } from "./seals.ts";
 import { type StoreOptions, storeAddress, wrongUsage } from "./store-options.ts";
@@ -28,6 +29,9 @@ export async function withStore<T>(
   const opened = await openStore(options);
   try {
     return await run(opened);
+  } catch (error) {
+    if (!McpSessionError.isInstance(error) || error.code !== "STORE_FAILED") throw error;
+    throw new CommandFailure(`--store: ${error.message}`);
   } finally {
     await opened.close();
   }
