@@ -5,7 +5,7 @@
  *     node application-program.ts '{ "place": …, "notebook": URL, "shop": URL, "users": ["alice"] }'
  */
 import { createDurableSessions, defineMcpClientConnection } from "@durable-mcp/ai-sdk";
-import type { ToolSet } from "ai";
+import { callTool } from "../../ai-sdk/test/step.ts";
 import { openStoreAt, type StorePlace } from "../../e2e/src/durable/store-place.ts";
 
 export interface ApplicationWork {
@@ -27,16 +27,8 @@ const sessions = createDurableSessions({
 for (const id of users) {
   const principal = { type: "user", issuer: "https://idp.test", id } as const;
   await sessions.run(`chat-of-${id}`, { principal }, async ({ tools }) => {
-    for (const [name, input] of [
-      ["notes__add_note", { text: "hello" }],
-      ["shop__order_twice", { item: "tea" }],
-    ] as const) {
-      await (tools as ToolSet)[name]?.execute?.(input, {
-        toolCallId: `call-${name}`,
-        messages: [],
-        context: {},
-      });
-    }
+    await callTool(tools, "notes__add_note", { text: "hello" });
+    await callTool(tools, "shop__order_twice", { item: "tea" });
   });
 }
-await close();
+await close?.();

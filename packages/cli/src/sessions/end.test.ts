@@ -107,6 +107,29 @@ describe("sessions end", () => {
     expect(await left()).toEqual([rows[1]]);
   });
 
+  test("ends shared and named sessions by their row", async () => {
+    const { rows, told, sessions, server, left } = await startEnding(undefined, {
+      session: { shared: "inventory" },
+    });
+    await sessions.run("chat-of-alice", { principal: alice }, async ({ registry: { named } }) => {
+      await named.create("research");
+      await named.run("research", async (own) => await addNote(await own.tools(), "d"));
+    });
+    const inStore = told.slice(0, 2);
+    const { json } = await runCliJson("sessions", "list", ...inStore);
+    expect(json.sessions).toHaveLength(rows.length + 1);
+    const rowOf = (field: string, value: string): string =>
+      json.sessions.find((each: Record<string, string>) => each[field] === value).row;
+    const both = [rowOf("name", "research"), rowOf("shared", "inventory")];
+    const table = await runCli("sessions", "list", ...inStore);
+    expect(table.stdout).toContain("notes / research");
+    expect(table.stdout).toMatch(/shared.*notes \/ inventory/);
+    server.requests.length = 0;
+    expect(await runCli("sessions", "end", ...both, ...told)).toMatchObject({ exitCode: 0 });
+    expect(server.log).toEqual(["DELETE", "DELETE"]);
+    expect(await left()).toHaveLength(rows.length - 1);
+  });
+
   test("of an owner or an agent session ends all, and deletes their waiting calls", async () => {
     const { address, origin, sessions } = await startShop();
     const chosen = ["--agent-session", "chat-of-alice", "--store", address];
@@ -146,8 +169,19 @@ describe("sessions end", () => {
     }
     expect(server.log).toEqual([]);
     const opened = ["--key-env", "KEY", "--fingerprint-key-env", "MARK"];
-    expect(await runCli("sessions", "end", ...told, ...opened)).toMatchObject({ exitCode: 0 });
-    expect(server.log).toEqual(["DELETE", "DELETE"]);
+    const { json } = await runCliJson("sessions", "list", "--store", address, ...opened);
+    const { row } = json.sessions[0];
+    expect(await runCli("sessions", "end", row, ...told.slice(0, -2), ...opened)).toMatchObject({
+      exitCode: 0,
+    });
+    expect(server.log).toEqual(["DELETE"]);
+    // Without a key, what is sealed can be removed alone.
+    const only = ["--store", address, "--yes", "--records-only", "--connection", "notes"];
+    const removed = await runCli("sessions", "end", ...only);
+    expect(removed).toMatchObject({ exitCode: 0 });
+    expect(removed.stdout).toContain("its server was not told");
+    const left = await runCliJson("sessions", "list", "--store", address);
+    expect(left.json.sessions).toEqual([]);
   });
 });
 

@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { runCli } from "../../test/run-cli.ts";
+import { loadDriver } from "./load-driver.ts";
 import { openFile, temporaryFile } from "../../test/store-of-an-application.ts";
 
 afterEach(() => vi.unstubAllEnvs());
@@ -66,6 +67,13 @@ describe("the store of a command", () => {
     expect(seen.stderr).toContain(`--store: The ${name} store failed`);
     expect(seen.stderr).toContain("nothing listens at its address");
     expect(seen.stderr).not.toContain("s3cret");
+  });
+
+  test("says how to get a driver that is missing", async () => {
+    const load = loadDriver("no-such-driver" as "pg", "PostgreSQL");
+    await expect(load).rejects.toThrow(
+      /driver for PostgreSQL is missing.*npm install no-such-driver/,
+    );
   });
 
   test("refuses options of other stores", async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { parkCalls, startLockedShop } from "../../../ai-sdk/test/sign-in-application.ts";
 import { alice } from "../../../ai-sdk/test/step.ts";
 import { runCli, runCliJson } from "../../test/run-cli.ts";
-import { startShop } from "../../test/store-of-an-application.ts";
+import { openFile, startShop } from "../../test/store-of-an-application.ts";
 
 /** A shop with a call that waits, and how a command is run on its store. */
 async function startAnswering(...shop: Parameters<typeof startShop>) {
@@ -108,6 +109,21 @@ describe("waiting answer", () => {
     const seen = await runCli("waiting", "answer", row, ...inStore);
     expect(seen.stderr).toContain("Open this page yourself (on shop.example)");
     expect(seen.stderr).toContain(url);
+  });
+
+  test("takes no answer for a sign-in, and says who has to sign in", async () => {
+    const { store, address } = openFile();
+    const app = await startLockedShop({ input: "pause", sessionsOptions: { store } });
+    await parkCalls(app, [{ tool: "work__order", input: { item: "tea" } }]);
+    const inStore = ["--store", address];
+    const { json } = await runCliJson("waiting", "list", ...inStore);
+    const todo = "the user has to sign in to work in the application";
+    expect(json.calls).toMatchObject([{ kind: "authorization", state: "waiting", todo }]);
+    const answer = ["waiting", "answer", json.calls[0].row, ...inStore, "--data", "{}"];
+    const seen = await runCli(...answer, "--server", app.url);
+    expect(seen).toMatchObject({ exitCode: 1 });
+    expect(seen.stderr).toContain(todo);
+    expect(app.calls()).toHaveLength(1);
   });
 
   test("fails when nobody knows the outcome, and does not send the answers again", async () => {
