@@ -37,6 +37,9 @@ export function checkReference(read, problem) {
     const source = globSync("**/*.ts", { cwd: join(root, folder) })
       .map((file) => read(`${folder}/${file}`))
       .join("\n");
+    for (const name of names.filter((each) => lacksDocstring(each, source))) {
+      problem(entry.source, 1, `${name} has no docstring, and docs/api needs one.`);
+    }
     // The generated page has what a docstring says.
     const fields = names
       .flatMap((type) => fieldsOf(type, source))
@@ -88,6 +91,15 @@ function exportsOf(read, { source }) {
     .map(([, word]) => word)
     .filter((word) => word !== "type");
   return [...lists, ...inPlace];
+}
+
+/** What is declared in none of these sources comes from another package. */
+function lacksDocstring(name, source) {
+  const declaration = new RegExp(
+    `(\\*/\\n)?^export (?:declare )?(?:async )?(?:function|interface|class|type|const) ${name}\\b`,
+    "m",
+  ).exec(source);
+  return declaration !== null && declaration[1] === undefined;
 }
 
 /** An interface's or a class's public fields, which stand alone at an indentation of two, and those it extends. */
