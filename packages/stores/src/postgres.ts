@@ -29,6 +29,7 @@ export interface PostgresPool {
   ): Promise<{ readonly rows: unknown[]; readonly rowCount: number | null }>;
 }
 
+/** Options of `createPostgresStore`. */
 export interface PostgresStoreOptions extends PostgresNames {
   /** A `Pool` of `pg`. It stays yours: give it an `error` listener, and end it. */
   readonly pool: PostgresPool;
@@ -51,6 +52,7 @@ export interface PostgresStoreOptions extends PostgresNames {
   readonly now?: (() => number) | undefined;
 }
 
+/** A store in PostgreSQL, which can make its tables. */
 export interface PostgresStore extends SessionStore {
   /** Creates the table and its indexes if they are missing. Any number of processes may call it at once. */
   readonly createTables: () => Promise<void>;

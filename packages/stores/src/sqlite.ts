@@ -40,6 +40,7 @@ export interface SqliteStoreOptions {
   readonly now?: (() => number) | undefined;
 }
 
+/** A store in an SQLite file, which can be closed. */
 export interface SqliteStore extends SessionStore {
   /** Creates the table and its indexes if they are missing. */
   readonly createTables: () => Promise<void>;

@@ -33,6 +33,7 @@ import { over } from "./waiting-life.ts";
 import { describeWaiting, type WaitingError, type WaitingRecord } from "./waiting-record.ts";
 import { createWaitingStore } from "./waiting-store.ts";
 
+/** Options of `createWaitingCalls`. */
 export interface WaitingCallsOptions extends WaitingLimits {
   /** Keeps the calls, with compare-and-set. */
   readonly store: SessionStore;
