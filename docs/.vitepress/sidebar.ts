@@ -103,5 +103,6 @@ export const sidebar = [
     "benchmarks",
     "benchmarks-server",
   ]),
+  folded("Project", ["registry"]),
   folded("Decisions", ["decisions", ...rest("decisions")]),
 ];
