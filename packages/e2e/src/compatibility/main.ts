@@ -2,6 +2,7 @@
  * `npm run compatibility`: runs every server of both matrices with every client and writes
  * `docs/compatibility.md`. `-- --asking` runs those that ask a person, and writes their part of the page;
  * `-- --cold` counts the requests of cold steps, and writes theirs.
+ * `-- --probe` asks all servers with the probe of the command line alone, and writes nothing.
  * `-- <name>` runs the servers whose name holds that text and writes nothing.
  * Ends with 1 when a server showed anything else than is recorded of it.
  */
@@ -16,6 +17,7 @@ import { extraServers, withoutIds } from "./extra-servers.ts";
 import { renderPage } from "./page.ts";
 import { presentServers } from "./present-servers.ts";
 import { type AskingRow, visitAskingServer } from "./visit-asking-server.ts";
+import { probeOther } from "./probe-servers.ts";
 import { type MatrixRow, visitServer } from "./visit-server.ts";
 
 /** Some servers wait more than they work; two at a time keep two cores busy. */
@@ -27,7 +29,8 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.e
 const [argument] = process.argv.slice(2);
 const onlyAsking = argument === "--asking";
 const onlyCold = argument === "--cold";
-const wanted = onlyAsking || onlyCold ? undefined : argument;
+const onlyProbe = argument === "--probe";
+const wanted = onlyAsking || onlyCold || onlyProbe ? undefined : argument;
 await installExtraPackages();
 
 const isWanted = ({ name }: { name: string }) => wanted === undefined || name.includes(wanted);
@@ -40,55 +43,74 @@ const coldServers = [
   ...withoutIds,
   ...askingServers.map(coldAskingServer),
 ];
-const visits = [
-  ...(onlyAsking || onlyCold ? [] : matrix).filter(isWanted).map((server, index) => ({
-    name: server.name,
-    visit: async () => {
-      const extra = extraServers.includes(server);
-      const report = await visitServer(server, clientNames).catch((error: unknown) => ({
-        ...{ name: server.name, seen: new Map(), surprises: [failureOf(server.name, error)] },
-        unavailable: "it did not start or gave no session",
-      }));
-      rows[index] = { server, report, extra };
-      return report.unavailable;
-    },
-  })),
-  ...(onlyCold ? [] : askingServers).filter(isWanted).map((server, index) => ({
-    name: server.name,
-    visit: async () => {
-      const row = await visitAskingServer(server).catch((error: unknown) => ({
-        ...{ server, seen: new Map(), surprises: [failureOf(server.name, error)] },
-        unavailable: "it did not start or did not ask",
-      }));
-      askingRows[index] = row;
-      return row.unavailable;
-    },
-  })),
-  ...(onlyAsking ? [] : coldServers).filter(isWanted).map((server, index) => ({
-    name: `${server.name}, cold steps`,
-    visit: async () => {
-      const row = await visitCold(server).catch((error: unknown) => ({
-        ...{ name: server.name, requests: {}, surprises: [failureOf(server.name, error)] },
-        unavailable: "it did not start",
-      }));
-      coldRows[index] = row;
-      return row.unavailable;
-    },
-  })),
-];
+const probed: string[] = [];
+const probes = [...matrix, ...withoutIds, ...askingServers].map((server) => ({
+  name: `${server.name}, probe`,
+  visit: async () => {
+    const surprises = await ("kind" in server ? visitServer(server, []) : probeOther(server)).then(
+      (seen) => ("surprises" in seen ? seen.surprises : seen),
+      (error: unknown) => [failureOf(server.name, error)],
+    );
+    probed.push(...surprises);
+    return undefined;
+  },
+}));
+const probeCount = probes.length;
+const visits = onlyProbe
+  ? probes
+  : [
+      ...(onlyAsking || onlyCold ? [] : matrix).filter(isWanted).map((server, index) => ({
+        name: server.name,
+        visit: async () => {
+          const extra = extraServers.includes(server);
+          const report = await visitServer(server, clientNames).catch((error: unknown) => ({
+            ...{ name: server.name, seen: new Map(), surprises: [failureOf(server.name, error)] },
+            unavailable: "it did not start or gave no session",
+          }));
+          rows[index] = { server, report, extra };
+          return report.unavailable;
+        },
+      })),
+      ...(onlyCold ? [] : askingServers).filter(isWanted).map((server, index) => ({
+        name: server.name,
+        visit: async () => {
+          const row = await visitAskingServer(server).catch((error: unknown) => ({
+            ...{ server, seen: new Map(), surprises: [failureOf(server.name, error)] },
+            unavailable: "it did not start or did not ask",
+          }));
+          askingRows[index] = row;
+          return row.unavailable;
+        },
+      })),
+      ...(onlyAsking ? [] : coldServers).filter(isWanted).map((server, index) => ({
+        name: `${server.name}, cold steps`,
+        visit: async () => {
+          const row = await visitCold(server).catch((error: unknown) => ({
+            ...{ name: server.name, requests: {}, surprises: [failureOf(server.name, error)] },
+            unavailable: "it did not start",
+          }));
+          coldRows[index] = row;
+          return row.unavailable;
+        },
+      })),
+    ];
 if (visits.length === 0) throw new Error(`no server of the matrix is named ${wanted}`);
 await Promise.all(Array.from({ length: serversAtOnce }, work));
 
-const surprises = [...rows.map(({ report }) => report), ...askingRows, ...coldRows].flatMap(
-  (seen) => seen.surprises,
-);
+const surprises = [
+  ...probed,
+  ...[...rows.map(({ report }) => report), ...askingRows, ...coldRows].flatMap(
+    (seen) => seen.surprises,
+  ),
+];
 for (const surprise of surprises) console.error(`not as recorded: ${surprise}`);
 const date = new Date().toISOString().slice(0, 10);
 const asking = askingRows.length === 0 ? "" : renderAskingServers(askingRows, date);
 const pageFile = new URL("../../../../docs/compatibility.md", import.meta.url);
 const cold = coldRows.length === 0 ? "" : renderColdSteps(coldRows, date);
 const page = rewritePage();
-if (wanted === undefined) {
+if (onlyProbe) console.log(`${probeCount} servers, ${surprises.length} surprises`);
+else if (wanted === undefined) {
   writeFileSync(pageFile, page);
   const servers = Math.max(rows.length + askingRows.length, coldRows.length);
   console.log(`docs/compatibility.md: ${servers} servers, ${surprises.length} surprises`);

@@ -1,4 +1,4 @@
-import { createOpenSessions, newestWithSessions } from "../../../cli/src/probe/open-sessions.ts";
+import { createOpenSessions } from "../../../cli/src/probe/open-sessions.ts";
 import type { Refusal } from "../../../cli/src/probe/refusal.ts";
 import { listWith as listOn } from "../../../cli/src/probe/session-checks.ts";
 import { createWire } from "../../../cli/src/probe/wire.ts";
@@ -7,7 +7,7 @@ export { describeRefusal, neverGiven, type Refusal } from "../../../cli/src/prob
 
 /** Initializes with plain requests, as a client of its own; `undefined` when no session is named. */
 export async function openRawSession(url: string): Promise<string | undefined> {
-  const { session } = await createOpenSessions().open(wireTo(url));
+  const { session } = await createOpenSessions().open(wireTo(url), protocolVersion);
   return session?.sessionId;
 }
 
@@ -21,6 +21,10 @@ export async function endSession(url: string, id: string): Promise<number> {
   return await wireTo(url).delete(sessionWith(id));
 }
 
-const sessionWith = (sessionId: string) => ({ sessionId, protocolVersion: newestWithSessions });
+/** Not each of these servers speaks the newest one. */
+const protocolVersion = "2025-06-18";
 
-const wireTo = (url: string) => createWire({ url: new URL(url), headers: {}, scrub: String, timeoutMs: 5_000 });
+const sessionWith = (sessionId: string) => ({ sessionId, protocolVersion });
+
+const wireTo = (url: string) =>
+  createWire({ url: new URL(url), headers: {}, scrub: String, timeoutMs: 5_000 });

@@ -15,6 +15,7 @@ import {
   openRawSession,
   type Refusal,
 } from "./refusal.ts";
+import { probeSurprises } from "./probe-servers.ts";
 import { type Observation, scenarios, type Visit } from "./scenarios.ts";
 
 /** Everything seen with one server. */
@@ -48,15 +49,17 @@ export async function visitServer(
   const report: ServerReport = { name: stateful.name, seen: new Map(), surprises: [] };
   if (stateful.unavailable !== undefined) return { ...report, unavailable: stateful.unavailable };
   const server = await stateful.start();
+  let probed: string[] = [];
   try {
     if (stateful.refusals)
       report.refusals = await askRefusals(server, stateful.kind === "one session");
+    probed = await probeSurprises(stateful, server.url);
     for (const client of clients)
       report.seen.set(client, await visitWithClient(stateful, server, client));
   } finally {
     await server.stop();
   }
-  report.surprises = surprisesIn(stateful, report);
+  report.surprises = [...surprisesIn(stateful, report), ...probed];
   return report;
 }
 
