@@ -8,7 +8,7 @@ export function outcomeOf({ details, isSealed }: SessionRow): string {
   const words = [outcomes[kind]];
   if (replacesLost) words.push("took a lost one's place, and the model is not told yet");
   if (refusedSince !== undefined) words.push(`refused since ${printTime(refusedSince)}`);
-  if (stillToEnd > 0) words.push(`${count(stillToEnd, "more session")} to end on the server`);
+  if (stillToEnd > 0) words.push(`${count(stillToEnd, "session")} still to end on the server`);
   return words.join("; ");
 }
 
@@ -33,15 +33,14 @@ export function placeOf({ agentSession }: SessionRow | CallRow): string {
   return agentSession ?? "shared";
 }
 
-/** The open calls of a session's connection, agent session and owner. */
+/** The open calls of a session's agent session and owner, of all connections. */
 export function callsOf(row: SessionRow, calls: readonly CallRow[]): CallRow[] {
   return calls.filter(
     (each) =>
       isOpen(each) &&
       each.agent === row.agent &&
       each.agentSession === row.agentSession &&
-      each.owner === row.owner &&
-      each.call?.connection === row.of.connection,
+      each.owner === row.owner,
   );
 }
 
@@ -65,8 +64,7 @@ export function sessionCells(row: SessionRow, calls: readonly CallRow[], now: nu
     connectionOf(row),
     printDuration(Math.max(0, now - row.lastUsedAt)),
     printBytes(row.bytes),
-    outcomeOf(row) +
-      (waits > 0 ? `; ${count(waits, "call")} of it wait${waits === 1 ? "s" : ""}` : ""),
+    outcomeOf(row) + (waits > 0 ? `; ${count(waits, "call")} wait${waits === 1 ? "s" : ""}` : ""),
   ];
 }
 

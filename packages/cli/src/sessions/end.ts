@@ -79,7 +79,7 @@ export async function confirmEnd({ sessions, calls, options, command }: Ending) 
     ? undefined
     : accessTo(originsOf(sessions), options, {
         isAsked,
-        otherwise: `${options.yes ? "" : ", and --yes, because nobody can be asked without a terminal"}. Or add --records-only: then only the records go`,
+        otherwise: `${options.yes ? "" : ", and add --yes, because nobody can be asked without a terminal"}. Or add --records-only: then only the records go`,
       });
   const what = [
     ...(sessions.length > 0 ? [count(sessions.length, "session")] : []),

@@ -57,6 +57,6 @@ function facts(row: SessionRow, now: number, waits: readonly string[]): string[]
 function nextStep({ row, isSealed }: SessionRow, waits: readonly string[]): string {
   if (isSealed) return "It is sealed. Give its key with --key-env to see more.";
   if (waits.length > 0)
-    return `${count(waits.length, "call")} of it waits for a person: durable-mcp waiting answer ${waits[0]}`;
+    return `${count(waits.length, "call")} of its agent session not answered: durable-mcp waiting answer ${waits[0]}`;
   return `To end it: durable-mcp sessions end ${row}`;
 }

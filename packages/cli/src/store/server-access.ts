@@ -48,7 +48,7 @@ export function accessTo(
   const unnamed = [...all].filter((origin) => !named.has(origin));
   if (unnamed.length > 0 && (named.size > 0 || !isAsked)) {
     throw wrongUsage(
-      `--server is missing for ${unnamed.join(", ")}: a record alone does not decide where something is sent, so name the servers that may be told${otherwise}.`,
+      `--server is missing for ${unnamed.join(", ")}. A record alone does not decide where something is sent: name the servers that may be told${otherwise}.`,
     );
   }
   const headers = headersOf(options);
