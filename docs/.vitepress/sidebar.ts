@@ -41,6 +41,7 @@ const guides = {
   "People in between": ["guides/questions", "guides/sign-in"],
   "In one process": ["guides/sub-agents", "guides/run-scopes", "guides/stdio", "guides/pool"],
   Frameworks: [
+    "guides/next-chat",
     "guides/migrating",
     "guides/langchain",
     "guides/workflow",

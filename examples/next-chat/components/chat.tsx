@@ -36,10 +36,12 @@ export function Chat({ id, state, modelName }: ChatProps) {
             <Message key={message.id} message={message} />
           ))}
         </ol>
-        {isBusy && <p className="working">Working …</p>}
-        {blocking.map((entry) => (
-          <Waiting key={JSON.stringify(keyOf(entry))} chat={id} entry={entry} />
-        ))}
+        <div className="waiting" aria-live="polite">
+          {isBusy && <p className="working">Working …</p>}
+          {blocking.map((entry) => (
+            <Waiting key={JSON.stringify(keyOf(entry))} chat={id} entry={entry} />
+          ))}
+        </div>
         {problem !== undefined && (
           <p className="problem" role="alert">
             {problem}{" "}

@@ -27,6 +27,7 @@ export function Composer({ onSend, onStop, isBusy, isBlocked }: ComposerProps) {
   return (
     <form
       className="composer"
+      aria-label="Your turn"
       onSubmit={(event) => {
         event.preventDefault();
         send();

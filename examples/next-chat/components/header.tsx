@@ -23,6 +23,10 @@ export function Header({ id, state, isDisabled }: HeaderProps) {
   return (
     <header>
       <h1>Tea chat</h1>
+      {/* A whole page: `/` makes the chat, and is not to be fetched ahead. */}
+      <a className="button" href="/">
+        New chat
+      </a>
       <ul className="connections" aria-label="Connections">
         {state.connections.map(({ name, has }) => (
           <li key={`${name} ${has}`}>
@@ -44,10 +48,6 @@ export function Header({ id, state, isDisabled }: HeaderProps) {
           </li>
         ))}
       </ul>
-      {/* A whole page: `/` makes the chat, and is not to be fetched ahead. */}
-      <a className="button" href="/">
-        New chat
-      </a>
     </header>
   );
 }

@@ -36,7 +36,7 @@ export function openHistory(path: string): History {
     "SELECT message FROM chat_messages WHERE user = ? AND chat = ? ORDER BY rowid",
   );
   const upsert = database.prepare(`INSERT INTO chat_messages VALUES (?, ?, ?, ?)
-    ON CONFLICT DO UPDATE SET message = excluded.message`);
+    ON CONFLICT DO UPDATE SET message = excluded.message WHERE message <> excluded.message`);
   const claim = database.prepare(`INSERT INTO chat_answers VALUES (?, ?, ?, 0)
     ON CONFLICT DO UPDATE SET until = excluded.until, is_stopped = 0 WHERE until < ?`);
   const renew = database.prepare(

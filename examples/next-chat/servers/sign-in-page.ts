@@ -4,6 +4,7 @@ export const signInPage = (scope: string): string => `<!doctype html>
   <meta charset="utf-8" />
   <meta name="viewport" content="width=device-width, initial-scale=1" />
   <title>Sign in to the tea club</title>
+  <link rel="icon" href="data:," />
   <style>
     :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
     body { display: grid; place-items: center; min-height: 90dvh; margin: 0; padding: 1rem; }

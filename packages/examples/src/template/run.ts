@@ -1,0 +1,45 @@
+/**
+ * `npm run template`: installs `examples/next-chat` into an empty folder with the packages of this workspace as they would
+ * be published, builds it, and drives it in a real Chromium over two processes that are killed on the way. The
+ * pictures go to `reports/next-chat`; `-- --pictures docs/next-chat` puts them elsewhere.
+ */
+import { mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { chromium } from "playwright-core";
+import { needChromium } from "../programs/find-chromium.ts";
+import { createTemporaryFolder } from "../programs/temporary-folder.ts";
+import { driveChat } from "./drive-chat.ts";
+import { installTemplate } from "./install-template.ts";
+import { startTemplate } from "./template-processes.ts";
+
+const { pictures } = parseArgs({
+  options: { pictures: { type: "string", default: "reports/next-chat" } },
+}).values;
+const executablePath = needChromium();
+const start = performance.now();
+const say = (text: string) =>
+  console.log(`${String(Math.round((performance.now() - start) / 1000)).padStart(4)} s  ${text}`);
+
+const folder = createTemporaryFolder();
+const installed = join(folder, "next-chat");
+installTemplate(installed, join(folder, "packages"), say);
+say("starting two processes");
+const processes = await startTemplate(installed);
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+mkdirSync(resolve(pictures), { recursive: true });
+try {
+  await driveChat({ processes, browser, pictures: resolve(pictures), seen: say });
+} catch (error) {
+  for (const [index, page] of browser
+    .contexts()
+    .flatMap((each) => each.pages())
+    .entries()) {
+    await page.screenshot({ path: join(resolve(pictures), `failed-${index}.png`), fullPage: true });
+  }
+  throw error;
+} finally {
+  await browser.close();
+}
+say("everything was as it should be");
+process.exit();
