@@ -12,6 +12,8 @@ export interface SessionServer {
   /** Sessions that nobody has ended. */
   readonly open: () => number;
   readonly made: () => number;
+  /** How many of its pings, one in each listening stream, were answered. */
+  readonly answeredPings: () => number;
   /** All ids that it has given. */
   readonly ids: readonly string[];
 }
@@ -26,6 +28,9 @@ export interface SessionServerOptions {
   /** What it says to an unknown id. @default the SDK's own example */
   readonly refusal?: (id: string) => { readonly status: number; readonly body: string };
 }
+
+/** When it pings in a listening stream, in milliseconds. */
+const pingMs = 10;
 
 const notFound = () => ({
   status: 404,
@@ -43,6 +48,12 @@ export async function startSessionServer(
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const ids: string[] = [];
   let calls = 0;
+  let answeredPings = 0;
+  const servers = new Map<StreamableHTTPServerTransport, McpServer>();
+  const ping = async (transport: StreamableHTTPServerTransport) => {
+    await servers.get(transport)?.server.ping();
+    answeredPings += 1;
+  };
   const connect = async () => {
     const server = new McpServer({ name: "notes-server", title: "Notes", version: "1.2.3" });
     server.registerTool("wait", { description: "Waits." }, async () => {
@@ -60,6 +71,7 @@ export async function startSessionServer(
       },
       onsessionclosed: (id) => void transports.delete(id),
     });
+    servers.set(transport, server);
     await server.connect(transport);
     return transport;
   };
@@ -72,6 +84,9 @@ export async function startSessionServer(
       response.writeHead(status, { "content-type": "application/json" }).end(body);
       return;
     }
+    if (request.method === "GET" && known !== undefined) {
+      setTimeout(() => void ping(known).catch(() => undefined), pingMs);
+    }
     if (endsAfterStream && request.method === "GET") {
       response.once("close", () => transports.delete(String(id)));
     }
@@ -83,6 +98,7 @@ export async function startSessionServer(
     calls: () => calls,
     open: () => transports.size,
     made: () => ids.length,
+    answeredPings: () => answeredPings,
     ids,
   };
 }

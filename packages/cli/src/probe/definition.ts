@@ -1,3 +1,4 @@
+import { endpointName } from "@durable-mcp/core/internal";
 import type { Verdict } from "./verdict.ts";
 
 /** Where the pasted definition finds its credentials again. */
@@ -19,13 +20,15 @@ export function defineForUrl(url: URL, input: DefinitionInput): string {
   const headers = Object.entries(headerVariables).map(
     ([name, variable]) => `    ${JSON.stringify(name)}: () => ${variableText(variable)},`,
   );
+  const shown = endpointName(url);
+  const isWhole = shown === url.href;
   const wantsSignIn = verdict.auth === "oauth" && bearerVariable === undefined;
   return [
     'import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";',
     ...(wantsSignIn ? [`import { oauth } from "./oauth.ts"; // createOAuth: ${signInGuide}`] : []),
     "",
     `export const ${identifierOf(input.server?.name)} = defineMcpClientConnection({`,
-    `  url: ${JSON.stringify(url.origin + url.pathname)},${url.search === "" ? "" : " // add the query of its URL"}`,
+    `  url: ${JSON.stringify(shown)},${isWhole ? "" : " // the rest may be secret: fill it in"}`,
     `  description: ${describe(input)}, // for people, and in prompts`,
     ...(verdict.session === undefined ? [] : [`  session: "${verdict.session}",`]),
     ...(verdict.memory === "server" ? ['  memory: "server",'] : []),

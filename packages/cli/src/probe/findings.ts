@@ -2,7 +2,7 @@ import type { Refusal } from "./refusal.ts";
 import type { Ending } from "./open-sessions.ts";
 
 /** `ok`, what durable-mcp hopes for; `note`, worth knowing; `warning`, costs something; `failed`, no answer. */
-export type Outcome = "ok" | "note" | "warning" | "failed" | "skipped";
+export type Outcome = "ok" | "note" | "warning" | "failed";
 
 /** What one check has shown: a row of the table. */
 export interface Row {

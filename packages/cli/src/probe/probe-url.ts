@@ -9,6 +9,7 @@ import {
   whyNoHandshake,
 } from "./era-checks.ts";
 import type { Facts, Row } from "./findings.ts";
+import { checkListening } from "./listening-check.ts";
 import {
   createOpenSessions,
   type Handshake,
@@ -18,7 +19,7 @@ import {
 } from "./open-sessions.ts";
 import { checkResumedStep } from "./resumed-step.ts";
 import { createSecretScrubber } from "./secrets.ts";
-import { checkEndedId, checkEvents, checkListening, checkUnknownId } from "./session-checks.ts";
+import { checkEndedId, checkEvents, checkUnknownId } from "./session-checks.ts";
 import { type CallToMake, checkCall, checkTools } from "./tool-checks.ts";
 import { type Answer, createWire } from "./wire.ts";
 

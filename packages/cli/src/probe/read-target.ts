@@ -19,7 +19,10 @@ export function readTarget(words: readonly string[], options: ProbeOptions): Tar
   }
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(first)) throw wrong("The URL must begin with http or https.");
   // `localhost:3000/mcp` and `example.com/mcp` are no programs.
-  const isAddress = words.length === 1 && /^[\w.-]+(?:\.[a-z]{2,}|:\d+)(?:\/|$)/i.test(first);
+  const isAddress =
+    words.length === 1 &&
+    /^[\w.-]+(?:\.[a-z]{2,}|:\d+)(?:\/|$)/i.test(first) &&
+    !/\.(?:[cm]?[jt]s|py|sh|exe|cmd|bat)$/i.test(first);
   if (isAddress) {
     const scheme = /^(?:localhost|127\.)/.test(first) ? "http" : "https";
     throw wrong(`A URL begins with its scheme: ${scheme}://${first}`);

@@ -1,4 +1,5 @@
-import { type Command } from "commander";
+import { endpointName } from "@durable-mcp/core/internal";
+import type { Command } from "commander";
 import { CommandFailure } from "../output/command-failure.ts";
 import { print, printJson, tell } from "../output/print.ts";
 import { createProgress } from "../output/progress.ts";
@@ -82,7 +83,7 @@ async function probeTheUrl(command: Command, url: URL, options: ProbeOptions, co
         bearerVariable: bearer ? bearerVariable : undefined,
       })
     : undefined;
-  return { shown: url.origin + url.pathname, facts, rows, verdict, definition };
+  return { shown: endpointName(url), facts, rows, verdict, definition };
 }
 
 async function probeTheCommand(words: readonly string[], options: ProbeOptions, common: Common) {

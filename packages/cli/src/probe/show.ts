@@ -8,7 +8,6 @@ const marks: Readonly<Record<Outcome, string>> = {
   note: "i",
   warning: "!",
   failed: "✗",
-  skipped: "–",
 };
 
 /** What a probe has seen, for people: a table, a verdict, and the definition to paste. */

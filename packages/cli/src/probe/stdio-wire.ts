@@ -1,5 +1,6 @@
 import { createLineReader, type SupervisedProcess } from "@durable-mcp/ai-sdk/stdio/internal";
 import { isRecord, timeLimited } from "@durable-mcp/core/internal";
+import { answerTo } from "./answer-to.ts";
 import { type Answer, type RpcResponse, responseIn, type Wire } from "./wire.ts";
 
 /** Plain requests to a program. */
@@ -19,7 +20,6 @@ interface Pipe {
   readonly ended: Promise<never>;
 }
 
-const methodNotFound = -32601;
 const keptNoise = 3;
 
 /** @param ended rejects, in words, when the program has ended */
@@ -34,8 +34,11 @@ export function createStdioWire(
     const response = responseIn(line, String);
     const settle = pipe.pending.get(response?.id);
     if (response !== undefined && settle !== undefined) return settle(response);
-    if (answerRequest(server, line)) return;
-    if (pipe.noise.length < keptNoise) pipe.noise.push(line.slice(0, 80));
+    const answer = answerTo(line);
+    if (answer !== undefined) {
+      server.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...answer })}\n`);
+    } else if (!isMessage(line) && pipe.noise.length < keptNoise)
+      pipe.noise.push(line.slice(0, 80));
   };
   server.stdout.on(
     "data",
@@ -87,19 +90,11 @@ function answerOf(response: RpcResponse | undefined): Answer {
   return { ...common, status: response === undefined ? 202 : 200, response };
 }
 
-/** Answers what the program asks: a ping, and nothing else. Returns whether the line was a message of the program. */
-function answerRequest({ stdin }: SupervisedProcess, line: string): boolean {
-  let message: unknown;
+function isMessage(line: string): boolean {
   try {
-    message = JSON.parse(line);
+    const message: unknown = JSON.parse(line);
+    return isRecord(message) && message["jsonrpc"] === "2.0";
   } catch {
     return false;
   }
-  if (!isRecord(message) || message["jsonrpc"] !== "2.0") return false;
-  const { id, method } = message;
-  if (id === undefined || typeof method !== "string") return true;
-  const error = { code: methodNotFound, message: "The probe does not answer this." };
-  const outcome = method === "ping" ? { result: {} } : { error };
-  stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, ...outcome })}\n`);
-  return true;
 }

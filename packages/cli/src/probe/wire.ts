@@ -1,6 +1,7 @@
 import {
   connectionFailure,
   describeFailure,
+  endpointName,
   isRecord,
   isRedirect,
   letGo,
@@ -40,11 +41,13 @@ export interface Answer {
   readonly eventIds: readonly string[];
 }
 
-/** A message of ours; without an id it is a notification. */
+/** A message of ours; without an id it is a notification, and without a method an answer. */
 export interface OwnMessage {
   readonly id?: string | number;
-  readonly method: string;
+  readonly method?: string;
   readonly params?: object;
+  readonly result?: object;
+  readonly error?: object;
 }
 
 /** Plain requests to one URL, so that the words are the server's own. */
@@ -200,7 +203,7 @@ export function responseIn(text: string, scrub: (text: string) => string): RpcRe
 function redirected(answer: Response, url: URL): string {
   const location = answer.headers.get("location") ?? "";
   const target = URL.canParse(location, url) ? new URL(location, url) : undefined;
-  const where = target === undefined ? "" : ` to ${target.origin}${target.pathname}`;
+  const where = target === undefined ? "" : ` to ${endpointName(target)}`;
   return `It answers ${answer.status}, a redirect${where}, which is not followed: it could carry credentials elsewhere. Probe that URL if you trust it.`;
 }
 

@@ -1,0 +1,101 @@
+import { letGo, wait } from "@durable-mcp/core/internal";
+import { createParser } from "eventsource-parser";
+import { answerTo } from "./answer-to.ts";
+import type { CheckResult, ProbeContext } from "./checks.ts";
+import type { ProbeSession } from "./open-sessions.ts";
+import { refusalOf } from "./refusal.ts";
+import type { Wire } from "./wire.ts";
+
+/** How long a stream is open before it is closed, in milliseconds. */
+const openMs = 300;
+/** How often a session is looked at while it is watched. */
+const looks = 10;
+/** Some servers send no headers before they have something to say, in milliseconds. */
+const headersMs = 3_000;
+
+/**
+ * Whether a session survives a listening stream that closes.
+ *
+ * @param beforeClosing what is done with the session while the stream is open
+ */
+export async function checkListening(
+  { wire, signal, limits }: ProbeContext,
+  session: ProbeSession,
+  beforeClosing?: () => Promise<void>,
+): Promise<CheckResult> {
+  const closing = new AbortController();
+  const stream = await openStream(wire, session, AbortSignal.any([signal, closing.signal]));
+  // A session may end because nobody answers in its stream, which would say nothing of its closing.
+  void answerPings(wire, session, stream);
+  if (stream !== undefined && !stream.ok) {
+    letGo(stream);
+    const says = `GET: ${stream.status}. It offers no stream to listen on.`;
+    await beforeClosing?.();
+    return { outcome: "ok", says, facts: { listening: { offered: false } } };
+  }
+  await beforeClosing?.();
+  await wait(Math.min(openMs, limits.watchMs), signal);
+  if (await isGone(wire, session)) {
+    const says = "The session ended while its listening stream was open.";
+    return { outcome: "warning", says, facts: { listening: { offered: true, survives: false } } };
+  }
+  closing.abort();
+  const from = Date.now();
+  while (Date.now() - from < limits.watchMs) {
+    await wait(limits.watchMs / looks, signal);
+    if (!(await isGone(wire, session))) continue;
+    const seconds = Math.round((Date.now() - from) / 1_000);
+    return {
+      outcome: "warning",
+      says: `The session ended within ${seconds} s after its listening stream closed. Leave listening off, which is the default.`,
+      facts: { listening: { offered: true, survives: false } },
+    };
+  }
+  const untouched =
+    beforeClosing === undefined
+      ? " Some servers, Playwright's among them, look after their clients only once a tool was called: --call."
+      : "";
+  return {
+    outcome: "ok",
+    says: `The session outlived its listening stream by ${limits.watchMs / 1_000} s.${untouched}`,
+    facts: { listening: { offered: true, survives: true } },
+  };
+}
+
+/** The stream; `undefined` for one whose headers have not come. */
+async function openStream(
+  wire: Wire,
+  session: ProbeSession,
+  signal: AbortSignal,
+): Promise<Response | undefined> {
+  const opening = wire.get(session, signal);
+  opening.catch(() => undefined);
+  return await Promise.race([opening, wait(headersMs, signal).then(() => undefined)]);
+}
+
+/** Answers what the server asks in the stream, as a client does, until it is closed. */
+async function answerPings(
+  wire: Wire,
+  session: ProbeSession,
+  stream: Response | undefined,
+): Promise<void> {
+  if (stream?.body == null || !stream.ok) return;
+  const parser = createParser({
+    onEvent({ data }) {
+      const answer = answerTo(data);
+      if (answer !== undefined) wire.post(answer, session).catch(() => undefined);
+    },
+  });
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of stream.body) parser.feed(decoder.decode(chunk, { stream: true }));
+  } catch {
+    // It was closed.
+  }
+}
+
+async function isGone(wire: Wire, session: ProbeSession): Promise<boolean> {
+  const answer = await wire.post({ id: `ping-${Date.now()}`, method: "ping" }, session);
+  const { loss, status } = refusalOf(answer, session.sessionId);
+  return status >= 400 && loss !== "none";
+}
