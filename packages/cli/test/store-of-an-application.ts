@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { McpClientConnectionOptions } from "@durable-mcp/ai-sdk";
 import type { SessionStore } from "@durable-mcp/core";
 import { createSqliteStore } from "@durable-mcp/stores/sqlite";
 import type { ToolSet } from "ai";
@@ -48,12 +49,13 @@ export async function startApplication(
 export async function startShop(
   options: Parameters<typeof startAskingServer>[0] = {},
   tool: "order" | "order_twice" = "order",
+  input: McpClientConnectionOptions["input"] = "pause",
 ) {
   const server = await startAskingServer(options);
   const file = openFile();
   const { sessions } = startProcess(server, file.store, {
-    connection: { session: undefined, input: "pause" },
-  } as never);
+    connection: { session: undefined, input },
+  });
   const [call] = await sessions.run("chat-of-alice", { principal: alice }, async ({ tools }) => {
     await callForText(tools, `notes__${tool}`, { item: "tea" });
     return await sessions.waiting("chat-of-alice", { principal: alice });

@@ -14,3 +14,13 @@ test("results go to stdout, progress goes to stderr, of a command below the prog
   tell(command, "still at it");
   expect(seen).toEqual(["out a table\n", 'out {\n  "a": 1\n}\n', "err still at it\n"]);
 });
+
+test("JSON has no character that writes over the terminal, and says the same", () => {
+  let seen = "";
+  const command = new Command().configureOutput({ writeOut: (text) => (seen += text) });
+  const value = { "\u009b2J": "\u202e\u{e0041}\u2028 as it is: é" };
+  printJson(command, value);
+  expect(seen).not.toMatch(/[\u009b\u202e\u{e0041}\u2028]/u);
+  expect(seen).toContain("as it is: é");
+  expect(JSON.parse(seen)).toEqual(value);
+});

@@ -127,10 +127,10 @@ test.skipIf(findProgram("script") === undefined)(
       const answered = await runAtTerminal(answer, [
         ["Answer", keys.enter],
         ["ok", `${keys.left}${keys.enter}`],
-        ["Send 1 answer to", `${keys.left}${keys.enter}`],
+        ["Send the answers to", `${keys.left}${keys.enter}`],
         // The second round.
         ["Answer", `${keys.down}${keys.enter}`],
-        ["Send 1 answer to", `${keys.left}${keys.enter}`],
+        ["Send the answers to", `${keys.left}${keys.enter}`],
       ]);
       expect(answered).toMatchObject({ exitCode: 0, unanswered: [] });
       expect(answered.screen).toContain("The server has answered");

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { confirm } from "../../../ai-sdk/test/asking-server.ts";
 import { parkCalls, startLockedShop } from "../../../ai-sdk/test/sign-in-application.ts";
 import { alice } from "../../../ai-sdk/test/step.ts";
 import { runCli, runCliJson } from "../../test/run-cli.ts";
@@ -19,6 +20,19 @@ async function startAnswering(...shop: Parameters<typeof startShop>) {
 }
 
 const aQuestion = (params: object) => () => ({ method: "elicitation/create", params });
+
+/** Asks the same each time. */
+const asks = ({ params }: { params: { requestState?: string } }) => ({
+  result: {
+    ...{ resultType: "input_required", inputRequests: { confirm } },
+    requestState: `${params.requestState ?? ""}.`,
+  },
+});
+
+/** How long a call may wait, in milliseconds. */
+function waited({ askedAt, expiresAt }: Readonly<Record<"askedAt" | "expiresAt", string>>): number {
+  return Date.parse(expiresAt) - Date.parse(askedAt);
+}
 
 describe("waiting list", () => {
   test("shows what is asked, and neither the id of the call nor the state of its server", async () => {
@@ -124,6 +138,38 @@ describe("waiting answer", () => {
     expect(seen).toMatchObject({ exitCode: 1 });
     expect(seen.stderr).toContain(todo);
     expect(app.calls()).toHaveLength(1);
+  });
+
+  test("leaves a call whose time is up to the application, which may have it asked again", async () => {
+    const maxAgeMs = 1;
+    const input = { mode: "pause", maxAgeMs, onExpired: "ask-again" } as const;
+    const { answer, inStore, row, origin, server, sessions } = await startAnswering(
+      {},
+      "order",
+      input,
+    );
+    const late = await answer({ ok: true });
+    expect(late).toMatchObject({ exitCode: 1 });
+    expect(late.stderr).toContain("--ask-again");
+    expect(server.legs).toHaveLength(1);
+    expect(await sessions.waiting("chat-of-alice", { principal: alice })).toHaveLength(1);
+    const again = ["waiting", "answer", row, ...inStore, "--server", origin, "--ask-again"];
+    expect((await runCli(...again)).stdout).toContain("The server asks more, in round 2");
+    expect(server.legs).toHaveLength(2);
+    expect(server.legs[1]!.params.inputResponses).toBeUndefined();
+    const withdrawn = await runCli("waiting", "withdraw", row, ...inStore, "--yes");
+    expect(withdrawn).toMatchObject({ exitCode: 0 });
+  });
+
+  test("ends no call that may be asked more often than usual, and keeps how long it may wait", async () => {
+    const input = { mode: "pause", maxRounds: 20, maxAgeMs: 60_000 } as const;
+    const { answer, json, inStore } = await startAnswering({ answer: asks }, "order", input);
+    expect(waited(json.calls[0])).toBe(60_000);
+    for (let round = 2; round <= 12; round += 1) {
+      expect((await answer({ ok: true })).stdout).toContain(`in round ${round}`);
+    }
+    const after = await runCliJson("waiting", "list", ...inStore);
+    expect(waited(after.json.calls[0])).toBe(60_000);
   });
 
   test("fails when nobody knows the outcome, and does not send the answers again", async () => {

@@ -13,16 +13,25 @@ import { print, printJson, tell } from "../output/print.ts";
 import { rowsNamed } from "../store/choose-rows.ts";
 import { type CallRow, lookInto } from "../store/look.ts";
 import { type OpenedStore, withStore } from "../store/open-store.ts";
-import { count, printTime } from "../store/print-values.ts";
+import { printTime } from "../store/print-values.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
 import { type StoreOptions, wrongUsage } from "../store/store-options.ts";
 import { askAll } from "./ask-form.ts";
-import { calledOf, printQuestion, questionsOf, stateOf, whatToDo } from "./describe-question.ts";
+import {
+  calledOf,
+  pastItsTime,
+  printQuestion,
+  type Question,
+  questionsOf,
+  stateOf,
+  whatToDo,
+} from "./describe-question.ts";
 import { operate } from "./operator-sessions.ts";
 
 interface AnswerOptions extends StoreOptions, ServerOptions {
   readonly data?: string;
   readonly decline?: true;
+  readonly askAgain?: true;
   readonly yes?: true;
 }
 
@@ -66,27 +75,45 @@ async function answerRound(
   { options, command, isAsked }: RoundUse,
 ): Promise<WaitingCall> {
   const { call, sessionId, principal, open } = await operate(opened, row);
-  refuseUnanswerable(row, call);
+  refuseUnanswerable(row, call, options);
   const questions = questionsOf(call);
   tell(command, described(call));
   for (const question of questions) tell(command, printQuestion(question));
-  const responses = isAsked ? await askAll(questions) : givenResponses(call, options);
-  checkResponses(call, responses);
   const { origin } = new URL(call.url);
   const isConfirmed = isAsked && !options.yes;
   const access = accessTo([origin], options, { isAsked: isConfirmed, otherwise: "" });
-  if (isConfirmed)
-    await confirmAct(
-      `Send ${count(questions.length, "answer")} to ${origin}${access.withWhat}?`,
-      {},
-    );
-  const use = { principal, round: call.round };
-  return await open(access.headers).answer(sessionId, call.id, responses, use);
+  const isPast = stateOf(row, Date.now()) === pastItsTime;
+  const responses = isPast ? {} : await responsesTo(call, questions, { options, isAsked });
+  const what = isPast
+    ? "Start the call over, so that its server asks anew, at"
+    : "Send the answers to";
+  if (isConfirmed) await confirmAct(`${what} ${origin}${access.withWhat}?`, {});
+  const sessions = open(access.headers, options.askAgain ? "ask-again" : "fail");
+  return await sessions.answer(sessionId, call.id, responses, { principal, round: call.round });
+}
+
+/** The answers of the person, or those that were given; checked before anything is sent. */
+async function responsesTo(
+  call: WaitingRecord,
+  questions: readonly Question[],
+  { options, isAsked }: Pick<RoundUse, "options" | "isAsked">,
+): Promise<InputResponses> {
+  const responses = isAsked ? await askAll(questions) : givenResponses(call, options);
+  checkResponses(call, responses);
+  return responses;
 }
 
 /** @throws {CommandFailure} for a call that takes no answers */
-function refuseUnanswerable(row: CallRow, call: WaitingRecord): void {
+function refuseUnanswerable(
+  row: CallRow,
+  call: WaitingRecord,
+  { askAgain }: Pick<AnswerOptions, "askAgain">,
+): void {
   const now = Date.now();
+  if (stateOf(row, now) === pastItsTime && !askAgain)
+    throw new CommandFailure(
+      'The time of these questions is up, and only the application knows what that means. If its connection has onExpired: "ask-again", add --ask-again: the call starts over, and its server asks anew.',
+    );
   if (call.state === "waiting" && call.kind === "input") return;
   if (call.state === "waiting")
     throw new CommandFailure(

@@ -105,8 +105,8 @@ export function whatToDo(row: CallRow, now: number): string {
   switch (stateOf(row, now)) {
     case "waiting":
       break;
-    case "past its time":
-      return "asked too long ago; the application says if it may still be answered";
+    case pastItsTime:
+      return "asked too long ago; the application says whether it may be asked again";
     case "answering":
       return "an answer is on its way";
     case "settled":
@@ -122,10 +122,12 @@ export function whatToDo(row: CallRow, now: number): string {
   return `${page}${oneLine(first.message, 120)}${others.length > 0 ? ` (and ${others.length} more)` : ""}`;
 }
 
+export const pastItsTime = "past its time";
+
 /** The state of a call as it is by now. A look writes nothing, so time has not ended it in the store yet. */
 export function stateOf({ call, isSealed }: CallRow, now: number): string {
   if (isSealed || call === undefined) return isSealed ? "sealed" : "unreadable";
-  return call.state === "waiting" && call.expiresAt <= now ? "past its time" : call.state;
+  return call.state === "waiting" && call.expiresAt <= now ? pastItsTime : call.state;
 }
 
 /** A call for `--json`, with its questions as the server asked them, and without anything secret. */

@@ -16,6 +16,7 @@ export interface OperatedCall {
   /** Durable sessions with the call's one connection. They open none. */
   readonly open: (
     headers?: Readonly<Record<string, string>>,
+    onExpired?: "fail" | "ask-again",
   ) => ReturnType<typeof createDurableSessions>;
 }
 
@@ -33,13 +34,19 @@ export async function operate(opened: OpenedStore, row: CallRow): Promise<Operat
   if ((await reread(opened, row)) === undefined)
     throw new CommandFailure("The call is not kept any more: another process has removed it.");
   const { agent, sessionId } = stored.of;
-  const open: OperatedCall["open"] = (headers = {}) =>
+  const open: OperatedCall["open"] = (headers = {}, onExpired = "fail") =>
     createDurableSessions({
       connections: {
         [call.connection]: defineMcpClientConnection({
           url: call.url,
           description: "A server of which only the store knows.",
-          input: "pause",
+          input: {
+            mode: "pause",
+            onExpired,
+            // How often is for the application to say. How long is in the call.
+            maxRounds: 1_000,
+            maxAgeMs: Math.max(1, call.expiresAt - call.askedAt),
+          },
           headers,
         }),
       },

@@ -29,7 +29,8 @@ export async function withdrawWaiting(
     await confirmAct(`Withdraw ${count(rows.length, "call")}? The model is told.`, options);
     for (const row of rows) {
       const { call, sessionId, principal, open } = await operate(opened, row);
-      await open().withdraw(sessionId, call.id, { principal });
+      // One whose time is up is taken back as any other.
+      await open({}, "ask-again").withdraw(sessionId, call.id, { principal });
     }
     if (options.json) printJson(command, { withdrawn: rows.map(({ row }) => row) });
     else print(command, `Withdrawn: ${count(rows.length, "call")}. None of them was carried out.`);
