@@ -1,5 +1,4 @@
 import { globSync } from "node:fs";
-import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { publicEntries } from "./public-entries.mjs";
 
@@ -13,8 +12,8 @@ function typesIn(read, file) {
 }
 
 /**
- * Looks for exports in the reference of their package, for the fields of exported interfaces that have no docstring
- * too, and for events in theirs.
+ * Looks for functions and classes in the hand-written reference of their package, for fields that have no docstring
+ * too, and for events in theirs. Types and all other fields are on the generated pages, so they need docstrings.
  *
  * @param read reads a file by its path in the repository
  * @param problem takes what is missing
@@ -33,19 +32,17 @@ export function checkReference(read, problem) {
   for (const entry of publicEntries()) {
     const [page, ...furtherPages] = pagesOf(entry.name);
     const names = exportsOf(read, entry);
-    const folder = dirname(entry.source);
-    const source = globSync("**/*.ts", { cwd: join(root, folder) })
-      .map((file) => read(`${folder}/${file}`))
-      .join("\n");
+    const source = sourcesBeside(read, entry.source);
     for (const name of names.filter((each) => lacksDocstring(each, source))) {
       problem(entry.source, 1, `${name} has no docstring, and docs/api needs one.`);
     }
-    // The generated page has what a docstring says.
+    // The generated page has the types, and what docstrings say of fields.
+    const toCall = names.filter((name) => !isType(name, source));
     const fields = names
       .flatMap((type) => fieldsOf(type, source))
       .filter(({ hasDocstring }) => !hasDocstring)
       .map(({ name }) => name);
-    expectNames(page, [...names, ...fields], ...furtherPages);
+    expectNames(page, [...toCall, ...fields], ...furtherPages);
   }
   const events = [
     "core/src/session/session-event.ts",
@@ -58,6 +55,15 @@ export function checkReference(read, problem) {
   );
   expectNames("docs/reference/oauth.md", new Set(typesIn(read, "oauth/src/base/oauth-event.ts")));
   return count;
+}
+
+/** All sources of the package that a file belongs to. */
+function sourcesBeside(read, file) {
+  const [folder] = /^packages\/[\w-]+/.exec(file);
+  return globSync(`${folder}/src/**/*.ts`, { cwd: root })
+    .filter((path) => !/\.test(-d)?\.ts$/.test(path))
+    .map(read)
+    .join("\n");
 }
 
 /** The headings of the pages in docs/api, which are there only when the docs have been built. */
@@ -102,12 +108,17 @@ function lacksDocstring(name, source) {
   return declaration !== null && declaration[1] === undefined;
 }
 
+function isType(name, source) {
+  return new RegExp(`^export (?:declare )?(?:interface|type) ${name}\\b`, "m").test(source);
+}
+
 /** An interface's or a class's public fields, which stand alone at an indentation of two, and those it extends. */
 function fieldsOf(type, source) {
   const start = source.search(new RegExp(`^export (interface|class) ${type}\\b`, "m"));
   if (start === -1) return [];
-  const body = source.slice(start, source.indexOf("\n}", start));
-  const bases = /^[^{]*?[ >]extends ([\w<>, ]+) \{$/m.exec(body)?.[1].match(/\b[A-Z]\w+/g) ?? [];
+  const line = source.slice(start, source.indexOf("\n", start));
+  const body = line.endsWith("{}") ? line : source.slice(start, source.indexOf("\n}", start));
+  const bases = /^[^{]*?[ >]extends ([\w<>, ]+) \{}?$/m.exec(body)?.[1].match(/\b[A-Z]\w+/g) ?? [];
   const fields = [
     ...body.matchAll(/(\*\/\n)?^ {2}(?:static )?(?:readonly )?([a-zA-Z]\w*)\??[:(<]/gm),
   ]

@@ -133,6 +133,7 @@ export interface SessionReplacementOptions {
 
 /** How a stateful connection keeps its session. */
 export interface StatefulSessionOptions extends SessionReplacementOptions {
+  /** Keeps an MCP session. Required. */
   readonly mode: "stateful";
   /** One session under this id (1 to 256 characters) for all agent sessions of a principal. Needs a store. */
   readonly shared?: string | undefined;

@@ -4,6 +4,7 @@ import { age, names, someFunction, wholeNumber } from "../base/check-options.ts"
 
 /** How a connection's calls wait for a person. */
 export interface PausingInput extends WaitingLimits {
+  /** Lets calls wait for a person. Required. */
   readonly mode: "pause";
 }
 

@@ -26,6 +26,7 @@ export interface ConnectionUse {
 
 /** Names one of a connection's sessions. */
 export interface SlotName {
+  /** The name of the connection. */
   readonly connection: string;
   /** The name of a named session; `undefined` for the session without a name. */
   readonly name?: string | undefined;

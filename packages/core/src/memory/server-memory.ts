@@ -25,6 +25,7 @@ export interface ServerMemoryOptions {
 
 /** Keeps what a server allows to keep; from `createServerMemory`. */
 export interface ServerMemory extends MemoryFeature {
+  /** As given to `createServerMemory`, in milliseconds. */
   readonly pinMs?: number | undefined;
 }
 

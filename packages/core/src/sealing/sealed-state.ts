@@ -19,6 +19,7 @@ import {
 
 /** The keys, and the binding of a sealed state. `unsealState` takes the same, without `expiresInMs`. */
 export interface SealStateOptions {
+  /** Seal and open; the previous key only opens. */
   readonly keys: SealingKeys;
   /** The agent session that owns the state. */
   readonly sessionId: string;

@@ -62,6 +62,7 @@ export interface WaitingAuthorization {
   readonly kind: "authorization";
   /** It is no call, and takes no answer. */
   readonly id?: undefined;
+  /** The application's name of the server. */
   readonly connection: string;
   /** The origin of the server's URL. */
   readonly server: string;

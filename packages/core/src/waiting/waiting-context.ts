@@ -37,8 +37,11 @@ export interface WaitingLimits {
 /** Tells of a waiting call, without its id. */
 export interface WaitingEvent {
   readonly type: "waiting-call";
+  /** The server's name of the tool or prompt, or the resource's URI. */
   readonly tool: string;
+  /** Counts the server's questions, from 1; 0 before the first. */
   readonly round: number;
+  /** The new state of the call. */
   readonly state: WaitingState;
 }
 

@@ -8,6 +8,7 @@ import { saveInsistently } from "./save-insistently.ts";
 
 /** A sign-in that the application has taken back. */
 export interface SignedOut {
+  /** The name of the connection. */
   readonly connection: string;
   /** The origin of the MCP server. */
   readonly server: string;

@@ -88,8 +88,11 @@ export interface SessionHandlerOptions<State extends object = Record<string, unk
   readonly allowedHosts?: readonly string[] | "any" | undefined;
   /** Names or origins of pages that may send requests. @default as `allowedHosts` */
   readonly allowedOrigins?: readonly string[] | "any" | undefined;
+  /** How long sessions, calls and streams may take. */
   readonly timeouts?: SessionTimeouts | undefined;
+  /** Bounds on what clients send and keep. */
   readonly limits?: SessionLimits | undefined;
+  /** How much of a stream is kept, for clients that resume it. */
   readonly events?: EventBounds | undefined;
   /** Gets the events of sessions. */
   readonly onEvent?: ((event: ServerSessionEvent) => void) | undefined;
