@@ -2,6 +2,7 @@ import { Command, CommanderError, type OutputConfiguration } from "commander";
 import { CommandFailure } from "./output/command-failure.ts";
 import { addProbe } from "./probe/index.ts";
 import { addSessions } from "./sessions/index.ts";
+import { addTimeline } from "./timeline/index.ts";
 import { addWaiting } from "./waiting/index.ts";
 
 const exitCodes = `
@@ -28,6 +29,7 @@ export async function runProgram(
   addProbe(program);
   addSessions(program);
   addWaiting(program);
+  addTimeline(program);
   try {
     await program.parseAsync(argv, { from: "user" });
     return 0;

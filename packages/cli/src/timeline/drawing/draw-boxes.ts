@@ -1,0 +1,82 @@
+import type { AgentSession, Step } from "../life/agent-session.ts";
+import { countText, durationText, processText } from "../life/words.ts";
+import { type Markup, markup } from "../text/markup.ts";
+import { type Column, lineHeight, placeIn, type Row } from "./layout.ts";
+import type { EventLine } from "./step-lines.ts";
+import { fit, widthOfText } from "./text-width.ts";
+
+/** The id of a step's row in the table. */
+export function rowId({ digest }: AgentSession, { number, isAnswer }: Step): string {
+  return `s${digest || "0"}-${isAnswer ? "answer" : "step"}-${number}`.replaceAll(/[^\w-]/g, "_");
+}
+
+/** A step: its process, what it did, and its requests. */
+export function drawBox(
+  session: AgentSession,
+  row: Row,
+  column: Column,
+  isLinked: boolean,
+): Markup {
+  const { step, x, width } = column;
+  const { y, boxHeight } = row;
+  const took = durationText(step.until - step.from);
+  const title = `${step.isAnswer ? "Answer" : "Step"} ${step.number}`;
+  const lines = column.lines.map((line, index) =>
+    drawLine(column, line, y + 48 + index * lineHeight),
+  );
+  const box = markup`<rect class="box${step.isEnded ? "" : " cut"}" x="${x}" y="${y}" width="${width}" height="${boxHeight}" rx="8"/>
+<text class="title" x="${x + 10}" y="${y + 19}">${title}</text>
+<text class="small end" x="${x + width - 10}" y="${y + 19}">${took}</text>
+<text class="small" x="${x + 10}" y="${y + 35}">${fit(`process ${processText(step.process)}`, width - 20)}</text>
+${lines}
+${drawRequests(step, x, y + boxHeight - 12, width)}`;
+  if (!isLinked) return markup`<g>${box}</g>`;
+  return markup`<a href="#${rowId(session, step)}" data-row="${rowId(session, step)}" aria-label="${describe(step)}">${box}</a>`;
+}
+
+function drawLine(column: Column, line: EventLine, y: number): Markup {
+  const { x, width } = column;
+  const room = width - 20;
+  const aside = line.aside;
+  const needed = widthOfText(line.text) + (aside === undefined ? 0 : widthOfText(aside) + 8);
+  const isRoom = aside !== undefined && needed <= room;
+  const shown = line.kind === "bad" && aside !== undefined ? `${line.text} · ${aside}` : line.text;
+  const bar =
+    line.from !== undefined &&
+    markup`<rect class="bar ${line.kind}" x="${round(placeIn(column, line.from))}" y="${y + 14}" width="${barWidth(column, line)}" height="3" rx="1.5"/>`;
+  const text = isRoom ? line.text : fit(shown, room);
+  return markup`<text class="line ${line.kind}" x="${x + 10}" y="${y + 10}">${text}</text>
+${isRoom && markup`<text class="small end" x="${x + width - 10}" y="${y + 10}">${aside}</text>`}
+${bar}`;
+}
+
+function barWidth(column: Column, { from = 0, until = 0 }: EventLine): number {
+  return round(Math.max(3, placeIn(column, until) - placeIn(column, from)));
+}
+
+/** A dot for each request, if there is room for all. */
+function drawRequests(step: Step, x: number, y: number, width: number): Markup {
+  if (!step.isEnded)
+    return markup`<text class="line bad" x="${x + 10}" y="${y}">${fit("no end in the log", width - 20)}</text>`;
+  const count = [...step.requests.values()].reduce((sum, sent) => sum + sent, 0);
+  const text = countText(count, "request");
+  const room = width - 20 - widthOfText(text) - 6;
+  const dots = count * 8 <= room ? count : 0;
+  const circles = Array.from(
+    { length: dots },
+    (_, index) => markup`<circle class="dot" cx="${x + 13 + index * 8}" cy="${y - 4}" r="3"/>`,
+  );
+  return markup`${circles}<text class="line strong" x="${x + 10 + (dots > 0 ? dots * 8 + 4 : 0)}" y="${y}">${text}</text>`;
+}
+
+/** For those who do not see the picture. */
+function describe(step: Step): string {
+  const requests = [...step.requests.values()].reduce((sum, sent) => sum + sent, 0);
+  const sent = step.isEnded ? countText(requests, "request") : "no end in the log";
+  const what = step.isAnswer ? "Answer" : "Step";
+  return `${what} ${step.number}, process ${processText(step.process)}, ${durationText(step.until - step.from)}, ${sent}`;
+}
+
+export function round(value: number): number {
+  return Math.round(value * 10) / 10;
+}

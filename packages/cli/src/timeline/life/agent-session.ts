@@ -1,0 +1,107 @@
+import { countOf, type LogEntry, textOf } from "../log/log-entry.ts";
+import { findSpans, type SessionSpan } from "./session-spans.ts";
+import { findWaits, type Wait } from "./waits.ts";
+
+/** What a step did: a call, an answer, a handshake. */
+export interface Operation {
+  readonly kind: string;
+  readonly connection: string;
+  readonly tool: string | undefined;
+  readonly from: number;
+  /** `undefined` if it has no end in the log. */
+  readonly until: number | undefined;
+  readonly outcome: string | undefined;
+  readonly code: string | undefined;
+}
+
+/** One process's turn of work on an agent session. */
+export interface Step {
+  readonly id: string;
+  /** From 1, in the order in which they began; answers have numbers of their own. */
+  readonly number: number;
+  /** Whether it only sent a person's answer. */
+  readonly isAnswer: boolean;
+  readonly process: string;
+  readonly from: number;
+  readonly until: number;
+  /** Whether the log has its end. Without one it is under way, or its process died. */
+  readonly isEnded: boolean;
+  /** HTTP requests by connection; empty if the log has no end of the step. */
+  readonly requests: ReadonlyMap<string, number>;
+  readonly operations: readonly Operation[];
+  readonly entries: readonly LogEntry[];
+}
+
+/** An agent session as it lived. */
+export interface AgentSession {
+  /** The digest that stands for its id; `""` for steps without one. */
+  readonly digest: string;
+  readonly steps: readonly Step[];
+  readonly spans: readonly SessionSpan[];
+  readonly waits: readonly Wait[];
+  /** The lanes of connections that the steps used. */
+  readonly connections: readonly string[];
+}
+
+/** The agent sessions of a log, the one that began first first. */
+export function findAgentSessions(entries: readonly LogEntry[]): AgentSession[] {
+  return [...Map.groupBy(entries, ({ session }) => session)].flatMap(([digest, own]) => {
+    const inSteps = own.filter(({ step }) => step !== undefined);
+    if (inSteps.length === 0) return [];
+    const steps = findSteps(inSteps);
+    const connections = [...new Set(inSteps.map(({ connection }) => connection))];
+    return [{ digest, steps, connections, spans: findSpans(own, steps), waits: findWaits(own) }];
+  });
+}
+
+function findSteps(entries: readonly LogEntry[]): Step[] {
+  // Two processes may have made the same short id.
+  const groups = [
+    ...Map.groupBy(entries, ({ step, process }) => JSON.stringify([process, step])).values(),
+  ];
+  const counts = { steps: 0, answers: 0 };
+  return groups
+    .map(readStep)
+    .toSorted((a, b) => a.from - b.from)
+    .map((step) => ({ ...step, number: (counts[step.isAnswer ? "answers" : "steps"] += 1) }));
+}
+
+function readStep(entries: readonly LogEntry[]): Omit<Step, "number"> {
+  const [first] = entries;
+  const ends = entries.filter(({ event }) => event === "step-ended");
+  const operations = findOperations(entries);
+  const last = entries.at(-1)!.time;
+  const begins = ends.map(({ time, fields }) => time - (countOf(fields, "durationMs") ?? 0));
+  return {
+    id: first!.step!,
+    process: first!.process,
+    from: Math.min(first!.time, ...begins),
+    until: last,
+    isEnded: ends.length > 0,
+    isAnswer: operations.length > 0 && operations.every(({ kind }) => kind === "answer"),
+    requests: new Map(
+      ends.map(({ connection, fields }) => [connection, countOf(fields, "requests") ?? 0]),
+    ),
+    operations,
+    entries,
+  };
+}
+
+function findOperations(entries: readonly LogEntry[]): Operation[] {
+  const found = new Map<string, Operation>();
+  for (const { event, connection, time, fields } of entries) {
+    if (event !== "operation") continue;
+    const kind = textOf(fields, "operation") ?? "";
+    const tool = textOf(fields, "tool");
+    const key = JSON.stringify([connection, countOf(fields, "number")]);
+    const isEnd = fields["action"] === "ended";
+    const from = found.get(key)?.from ?? time - (countOf(fields, "durationMs") ?? 0);
+    found.set(key, {
+      ...{ kind, connection, tool, from },
+      until: isEnd ? time : undefined,
+      outcome: isEnd ? textOf(fields, "outcome") : undefined,
+      code: isEnd ? textOf(fields, "code") : undefined,
+    });
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,46 @@
+/** A line of an event log, as `createEventLog` of `@durable-mcp/ai-sdk/event-log` writes it. */
+export interface LogEntry {
+  /** In milliseconds since 1970-01-01 UTC. */
+  readonly time: number;
+  readonly process: string;
+  readonly step: string | undefined;
+  /** The digest that stands for the agent session; `""` without one. */
+  readonly session: string;
+  readonly connection: string;
+  readonly event: string;
+  /** The event's own fields: data from outside. */
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** @returns `undefined` for a line that no event log has written */
+export function parseEntry(line: string): LogEntry | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const fields = value as Readonly<Record<string, unknown>>;
+  const time = typeof fields["time"] === "string" ? Date.parse(fields["time"]) : Number.NaN;
+  const { process, event } = fields;
+  if (fields["v"] !== 1 || Number.isNaN(time)) return undefined;
+  if (typeof process !== "string" || typeof event !== "string") return undefined;
+  return {
+    ...{ time, process, event, fields },
+    step: textOf(fields, "step"),
+    session: textOf(fields, "session") ?? "",
+    connection: textOf(fields, "connection") ?? "",
+  };
+}
+
+export function textOf(fields: LogEntry["fields"], key: string): string | undefined {
+  const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
+  return typeof value === "string" ? value : undefined;
+}
+
+/** A count or a duration: a finite number that is not negative. */
+export function countOf(fields: LogEntry["fields"], key: string): number | undefined {
+  const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+}

@@ -1,0 +1,79 @@
+import { rowId } from "../drawing/draw-boxes.ts";
+import { waitText } from "../drawing/draw-lanes.ts";
+import type { AgentSession, Step } from "../life/agent-session.ts";
+import {
+  countText,
+  durationText,
+  eventText,
+  operationText,
+  outcomeText,
+  processText,
+} from "../life/words.ts";
+import { type Markup, markup } from "../text/markup.ts";
+
+/** The same as the picture, in words, with all that the log says of each step. */
+export function stepTable(session: AgentSession): Markup {
+  const several = session.connections.length > 1;
+  return markup`<table role="table"><caption>Every step, with all that it did. Times are UTC.</caption>
+<thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Step</th><th role="columnheader" scope="col">Process</th><th role="columnheader" scope="col">Began</th><th role="columnheader" scope="col" class="number">Took</th><th role="columnheader" scope="col" class="number">Requests</th><th role="columnheader" scope="col">What it did</th></tr></thead>
+<tbody role="rowgroup">${session.steps.map((step) => stepRow(session, step, several))}</tbody></table>
+${waitList(session)}`;
+}
+
+function stepRow(session: AgentSession, step: Step, several: boolean): Markup {
+  const sent = [...step.requests].map(([connection, count]) =>
+    several ? `${count} to ${connection}` : `${count}`,
+  );
+  return markup`<tr role="row" id="${rowId(session, step)}"><th role="rowheader" scope="row">${step.isAnswer ? "Answer" : "Step"} ${step.number}</th><td role="cell" data-label="Process">${processText(step.process)}</td><td role="cell" data-label="Began">${timeText(step.from)}</td><td role="cell" class="number" data-label="Took">${durationText(step.until - step.from)}</td><td role="cell" class="number" data-label="Requests">${sent.length > 0 ? sent.join(", ") : "not known"}</td><td role="cell"><ul class="did">${did(step, several)}${!step.isEnded && markup`<li class="bad">The log has no end of this step: it is under way, or its process died.</li>`}</ul></td></tr>
+`;
+}
+
+/** Of the calls of a long step, this many are listed. */
+const mostLines = 60;
+
+function did(step: Step, several: boolean): Markup[] {
+  const operations = step.operations.map((operation) => {
+    const said = outcomeText(operation);
+    const took =
+      operation.until === undefined ? "" : `, ${durationText(operation.until - operation.from)}`;
+    const at = several ? ` (${operation.connection})` : "";
+    const isBad = said !== undefined && operation.outcome !== "waiting";
+    const kind = isBad ? "bad" : operation.outcome === "waiting" ? "wait" : "";
+    const text = `${operationText(operation)}${at}${took}${said === undefined ? "" : `: ${said}`}`;
+    return { at: operation.from, item: markup`<li class="${kind}">${text}</li>` };
+  });
+  const events = step.entries.flatMap((entry) => {
+    const said = eventText(entry);
+    if (said === undefined) return [];
+    const text = several ? `${said.text} (${entry.connection})` : said.text;
+    return [
+      {
+        at: entry.time,
+        item: markup`<li class="${said.isProblem ? "bad" : "quiet"}">${text}</li>`,
+      },
+    ];
+  });
+  const items = [...operations, ...events].toSorted((a, b) => a.at - b.at);
+  const more = items.length - mostLines;
+  return [
+    ...items.slice(0, mostLines).map(({ item }) => item),
+    ...(more > 0
+      ? [markup`<li class="quiet">and ${countText(more, "line")} more in the log</li>`]
+      : []),
+  ];
+}
+
+function waitList({ waits }: AgentSession): Markup | undefined {
+  if (waits.length === 0) return undefined;
+  const items = waits.map((wait) => {
+    const rounds = wait.rounds.filter(({ round }) => round > 0).length;
+    const asked = rounds > 1 ? ` The server asked ${rounds} times.` : "";
+    return markup`<li>${waitText(wait)} (since ${timeText(wait.from)}).${asked}</li>`;
+  });
+  return markup`<h3>Calls that waited</h3><ul>${items}</ul>`;
+}
+
+/** `2026-11-23 09:30:00` */
+export function timeText(time: number): string {
+  return new Date(time).toISOString().slice(0, 19).replace("T", " ");
+}

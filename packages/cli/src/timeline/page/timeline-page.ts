@@ -1,0 +1,109 @@
+import { createHash } from "node:crypto";
+import { drawSession } from "../drawing/draw-session.ts";
+import { narrow, wide } from "../drawing/layout.ts";
+import type { AgentSession, Step } from "../life/agent-session.ts";
+import { durationText } from "../life/words.ts";
+import { Markup, markup } from "../text/markup.ts";
+import { pageScript, pageStyle } from "./page-style.ts";
+import { stepTable, timeText } from "./step-table.ts";
+
+interface Timeline {
+  /** What is shown. */
+  readonly sessions: readonly AgentSession[];
+  /** What the reader has to know about the log, and about what is left out. */
+  readonly notes: readonly string[];
+}
+
+/** One page that needs nothing else: no network, no other file. Everything from the log is escaped. */
+export function timelinePage({ sessions, notes }: Timeline): string {
+  const one = sessions.length === 1 ? sessions[0] : undefined;
+  const policy = `default-src 'none'; style-src '${hashOf(pageStyle)}'; script-src '${hashOf(pageScript)}'; base-uri 'none'; form-action 'none'`;
+  const title = one ? "Timeline of an agent session" : "Timeline of agent sessions";
+  return markup`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${new Markup(policy)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${new Markup(pageStyle)}</style></head>
+<body><header><h1>${title}</h1>
+<p class="quiet">Each box is a step, in a process of its own that ends with it. Below are the MCP sessions, which go on. Point at a step, or reach it with the Tab key, to see all that it did.</p>
+${notes.map((note) => markup`<p class="note">${note}</p>`)}</header>
+<main>${sessions.map((session) => sessionPart(session, one === undefined))}</main>
+<footer><p class="quiet">Made by <code>durable-mcp timeline</code> from an event log. The log has no session ids, tokens, arguments or answers.</p></footer>
+<div id="tip" hidden aria-hidden="true"></div><script>${new Markup(pageScript)}</script></body></html>
+`.text;
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash("sha256").update(text).digest("base64")}`;
+}
+
+function sessionPart(session: AgentSession, isTitled: boolean): Markup {
+  const { steps, digest } = session;
+  const [first, last] = [steps[0]!, steps.at(-1)!];
+  const title = digest === "" ? "Steps without an agent session" : `Agent session ${digest}`;
+  const until = Math.max(...steps.map((step) => step.until));
+  const when = `${timeText(first.from)} UTC, ${durationText(until - first.from)} from the first step to the end of ${last.isAnswer ? "the last answer" : "the last step"}`;
+  return markup`<section>${isTitled && markup`<h2>${title}</h2>`}<p class="quiet">${isTitled ? when : `${title}. ${when}.`}</p>
+${facts(session)}
+<figure>${drawSession(session, wide, "wide")}${drawSession(session, narrow, "narrow")}${key(session)}</figure>
+<h3>The same in words</h3>${stepTable(session)}</section>
+`;
+}
+
+function facts({ steps, spans, waits }: AgentSession): Markup {
+  const calls = steps.flatMap(({ operations }) => operations.filter(({ kind }) => kind === "call"));
+  const requests = steps.flatMap((step) => [...step.requests.values()]);
+  const count = (of: (step: Step) => boolean) => steps.filter(of).length;
+  const lost = spans.filter(({ end }) => end === "lost").length;
+  return markup`<dl class="facts">${[
+    fact(
+      count(({ isAnswer }) => !isAnswer),
+      "step",
+      "steps",
+    ),
+    fact(new Set(steps.map(({ process }) => process)).size, "process", "processes"),
+    fact(calls.length, "call", "calls"),
+    fact(
+      requests.reduce((sum, sent) => sum + sent, 0),
+      ...(["HTTP request", "HTTP requests"] as const),
+    ),
+    fact(spans.length, "MCP session", "MCP sessions"),
+    fact(lost, "session lost", "sessions lost", "bad"),
+    fact(waits.length, "call that waited", "calls that waited", "wait"),
+    fact(
+      count(({ isAnswer }) => isAnswer),
+      "answer",
+      "answers",
+    ),
+    fact(
+      count(({ isEnded }) => !isEnded),
+      "step without an end",
+      "steps without an end",
+      "bad",
+    ),
+  ]}</dl>`;
+}
+
+/** A number, and what it counts; left out if there are none. */
+function fact(value: number, one: string, many: string, kind = ""): Markup | undefined {
+  if (value === 0) return undefined;
+  return markup`<div class="${kind}"><dt>${value === 1 ? one : many}</dt><dd>${value.toLocaleString("en")}</dd></div>`;
+}
+
+/** What the signs of the picture mean, as far as they are in it. */
+function key({ spans, waits, steps }: AgentSession): Markup {
+  const isLost = spans.some(({ end }) => end === "lost");
+  return markup`<ul class="key">${sign(markup`<circle class="dot" cx="13" cy="7" r="3"/>`, "an HTTP request")}${sign(markup`<rect class="bar" x="1" y="5" width="24" height="3" rx="1.5"/>`, "a call, as long as it took within its step")}${
+    spans.length > 0 && [
+      sign(
+        markup`<line class="span c1" x1="6" x2="26" y1="7" y2="7"/><circle class="begin c1" cx="6" cy="7" r="5.5"/>`,
+        "an MCP session, from its start",
+      ),
+      sign(
+        markup`<line class="on c1" x1="0" x2="26" y1="7" y2="7"/>`,
+        "goes on after the last step",
+      ),
+    ]
+  }${isLost && sign(markup`<line class="unsure" x1="0" x2="20" y1="7" y2="7"/><path class="cross" d="M15 2l10 10m0-10l-10 10"/>`, "lost: the server forgot it between the last answer and the refusal")}${waits.length > 0 && sign(markup`<line class="wait" x1="0" x2="26" y1="7" y2="7"/>`, "a call that waits; the number counts the server's questions")}${steps.length > 1 && sign(markup`<path class="gap" d="M0 7H8M18 7H26M7 12l5 -10m2 10l5 -10"/>`, "no step was under way; cut short, however long it was")}</ul>`;
+}
+
+function sign(drawing: Markup, text: string): Markup {
+  return markup`<li><svg width="26" height="14" viewBox="0 0 26 14" aria-hidden="true">${drawing}</svg>${text}</li>`;
+}
