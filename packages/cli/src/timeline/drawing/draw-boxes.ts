@@ -31,7 +31,7 @@ export function drawBox(
 ${lines}
 ${drawRequests(step, x, y + boxHeight - 12, width)}`;
   if (!isLinked) return markup`<g>${box}</g>`;
-  return markup`<a href="#${rowId(session, step)}" data-row="${rowId(session, step)}" aria-label="${describe(step)}">${box}</a>`;
+  return markup`<a href="#${rowId(session, step)}" data-row="${rowId(session, step)}" data-title="${describe(step)}">${box}</a>`;
 }
 
 function drawLine(column: Column, line: EventLine, y: number): Markup {
@@ -69,7 +69,7 @@ function drawRequests(step: Step, x: number, y: number, width: number): Markup {
   return markup`${circles}<text class="line strong" x="${x + 10 + (dots > 0 ? dots * 8 + 4 : 0)}" y="${y}">${text}</text>`;
 }
 
-/** For those who do not see the picture. */
+/** The title of what the page shows of a step. */
 function describe(step: Step): string {
   const requests = [...step.requests.values()].reduce((sum, sent) => sum + sent, 0);
   const sent = step.isEnded ? countText(requests, "request") : "no end in the log";

@@ -6,7 +6,7 @@ export const pageStyle = [
   `@media (prefers-color-scheme:dark){:root{${darkColours}}}`,
   "*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 ui-sans-serif,system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}",
   "main,header,footer{max-width:1048px;margin:0 auto;padding:0 24px}header{padding-top:36px}footer{padding-bottom:40px}",
-  "h1{font-size:26px;line-height:1.2;letter-spacing:-.01em;margin:0 0 6px}h2{font-size:18px;margin:40px 0 4px}h3{font-size:15px;margin:28px 0 8px}",
+  "h1{font-size:26px;line-height:1.2;letter-spacing:-.01em;margin:0 0 6px}h2{font-size:18px;margin:24px 0 2px}section+section h2{margin-top:56px}h3{font-size:15px;margin:28px 0 8px}",
   "p{margin:0 0 10px;max-width:72ch}.quiet{color:var(--quiet)}code{font:.92em ui-monospace,SFMono-Regular,Menlo,monospace}a{color:var(--c1)}",
   ".facts{display:flex;flex-wrap:wrap;gap:10px;margin:16px 0 22px;padding:0}.facts div{display:flex;flex-direction:column;background:var(--box);border:1px solid var(--edge);border-radius:10px;padding:8px 14px;min-width:104px}",
   ".facts dt{color:var(--quiet);font-size:12.5px;order:2}.facts dd{margin:0;font-size:21px;font-weight:650;line-height:1.25;font-variant-numeric:tabular-nums}.facts .bad dd{color:var(--bad)}.facts .wait dd{color:var(--wait)}",
@@ -30,7 +30,7 @@ function show(link){
   const row=link&&document.getElementById(link.dataset.row);
   if(!row){tip.hidden=true;return}
   const title=document.createElement("b");
-  title.textContent=link.getAttribute("aria-label");
+  title.textContent=link.dataset.title;
   tip.replaceChildren(title,row.querySelector(".did").cloneNode(true));
   tip.hidden=false;
   const at=link.getBoundingClientRect();

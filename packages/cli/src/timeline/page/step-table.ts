@@ -32,6 +32,9 @@ function stepRow(session: AgentSession, step: Step, several: boolean): Markup {
 const mostLines = 60;
 
 function did(step: Step, several: boolean): Markup[] {
+  const resumed = new Set(
+    step.entries.filter(({ event }) => event === "resumed").map(({ connection }) => connection),
+  );
   const operations = step.operations.map((operation) => {
     const said = outcomeText(operation);
     const took =
@@ -39,7 +42,9 @@ function did(step: Step, several: boolean): Markup[] {
     const at = several ? ` (${operation.connection})` : "";
     const isBad = said !== undefined && operation.outcome !== "waiting";
     const kind = isBad ? "bad" : operation.outcome === "waiting" ? "wait" : "";
-    const text = `${operationText(operation)}${at}${took}${said === undefined ? "" : `: ${said}`}`;
+    const isKept = operation.kind === "connect" && resumed.has(operation.connection);
+    const kept = isKept ? " from what was kept" : "";
+    const text = `${operationText(operation)}${kept}${at}${took}${said === undefined ? "" : `: ${said}`}`;
     return { at: operation.from, item: markup`<li class="${kind}">${text}</li>` };
   });
   const events = step.entries.flatMap((entry) => {

@@ -16,15 +16,14 @@ interface Timeline {
 
 /** One page that needs nothing else: no network, no other file. Everything from the log is escaped. */
 export function timelinePage({ sessions, notes }: Timeline): string {
-  const one = sessions.length === 1 ? sessions[0] : undefined;
   const policy = `default-src 'none'; style-src '${hashOf(pageStyle)}'; script-src '${hashOf(pageScript)}'; base-uri 'none'; form-action 'none'`;
-  const title = one ? "Timeline of an agent session" : "Timeline of agent sessions";
+  const title = `Timeline of ${sessions.length === 1 ? "an agent session" : "agent sessions"}`;
   return markup`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${new Markup(policy)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${new Markup(pageStyle)}</style></head>
 <body><header><h1>${title}</h1>
 <p class="quiet">Each box is a step, in a process of its own that ends with it. Below are the MCP sessions, which go on. Point at a step, or reach it with the Tab key, to see all that it did.</p>
 ${notes.map((note) => markup`<p class="note">${note}</p>`)}</header>
-<main>${sessions.map((session) => sessionPart(session, one === undefined))}</main>
+<main>${sessions.map(sessionPart)}</main>
 <footer><p class="quiet">Made by <code>durable-mcp timeline</code> from an event log. The log has no session ids, tokens, arguments or answers.</p></footer>
 <div id="tip" hidden aria-hidden="true"></div><script>${new Markup(pageScript)}</script></body></html>
 `.text;
@@ -34,13 +33,13 @@ function hashOf(text: string): string {
   return `sha256-${createHash("sha256").update(text).digest("base64")}`;
 }
 
-function sessionPart(session: AgentSession, isTitled: boolean): Markup {
+function sessionPart(session: AgentSession): Markup {
   const { steps, digest } = session;
   const [first, last] = [steps[0]!, steps.at(-1)!];
   const title = digest === "" ? "Steps without an agent session" : `Agent session ${digest}`;
   const until = Math.max(...steps.map((step) => step.until));
   const when = `${timeText(first.from)} UTC, ${durationText(until - first.from)} from the first step to the end of ${last.isAnswer ? "the last answer" : "the last step"}`;
-  return markup`<section>${isTitled && markup`<h2>${title}</h2>`}<p class="quiet">${isTitled ? when : `${title}. ${when}.`}</p>
+  return markup`<section><h2>${title}</h2><p class="quiet">${when}</p>
 ${facts(session)}
 <figure>${drawSession(session, wide, "wide")}${drawSession(session, narrow, "narrow")}${key(session)}</figure>
 <h3>The same in words</h3>${stepTable(session)}</section>
