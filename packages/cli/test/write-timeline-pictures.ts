@@ -1,4 +1,7 @@
-/** `npm run timeline:pictures`: the pictures of the README and of the guide, from the demos, in a real Chromium. */
+/**
+ * `npm run timeline:pictures`: the pictures of the README and of the guide, in a real Chromium. It runs the demos; or it
+ * takes the logs that they have written before: `-- <log of demo> <log of demo:person>`.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +16,8 @@ const executablePath = findChromium();
 if (executablePath === undefined) throw new Error("There is no Chromium. Set CHROMIUM_PATH.");
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 try {
-  const [cart, person] = [logOfDemo("cart", folder), logOfDemo("person", folder)];
+  const [cart = logOfDemo("cart", folder), person = logOfDemo("person", folder)] =
+    process.argv.slice(2);
   await drawTimeline(cart, "--svg", join(docs, "one-timeline.svg"));
   await shoot(cart, "timeline-desktop.png", { width: 1_120, colorScheme: "light" });
   await shoot(cart, "timeline-phone.png", { width: 390, colorScheme: "light" });
@@ -29,9 +33,9 @@ async function shoot(log: string, name: string, screen: Parameters<typeof openFi
   const page = await openFile(browser, path, screen);
   // On a phone the table is long: the first screens are enough.
   const isPhone = screen.width < 500;
-  if (!isPhone) {
-    await page.locator(".picture.wide a").nth(1).focus();
-  }
+  const steps = page.locator(".picture.wide a");
+  // The details of the last step, which hide nothing of the others.
+  if (name === "timeline-desktop.png") await steps.last().focus();
   await page.screenshot({
     path: join(docs, name),
     ...(isPhone ? { clip: { x: 0, y: 0, width: 390, height: 1_400 } } : {}),

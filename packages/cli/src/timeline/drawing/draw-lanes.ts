@@ -116,7 +116,7 @@ export function drawWaits({ waits, steps }: AgentSession, row: Row): Markup[] {
     return markup`<line class="wait" x1="${round(x1)}" x2="${round(x2)}" y1="${y}" y2="${y}"/>
 ${rounds.map(({ at, round: asked }) => markup`<circle class="round" cx="${round(placeInRow(row, at))}" cy="${y}" r="7.5"/><text class="asked" x="${round(placeInRow(row, at))}" y="${y + 3.5}">${asked === 0 ? "→" : asked}</text>`)}
 ${isOver && markup`<path class="${wait.state === "settled" ? "settled" : "cross"}" d="${wait.state === "settled" ? `M${round(x2) - 5} ${y}l4 4l8 -9` : `M${round(x2) - 5} ${y - 5}l10 10m0-10l-10 10`}"/>`}
-<text class="line wait" x="${round(textX)}" y="${y - 11}">${fit(waitText(wait, isLast), row.endX + 16 - textX)}</text>`;
+<text class="line wait over" x="${round(textX)}" y="${y - 11}">${fit(waitText(wait, isLast), row.endX + 16 - textX)}</text>`;
   });
 }
 

@@ -18,7 +18,7 @@ export const pictureStyle = [
     (number) =>
       `line.c${number}{stroke:var(--c${number})}circle.c${number},text.c${number}{fill:var(--c${number})}`,
   ),
-  ".lane{font-weight:600}.unsure{stroke:var(--bad);stroke-width:3;stroke-dasharray:3 4}",
+  ".lane,text.wait.over{paint-order:stroke;stroke:var(--ground);stroke-width:4;stroke-linejoin:round}.lane{font-weight:600}.unsure{stroke:var(--bad);stroke-width:3;stroke-dasharray:3 4}",
   ".cross,.settled{fill:none;stroke:var(--bad);stroke-width:3;stroke-linecap:round}.settled{stroke:var(--good)}",
   "line.wait{stroke:var(--wait-line);stroke-width:3;stroke-dasharray:7 4}.round{fill:var(--box);stroke:var(--wait-line);stroke-width:2}",
   ".asked{font-size:10px;font-weight:650;fill:var(--wait)}",

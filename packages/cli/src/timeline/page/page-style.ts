@@ -5,7 +5,7 @@ export const pageStyle = [
   `:root{color-scheme:light dark;${colours}}`,
   `@media (prefers-color-scheme:dark){:root{${darkColours}}}`,
   "*{box-sizing:border-box}body{margin:0;background:var(--ground);color:var(--ink);font:15px/1.5 ui-sans-serif,system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}",
-  "main,header,footer{max-width:1048px;margin:0 auto;padding:0 24px}header{padding-top:36px}footer{padding-bottom:40px}",
+  "main,header,footer{max-width:1048px;margin:0 auto;padding:0 24px}header{padding-top:36px}footer{margin-top:36px;padding-bottom:40px;font-size:13.5px}",
   "h1{font-size:26px;line-height:1.2;letter-spacing:-.01em;margin:0 0 6px}h2{font-size:18px;margin:24px 0 2px}section+section h2{margin-top:56px}h3{font-size:15px;margin:28px 0 8px}",
   "p{margin:0 0 10px;max-width:72ch}.quiet{color:var(--quiet)}code{font:.92em ui-monospace,SFMono-Regular,Menlo,monospace}a{color:var(--c1)}",
   ".facts{display:flex;flex-wrap:wrap;gap:10px;margin:16px 0 22px;padding:0}.facts div{display:flex;flex-direction:column;background:var(--box);border:1px solid var(--edge);border-radius:10px;padding:8px 14px;min-width:104px}",

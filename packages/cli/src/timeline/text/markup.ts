@@ -23,7 +23,7 @@ function textOf(value: Value): string {
 }
 
 /** Also without what XML does not allow, and what turns the direction of the text around it. */
-export function escapeText(text: string): string {
+function escapeText(text: string): string {
   return (
     text
       .toWellFormed()
