@@ -10,11 +10,8 @@ import { parseArgs } from "node:util";
 import { DBOSClient } from "@dbos-inc/dbos-sdk";
 import { unsealState } from "@durable-mcp/core/sealing";
 import { startCountingProxy } from "../../../e2e/src/wire/counting-proxy.ts";
-import {
-  postgresUnavailable,
-  postgresUser,
-  startPostgres,
-} from "../../../stores/test/postgres-server.ts";
+import { postgresUnavailable, startPostgres } from "../../../stores/test/postgres-server.ts";
+import { postgresUser } from "../../../stores/test/postgres-user.ts";
 import { describeCall } from "./describe-call.ts";
 import { dbosTurns, issuer, userId, workflowId } from "./demo-runs.ts";
 import { findInDatabase } from "./find-in-database.ts";

@@ -1,10 +1,7 @@
 import { DBOS } from "@dbos-inc/dbos-sdk";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import {
-  postgresUnavailable,
-  postgresUser,
-  startPostgres,
-} from "../../../stores/test/postgres-server.ts";
+import { postgresUnavailable, startPostgres } from "../../../stores/test/postgres-server.ts";
+import { postgresUser } from "../../../stores/test/postgres-user.ts";
 import { runStepOnce } from "./run-step-once.ts";
 
 if (postgresUnavailable !== undefined) console.warn(`skipped: ${postgresUnavailable}`);

@@ -1,9 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  postgresUnavailable,
-  postgresUser,
-  startPostgres,
-} from "../../../stores/test/postgres-server.ts";
+import { postgresUnavailable, startPostgres } from "../../../stores/test/postgres-server.ts";
+import { postgresUser } from "../../../stores/test/postgres-user.ts";
 import { findChromium } from "../../src/programs/find-chromium.ts";
 import { jsonLines, runDemo } from "../../test/run-demo.ts";
 
