@@ -152,8 +152,8 @@ describe("sessions end", () => {
       string,
       string,
     ];
-    const { address, origin, server } = await startApplication((store) =>
-      encryptStore(store, { keys: { current }, fingerprintKey }),
+    const { address, origin, server } = await startApplication((plain) =>
+      encryptStore(plain, { keys: { current }, fingerprintKey }),
     );
     vi.stubEnv("KEY", current);
     vi.stubEnv("MARK", fingerprintKey);

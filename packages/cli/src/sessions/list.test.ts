@@ -43,6 +43,19 @@ describe("sessions list", () => {
     for (const name of names.flat()) expect(others).not.toContain(name);
   });
 
+  test("writes one record of its own, once, which nothing of the application sees", async () => {
+    const { address, store, sessions } = await startApplication();
+    const before = (await store.list({ limit: 100 })).records;
+    await runCli("sessions", "list", "--store", address);
+    await runCli("waiting", "list", "--store", address);
+    const after = (await store.list({ limit: 100 })).records;
+    const [own, ...others] = after.filter(({ key }) => before.every((each) => each.key !== key));
+    expect(own).toMatchObject({ key: "durable-mcp/names" });
+    expect(others).toEqual([]);
+    expect(after.filter(({ key }) => key !== own!.key)).toEqual(before);
+    expect((await sessions.admin.list()).sessions).toHaveLength(2);
+  });
+
   test("chooses by owner, agent session, connection and agent", async () => {
     const { address } = await startApplication();
     const all = (await runCliJson("sessions", "list", "--store", address)).json.sessions;
@@ -102,6 +115,19 @@ describe("in an encrypted store", () => {
     const other = ["--store", address, "--key-env", "OTHER_KEY"];
     const seen = await runCliJson("sessions", "list", ...other);
     expect(seen.json.sessions[0]).toMatchObject({ kind: "sealed" });
+  });
+
+  test("with the fingerprint key, the look writes nothing", async () => {
+    const fingerprintKey = base64Key();
+    const { address, store } = await startApplication((plain) =>
+      encryptStore(plain, { keys, fingerprintKey }),
+    );
+    vi.stubEnv("STORE_KEY", keys.current);
+    vi.stubEnv("MARK_KEY", fingerprintKey);
+    const opened = ["--key-env", "STORE_KEY", "--fingerprint-key-env", "MARK_KEY"];
+    const { json } = await runCliJson("sessions", "list", "--store", address, ...opened);
+    expect(json.sessions).toMatchObject([{ kind: "session" }, { kind: "session" }]);
+    expect((await store.list({ limit: 100 })).records).toHaveLength(2);
   });
 
   test("with the key, all is shown", async () => {
