@@ -35,20 +35,24 @@ export async function probeCommand(probe: CommandProbe): Promise<{ facts: Facts;
   const { words, env, limits, signal, onStart } = probe;
   const [command = "", ...args] = words;
   const server = startSupervisedProcess({ command, args, env, cwd: undefined, closeMs });
-  const wire = createStdioWire(server, startMs, failureOf(server));
+  const { ended, said, isOver } = watch(server);
+  const wire = createStdioWire(server, startMs, ended);
   const context: ProbeContext = {
     ...{ wire, limits, signal, headers: env, sessions: createOpenSessions() },
   };
   const list = createChecklist(context, onStart);
   let endedMs = 0;
+  let wasOver = false;
   try {
-    await askAll(wire, list, probe);
+    await askAll(wire, list, probe, said);
   } finally {
     onStart("ending the program");
+    wasOver = isOver();
     const from = Date.now();
     await server.end();
     endedMs = Date.now() - from;
   }
+  if (wasOver) return { facts: list.facts, rows: [...list.rows()] };
   const isPolite = endedMs < closeMs;
   const leaves: Row = {
     check: "what the probe leaves",
@@ -64,13 +68,16 @@ async function askAll(
   wire: StdioWire,
   list: ReturnType<typeof createChecklist>,
   { limits: { requestMs }, call }: CommandProbe,
+  said: () => string,
 ): Promise<void> {
   const greeted = await list.run(
     "server",
     async ({ sessions, signal }) => {
       const from = Date.now();
       const own = wire.until(signal);
-      const handshake = await sessions.open(own);
+      const handshake = await sessions.open(own).catch((error: Error) => {
+        throw new Error(`${error.message} ${said()}`.trim(), { cause: error });
+      });
       let discovered: Answer | undefined;
       if (handshake.result === undefined) {
         discovered = await askModern(own.limitedTo(requestMs));
@@ -108,14 +115,33 @@ async function askAll(
   });
 }
 
-/** Rejects when the program ends, with what it said last. */
-function failureOf(server: SupervisedProcess): Promise<never> {
-  const tail = createOutputTail((text) => text);
+const inheritance =
+  "It inherits PATH, HOME and the like alone, as it will in your application: hand others on with --env NAME.";
+
+interface Watched {
+  /** Rejects, in words, when the program has ended. */
+  readonly ended: Promise<never>;
+  readonly isOver: () => boolean;
+  /** What it printed last, and what it may lack. */
+  readonly said: () => string;
+}
+
+function watch(server: SupervisedProcess): Watched {
+  const tail = createOutputTail(String);
+  let isOver = false;
+  let isMissing = false;
   server.stderr.on("data", (chunk: Buffer) => tail.append(chunk.toString()));
-  const failure = server.ended.then((end): never => {
-    const said = tail.quote();
-    throw new Error(`The program ${describeEnd(end)}.${said === "" ? "" : ` It said:\n${said}`}`);
+  const ended = server.ended.then((end): never => {
+    isOver = true;
+    isMissing = end.type === "not-started" && end.reason === "ENOENT";
+    throw new Error(
+      isMissing ? "There is no such program on PATH." : `The program ${describeEnd(end)}.`,
+    );
   });
-  failure.catch(() => undefined);
-  return failure;
+  ended.catch(() => undefined);
+  const said = () => {
+    if (isMissing) return "";
+    return tail.quote() === "" ? inheritance : `It said:\n${tail.quote()}\n${inheritance}`;
+  };
+  return { ended, isOver: () => isOver, said };
 }

@@ -16,7 +16,7 @@ function probe(url: URL, more: Partial<UrlProbe> = {}) {
   });
 }
 
-const call = { name: "wait", args: {}, timeoutMs: 1_000 };
+const call = { name: "wait", args: {}, timeoutMs: 600 };
 
 describe("a server with sessions", () => {
   test("is asked all there is to ask; no tool is called, and no session is left", async () => {
