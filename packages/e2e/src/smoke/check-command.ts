@@ -24,12 +24,9 @@ export async function checkCommand({ folder }: MadeProject, node: NodeRelease): 
     findings.push({ kind: "failure", mode, problem: output, fix });
   };
   await check("--version", ["--version"], (output) => output.trim() === version);
-  const help = await runCommand(folder, node.program, [command, "--help"]);
-  if (/^ +probe /m.test(help.output)) {
-    const port = await freePort();
-    await using _ = await serve(port);
-    const args = ["probe", `http://127.0.0.1:${port}/mcp`];
-    await check("probe", args, (output) => output.includes("stateful"));
-  }
+  const port = await freePort();
+  await using _ = await serve(port);
+  const probe = ["probe", `http://127.0.0.1:${port}/mcp`];
+  await check("probe", probe, (output) => output.includes('session: "stateful"'));
   return findings;
 }
