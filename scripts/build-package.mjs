@@ -7,7 +7,9 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { rolldown } from "rolldown";
 
-const { publishConfig } = JSON.parse(readFileSync("package.json", "utf8"));
+const { name, publishConfig, dependencies, peerDependencies } = JSON.parse(
+  readFileSync("package.json", "utf8"),
+);
 
 /** The paths of the JavaScript that the package says it has. */
 function builtPaths(entries) {
@@ -33,7 +35,7 @@ const bundle = await rolldown({
   // Everything that is not a file of the package.
   external: /^[^./]/,
 });
-await bundle.write({
+const { output } = await bundle.write({
   dir: "dist",
   chunkFileNames: "chunks/[name].js",
   sourcemap: true,
@@ -41,3 +43,15 @@ await bundle.write({
   comments: { jsdoc: false, legal: true, annotation: true },
 });
 await bundle.close();
+
+// An import that no source has: the bundler may add a helper of its own, which nobody would have installed.
+const installed = { [name]: "", ...dependencies, ...peerDependencies };
+const missing = output
+  .flatMap(({ imports = [], dynamicImports = [] }) => [...imports, ...dynamicImports])
+  .filter((specifier) => /^[^./#]/.test(specifier) && !specifier.startsWith("node:"))
+  .filter((specifier) => !output.some(({ fileName }) => fileName === specifier))
+  .filter((specifier) => !((/^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? "") in installed));
+if (missing.length > 0) {
+  console.error(`${name} imports what it does not depend on: ${[...new Set(missing)].join(", ")}`);
+  process.exitCode = 1;
+}

@@ -14,6 +14,9 @@ interface Timeline {
   readonly notes: readonly string[];
 }
 
+/** Not written in the page's template: the build would have a helper for it that is no dependency. */
+const script = `<script>${pageScript}</script>`;
+
 /** One page that needs nothing else: no network, no other file. Everything from the log is escaped. */
 export function timelinePage({ sessions, notes }: Timeline): string {
   const policy = `default-src 'none'; style-src '${hashOf(pageStyle)}'; script-src '${hashOf(pageScript)}'; base-uri 'none'; form-action 'none'`;
@@ -25,7 +28,7 @@ export function timelinePage({ sessions, notes }: Timeline): string {
 ${notes.map((note) => markup`<p class="note">${note}</p>`)}</header>
 <main>${sessions.map(sessionPart)}</main>
 <footer><p class="quiet">Made by <code>durable-mcp timeline</code> from an event log. The log has no session ids, tokens, arguments or answers.</p></footer>
-<div id="tip" hidden aria-hidden="true"></div><script>${new Markup(pageScript)}</script></body></html>
+<div id="tip" hidden aria-hidden="true"></div>${new Markup(script)}</body></html>
 `.text;
 }
 
