@@ -35,8 +35,14 @@ export function createScriptedModel(): ScriptedModel {
   };
 }
 
-/** "add tea and milk", "remove milk", "order tea", "points". All else is a question about the cart. */
+/**
+ * "add tea and milk", "remove milk", "order tea", "points"; with a browser "open https://…" and "what is on the page?".
+ * All else is a question about the cart.
+ */
 function plan(text: string): Call[] {
+  const [, url] = /\bopen\s+(https?:\S+)/i.exec(text) ?? [];
+  if (url !== undefined) return [{ tool: "browser__browser_navigate", input: { url } }];
+  if (/\bpage\b/i.test(text)) return [{ tool: "browser__browser_snapshot", input: {} }];
   const [, verb = "", items = ""] = /\b(add|remove|order)\s+(.+?)[.!]?$/i.exec(text) ?? [];
   if (/\bpoints\b/i.test(text)) return [{ tool: "account__points", input: {} }];
   const tool = tools[verb.toLowerCase()];

@@ -12,11 +12,11 @@ import { parseArgs } from "node:util";
 import { loadSession } from "../steps/agent-session.ts";
 import { needChromium } from "../programs/find-chromium.ts";
 import { serveOrderPage } from "../servers/order-page.ts";
-import { endProgram, startProgram } from "../programs/start-program.ts";
+import { startPlaywrightServer } from "../servers/playwright-server.ts";
+import { endProgram } from "../programs/start-program.ts";
 import { jsonOutput, tableOutput } from "../steps/step-output.ts";
 import { createStepRunner, type StepResult } from "../steps/step-runner.ts";
 import { createTemporaryFolder } from "../programs/temporary-folder.ts";
-import { findFreePort, waitForPort } from "../programs/wait-for-port.ts";
 
 const pauseSeconds = 8;
 
@@ -28,22 +28,12 @@ const output = json ? jsonOutput : tableOutput;
 const chromium = needChromium();
 
 const folder = createTemporaryFolder();
-const port = await findFreePort();
-const server = startProgram(
-  new URL("cli.js", import.meta.resolve("@playwright/mcp/package.json")),
-  [
-    ...["--port", String(port), "--host", "127.0.0.1", "--allowed-hosts", `127.0.0.1:${port}`],
-    ...["--headless", "--no-sandbox", "--isolated", "--executable-path", chromium],
-    ...["--output-dir", folder, "--viewport-size", "800x400"],
-  ],
-  { cwd: folder, stdio: "ignore" },
-);
-await waitForPort(port);
+const server = await startPlaywrightServer(folder, chromium);
 const page = await serveOrderPage();
 const sessionFile = join(folder, "session.json");
 const runStep = createStepRunner(
   new URL(without ? "step-without.ts" : "step.ts", import.meta.url),
-  [`http://127.0.0.1:${port}/mcp`, page.url, sessionFile],
+  [server.url, page.url, sessionFile],
   () => loadSession(sessionFile).state,
 );
 
@@ -62,7 +52,7 @@ for (const step of [1, 2, 3, 4]) {
   output.step(result, { loads: page.visits.loads, submits: page.visits.orders.length, screenshot });
   results.push(result);
 }
-await endProgram(server, "SIGTERM");
+await endProgram(server.child, "SIGTERM");
 page.close();
 
 const { loads, orders } = page.visits;

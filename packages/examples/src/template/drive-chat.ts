@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
+import { serveOrderPage } from "../servers/order-page.ts";
 import { begin, checkPage, lastAnswer, lastText, say, waitForAnswer } from "./chat-page.ts";
 import type { ChatProcess, TemplateProcesses } from "./template-processes.ts";
 
 interface Drive {
   readonly processes: TemplateProcesses;
   readonly browser: Browser;
+  /** Of a server of `@playwright/mcp`. */
+  readonly browserUrl: string;
   /** Where the pictures go. */
   readonly pictures: string;
   /** Is told what has been seen. */
@@ -17,8 +20,9 @@ const desktop = { width: 900, height: 1180 };
 const phone = { width: 390, height: 844 };
 
 /** A person's way through the chat, over two processes that are killed. Fails at the first thing that is not as it should be. */
-export async function driveChat({ processes, browser, pictures, seen }: Drive): Promise<void> {
+export async function driveChat({ processes, browser, ...drive }: Drive): Promise<void> {
   const { chats, sendTo, url } = processes;
+  const { browserUrl, pictures, seen } = drive;
   const picture = async (page: Page, name: string) => {
     await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
     await page.screenshot({ path: join(pictures, `${name}.png`) });
@@ -77,6 +81,8 @@ export async function driveChat({ processes, browser, pictures, seen }: Drive): 
   seen("an answer was stopped by another process");
   await killInTheMiddle(page, processes);
   seen("a process was killed in the middle of an answer, and another one went on");
+  await sameBrowser(page, { browserUrl, ...processes });
+  seen("two processes used one page of a browser behind Playwright's server");
   assert.deepEqual(problems, []);
 
   await page.goto(await processes.startDevelopment());
@@ -133,9 +139,12 @@ async function stopInTheMiddle(page: Page, { chats, sendTo }: TemplateProcesses)
 }
 
 /** Both at once, so that nothing is left in memory. */
-async function restart(chats: readonly ChatProcess[]): Promise<void> {
+async function restart(
+  chats: readonly ChatProcess[],
+  settings?: Record<string, string>,
+): Promise<void> {
   await Promise.all(chats.map((chat) => chat.kill()));
-  await Promise.all(chats.map((chat) => chat.start()));
+  await Promise.all(chats.map((chat) => chat.start(settings)));
 }
 
 async function answerAfterRestart(page: Page): Promise<void> {
@@ -186,6 +195,22 @@ async function killInTheMiddle(page: Page, { chats, sendTo }: TemplateProcesses)
   await waitForAnswer(page, `The cart holds ${long}.`);
   assert.equal((await lastAnswer(page)).pid, other.pid);
   await answering.start();
+}
+
+async function sameBrowser(page: Page, use: TemplateProcesses & { browserUrl: string }) {
+  const [first, second] = use.chats;
+  const shop = await serveOrderPage();
+  await restart(use.chats, { BROWSER_URL: use.browserUrl });
+  use.sendTo(first);
+  await page.getByRole("link", { name: "New chat" }).click();
+  await say(page, `Open ${shop.url}`);
+  use.sendTo(second);
+  const { text, pid } = await say(page, "What is on the page?");
+  shop.close();
+  assert.equal(pid, second.pid);
+  assert.match(text, /Page URL: http/);
+  assert.ok(text.includes(shop.url));
+  assert.equal(shop.visits.loads, 1);
 }
 
 async function endEverything(page: Page): Promise<void> {

@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { chromium } from "playwright-core";
 import { needChromium } from "../programs/find-chromium.ts";
 import { createTemporaryFolder } from "../programs/temporary-folder.ts";
+import { startPlaywrightServer } from "../servers/playwright-server.ts";
 import { driveChat } from "./drive-chat.ts";
 import { installTemplate } from "./install-template.ts";
 import { startTemplate } from "./template-processes.ts";
@@ -26,10 +27,14 @@ const installed = join(folder, "next-chat");
 installTemplate(installed, join(folder, "packages"), say);
 say("starting two processes");
 const processes = await startTemplate(installed);
+const playwright = await startPlaywrightServer(folder, executablePath);
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 mkdirSync(resolve(pictures), { recursive: true });
 try {
-  await driveChat({ processes, browser, pictures: resolve(pictures), seen: say });
+  await driveChat({
+    ...{ processes, browser, browserUrl: playwright.url },
+    ...{ pictures: resolve(pictures), seen: say },
+  });
 } catch (error) {
   for (const [index, page] of browser
     .contexts()

@@ -11,7 +11,8 @@ export interface ChatProcess {
   /** As the page shows it. */
   readonly pid: number;
   kill: () => Promise<void>;
-  start: () => Promise<void>;
+  /** @param settings environment variables besides those of `.env.local` */
+  start: (settings?: Record<string, string>) => Promise<void>;
 }
 
 export interface TemplateProcesses {
@@ -47,9 +48,9 @@ export async function startTemplate(folder: string): Promise<TemplateProcesses> 
         return child.pid ?? 0;
       },
       kill: () => endProgram(child, "SIGKILL"),
-      async start() {
+      async start(settings) {
         const args = [next, "start", "--hostname", "127.0.0.1", "--port", String(own)];
-        child = startIn(folder, process.execPath, args);
+        child = startIn(folder, process.execPath, args, settings);
         await waitForPort(own);
       },
     };
