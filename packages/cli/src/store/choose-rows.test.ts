@@ -1,0 +1,26 @@
+import { describe, expect, test } from "vitest";
+import { rowsNamed } from "./choose-rows.ts";
+import type { Row } from "./look.ts";
+import { commonLength } from "./short-names.ts";
+
+const rows = ["abcdef", "abcdxy", "zyxwvu"].map((row) => ({ row }) as Row);
+const named = (...names: string[]) => rowsNamed(rows, names).map(({ row }) => row);
+
+describe("rows are chosen", () => {
+  test("by their names, the start of them, or a name from when there were more rows", () => {
+    expect(named("abcdef", "ZYXW", "abcdxy0123")).toEqual(["abcdef", "zyxwvu", "abcdxy"]);
+    expect(named("abcdef", "abcde")).toEqual(["abcdef"]);
+  });
+
+  test("by no name of several rows, of none, or of a few characters", () => {
+    expect(() => named("abcd")).toThrow("Several rows");
+    expect(() => named("qqqqqq")).toThrow("There is no row of that name");
+    expect(() => named("zyx")).toThrow("4 characters or more");
+  });
+});
+
+test("names are as long as it takes to tell them apart", () => {
+  expect(commonLength(["abcdefgh", "abcdefxy", "zzzzzzzz"])).toBe(7);
+  expect(commonLength(["abcdefgh", "abcdefgh"])).toBe(6);
+  expect(commonLength([])).toBe(6);
+});

@@ -1,0 +1,44 @@
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { accessTo } from "./server-access.ts";
+
+afterEach(() => vi.unstubAllEnvs());
+
+const [one, other] = ["https://one.example", "https://other.example"] as const;
+const unasked = { isAsked: false, otherwise: "" };
+const asked = { isAsked: true, otherwise: "" };
+
+describe("the servers that are told", () => {
+  test("are those that the command line names, by their origin", () => {
+    const server = [`${one}/mcp?key=secret`, other];
+    const { origins, headers } = accessTo([one, other], { server }, unasked);
+    expect([...origins]).toEqual([one, other]);
+    expect(headers).toEqual({});
+  });
+
+  test("are those that a person sees in the question, unless some are named", () => {
+    expect([...accessTo([one, other], {}, asked).origins]).toEqual([one, other]);
+    expect(() => accessTo([one, other], { server: [one] }, asked)).toThrow(
+      `--server is missing for ${other}`,
+    );
+    expect(() => accessTo([one], {}, unasked)).toThrow(`--server is missing for ${one}`);
+  });
+
+  test("are one at a time with a token or a header, which the question tells of", () => {
+    vi.stubEnv("DURABLE_MCP_BEARER", "a-secret");
+    const access = accessTo([one], {}, asked);
+    expect(access.headers).toEqual({ authorization: "Bearer a-secret" });
+    expect(access.withWhat).toBe(" with its authorization");
+    expect(() => accessTo([one, other], {}, asked)).toThrow(/for one server.*2/);
+  });
+
+  test("get headers whose variables are there", () => {
+    vi.stubEnv("EXAMPLE_KEY", "a-secret");
+    const { headers } = accessTo([one], { headerEnv: ["X-Api-Key=EXAMPLE_KEY"] }, asked);
+    expect(headers).toEqual({ "x-api-key": "a-secret" });
+    expect(() => accessTo([one], { headerEnv: ["x-api-key=NO_SUCH"] }, asked)).toThrow("NO_SUCH");
+    expect(() => accessTo([one], { headerEnv: ["x-api-key: a-secret"] }, asked)).toThrow(
+      "--header-env must be NAME=VARIABLE",
+    );
+    expect(() => accessTo([one], { server: ["one.example"] }, asked)).toThrow("must be a URL");
+  });
+});
