@@ -4,11 +4,13 @@ import { writeLlms } from "../build/write-llms.mjs";
 import { sidebar } from "./sidebar.ts";
 import { withoutEmptyHeaders } from "./tables.ts";
 
+// Where the pages are deployed: GitHub's are below the repository's name.
+const base = process.env["DOCS_BASE"] ?? "/";
+
 export default defineConfig({
   title: "Durable MCP",
   description: "Durable MCP connections for AI SDK agents.",
-  // Where the pages are deployed: GitHub's are below the repository's name.
-  base: process.env["DOCS_BASE"] ?? "/",
+  base,
   cleanUrls: true,
   markdown: {
     anchor: { slugify: slugOfHeading },
@@ -19,7 +21,7 @@ export default defineConfig({
   themeConfig: {
     search: { provider: "local" },
     socialLinks: [{ icon: "github", link: "https://github.com/durable-mcp/durable-mcp" }],
-    nav: [{ text: "llms.txt", link: "/llms.txt", target: "_blank" }],
+    nav: [{ text: "llms.txt", link: `${base}llms.txt`, target: "_blank" }],
     outline: [2, 3],
     sidebar,
   },

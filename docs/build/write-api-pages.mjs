@@ -71,7 +71,7 @@ app.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
   }
 });
 app.renderer.on(MarkdownPageEvent.END, (page) => {
-  page.contents = linkErrorCodes(page.contents, page.url);
+  page.contents = joinColumns(linkErrorCodes(page.contents, page.url));
 });
 
 const project = await app.convert();
@@ -121,5 +121,17 @@ function linkErrorCodes(text, url) {
   return text.replaceAll(/(?<!\[)`(?:[A-Z]+_[A-Z_]+)`/g, (code) => {
     const page = errorPages.get(code.slice(1, -1));
     return page ? `[${code}](${up}errors/${page})` : code;
+  });
+}
+
+/** A type stands above its meaning: three columns are too wide for a page, and for a phone. */
+function joinColumns(text) {
+  const table = /^\| (Property|Parameter) \| Type \| Description \|\n.*\n((?:\|.*\n)*)/gm;
+  const row = /^\| (.*?) \| (.*?) \| (.*) \|$/gm;
+  return text.replaceAll(table, (_, name, rows) => {
+    const joined = rows.replaceAll(row, (__, field, type, meaning) => {
+      return `| ${field} | ${meaning === "-" ? type : `${type}<br>${meaning}`} |`;
+    });
+    return `| ${name} | Type and meaning |\n| --- | --- |\n${joined}`;
   });
 }
