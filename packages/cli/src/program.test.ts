@@ -25,4 +25,14 @@ describe("the program", () => {
     expect(seen).toMatchObject({ exitCode: 2, stdout: "" });
     expect(seen.stderr).toContain("--what");
   });
+
+  test.each([
+    ["--header-env", "authorization=Bearer a-token-of-mine"],
+    ["--env", "KEY=a-token-of-mine"],
+  ])("does not repeat a secret that was given to %s", async (option, value) => {
+    const seen = await run("probe", "https://mcp.example/mcp", option, value);
+    expect(seen).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(seen.stderr).toContain(option);
+    expect(seen.stderr).not.toContain("a-token-of-mine");
+  });
 });

@@ -95,7 +95,7 @@ export async function whyNoHandshake(
   if (last === undefined) return { outcome: "failed", says: "No answer." };
   const { status, contentType, body, response } = last;
   const words = wordsOf(body).replaceAll(/\s+/g, " ").trim().slice(0, 120);
-  const said = /html/.test(contentType) ? "" : `: ${JSON.stringify(words)}`;
+  const said = /html/.test(contentType) || words === "" ? "" : `: ${JSON.stringify(words)}`;
   const start = `initialize was answered with ${status}, ${contentType}${said}.`;
   if (response?.error !== undefined) {
     return { outcome: "failed", says: `${start} It refuses each revision that the probe knows.` };

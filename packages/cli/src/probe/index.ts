@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { CommandFailure } from "../output/command-failure.ts";
 import type { ProbeOptions } from "./run-probe.ts";
 
 const example = `
@@ -58,12 +59,16 @@ function readArguments(text: string): Record<string, unknown> {
 function addHeader(text: string, before: Record<string, string> = {}): Record<string, string> {
   const [, name, variable] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([A-Za-z_]\w*)$/.exec(text) ?? [];
   if (name !== undefined && variable !== undefined) return { ...before, [name]: variable };
-  throw new InvalidArgumentError(
-    "NAME=VARIABLE is meant: the name of a header, and of the environment variable with its value.",
+  // The parser would repeat what may be a secret.
+  throw new CommandFailure(
+    "--header-env takes NAME=VARIABLE: the name of a header, and of the environment variable with its value.",
+    { exitCode: 2 },
   );
 }
 
 function addName(name: string, before: readonly string[] = []): string[] {
   if (/^[A-Za-z_]\w*$/.test(name)) return [...before, name];
-  throw new InvalidArgumentError("The name of an environment variable is meant, without a value.");
+  throw new CommandFailure("--env takes the name of an environment variable, without a value.", {
+    exitCode: 2,
+  });
 }

@@ -58,6 +58,14 @@ describe("a server with sessions", () => {
     expect(server.open()).toBe(0);
   });
 
+  test("is not called by a name that it does not have", async () => {
+    const server = await startSessionServer();
+    const { rows } = await probe(server.url, { call: { ...call, name: "waits" } });
+    const row = rows.find(({ check }) => check === "call waits");
+    expect(row).toMatchObject({ outcome: "failed", says: expect.stringContaining("mean wait?") });
+    expect(server.calls()).toBe(0);
+  });
+
   test("that ends a session with its listening stream is found out", async () => {
     const server = await startSessionServer({ endsAfterStream: true });
     const { facts } = await probe(server.url);

@@ -84,7 +84,9 @@ async function askAll(
   }
   const { protocolVersion } = result;
   await list.run("interrupted answers", (c) => checkEvents(c, session, protocolVersion));
-  if (session !== undefined) await askOfSession(list, context, session, call);
+  // A call that brought nothing is not made again.
+  const second = list.facts.call === undefined ? undefined : call;
+  if (session !== undefined) await askOfSession(list, context, session, second);
 }
 
 /** The first two requests, of either era. `undefined` if there is nothing more to ask. */

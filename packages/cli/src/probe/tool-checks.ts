@@ -1,4 +1,4 @@
-import { isRecord } from "@durable-mcp/core/internal";
+import { isRecord, nearestName } from "@durable-mcp/core/internal";
 import { wantsAuthorization } from "./authorization.ts";
 import type { CheckResult, ProbeContext } from "./checks.ts";
 import { modernRequest } from "./era-checks.ts";
@@ -96,6 +96,16 @@ export async function checkCall(
   session: ProbeSession | undefined,
   { name, args, timeoutMs }: CallToMake,
 ): Promise<CheckResult> {
+  const names = facts.tools?.names;
+  if (names !== undefined && !names.includes(name)) {
+    const near = nearestName(name, names);
+    const hint =
+      near === undefined
+        ? `It has ${names.slice(0, shownNames).join(", ")}`
+        : `Did you mean ${near}`;
+    const says = `It has no such tool, so nothing was called. ${hint}${near === undefined ? "." : "?"}`;
+    return { outcome: "failed", says };
+  }
   const { message, use } = requestOf("tools/call", { name, arguments: args }, facts, session);
   const from = Date.now();
   const answer = await wire.post(message, { ...use, timeoutMs });
