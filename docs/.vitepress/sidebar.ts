@@ -57,9 +57,7 @@ const guides = {
   ],
   "Your own server": ["guides/server"],
 };
-const tools = ["guides/probe", "guides/look-into-a-store", "guides/timeline"].filter((path) =>
-  existsSync(new URL(`${path}.md`, docs)),
-);
+const tools = ["guides/probe", "guides/look-into-a-store", "guides/timeline"];
 guides["In production"].push(...rest("guides", [...Object.values(guides).flat(), ...tools]));
 
 const group = (text: string, paths: readonly string[]) => ({ text, items: paths.map(page) });
