@@ -71,6 +71,10 @@ describe.skipIf(executablePath === undefined)("the timeline of the demo in a bro
     const labels = await page.locator(".wide text.lane").allTextContents();
     expect(labels).toEqual(["cart: MCP session 1, lost", "cart: MCP session 2"]);
     expect(new Set(await page.locator("td[data-label=Process]").allInnerTexts()).size).toBe(5);
+    // On paper the table is one, whatever the width of the window was.
+    await page.emulateMedia({ media: "print" });
+    const display = "getComputedStyle(document.querySelector('tbody td')).display";
+    expect(await page.evaluate(display)).toBe("table-cell");
     await page.close();
   });
 
@@ -90,11 +94,11 @@ test("lines of processes that write at the same time stay whole", async () => {
   const program = fileURLToPath(new URL("../../test/log-program.ts", import.meta.url));
   const execArgv = ["--conditions=@durable-mcp/source"];
   const children = [1, 2, 3, 4].map(() => fork(program, [log, "2000"], { execArgv }));
+  const exits = children.map(async (child) => (await once(child, "exit"))[0] as number | null);
   // One of them is killed while it writes.
   await once(children[0]!, "message");
-  const [victim, ...others] = children;
-  victim!.kill("SIGKILL");
-  const codes = await Promise.all(others.map(async (child) => (await once(child, "exit"))[0]));
+  children[0]!.kill("SIGKILL");
+  const codes = (await Promise.all(exits)).slice(1);
   expect(codes).toEqual([0, 0, 0]);
   const lines = readFileSync(log, "utf8").split("\n").slice(0, -1);
   const processes = Map.groupBy(lines, (line) => (JSON.parse(line) as { process: string }).process);

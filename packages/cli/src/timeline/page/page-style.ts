@@ -19,7 +19,7 @@ export const pageStyle = [
   ".note{border-left:3px solid var(--wait-line);padding:2px 0 2px 12px;margin:0 0 8px}",
   "#tip{position:absolute;z-index:2;width:max-content;max-width:min(340px,calc(100vw - 24px));background:var(--box);color:var(--ink);border:1px solid var(--edge);border-radius:10px;box-shadow:0 8px 28px var(--shade);padding:10px 14px;font-size:13.5px;pointer-events:none}#tip b{display:block}",
   "@media (max-width:700px){main,header,footer{padding-left:24px;padding-right:24px}header{padding-top:24px}.wide{display:none}.narrow{display:block}.facts{display:grid;grid-template-columns:1fr 1fr}table,caption,tbody,tr,td,tbody th{display:block}thead{display:none}tr{border-top:1px solid var(--edge);padding:10px 0}th,td,td.number{border:0;padding:1px 0;text-align:left;white-space:normal}td[data-label]::before{content:attr(data-label) ': ';color:var(--quiet)}}",
-  "@media print{body{font-size:12px}main,header,footer{max-width:none;padding:0}#tip{display:none}figure,tr,.facts div{display:flex;flex-direction:column;break-inside:avoid}.wide{display:block}.narrow{display:none}a{color:inherit}}",
+  "@media print{body{font-size:12px;background:none}main,header,footer{max-width:none;padding:0}#tip{display:none}figure,tr,.facts div{break-inside:avoid}.wide{display:block}.narrow{display:none}a{color:inherit}}",
   pictureStyle,
 ].join("\n");
 
@@ -36,7 +36,8 @@ function show(link){
   const at=link.getBoundingClientRect();
   const left=Math.max(12,Math.min(at.left,document.documentElement.clientWidth-tip.offsetWidth-12));
   tip.style.left=left+scrollX+"px";
-  tip.style.top=at.bottom+scrollY+8+"px";
+  // Below the sessions of the row, which it must not hide.
+  tip.style.top=link.parentElement.getBoundingClientRect().bottom+scrollY+8+"px";
 }
 addEventListener("pointerover",(event)=>event.pointerType==="touch"||show(find(event)));
 addEventListener("focusin",(event)=>show(find(event)));
