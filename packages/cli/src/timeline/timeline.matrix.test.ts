@@ -93,9 +93,10 @@ test("lines of processes that write at the same time stay whole", async () => {
   const log = join(folder, "shared.jsonl");
   const program = fileURLToPath(new URL("../../test/log-program.ts", import.meta.url));
   const execArgv = ["--conditions=@durable-mcp/source"];
-  const children = [1, 2, 3, 4].map(() => fork(program, [log, "2000"], { execArgv }));
+  // The first has so many that it is still writing when it is killed.
+  const counts = ["1000000", "2000", "2000", "2000"];
+  const children = counts.map((count) => fork(program, [log, count], { execArgv }));
   const exits = children.map(async (child) => (await once(child, "exit"))[0] as number | null);
-  // One of them is killed while it writes.
   await once(children[0]!, "message");
   children[0]!.kill("SIGKILL");
   const codes = (await Promise.all(exits)).slice(1);
