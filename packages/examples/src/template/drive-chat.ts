@@ -64,9 +64,8 @@ export async function driveChat({ processes, browser, ...drive }: Drive): Promis
   await checkPage(page, "the chat on a phone");
   await page.emulateMedia({ colorScheme: "dark" });
   await picture(page, "phone-dark");
-  await page.setViewportSize(desktop);
-  await picture(page, "desktop-dark");
   await page.emulateMedia({ colorScheme: null });
+  await page.setViewportSize(desktop);
   await endEverything(page);
   seen("the session was ended, and the user signed out");
   await seeNothing(browser, page.url());
