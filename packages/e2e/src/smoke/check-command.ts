@@ -25,8 +25,13 @@ export async function checkCommand({ folder }: MadeProject, node: NodeRelease): 
   };
   await check("--version", ["--version"], (output) => output.trim() === version);
   const port = await freePort();
-  await using _ = await serve(port);
-  const probe = ["probe", `http://127.0.0.1:${port}/mcp`];
-  await check("probe", probe, (output) => output.includes('session: "stateful"'));
+  // Not `await using`: the check of the imports cannot parse it.
+  const server = await serve(port);
+  try {
+    const probe = ["probe", `http://127.0.0.1:${port}/mcp`];
+    await check("probe", probe, (output) => output.includes('session: "stateful"'));
+  } finally {
+    await server[Symbol.asyncDispose]();
+  }
   return findings;
 }

@@ -34,12 +34,13 @@ export async function takeSteps(
   try {
     if (project.hasServer) {
       for (const item of ["apples", "bread"]) {
-        await using _ = await start(); // killed between the steps
-        answers.push(await step(item));
+        // Killed between the steps.
+        await during(start, async () => void answers.push(await step(item)));
       }
     } else {
-      await using _ = await start();
-      answers.push(await step("apples"), await step("bread"));
+      await during(start, async () => {
+        answers.push(await step("apples"), await step("bread"));
+      });
     }
   } catch (error) {
     return [{ kind: "failure", mode, problem: String(error), fix }];
@@ -48,4 +49,17 @@ export async function takeSteps(
     answers.every(({ isDone }) => isDone) && goesOn.test(answers.at(-1)?.output ?? "");
   const problem = answers.map(({ output }, index) => `step ${index + 1} says ${output}`).join("; ");
   return isRight ? [] : [{ kind: "failure", mode, problem, fix }];
+}
+
+/** Does something while a program runs. (Not `await using`: the check of the imports cannot parse it.) */
+async function during(
+  start: () => Promise<AsyncDisposable>,
+  work: () => Promise<void>,
+): Promise<void> {
+  const running = await start();
+  try {
+    await work();
+  } finally {
+    await running[Symbol.asyncDispose]();
+  }
 }
