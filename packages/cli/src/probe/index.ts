@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { CommandFailure } from "../output/command-failure.ts";
-import type { ProbeOptions } from "./run-probe.ts";
+import type { ProbeOptions } from "./probe-options.ts";
 
 const example = `
 Examples:

@@ -1,5 +1,5 @@
 import { CommandFailure } from "../output/command-failure.ts";
-import type { ProbeOptions } from "./run-probe.ts";
+import type { ProbeOptions } from "./probe-options.ts";
 
 /** What is probed: a URL, or a program with its arguments. */
 export type Target =

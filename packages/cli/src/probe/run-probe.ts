@@ -4,25 +4,12 @@ import { CommandFailure } from "../output/command-failure.ts";
 import { print, printJson, tell } from "../output/print.ts";
 import { createProgress } from "../output/progress.ts";
 import { defineForCommand, defineForUrl } from "./definition.ts";
+import type { ProbeOptions } from "./probe-options.ts";
 import { probeCommand } from "./probe-command.ts";
 import { probeUrl } from "./probe-url.ts";
 import { readTarget } from "./read-target.ts";
 import { showProbe } from "./show.ts";
 import { judgeCommand, judgeServer } from "./verdict.ts";
-
-/** The options of `probe`, as the command line has them. */
-export interface ProbeOptions {
-  readonly json?: true;
-  readonly call?: string;
-  readonly args?: Readonly<Record<string, unknown>>;
-  /** Names of variables, by header. */
-  readonly headerEnv?: Readonly<Record<string, string>>;
-  readonly env?: readonly string[];
-  /** In seconds. */
-  readonly timeout: number;
-  readonly callTimeout: number;
-  readonly watch: number;
-}
 
 /** The variable of the bearer token. */
 const bearerVariable = "DURABLE_MCP_BEARER";

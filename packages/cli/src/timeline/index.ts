@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { TimelineOptions } from "./timeline-options.ts";
 
 /** Adds `timeline`: the picture of what an event log tells. */
 export function addTimeline(program: Command): void {
@@ -17,11 +18,4 @@ export function addTimeline(program: Command): void {
       const { writeTimeline } = await import("./write-timeline.ts");
       await writeTimeline(path, options, command);
     });
-}
-
-export interface TimelineOptions {
-  readonly out: string;
-  readonly svg?: string;
-  readonly session?: string;
-  readonly json?: boolean;
 }

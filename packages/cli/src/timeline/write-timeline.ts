@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { CommandFailure } from "../output/command-failure.ts";
 import { print, printJson, tell } from "../output/print.ts";
 import { drawPicture } from "./drawing/draw-session.ts";
-import type { TimelineOptions } from "./index.ts";
+import type { TimelineOptions } from "./timeline-options.ts";
 import { type AgentSession, findAgentSessions } from "./life/agent-session.ts";
 import { countText } from "./life/words.ts";
 import { type ReadLog, readLog } from "./log/read-log.ts";
