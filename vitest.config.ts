@@ -77,6 +77,10 @@ const withProcesses = (options: TestOptions = {}, inE2e: TestOptions = options) 
   project("examples/eve", { ...realServers, ...options }),
 ];
 
+/** `npm test` has one file for each promise. The matrix runs all of them, with every server and every client. */
+const promises = ["one-session-over-three-processes", "server-restart", "request-ids"];
+const otherSessions = `src/sessions/!(${promises.join("|")}).test.ts`;
+
 const projects = [
   project("core", { include: ["{src,test}/**/*.test.ts"], exclude: inMatrix }),
   project("ai-sdk", {
@@ -89,7 +93,7 @@ const projects = [
   project("stores", realServers),
   project("server"),
   project("benchmarks", { exclude: inMatrix }),
-  ...withProcesses(),
+  ...withProcesses({}, { exclude: [...inMatrix, otherSessions] }),
 ];
 
 /** Every server with every client, every store, and the programs that run for long. */

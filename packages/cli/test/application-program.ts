@@ -28,7 +28,7 @@ for (const id of users) {
   const principal = { type: "user", issuer: "https://idp.test", id } as const;
   await sessions.run(`chat-of-${id}`, { principal }, async ({ tools }) => {
     await callTool(tools, "notes__add_note", { text: "hello" });
-    await callTool(tools, "shop__order_twice", { item: "tea" });
+    await callTool(tools, "shop__order_twice", { item: "an oolong" });
   });
 }
 await close?.();

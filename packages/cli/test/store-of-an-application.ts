@@ -57,7 +57,7 @@ export async function startShop(
     connection: { session: undefined, input },
   });
   const [call] = await sessions.run("chat-of-alice", { principal: alice }, async ({ tools }) => {
-    await callForText(tools, `notes__${tool}`, { item: "tea" });
+    await callForText(tools, `notes__${tool}`, { item: "an oolong" });
     return await sessions.waiting("chat-of-alice", { principal: alice });
   });
   return { ...file, sessions, server, origin: new URL(server.url).origin, call: call! };

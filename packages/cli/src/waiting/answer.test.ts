@@ -45,7 +45,7 @@ describe("waiting list", () => {
     ]);
     const seen = await runCli("waiting", "list", ...inStore);
     expect(seen.stdout).toContain(`To answer: durable-mcp waiting answer ${row}`);
-    for (const secret of [call.id!, ...server.states, "alice", "tea"]) {
+    for (const secret of [call.id!, ...server.states, "alice", "an oolong"]) {
       expect(seen.stdout + JSON.stringify(json)).not.toContain(secret);
     }
   });
