@@ -58,7 +58,8 @@ export function createEventLog(
 function append(path: string, lines: string): void {
   const file = openSync(path, "a+", 0o600);
   try {
-    // What a full disk, or a power failure, has left of a line.
+    // What a full disk, or a power failure, has left of a line. Another process's write that is still under way can look
+    // the same. The line between is then empty, and readers pass over it.
     const bytes = Buffer.from(endsInLine(file) ? lines : `\n${lines}`);
     const written = writeSync(file, bytes);
     if (written < bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes`);

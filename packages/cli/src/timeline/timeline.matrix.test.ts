@@ -101,7 +101,9 @@ test("lines of processes that write at the same time stay whole", async () => {
   children[0]!.kill("SIGKILL");
   const codes = (await Promise.all(exits)).slice(1);
   expect(codes).toEqual([0, 0, 0]);
-  const lines = readFileSync(log, "utf8").split("\n").slice(0, -1);
+  const lines = readFileSync(log, "utf8")
+    .split("\n")
+    .filter((line) => line !== "");
   const processes = Map.groupBy(lines, (line) => (JSON.parse(line) as { process: string }).process);
   expect(
     [...processes.values()].map(({ length }) => length).filter((n) => n === 2_000),

@@ -10,6 +10,8 @@ import { type AgentRunResult, registerAgentWorkflow } from "./agent-workflow.ts"
 import { dbosTurns, issuer, userId, workflowId } from "./demo-runs.ts";
 import { createScriptedModel } from "../steps/scripted-model.ts";
 
+const ofEveryStep = new Set(["client", "operation", "step-ended"]);
+
 const [databaseUrl = "", url = "", chatId = "", runText = ""] = process.argv.slice(2);
 const run = Number(runText);
 const turn = dbosTurns[run - 1];
@@ -26,8 +28,8 @@ const runAgent = registerAgentWorkflow({
         session: { mode: "stateful", safeTools },
       }),
     },
-    // What becomes of the sessions; each step opens a client.
-    onEvent: ({ type }) => type === "client" || print({ event: type }),
+    // What becomes of the sessions. The others come in every step.
+    onEvent: ({ type }) => ofEveryStep.has(type) || print({ event: type }),
   }),
   keys: { current: process.env["SEALING_KEY"] ?? "" },
   issuer,
