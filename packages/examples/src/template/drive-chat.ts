@@ -59,8 +59,9 @@ export async function driveChat({ processes, browser, ...drive }: Drive): Promis
   await page.setViewportSize(phone);
   await checkPage(page, "the sign-in on a phone");
   await picture(page, "sign-in-phone");
+  await otherChatWaits(page, url);
   await signIn(page, () => sendTo(chats[1]));
-  seen("a sign-in began in one process and ended in another, and the chat went on by itself");
+  seen("a sign-in began in one process and ended in another, and its own chat went on by itself");
   await checkPage(page, "the chat on a phone");
   await page.emulateMedia({ colorScheme: "dark" });
   await picture(page, "phone-dark");
@@ -170,13 +171,26 @@ async function sayNo(page: Page): Promise<void> {
     .waitFor();
 }
 
+/** Another chat of the same user meets the same refusal, and asks the server for its tools last. */
+async function otherChatWaits(page: Page, url: string): Promise<void> {
+  const other = await page.context().newPage();
+  other.setDefaultTimeout(120_000);
+  await other.goto(url);
+  await say(other, "My points");
+  await other.getByRole("heading", { name: "account wants you to sign in" }).waitFor();
+  await other.close();
+}
+
 async function signIn(page: Page, switchProcess: () => void): Promise<void> {
+  const chat = page.url();
+  await page.reload();
   await page.getByRole("link", { name: "Sign in", exact: true }).click();
   await page.getByLabel("Name").fill("Ada");
   await checkPage(page, "the page of the authorization server");
   switchProcess();
   await page.getByRole("button", { name: "Sign in and allow" }).click();
   await waitForAnswer(page, "Ada has 120 points, enough for a free tea.");
+  assert.equal(page.url(), chat);
   await page.getByText("account: signed in").waitFor();
 }
 
