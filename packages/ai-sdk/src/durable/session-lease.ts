@@ -1,7 +1,6 @@
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 import type { ConnectionToolSet } from "../tools/connection-tool-set.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
-import { registryInternalsOf } from "../registry/registry-internals.ts";
 import type { WaitingRegistry } from "../registry/waiting-registry.ts";
 import { readToEnd, type Streamed } from "../streams/read-to-end.ts";
 
@@ -70,10 +69,7 @@ export function createSessionLease<CONNECTIONS extends Connections>(
       const { value, ended } = readToEnd(stream, abortSignal);
       if (ended) {
         holds += 1;
-        void ended.then(async (isFailed) => {
-          if (isFailed) await registryInternalsOf(parts.registry)(async (own) => own.noteFailure());
-          letGo();
-        });
+        void ended.then(letGo);
       }
       return value;
     },

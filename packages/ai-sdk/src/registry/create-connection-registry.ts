@@ -129,7 +129,6 @@ function createInternals({ connections, lifetime }: RegistryParts, allNames: rea
   };
   const internals: RegistryInternals = {
     find,
-    noteFailure: lifetime.noteFailure,
     emit: (event) => lookUp(event.connection).emit(event),
     async collect(names, use, onUnavailable) {
       const results = names.map(find).map(async (connection) => {

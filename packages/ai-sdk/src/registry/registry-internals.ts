@@ -25,8 +25,6 @@ export interface RegistryInternals {
   ) => Promise<T[]>;
   /** For events of the registry's connections. */
   readonly emit: (event: ConnectionEvent) => void;
-  /** Notes that the step has failed, for its end. */
-  readonly noteFailure: () => void;
 }
 
 /**

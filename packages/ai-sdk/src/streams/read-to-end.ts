@@ -47,19 +47,13 @@ export function readToEnd<T>(
 async function consume(result: AttachableResult): Promise<void> {
   // Results fail at once when the run is aborted, the stream only after its callbacks.
   const failed = new Promise((_, reject) => void result.finishReason?.then(undefined, reject));
-  const hasError = hasErrorPart(result.fullStream);
-  await Promise.race([result.consumeStream({ onError: () => undefined }), failed]);
-  if (await hasError) throw streamFailed;
-}
-
-async function hasErrorPart(parts: AttachableResult["fullStream"]): Promise<boolean> {
-  let isFound = false;
-  try {
-    for await (const { type } of parts ?? []) isFound ||= type === "error";
-    return isFound;
-  } catch {
-    return true;
-  }
+  let hasError = false;
+  const readParts = async () => {
+    for await (const { type } of result.fullStream ?? []) hasError ||= type === "error";
+  };
+  const read = [result.consumeStream({ onError: () => undefined }), readParts()];
+  await Promise.race([Promise.all(read), failed]);
+  if (hasError) throw streamFailed;
 }
 
 async function drain(stream: ReadableStream, signal: AbortSignal | undefined): Promise<boolean> {
@@ -75,12 +69,11 @@ async function drain(stream: ReadableStream, signal: AbortSignal | undefined): P
 
 /** An abort is no failure. */
 async function isFailed(work: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> {
-  try {
-    await abortable(work, signal);
-    return false;
-  } catch (error) {
-    return !signal?.aborted && (error as Error | undefined)?.name !== "AbortError";
-  }
+  const isAbort = (error: unknown) => signal?.aborted || (error as Error)?.name === "AbortError";
+  return await abortable(work, signal).then(
+    () => false,
+    (error: unknown) => !isAbort(error),
+  );
 }
 
 function isResult(value: unknown): value is AttachableResult {

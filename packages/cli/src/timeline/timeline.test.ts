@@ -113,17 +113,18 @@ describe("durable-mcp timeline", () => {
   test("says of a step that its model failed, although its end is in the log", async () => {
     const { json, html } = await draw([
       ...stepLines({ step: "1" }, [0, "started"], [400, "step-ended", { durationMs: 400 }]),
-      ...stepLines(
-        ...([{ step: "2" }, [500, "resumed"]] as const),
-        [900, "step-ended", { requests: 0, durationMs: 400, outcome: "failed" }],
-      ),
+      ...stepLines(...([{ step: "2" }, [500, "resumed"]] as const), [
+        900,
+        "step-ended",
+        { requests: 0, durationMs: 400, outcome: "failed" },
+      ]),
     ]);
     expect(json.sessions[0].steps).toMatchObject([
       { isEnded: true, isFailed: false },
       { isEnded: true, isFailed: true },
     ]);
     const text = words(html);
-    expect(text).toContain("1 step that failed");
+    expect(text).toContain("the step failed");
     expect(text).toContain("The step failed, such as its model.");
     expect(text).not.toContain("ends with it");
   });

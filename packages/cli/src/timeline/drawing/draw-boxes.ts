@@ -21,11 +21,10 @@ export function drawBox(
   const { y, boxHeight } = row;
   const took = durationText(step.until - step.from);
   const title = `${step.isAnswer ? "Answer" : "Step"} ${step.number}`;
-  const isWhole = step.isEnded && !step.isFailed;
   const lines = column.lines.map((line, index) =>
     drawLine(column, line, y + 48 + index * lineHeight),
   );
-  const box = markup`<rect class="box${isWhole ? "" : " cut"}" x="${x}" y="${y}" width="${width}" height="${boxHeight}" rx="8"/>
+  const box = markup`<rect class="box${step.isEnded && !step.isFailed ? "" : " cut"}" x="${x}" y="${y}" width="${width}" height="${boxHeight}" rx="8"/>
 <text class="title" x="${x + 10}" y="${y + 19}">${title}</text>
 <text class="small end" x="${x + width - 10}" y="${y + 19}">${took}</text>
 <text class="small" x="${x + 10}" y="${y + 35}">${fit(`process ${processText(step.process)}`, width - 20)}</text>
@@ -74,9 +73,8 @@ function drawRequests(step: Step, x: number, y: number, width: number): Markup {
 function describe(step: Step): string {
   const requests = [...step.requests.values()].reduce((sum, sent) => sum + sent, 0);
   const sent = step.isEnded ? countText(requests, "request") : "no end in the log";
-  const failed = step.isFailed ? ", failed" : "";
   const what = step.isAnswer ? "Answer" : "Step";
-  return `${what} ${step.number}, process ${processText(step.process)}, ${durationText(step.until - step.from)}, ${sent}${failed}`;
+  return `${what} ${step.number}, process ${processText(step.process)}, ${durationText(step.until - step.from)}, ${sent}`;
 }
 
 export function round(value: number): number {

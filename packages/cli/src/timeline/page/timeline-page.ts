@@ -75,12 +75,6 @@ function facts({ steps, spans, waits }: AgentSession): Markup {
       "answers",
     ),
     fact(
-      count(({ isFailed }) => isFailed),
-      "step that failed",
-      "steps that failed",
-      "bad",
-    ),
-    fact(
       count(({ isEnded }) => !isEnded),
       "step without an end",
       "steps without an end",
