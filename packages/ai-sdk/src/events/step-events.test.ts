@@ -33,6 +33,18 @@ async function startNotes(pool?: object) {
   return { server, told, run, sessions, provider };
 }
 
+/** A model that says these turns, and fails in the next one. */
+function failingModel(...turns: Turn[]) {
+  const model = scriptedModel(...turns);
+  const { doStream } = model;
+  let asked = 0;
+  model.doStream = async (options) => {
+    if ((asked += 1) > turns.length) throw new Error("The key of the model is wrong.");
+    return await doStream(options);
+  };
+  return model;
+}
+
 describe("the events of a step", () => {
   test("name the step and the agent session, also over a client that a pool keeps", async () => {
     const { server, told, run, provider } = await startNotes({});
@@ -92,18 +104,8 @@ describe("the events of a step", () => {
     const outcomes = () =>
       told.splice(0).flatMap(({ event }) => (event.type === "step-ended" ? [event.outcome] : []));
     const add = [{ tool: "notes__add_note", input: { text: "one" } }];
-    const model = (...turns: Turn[]) => {
-      const scripted = scriptedModel(...turns);
-      const { doStream } = scripted;
-      let asked = 0;
-      scripted.doStream = async (options) => {
-        if ((asked += 1) > turns.length) throw new Error("The key of the model is wrong.");
-        return await doStream(options);
-      };
-      return scripted;
-    };
     const streamed = async (...turns: Turn[]) => {
-      const agent = createDurableAgent({ sessions, model: model(...turns), maxRetries: 0 });
+      const agent = createDurableAgent({ sessions, model: failingModel(...turns), maxRetries: 0 });
       const options = { sessionId: "chat 7", principal: alice };
       const result = await agent.stream({ prompt: "Note.", options });
       await result.consumeStream();
@@ -119,7 +121,9 @@ describe("the events of a step", () => {
     expect(await streamed(add, "Noted.")).toEqual([undefined]);
     expect(await streamed()).toEqual(["failed"]);
     expect(await streamed(add)).toEqual(["failed"]);
-    const result = await run(({ tools }) => streamText({ ...use, tools, model: model(add) }));
+    const result = await run(({ tools }) =>
+      streamText({ ...use, tools, model: failingModel(add) }),
+    );
     await result.consumeStream();
     await vi.waitFor(() => expect(told.at(-1)?.event.type).toBe("step-ended"));
     expect(outcomes()).toEqual(["failed"]);
@@ -131,7 +135,7 @@ describe("the events of a step", () => {
       },
       { abortSignal: controller.signal },
     );
-    await expect(aborted).rejects.toThrow();
+    await expect(aborted).rejects.toThrow(/abort/);
     await vi.waitFor(() => expect(told.at(-1)?.event.type).toBe("step-ended"));
     expect(outcomes()).toEqual([undefined]);
   });

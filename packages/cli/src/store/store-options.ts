@@ -32,6 +32,9 @@ export function addStoreOptions(command: Command): Command {
     .option("--json", "print one JSON document");
 }
 
+/** For a shell: a server may have any name. */
+const quoted = (word: string) =>
+  /^[\w@%+=:,./…-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 const lasting = /^(store|table|schema|prefix|\w*[kK]eyEnv|server|headerEnv)$/;
 
 /** A command to type next, with the options of this one that last. An address with a password is left out. */
@@ -43,9 +46,6 @@ export function typed(words: readonly string[], options: object, server: readonl
       return [`--${name.replaceAll(/[A-Z]/g, "-$&").toLowerCase()}`, isSecret ? "…" : value];
     }),
   );
-  // A shell reads it, and a server may have any name.
-  const quoted = (word: string) =>
-    /^[\w@%+=:,./…-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
   return ["durable-mcp", ...words, ...flags].map(quoted).join(" ");
 }
 

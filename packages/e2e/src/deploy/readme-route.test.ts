@@ -44,7 +44,7 @@ async function startRoute() {
 
   return {
     ...{ server, stored },
-    async post(body: object, turns: readonly Turn[], signal?: AbortSignal) {
+    post: async (body: object, turns: readonly Turn[], signal?: AbortSignal) => {
       const model = scriptedModel(...turns);
       const provider = { specificationVersion: "v4", languageModel: () => model };
       vi.stubGlobal("AI_SDK_DEFAULT_PROVIDER", provider);
