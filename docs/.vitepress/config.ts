@@ -15,10 +15,7 @@ export default defineConfig({
   cleanUrls: true,
   markdown: {
     anchor: { slugify: slugOfHeading },
-    config(markdown) {
-      withoutEmptyHeaders(markdown);
-      linkApiPages(markdown);
-    },
+    config: (markdown) => void markdown.use(withoutEmptyHeaders).use(linkApiPages),
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   },
   buildEnd: (config) => writeLlms(config, { optional: ["API", "Evidence", "Decisions"] }),

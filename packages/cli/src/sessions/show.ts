@@ -55,9 +55,8 @@ function facts(row: SessionRow, now: number, waits: readonly CallRow[]): string[
 }
 
 function nextStep(row: SessionRow, waits: readonly CallRow[], options: StoreOptions): string {
-  const { isSealed, details } = row;
-  if (isSealed) return "It is sealed. Give its key with --key-env to see more.";
+  if (row.isSealed) return "It is sealed. Give its key with --key-env to see more.";
   if (waits[0])
     return `${count(waits.length, "call")} of its agent session not answered: ${toAnswer(waits[0], options)}`;
-  return `To end it: ${typed(["sessions", "end", row.row], options, details.origins)}`;
+  return `To end it: ${typed(["sessions", "end", row.row], options, row.details.origins)}`;
 }
