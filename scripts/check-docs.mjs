@@ -7,8 +7,8 @@
 //   A comment that declares a module stands for a package that is not installed here.
 //   Of a `diff` block, the code after the change is the module.
 // - Every `json` block parses, and every snapshot and every `session.state` in one loads.
-// - Links and anchors lead somewhere, also those to files of this repository on GitHub. Links to elsewhere are
-//   well-formed and go over https; nothing is sent.
+// - Links and anchors lead somewhere in a clone, also those to files of this repository on GitHub: none to docs/api,
+//   which is generated. Links to elsewhere are well-formed and go over https; nothing is sent.
 // - The sidebar has every page of docs/.
 // - No placeholder (two at signs, a word, two at signs) and no mark of a merge conflict is left.
 // - Every error code, event, export and option is documented, and no page documents a code that is gone.
@@ -30,7 +30,8 @@ import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sidebar } from "../docs/.vitepress/sidebar.ts";
 import { parseSessionSnapshot, sessionKey } from "../packages/core/src/index.ts";
-import { anchorsOfApi, checkReference } from "./check-reference.mjs";
+import { checkReference } from "./check-reference.mjs";
+import { apiPageOf } from "./public-entries.mjs";
 import { readMarkdown } from "./read-markdown.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -39,7 +40,7 @@ const problems = [];
 const problem = (file, line, text) => problems.push(`${file}:${line} ${text}`);
 const read = (file) => readFileSync(join(root, file), "utf8");
 
-const patterns = ["docs/**/*.md", "*.md", "packages/*/README.md"];
+const patterns = ["docs/**/*.md", "*.md", "packages/*/README.md", "examples/*/README.md"];
 const pages = new Map(
   globSync(patterns, {
     cwd: root,
@@ -53,8 +54,9 @@ const blocksIn = (language) =>
     blocks.filter((block) => block.language === language).map((block) => ({ file, ...block })),
   );
 
-/** Those of the pages that docs/build/write-api-pages.mjs writes. */
-const anchorsOfPages = anchorsOfApi(read);
+/** What a clone has. Without git everything counts that is there. */
+const { stdout: listed } = spawnSync("git", ["ls-files"], { cwd: root, encoding: "utf8" });
+const tracked = listed ? new Set(listed.split("\n").flatMap(withFolders)) : undefined;
 
 /** Where the workspace has a package under another name than a reader: [the reader's, ours]. */
 const installed = { "docs/clients/ai-sdk-mcp-1.md": ['"@ai-sdk/mcp"', '"ai-sdk-mcp-1"'] };
@@ -204,7 +206,7 @@ function wrongOf(file, target) {
     return path && wrongOfPath(path.replace(/\/$/, ""), anchor);
   }
   if (/^[a-z][a-z+.-]*:/i.test(target)) return wrongOfUrl(target);
-  const [path, anchor] = target.split("#");
+  const [path, anchor] = decodeURI(target).split("#");
   return wrongOfPath(
     path === "" ? file : relative(root, resolve(root, dirname(file), path)),
     anchor,
@@ -212,14 +214,24 @@ function wrongOf(file, target) {
 }
 
 function wrongOfPath(path, anchor) {
-  if (path.startsWith("docs/api/")) {
-    const found = anchorsOfPages.get(path);
-    if (found === undefined) return `${path} is not generated.`;
-    return anchor && !found.has(anchor) ? `${path} has no ${anchor}.` : undefined;
-  }
-  if (!existsSync(join(root, path))) return `There is no ${path}.`;
+  if (path.startsWith("docs/api/"))
+    return `${path} is generated, and GitHub has no such page: link to the source with #name in lower case.`;
+  if (!(tracked?.has(path) ?? existsSync(join(root, path))))
+    return `There is no ${path} in a clone.`;
   if (anchor === undefined) return undefined;
+  if (apiPageOf(path, anchor)) {
+    const declaration = new RegExp(
+      `^export [^{]*\\b(?:class|function|interface|type) ${anchor}\\b`,
+      "im",
+    );
+    return declaration.test(read(path)) ? undefined : `${path} does not declare ${anchor}.`;
+  }
   return pages.get(path)?.anchors.has(anchor) ? undefined : `${path} has no heading #${anchor}.`;
+}
+
+/** A path, and the folders that it is in. */
+function withFolders(path) {
+  return [...path.matchAll(/\/|$/g)].map(({ index }) => path.slice(0, index));
 }
 
 /** By its form alone: whether the page is there, only its host knows. */

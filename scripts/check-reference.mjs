@@ -1,6 +1,6 @@
 import { globSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { publicEntries } from "./public-entries.mjs";
+import { exportsOf, publicEntries } from "./public-entries.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -31,7 +31,7 @@ export function checkReference(read, problem) {
   };
   for (const entry of publicEntries()) {
     const [page, ...furtherPages] = pagesOf(entry.name);
-    const names = exportsOf(read, entry);
+    const names = exportsOf(entry);
     const source = sourcesBeside(read, entry.source);
     for (const name of names.filter((each) => lacksDocstring(each, source))) {
       problem(entry.source, 1, `${name} has no docstring, and docs/api needs one.`);
@@ -66,15 +66,6 @@ function sourcesBeside(read, file) {
     .join("\n");
 }
 
-/** The headings of the pages in docs/api, which are there only when the docs have been built. */
-export function anchorsOfApi(read) {
-  const pages = publicEntries().map((entry) => [
-    `docs/api/${entry.name}.md`,
-    new Set(exportsOf(read, entry).map((name) => name.toLowerCase())),
-  ]);
-  return new Map([...pages, ["docs/api/index.md", new Set()]]);
-}
-
 /** The pages that have to name what an entry point exports. */
 function pagesOf(name) {
   const elsewhere = {
@@ -85,18 +76,6 @@ function pagesOf(name) {
     "stores/memory": ["core"],
   };
   return (elsewhere[name] ?? [name.split("/")[0]]).map((page) => `docs/reference/${page}.md`);
-}
-
-function exportsOf(read, { source }) {
-  const text = read(source);
-  const lists = [...text.matchAll(/export (?:type )?\{([^}]*)\}/g)]
-    .flatMap(([, names]) => names.split(","))
-    .map((item) => item.replace(/\btype\b/, "").trim())
-    .filter((item) => item !== "");
-  const inPlace = [...text.matchAll(/^export (?:async )?[a-z]+ (\w+)/gm)]
-    .map(([, word]) => word)
-    .filter((word) => word !== "type");
-  return [...lists, ...inPlace];
 }
 
 /** What is declared in none of these sources comes from another package. */

@@ -30,6 +30,32 @@ export function publicEntries() {
     .toSorted(byUse);
 }
 
+/** The names that an entry point exports. */
+export function exportsOf({ source }) {
+  const text = readFileSync(join(root, source), "utf8");
+  const lists = [...text.matchAll(/export (?:type )?\{([^}]*)\}/g)]
+    .flatMap(([, names]) => names.split(","))
+    .map((item) => item.replace(/\btype\b/, "").trim())
+    .filter((item) => item !== "");
+  const inPlace = [...text.matchAll(/^export (?:async )?[a-z]+ (\w+)/gm)]
+    .map(([, word]) => word)
+    .filter((word) => word !== "type");
+  return [...lists, ...inPlace];
+}
+
+/**
+ * The page in docs/api of a link to a source file: of an entry point, or with the anchor `#name` of what a file
+ * exports. It is there only when the docs have been built; GitHub has the file.
+ *
+ * @returns its path without `.md`; `undefined` for other links
+ */
+export function apiPageOf(path, anchor) {
+  const [, folder] = /^packages\/([\w-]+)\/src\/.*\.ts$/.exec(path) ?? [];
+  const own = publicEntries().filter(({ source }) => source.startsWith(`packages/${folder}/`));
+  const isExported = (entry) => exportsOf(entry).some((name) => name.toLowerCase() === anchor);
+  return own.find((entry) => (anchor ? isExported(entry) : entry.source === path))?.name;
+}
+
 /** What others re-export comes first: it is described where it is first exported. */
 function byUse(one, other) {
   const order = ["core", "ai-sdk", "stores", "oauth", "langchain", "workflow", "server"];

@@ -1,5 +1,6 @@
 import { defineConfig } from "vitepress";
 import { slugOfHeading } from "../../scripts/read-markdown.mjs";
+import { linkApiPages } from "../build/link-api-pages.mjs";
 import { writeLlms } from "../build/write-llms.mjs";
 import { sidebar } from "./sidebar.ts";
 import { withoutEmptyHeaders } from "./tables.ts";
@@ -14,7 +15,7 @@ export default defineConfig({
   cleanUrls: true,
   markdown: {
     anchor: { slugify: slugOfHeading },
-    config: withoutEmptyHeaders,
+    config: (markdown) => void markdown.use(withoutEmptyHeaders).use(linkApiPages),
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
   },
   buildEnd: (config) => writeLlms(config, { optional: ["API", "Evidence", "Decisions"] }),

@@ -1,8 +1,12 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { testSessionStore } from "@durable-mcp/core/testing";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import openPostgres, { createPool } from "../test/open-postgres.ts";
 import { postgresUnavailable, startPostgres } from "../test/postgres-server.ts";
+import { postgresUser } from "../test/postgres-user.ts";
 import type { DatabaseServer } from "../test/start-server.ts";
 import { postgresList } from "./postgres/list.ts";
 import type { PostgresQuery } from "./postgres/query.ts";
@@ -50,6 +54,29 @@ describe.skipIf(postgresUnavailable !== undefined)("on a real server", () => {
       await pool.end();
     }
   }
+
+  test.each(["guides/choosing-a-store.md", "guides/durable-sessions.md", "reference/stores.md"])(
+    "keeps no process from its end, as docs/%s makes it",
+    (page) => {
+      const text = readFileSync(new URL(`../../../docs/${page}`, import.meta.url), "utf8");
+      const [, code = ""] = /```ts\n([^`]*new pg\.Pool[^`]*)```/.exec(text) ?? [];
+      const use = `await store.get("a");
+      const { setImmediate } = await import("node:timers/promises");
+      await setImmediate();
+      console.log(JSON.stringify(process.getActiveResourcesInfo()));`;
+      const args = ["--conditions=@durable-mcp/source", "--input-type=module-typescript", "-e"];
+      const printed = execFileSync(process.execPath, [...args, `${code}\n${use}`], {
+        cwd: fileURLToPath(new URL("..", import.meta.url)),
+        env: {
+          ...process.env,
+          DATABASE_URL: `postgres://${postgresUser}@127.0.0.1:${server.port}/postgres`,
+        },
+        encoding: "utf8",
+      });
+      const alive: string[] = JSON.parse(printed);
+      expect(alive.filter((one) => /TCP|Timeout/.test(one))).toEqual([]);
+    },
+  );
 
   test("creates its table any number of times, at once too", async () => {
     const pools = Array.from({ length: 6 }, () => createPool(server.port));

@@ -31,7 +31,7 @@ export interface PostgresPool {
 
 /** Options of `createPostgresStore`. */
 export interface PostgresStoreOptions extends PostgresNames {
-  /** A `Pool` of `pg`. It stays yours: give it an `error` listener, and end it. */
+  /** A `Pool` of `pg`. It stays yours: give it an `error` listener, and end it. Idle, it keeps a process for 10 s. */
   readonly pool: PostgresPool;
   /**
    * Whether `subscribe` listens (`LISTEN`), on a connection of its own with the pool's settings. Without it,

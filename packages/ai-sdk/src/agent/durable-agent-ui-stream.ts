@@ -22,15 +22,15 @@ import { tellSilentStep } from "../waiting/tell-silent-step.ts";
  * Results of calls that have waited for a person take their places first, in the browser's copy of the last
  * message too.
  *
- * The session closes when the stream has ended, even if nobody reads it. Pass
- * `abortSignal: request.signal` to stop when the client is gone.
+ * The session closes when the stream has ended, even if nobody reads it. Keep the history: a browser's has its approvals.
  *
  * @example
  * return await createDurableAgentUIStreamResponse({
  *   agent,
- *   uiMessages: messages,
+ *   uiMessages: [...history, said],
  *   options: { sessionId: chatId, principal },
- *   abortSignal: request.signal,
+ *   onEnd: async ({ messages }) => await save(messages),
+ *   consumeSseStream: ({ stream }) => consumeStream({ stream }),
  * });
  */
 export async function createDurableAgentUIStreamResponse<

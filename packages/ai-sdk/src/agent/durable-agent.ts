@@ -89,8 +89,8 @@ export interface DurableAgent<
 /**
  * Creates an AI SDK agent on durable sessions. Each `generate` and `stream` takes
  * `options: { sessionId, principal }`, opens that agent session, runs a `ToolLoopAgent` with its
- * tools, and closes it once, after success and after failure. Pass `abortSignal`: without an abort, a
- * stream that nobody reads is read to its end in the background.
+ * tools, and closes it once, after success and after failure. A stream that nobody reads is read to its
+ * end in the background, unless its `abortSignal` aborts.
  *
  * Where a call waits for a person (`input: "pause"`), the loop ends, as with `stopWhenWaiting`. A later call
  * of the agent first puts the results in their places in its messages. As long as one still waits, the model

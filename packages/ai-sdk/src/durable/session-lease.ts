@@ -9,8 +9,8 @@ import { readToEnd, type Streamed } from "../streams/read-to-end.ts";
  * streams have let go.
  *
  * @example
- * await using lease = await sessions.open(chatId, { principal, abortSignal: request.signal });
- * const result = streamText({ model, tools: lease.tools, messages, abortSignal: request.signal });
+ * await using lease = await sessions.open(chatId, { principal });
+ * const result = streamText({ model, tools: lease.tools, messages });
  * return lease.attach(result).toUIMessageStreamResponse();
  */
 export interface SessionLease<

@@ -46,7 +46,7 @@ import type { OperationEvent } from "./operation-events.ts";
  *   `number` is the same in both, and tells it from the other operations of this process. `code` is the code of an
  *   `McpSessionError`, if it failed with one.
  * - `step-ended`: a step that used the connection is over, after `durationMs`. It sent `requests` HTTP requests to
- *   the connection's server.
+ *   the connection's server. `outcome` is there if its function or its stream failed, such as with its model.
  * - `peer-version`: `@ai-sdk/mcp` has an untested version, `"unknown"` if it does not say which.
  *
  * And the events between durable sessions and their store:
@@ -128,7 +128,12 @@ export type ConnectionEvent = {
       readonly reason: "not-a-message" | "too-long" | "too-complex" | "too-many";
     }
   | OperationEvent
-  | { readonly type: "step-ended"; readonly requests: number; readonly durationMs: number }
+  | {
+      readonly type: "step-ended";
+      readonly requests: number;
+      readonly durationMs: number;
+      readonly outcome?: "failed";
+    }
   | {
       readonly type: "peer-version";
       readonly package: string;

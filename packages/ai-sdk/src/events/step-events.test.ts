@@ -1,13 +1,17 @@
 import { createMemoryStore, McpSessionError } from "@durable-mcp/core";
-import { describe, expect, test } from "vitest";
+import { isStepCount, streamText } from "ai";
+import { describe, expect, test, vi } from "vitest";
 import { startNotebookServer } from "../../test/notebook-server.ts";
+import { scriptedModel, type Turn } from "../../test/scripted-model.ts";
 import { alice, callTool } from "../../test/step.ts";
 import {
   type ConnectionEvent,
   createConnectionProvider,
+  createDurableAgent,
   createDurableSessions,
   defineMcpClientConnection,
   type EventStep,
+  type SessionTools,
 } from "../index.ts";
 
 async function startNotes(pool?: object) {
@@ -22,9 +26,23 @@ async function startNotes(pool?: object) {
     onEvent: (event, step) => told.push({ event, step }),
   });
   const sessions = createDurableSessions({ provider, store: createMemoryStore() });
-  const run = async (use: Parameters<typeof sessions.run>[2]) =>
-    await sessions.run("chat 7", { principal: alice }, use);
-  return { server, told, run, provider };
+  const run = async <T>(
+    use: (session: SessionTools<any>) => T | PromiseLike<T>,
+    options: { abortSignal?: AbortSignal } = {},
+  ) => await sessions.run("chat 7", { principal: alice, ...options }, use);
+  return { server, told, run, sessions, provider };
+}
+
+/** A model that says these turns, and fails in the next one. */
+function failingModel(...turns: Turn[]) {
+  const model = scriptedModel(...turns);
+  const { doStream } = model;
+  let asked = 0;
+  model.doStream = async (options) => {
+    if ((asked += 1) > turns.length) throw new Error("The key of the model is wrong.");
+    return await doStream(options);
+  };
+  return model;
 }
 
 describe("the events of a step", () => {
@@ -79,6 +97,47 @@ describe("the events of a step", () => {
     expect(sent[1]).toBe(1);
     expect(sent[0]! + sent[1]!).toBe(server.requests.length);
     expect(told.at(-1)!.event).toBe(ends[1]);
+  });
+
+  test("end with a failure where the function or the stream of the step failed, and with none after an abort", async () => {
+    const { told, run, sessions } = await startNotes();
+    const outcomes = () =>
+      told.splice(0).flatMap(({ event }) => (event.type === "step-ended" ? [event.outcome] : []));
+    const add = [{ tool: "notes__add_note", input: { text: "one" } }];
+    const streamed = async (...turns: Turn[]) => {
+      const agent = createDurableAgent({ sessions, model: failingModel(...turns), maxRetries: 0 });
+      const options = { sessionId: "chat 7", principal: alice };
+      const result = await agent.stream({ prompt: "Note.", options });
+      await result.consumeStream();
+      await vi.waitFor(() => expect(told.at(-1)?.event.type).toBe("step-ended"));
+      return outcomes();
+    };
+    const use = { prompt: "Note.", stopWhen: isStepCount(3), maxRetries: 0 };
+
+    await run(({ tools }) => callTool(tools, "notes__add_note", { text: "one" }));
+    expect(outcomes()).toEqual([undefined]);
+    await expect(run(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    expect(outcomes()).toEqual(["failed"]);
+    expect(await streamed(add, "Noted.")).toEqual([undefined]);
+    expect(await streamed()).toEqual(["failed"]);
+    expect(await streamed(add)).toEqual(["failed"]);
+    const result = await run(({ tools }) =>
+      streamText({ ...use, tools, model: failingModel(add) }),
+    );
+    await result.consumeStream();
+    await vi.waitFor(() => expect(told.at(-1)?.event.type).toBe("step-ended"));
+    expect(outcomes()).toEqual(["failed"]);
+    const controller = new AbortController();
+    const aborted = run(
+      async () => {
+        controller.abort();
+        controller.signal.throwIfAborted();
+      },
+      { abortSignal: controller.signal },
+    );
+    await expect(aborted).rejects.toThrow(/abort/);
+    await vi.waitFor(() => expect(told.at(-1)?.event.type).toBe("step-ended"));
+    expect(outcomes()).toEqual([undefined]);
   });
 
   test.each([

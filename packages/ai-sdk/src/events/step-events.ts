@@ -18,7 +18,7 @@ export interface StepEvents {
   /** Counts an HTTP request to a connection's server. */
   readonly countRequest: (connection: string) => void;
   /** Tells of the step's end, once for each connection of which anything was told. */
-  readonly end: () => void;
+  readonly end: (isFailed?: boolean) => void;
 }
 
 /** @param sessionId the id of the agent session, if there is one */
@@ -35,10 +35,11 @@ export function createStepEvents(tell: Tell, sessionId: string | undefined): Ste
       tell(event, step);
     },
     countRequest: (connection) => count(connection, 1),
-    end() {
+    end(isFailed) {
       const durationMs = Math.round(performance.now() - startedAt);
       for (const [connection, sent] of requests) {
-        tell({ type: "step-ended", connection, requests: sent, durationMs }, step);
+        const failed = isFailed && ({ outcome: "failed" } as const);
+        tell({ type: "step-ended", connection, requests: sent, durationMs, ...failed }, step);
       }
     },
   };

@@ -171,7 +171,7 @@ type OnClose = NonNullable<RunOptions["onClose"]>;
 
 /** Lets overlapping runs of one registry end together. */
 function createOverlappingRuns({ lifetime, isLeased }: RegistryParts) {
-  const { signal, inUse, track, dispose } = lifetime;
+  const { signal, inUse, track, dispose, noteFailure } = lifetime;
   let running: ReturnType<typeof start> | undefined;
   const closeRegistry = async () => {
     if (!isLeased) await dispose();
@@ -234,6 +234,7 @@ function createOverlappingRuns({ lifetime, isLeased }: RegistryParts) {
       signal.throwIfAborted();
       result = await use();
     } catch (error) {
+      if (!signal.aborted) noteFailure();
       // The caller must get the run's own failure.
       await current.end().catch(reportNotCommitted);
       throw error;

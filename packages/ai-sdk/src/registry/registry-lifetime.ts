@@ -11,7 +11,7 @@ interface LifetimeOptions {
   /** Saves the slots, in this time, while the clients close. Never rejects. */
   readonly save?: ((timeoutMs: number) => Promise<void>) | undefined;
   /** Called once, when all is closed and saved, or its time is up. */
-  readonly onEnd?: () => void;
+  readonly onEnd?: (isFailed: boolean) => void;
   /** Lets the registry's owner close the registry. */
   readonly track: Track;
   /** Called for each use of a connection of the run around. */
@@ -30,12 +30,13 @@ export function createRegistryLifetime(options: LifetimeOptions) {
   /** The runs inside, in the order in which they began. */
   const inside = new Set<Closable>();
   let isUsed = false;
+  let isFailed = false;
   let disposal: Promise<void> | undefined;
   let untrack: (() => void) | undefined;
 
   const dispose = async () => {
     disposal ??= closeAll(options, owned, inside, opened).finally(() => {
-      options.onEnd?.();
+      options.onEnd?.(isFailed);
       untrack?.();
     });
     await disposal;
@@ -87,6 +88,8 @@ export function createRegistryLifetime(options: LifetimeOptions) {
       void disposal?.then(() => closeInTurn(opened, closeTimeoutMs / 2));
     },
     trackInside,
+    /** Notes that what used the registry has failed. */
+    noteFailure: () => void (isFailed = true),
     /** Lets the registry's owner close something. */
     track,
     /** @throws {McpSessionError} `CONNECTION_UNAVAILABLE` */

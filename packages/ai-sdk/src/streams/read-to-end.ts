@@ -5,10 +5,15 @@ interface AttachableResult {
   consumeStream(options?: { onError?: (error: unknown) => void }): PromiseLike<void>;
   /** Rejects when the run is aborted. */
   readonly finishReason?: PromiseLike<unknown>;
+  /** Holds a failure of a later turn of the model, which rejects nothing. */
+  readonly fullStream?: AsyncIterable<{ readonly type: string }>;
 }
 
 /** A value that may still be streaming when its function returns. */
 export type Streamed = AttachableResult | Response | ReadableStream;
+
+/** A run's failure where only its stream failed, which the stream's reader sees. */
+const streamFailed = new Error("The stream of the run failed.");
 
 /** Whether a value is of a kind that may still be streaming. */
 export function isStreamed(value: unknown): value is Streamed {
@@ -21,14 +26,14 @@ export function isStreamed(value: unknown): value is Streamed {
  *
  * @param signal ends the reading
  * @returns the value to use instead of `value`: another object only for a `ReadableStream`. `ended`
- *   resolves when the stream has ended, failed or been aborted. It is missing if there is no stream, or
- *   if somebody else reads it already
+ *   resolves when the stream has ended, failed or been aborted, with whether it failed. It is missing if
+ *   there is no stream, or if somebody else reads it already
  */
 export function readToEnd<T>(
   value: T,
   signal: AbortSignal | undefined,
-): { readonly value: T; readonly ended?: Promise<void> } {
-  if (isResult(value)) return { value, ended: settled(abortable(consume(value), signal)) };
+): { readonly value: T; readonly ended?: Promise<boolean> } {
+  if (isResult(value)) return { value, ended: isFailed(consume(value), signal) };
   if (isResponse(value)) {
     const { body, bodyUsed } = value;
     if (body === null || bodyUsed || body.locked) return { value };
@@ -42,21 +47,33 @@ export function readToEnd<T>(
 async function consume(result: AttachableResult): Promise<void> {
   // Results fail at once when the run is aborted, the stream only after its callbacks.
   const failed = new Promise((_, reject) => void result.finishReason?.then(undefined, reject));
-  await Promise.race([result.consumeStream({ onError: () => undefined }), failed]);
+  let hasError = false;
+  const readParts = async () => {
+    for await (const { type } of result.fullStream ?? []) hasError ||= type === "error";
+  };
+  const read = [result.consumeStream({ onError: () => undefined }), readParts()];
+  await Promise.race([Promise.all(read), failed]);
+  if (hasError) throw streamFailed;
 }
 
-async function drain(stream: ReadableStream, signal: AbortSignal | undefined): Promise<void> {
+async function drain(stream: ReadableStream, signal: AbortSignal | undefined): Promise<boolean> {
   const reader = stream.getReader();
   const read = async () => {
     while (!(await reader.read()).done);
   };
-  await settled(abortable(read(), signal));
+  const failed = await isFailed(read(), signal);
   // Cancels the source when the other reader has gone too, and is not done before.
-  if (signal?.aborted) void settled(reader.cancel());
+  if (signal?.aborted) void reader.cancel().catch(() => undefined);
+  return failed;
 }
 
-async function settled(work: Promise<unknown>): Promise<void> {
-  await work.catch(() => undefined);
+/** An abort is no failure. */
+async function isFailed(work: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> {
+  const isAbort = (error: unknown) => signal?.aborted || (error as Error)?.name === "AbortError";
+  return await abortable(work, signal).then(
+    () => false,
+    (error: unknown) => !isAbort(error),
+  );
 }
 
 function isResult(value: unknown): value is AttachableResult {
@@ -107,12 +124,13 @@ export async function runToEndOfStream<T>(
     // If the stream is already complete, its caller finds all closed, as without a stream.
     isGiven = !(await within(0, stream.ended));
     if (isGiven) given.resolve(result);
-    await stream.ended;
+    if (await stream.ended) throw streamFailed;
   });
   over.then(
     () => given.resolve(result),
     (error: unknown) => {
-      if (isGiven) onLateFailure?.();
+      if (error === streamFailed) given.resolve(result);
+      else if (isGiven) onLateFailure?.();
       given.reject(error);
     },
   );

@@ -5,7 +5,7 @@ import { filterLook, hasFilter, type RowFilter } from "../store/choose-rows.ts";
 import { isOpen, lookInto } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
 import { count, printBytes } from "../store/print-values.ts";
-import { type StoreOptions, wrongUsage } from "../store/store-options.ts";
+import { type StoreOptions, typed, wrongUsage } from "../store/store-options.ts";
 import { sessionCells, sessionHead, sessionJson } from "./describe-session.ts";
 
 export interface ListOptions extends StoreOptions, RowFilter {
@@ -52,8 +52,8 @@ export async function listSessions(options: ListOptions, command: Command): Prom
         `${count(sessions.length, "session")} of ${count(owners, "owner")}, ${printBytes(bytes)}${more > 0 ? `; ${more} not shown (--limit)` : ""}.`,
       );
     }
-    if (waiting > 0)
-      print(command, `${count(waiting, "call")} not answered: durable-mcp waiting list`);
+    const open = count(waiting, "call");
+    if (waiting > 0) print(command, `${open} not answered: ${typed(["waiting", "list"], options)}`);
     if (signIns > 0) print(command, `${count(signIns, "record")} of users' sign-ins, not shown.`);
   });
 }

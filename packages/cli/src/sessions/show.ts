@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
 import { rowsNamed } from "../store/choose-rows.ts";
-import { lookInto, type SessionRow } from "../store/look.ts";
+import { type CallRow, lookInto, type SessionRow, toAnswer } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
 import { count, oneLine, printBytes, printDuration, printTime } from "../store/print-values.ts";
-import type { StoreOptions } from "../store/store-options.ts";
+import { type StoreOptions, typed } from "../store/store-options.ts";
 import { callsOf, connectionOf, outcomeOf, placeOf, sessionJson } from "./describe-session.ts";
 
 /** Shows all that a person may see of one session. */
@@ -22,13 +22,13 @@ export async function showSession(
       printJson(command, sessionJson(row!, calls, now));
       return;
     }
-    const waits = callsOf(row!, calls).map((each) => each.row);
+    const waits = callsOf(row!, calls);
     print(command, renderTable(facts(row!, now, waits)));
-    print(command, nextStep(row!, waits));
+    print(command, nextStep(row!, waits, options));
   });
 }
 
-function facts(row: SessionRow, now: number, waits: readonly string[]): string[][] {
+function facts(row: SessionRow, now: number, waits: readonly CallRow[]): string[][] {
   const { details, agent, owner } = row;
   const { server, protocolVersion, startedAt, tools, idleTimeoutMs, origins } = details;
   const all: [string, string | undefined][] = [
@@ -49,14 +49,14 @@ function facts(row: SessionRow, now: number, waits: readonly string[]): string[]
     ],
     ["size", printBytes(row.bytes)],
     ["tools kept", tools && `${tools.count}, listed ${printTime(tools.listedAt)}`],
-    ["waits", waits.length > 0 ? waits.join(", ") : undefined],
+    ["waits", waits.map((each) => each.row).join(", ") || undefined],
   ];
   return all.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
 }
 
-function nextStep({ row, isSealed }: SessionRow, waits: readonly string[]): string {
-  if (isSealed) return "It is sealed. Give its key with --key-env to see more.";
-  if (waits.length > 0)
-    return `${count(waits.length, "call")} of its agent session not answered: durable-mcp waiting answer ${waits[0]}`;
-  return `To end it: durable-mcp sessions end ${row}`;
+function nextStep(row: SessionRow, waits: readonly CallRow[], options: StoreOptions): string {
+  if (row.isSealed) return "It is sealed. Give its key with --key-env to see more.";
+  if (waits[0])
+    return `${count(waits.length, "call")} of its agent session not answered: ${toAnswer(waits[0], options)}`;
+  return `To end it: ${typed(["sessions", "end", row.row], options, row.details.origins)}`;
 }

@@ -3,6 +3,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { runCli } from "../../test/run-cli.ts";
 import { loadDriver } from "./load-driver.ts";
+import { typed } from "./store-options.ts";
 import { openFile, temporaryFile } from "../../test/store-of-an-application.ts";
 
 afterEach(() => vi.unstubAllEnvs());
@@ -67,6 +68,19 @@ describe("the store of a command", () => {
     expect(seen.stderr).toContain(`--store: The ${name} store failed`);
     expect(seen.stderr).toContain("nothing listens at its address");
     expect(seen.stderr).not.toContain("s3cret");
+  });
+
+  test.each([
+    ["postgres://me:s3cret@db/agents", "…"],
+    ["redis://:s3cret@db", "…"],
+    ["postgres://db/agents?password=s3cret", "…"],
+    ["postgres://me@db:5432/agents", "postgres://me@db:5432/agents"],
+    ["sqlite:it's here.db", `'sqlite:it'\\''s here.db'`],
+  ])("is repeated in the next command to type, but for a password: %s", (store, shown) => {
+    const options = { store, keyEnv: "KEY", headerEnv: ["a=A"], limit: "3", json: true };
+    const line = typed(["sessions", "end", "4dfm"], options, ["http://a$(b).example"]);
+    const flags = `--store ${shown} --key-env KEY --header-env a=A`;
+    expect(line).toBe(`durable-mcp sessions end 4dfm ${flags} --server 'http://a$(b).example'`);
   });
 
   test("says how to get a driver that is missing", async () => {

@@ -32,6 +32,23 @@ export function addStoreOptions(command: Command): Command {
     .option("--json", "print one JSON document");
 }
 
+/** For a shell: a server may have any name. */
+const quoted = (word: string) =>
+  /^[\w@%+=:,./…-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+const lasting = /^(store|table|schema|prefix|\w*[kK]eyEnv|server|headerEnv)$/;
+
+/** A command to type next, with the options of this one that last. An address with a password is left out. */
+export function typed(words: readonly string[], options: object, server: readonly string[] = []) {
+  const given = Object.entries({ ...options, server }).filter(([name]) => lasting.test(name));
+  const flags = given.flatMap(([name, values]: [string, string | readonly string[]]) =>
+    [values].flat().flatMap((value) => {
+      const isSecret = /^\w+:\/\/(.*:.*@|.*password)/i.test(value);
+      return [`--${name.replaceAll(/[A-Z]/g, "-$&").toLowerCase()}`, isSecret ? "…" : value];
+    }),
+  );
+  return ["durable-mcp", ...words, ...flags].map(quoted).join(" ");
+}
+
 /** The address of the store, which may hold a password. */
 export function storeAddress({ store }: Pick<StoreOptions, "store">): string {
   const address = store ?? process.env[addressVariable];

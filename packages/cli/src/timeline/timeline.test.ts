@@ -110,6 +110,47 @@ describe("durable-mcp timeline", () => {
     expect(words(html)).toContain("its process died");
   });
 
+  test("says of a step that its model failed, although its end is in the log", async () => {
+    const { json, html } = await draw([
+      ...stepLines({ step: "1" }, [0, "started"], [400, "step-ended", { durationMs: 400 }]),
+      ...stepLines(...([{ step: "2" }, [500, "resumed"]] as const), [
+        900,
+        "step-ended",
+        { requests: 0, durationMs: 400, outcome: "failed" },
+      ]),
+    ]);
+    expect(json.sessions[0].steps).toMatchObject([
+      { isEnded: true, isFailed: false },
+      { isEnded: true, isFailed: true },
+    ]);
+    const text = words(html);
+    expect(text).toContain("the step failed");
+    expect(text).toContain("The step failed, such as its model.");
+    expect(text).not.toContain("ends with it");
+  });
+
+  test.each(["durationMs", "requests", "number", "round", "status", "lost", "time"])(
+    "draws the other lines beside one with an absurd %s",
+    async (field) => {
+      const absurd = ["1e308", "-1e308", "1e999", "9007199254740993", "-5", "0.5", '""', "{}"];
+      const times = ["+275760-09-13T00:00:00.000Z", "-271821-04-20T00:00:00.000Z", "1e308", ""];
+      const values = field === "time" ? times.map((time) => JSON.stringify(time)) : absurd;
+      const events = ["operation", "step-ended", "waiting-call", "lost", "log-gap"];
+      const broken = values.flatMap((value, index) =>
+        events.map((event) => {
+          const fields = { event, action: "ended", operation: "call", tool: "a", state: "waiting" };
+          const [line] = stepLines({ step: `${index + 10}` }, [0, event, fields]);
+          return `${JSON.stringify(line).slice(0, -1)},"${field}":${value}}\n`;
+        }),
+      );
+      const { json } = await draw(asLog(lostSession()) + broken.join(""));
+      const steps: { requests: object }[] = json.sessions[0].steps;
+      expect(steps.map(({ requests }) => requests)).toEqual(
+        expect.arrayContaining([{ cart: 4 }, { cart: 1 }, { cart: 6 }]),
+      );
+    },
+  );
+
   test("a session that was not lost after all goes on", async () => {
     const { json } = await draw(
       stepLines(

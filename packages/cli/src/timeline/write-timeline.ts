@@ -110,8 +110,8 @@ function inBrief({ digest, steps, spans, waits }: AgentSession) {
   return {
     session: digest,
     steps: steps.map(
-      ({ number, process, isAnswer, isEnded, from, until, requests, operations }) => ({
-        ...{ number, process, isAnswer, isEnded, from: new Date(from).toISOString() },
+      ({ number, process, isAnswer, isEnded, isFailed, from, until, requests, operations }) => ({
+        ...{ number, process, isAnswer, isEnded, isFailed, from: new Date(from).toISOString() },
         durationMs: until - from,
         requests: Object.fromEntries(requests),
         calls: operations.filter(({ kind }) => kind === "call").length,

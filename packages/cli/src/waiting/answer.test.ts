@@ -36,7 +36,7 @@ function waited({ askedAt, expiresAt }: Readonly<Record<"askedAt" | "expiresAt",
 
 describe("waiting list", () => {
   test("shows what is asked, and neither the id of the call nor the state of its server", async () => {
-    const { inStore, json, call, server, row } = await startAnswering();
+    const { inStore, json, call, server, row, origin } = await startAnswering();
     expect(json.calls).toMatchObject([
       {
         ...{ row, state: "waiting", kind: "input", connection: "notes", tool: "order", round: 1 },
@@ -44,7 +44,10 @@ describe("waiting list", () => {
       },
     ]);
     const seen = await runCli("waiting", "list", ...inStore);
-    expect(seen.stdout).toContain(`To answer: durable-mcp waiting answer ${row}`);
+    const [, typed = ""] = /^To answer: durable-mcp (.*)$/m.exec(seen.stdout) ?? [];
+    expect(typed).toBe(`waiting answer ${row} ${inStore.join(" ")} --server ${origin}`);
+    const typedSo = await runCli(...typed.split(" "), "--data", "{}");
+    expect(typedSo.stderr).toContain("Order it?");
     for (const secret of [call.id!, ...server.states, "alice", "an oolong"]) {
       expect(seen.stdout + JSON.stringify(json)).not.toContain(secret);
     }
@@ -131,13 +134,29 @@ describe("waiting answer", () => {
     await parkCalls(app, [{ tool: "work__order", input: { item: "tea" } }]);
     const inStore = ["--store", address];
     const { json } = await runCliJson("waiting", "list", ...inStore);
-    const todo = "the user has to sign in to work in the application";
+    const todo =
+      "the user signs in to work in the application, if that is not done; the next step then carries the call out";
     expect(json.calls).toMatchObject([{ kind: "authorization", state: "waiting", todo }]);
     const answer = ["waiting", "answer", json.calls[0].row, ...inStore, "--data", "{}"];
     const seen = await runCli(...answer, "--server", app.url);
     expect(seen).toMatchObject({ exitCode: 1 });
     expect(seen.stderr).toContain(todo);
     expect(app.calls()).toHaveLength(1);
+  });
+
+  test("says of a call whether its conversation has the result", async () => {
+    const { store, address } = openFile();
+    const app = await startLockedShop({ input: "pause", sessionsOptions: { store } });
+    const messages = await parkCalls(app, [{ tool: "work__look", input: {} }]);
+    await app.signIn();
+    await app.step(messages, ["Ordered."]);
+    const { json } = await runCliJson("waiting", "list", "--all", "--store", address);
+    const todo = "nothing: the conversation has the result";
+    expect(json.calls).toMatchObject([{ state: "settled", todo }]);
+    const seen = await runCli("waiting", "answer", json.calls[0].row, "--store", address);
+    expect(seen.stderr).toContain(
+      "This call takes no answer (settled): nothing: the conversation has",
+    );
   });
 
   test("leaves a call whose time is up to the application, which may have it asked again", async () => {

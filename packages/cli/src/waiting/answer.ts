@@ -15,7 +15,7 @@ import { type CallRow, lookInto } from "../store/look.ts";
 import { type OpenedStore, withStore } from "../store/open-store.ts";
 import { printTime } from "../store/print-values.ts";
 import { accessTo, type ServerOptions } from "../store/server-access.ts";
-import { type StoreOptions, wrongUsage } from "../store/store-options.ts";
+import { type StoreOptions, typed, wrongUsage } from "../store/store-options.ts";
 import { askAll } from "./ask-form.ts";
 import {
   calledOf,
@@ -49,7 +49,7 @@ export async function answerWaiting(
       const { calls } = await lookInto(opened, command);
       const [row] = rowsNamed(calls, [name]);
       const call = await answerRound(opened, row!, { options, command, isAsked });
-      if (!options.json) print(command, outcomeOf(call, row!.row));
+      if (!options.json) print(command, outcomeOf(call, row!.row, options));
       // Whoever sits at the terminal goes on with the next round.
       const isAskedMore = call.state === "waiting" && Object.keys(call.requests).length > 0;
       return isAsked && isAskedMore ? await answerNext() : call;
@@ -115,10 +115,6 @@ function refuseUnanswerable(
       'The time of these questions is up, and only the application knows what that means. If its connection has onExpired: "ask-again", add --ask-again: the call starts over, and its server asks anew.',
     );
   if (call.state === "waiting" && call.kind === "input") return;
-  if (call.state === "waiting")
-    throw new CommandFailure(
-      `This call takes no answer: ${whatToDo(row, now)}. The next step that resumes its messages carries the call out.`,
-    );
   throw new CommandFailure(
     `This call takes no answer (${stateOf(row, now)}): ${whatToDo(row, now)}.`,
   );
@@ -158,14 +154,15 @@ function givenResponses(call: WaitingRecord, { data, decline }: AnswerOptions): 
 }
 
 /** What comes next, for a person. */
-function outcomeOf(call: WaitingCall, row: string): string {
+function outcomeOf(call: WaitingCall, row: string, options: AnswerOptions): string {
+  const again = ["waiting", "answer", row];
   switch (call.state) {
     case "settled":
       return "The server has answered. The next step of the application that resumes the call's messages gets the result.";
     case "waiting":
       return Object.keys(call.requests).length > 0
-        ? `The server asks more, in round ${call.round}: durable-mcp waiting answer ${row}`
-        : `The server wants the request again, without a question: durable-mcp waiting answer ${row} --data {}`;
+        ? `The server asks more, in round ${call.round}: ${typed(again, options, [call.server])}`
+        : `The server wants the request again, without a question: ${typed([...again, "--data", "{}"], options, [call.server])}`;
     case "expired":
       return "The questions were too old, and nothing was carried out. The next step tells the model so.";
     case "outcome-unknown":

@@ -110,12 +110,13 @@ export function whatToDo(row: CallRow, now: number): string {
     case "answering":
       return "an answer is on its way";
     case "settled":
+      if (call.isDelivered) return "nothing: the conversation has the result";
       return "answered; the next step that resumes its messages gets the result";
     default:
       return call.state;
   }
   if (call.kind === "authorization")
-    return `the user has to sign in to ${oneLine(call.connection)} in the application`;
+    return `the user signs in to ${oneLine(call.connection)} in the application, if that is not done; the next step then carries the call out`;
   const [first, ...others] = questionsOf(call);
   if (first === undefined) return "its server only wants the request again";
   const page = first.mode === "url" ? "a page to open: " : "";

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
 import { filterLook, type RowFilter } from "../store/choose-rows.ts";
-import { type CallRow, isOpen, lookInto } from "../store/look.ts";
+import { type CallRow, isOpen, lookInto, toAnswer } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
 import { count, printDuration } from "../store/print-values.ts";
 import type { StoreOptions } from "../store/store-options.ts";
@@ -38,7 +38,7 @@ export async function listWaiting(options: ListOptions, command: Command): Promi
     const first = shown.find(
       (row) => stateOf(row, now) === "waiting" && row.call?.kind === "input",
     );
-    if (first) print(command, `To answer: durable-mcp waiting answer ${first.row}`);
+    if (first) print(command, `To answer: ${toAnswer(first, options)}`);
   });
 }
 

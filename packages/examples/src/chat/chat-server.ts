@@ -30,6 +30,8 @@ const agent = createDurableAgent({
   },
   store,
   agent: "chat",
+  // The page keeps the conversation: it cannot write that something was approved.
+  experimental_toolApprovalSecret: process.env["CHAT_SECRET"] ?? "",
   model: process.env["DURABLE_MCP_MODEL"] || createShopModel(),
   instructions: "Do what the user asks with the tools you have, then answer in one sentence.",
 });

@@ -1,12 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
-const template = join(root, "examples/next-chat");
-/** What a clone has not, and an installation of its own makes. */
-const made = new Set(["node_modules", ".next", ".data", ".env.local", "next-env.d.ts"]);
 
 /** The part of `package.json` that tells npm where our packages are. */
 interface Packed {
@@ -15,8 +12,8 @@ interface Packed {
 }
 
 /**
- * Copies the template into an empty folder, and installs it there with the packages of this workspace, packed as they
- * would be published. Then it checks its types and builds it.
+ * Copies the template of the last commit into an empty folder, and installs it there with the packages of this
+ * workspace, packed as they would be published.
  *
  * @param say is told what is being done
  */
@@ -27,10 +24,11 @@ export function installTemplate(
 ): void {
   say("packing the packages");
   const packed = JSON.parse(run(root, process.execPath, "scripts/pack.mjs", tarballs)) as Packed;
-  cpSync(template, folder, {
-    recursive: true,
-    filter: (path) => !made.has(basename(path)) && !path.endsWith(".tsbuildinfo"),
-  });
+  // As a clone has it: without what git ignores, or nobody has committed.
+  const archive = `${folder}.tar`;
+  run(root, "git", "archive", "--output", archive, "HEAD:examples/next-chat");
+  mkdirSync(folder);
+  run(folder, "tar", "-xf", archive);
   usePackages(join(folder, "package.json"), packed);
   say("npm install");
   run(folder, "npm", "install", "--no-audit", "--no-fund", "--loglevel=error");
@@ -39,10 +37,14 @@ export function installTemplate(
       throw new Error(`${name} is not the packed one.`);
     }
   }
-  say("npm run build");
-  run(folder, "npm", "run", "build");
-  say("npm run typecheck");
-  run(folder, "npm", "run", "typecheck");
+}
+
+/** Builds an installed template, and checks its types. */
+export function buildTemplate(folder: string, say: (doing: string) => void): void {
+  for (const script of ["build", "typecheck"]) {
+    say(`npm run ${script}`);
+    run(folder, "npm", "run", script);
+  }
 }
 
 /** Only those that the template uses, itself or through another one. */

@@ -1,7 +1,8 @@
 /**
- * `npm run template`: installs `examples/next-chat` into an empty folder with the packages of this workspace as they would
- * be published, builds it, and drives it in a real Chromium over two processes that are killed on the way. The
- * pictures go to `reports/next-chat`; `-- --pictures docs/next-chat` puts them elsewhere.
+ * `npm run template`: installs `examples/next-chat` of the last commit into an empty folder, with the packages of this
+ * workspace as they would be published, builds it, and drives it in a real Chromium over two processes that are killed
+ * on the way. The pictures go to `reports/next-chat`; `-- --pictures docs/next-chat` puts them elsewhere.
+ * `-- --start` installs it, runs `npm run dev`, and says one thing in it, without a browser.
  */
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -11,13 +12,17 @@ import { needChromium } from "../programs/find-chromium.ts";
 import { createTemporaryFolder } from "../programs/temporary-folder.ts";
 import { startPlaywrightServer } from "../servers/playwright-server.ts";
 import { driveChat } from "./drive-chat.ts";
-import { installTemplate } from "./install-template.ts";
-import { startTemplate } from "./template-processes.ts";
+import { firstAnswer } from "./first-answer.ts";
+import { buildTemplate, installTemplate } from "./install-template.ts";
+import { chooseSettings, startDevelopment, startTemplate } from "./template-processes.ts";
 
-const { pictures } = parseArgs({
-  options: { pictures: { type: "string", default: "reports/next-chat" } },
+const { pictures, start: isStartOnly } = parseArgs({
+  options: {
+    pictures: { type: "string", default: "reports/next-chat" },
+    start: { type: "boolean", default: false },
+  },
 }).values;
-const executablePath = needChromium();
+const executablePath = isStartOnly ? "" : needChromium();
 const start = performance.now();
 const say = (text: string) =>
   console.log(`${String(Math.round((performance.now() - start) / 1000)).padStart(4)} s  ${text}`);
@@ -25,6 +30,13 @@ const say = (text: string) =>
 const folder = createTemporaryFolder();
 const installed = join(folder, "next-chat");
 installTemplate(installed, join(folder, "packages"), say);
+if (isStartOnly) {
+  await chooseSettings(installed, "http://localhost:3000");
+  say("npm run dev");
+  say(await firstAnswer(await startDevelopment(installed), "Add honey"));
+  process.exit();
+}
+buildTemplate(installed, say);
 say("starting two processes");
 const processes = await startTemplate(installed);
 const playwright = await startPlaywrightServer(folder, executablePath);

@@ -31,8 +31,8 @@ export async function startTemplate(folder: string): Promise<TemplateProcesses> 
   const ports: number[] = [];
   const { port } = await startRoundRobin(ports, 0);
   const url = `http://127.0.0.1:${port}`;
+  await chooseSettings(folder, url);
   execFileSync(process.execPath, ["servers/write-env.ts"], { cwd: folder });
-  await writeSettings(join(folder, ".env.local"), url);
   const servers = startIn(folder, process.execPath, ["--env-file=.env.local", "servers/main.ts"]);
   atExit(() => servers.kill());
   await waitForPort(portOf(folder, "ACCOUNT_URL"));
@@ -66,15 +66,20 @@ export async function startTemplate(folder: string): Promise<TemplateProcesses> 
     ...{ url, chats, sendTo },
     async startDevelopment() {
       await Promise.all([endProgram(servers, "SIGTERM"), ...chats.map((chat) => chat.kill())]);
-      const own = await findFreePort();
-      const development = startIn(folder, "npm", ["run", "dev"], { PORT: String(own) });
-      atExit(() => process.kill(-(development.pid ?? 0), "SIGKILL"));
-      await waitForPort(own);
-      await waitForPort(portOf(folder, "ACCOUNT_URL"));
-      // Next.js serves what a page needs in development to `localhost` alone.
-      return `http://localhost:${own}`;
+      return await startDevelopment(folder);
     },
   };
+}
+
+/** `npm run dev` in an installed template. Gives its URL. */
+export async function startDevelopment(folder: string): Promise<string> {
+  const own = await findFreePort();
+  const development = startIn(folder, "npm", ["run", "dev"], { PORT: String(own) });
+  atExit(() => process.kill(-(development.pid ?? 0), "SIGKILL"));
+  await waitForPort(own);
+  await waitForPort(portOf(folder, "ACCOUNT_URL"));
+  // Next.js serves what a page needs in development to `localhost` alone.
+  return `http://localhost:${own}`;
 }
 
 function startIn(
@@ -90,8 +95,9 @@ function startIn(
   return spawn(command, args, { cwd, env, detached, stdio: ["ignore", "ignore", "inherit"] });
 }
 
-/** Ports that are free, and the balancer's URL. */
-async function writeSettings(path: string, url: string): Promise<void> {
+/** Puts ports that are free, and where the chat is, in the places of those that a first start copies. */
+export async function chooseSettings(folder: string, url: string): Promise<void> {
+  const path = join(folder, ".env.example");
   const [servers, authorization] = [await findFreePort(), await findFreePort()];
   const settings = readFileSync(path, "utf8")
     .replace(/^APP_URL=.*$/m, `APP_URL=${url}`)

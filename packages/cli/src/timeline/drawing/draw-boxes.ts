@@ -24,7 +24,7 @@ export function drawBox(
   const lines = column.lines.map((line, index) =>
     drawLine(column, line, y + 48 + index * lineHeight),
   );
-  const box = markup`<rect class="box${step.isEnded ? "" : " cut"}" x="${x}" y="${y}" width="${width}" height="${boxHeight}" rx="8"/>
+  const box = markup`<rect class="box${step.isEnded && !step.isFailed ? "" : " cut"}" x="${x}" y="${y}" width="${width}" height="${boxHeight}" rx="8"/>
 <text class="title" x="${x + 10}" y="${y + 19}">${title}</text>
 <text class="small end" x="${x + width - 10}" y="${y + 19}">${took}</text>
 <text class="small" x="${x + 10}" y="${y + 35}">${fit(`process ${processText(step.process)}`, width - 20)}</text>

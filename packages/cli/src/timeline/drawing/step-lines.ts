@@ -31,6 +31,10 @@ export function operationLines(step: Step): EventLine[] {
     if (!said?.isProblem) return [];
     return [{ at: entry.time, line: { text: said.text, aside: undefined, kind: "bad" as const } }];
   });
+  if (step.isFailed) {
+    const line = { text: "the step failed", aside: undefined, kind: "bad" as const };
+    problems.push({ at: step.until, line });
+  }
   const lines = [...operations, ...problems].toSorted((a, b) => a.at - b.at);
   const shown = lines.slice(0, lines.length > mostLines ? mostLines - 1 : mostLines);
   const more = lines.length - shown.length;

@@ -26,6 +26,8 @@ export interface Step {
   readonly until: number;
   /** Whether the log has its end. Without one it is under way, or its process died. */
   readonly isEnded: boolean;
+  /** Whether its end says that it failed, such as its model. */
+  readonly isFailed: boolean;
   /** HTTP requests by connection; empty if the log has no end of the step. */
   readonly requests: ReadonlyMap<string, number>;
   readonly operations: readonly Operation[];
@@ -78,6 +80,7 @@ function readStep(entries: readonly LogEntry[]): Omit<Step, "number"> {
     from: Math.min(first!.time, ...begins),
     until: last,
     isEnded: ends.length > 0,
+    isFailed: ends.some(({ fields }) => fields["outcome"] === "failed"),
     isAnswer: operations.length > 0 && operations.every(({ kind }) => kind === "answer"),
     requests: new Map(
       ends.map(({ connection, fields }) => [connection, countOf(fields, "requests") ?? 0]),

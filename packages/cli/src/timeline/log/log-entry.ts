@@ -24,7 +24,7 @@ export function parseEntry(line: string): LogEntry | undefined {
   const fields = value as Readonly<Record<string, unknown>>;
   const time = typeof fields["time"] === "string" ? Date.parse(fields["time"]) : Number.NaN;
   const { process, event } = fields;
-  if (fields["v"] !== 1 || Number.isNaN(time)) return undefined;
+  if (fields["v"] !== 1 || !(Math.abs(time) < mostMs)) return undefined;
   if (typeof process !== "string" || typeof event !== "string") return undefined;
   return {
     ...{ time, process, event, fields },
@@ -39,8 +39,11 @@ export function textOf(fields: LogEntry["fields"], key: string): string | undefi
   return typeof value === "string" ? value : undefined;
 }
 
-/** A count or a duration: a finite number that is not negative. */
+/** Some 3,000 years: a time that is more away is none, and a duration before it is still a date. */
+const mostMs = 1e14;
+
+/** A count or a duration: a number that is not negative, and not absurd. */
 export function countOf(fields: LogEntry["fields"], key: string): number | undefined {
   const value = Object.hasOwn(fields, key) ? fields[key] : undefined;
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+  return typeof value === "number" && value >= 0 && value < mostMs ? value : undefined;
 }

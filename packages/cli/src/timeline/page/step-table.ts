@@ -24,7 +24,7 @@ function stepRow(session: AgentSession, step: Step, several: boolean): Markup {
   const sent = [...step.requests].map(([connection, count]) =>
     several ? `${count} to ${connection}` : `${count}`,
   );
-  return markup`<tr role="row" id="${rowId(session, step)}"><th role="rowheader" scope="row">${step.isAnswer ? "Answer" : "Step"} ${step.number}</th><td role="cell" data-label="Process">${processText(step.process)}</td><td role="cell" data-label="Began">${timeText(step.from)}</td><td role="cell" class="number" data-label="Took">${durationText(step.until - step.from)}</td><td role="cell" class="number" data-label="Requests">${sent.length > 0 ? sent.join(", ") : "not known"}</td><td role="cell"><ul class="did">${did(step, several)}${!step.isEnded && markup`<li class="bad">The log has no end of this step: it is under way, or its process died.</li>`}</ul></td></tr>
+  return markup`<tr role="row" id="${rowId(session, step)}"><th role="rowheader" scope="row">${step.isAnswer ? "Answer" : "Step"} ${step.number}</th><td role="cell" data-label="Process">${processText(step.process)}</td><td role="cell" data-label="Began">${timeText(step.from)}</td><td role="cell" class="number" data-label="Took">${durationText(step.until - step.from)}</td><td role="cell" class="number" data-label="Requests">${sent.length > 0 ? sent.join(", ") : "not known"}</td><td role="cell"><ul class="did">${did(step, several)}${!step.isEnded && markup`<li class="bad">The log has no end of this step: it is under way, or its process died.</li>`}${step.isFailed && markup`<li class="bad">The step failed, such as its model.</li>`}</ul></td></tr>
 `;
 }
 

@@ -24,7 +24,7 @@ export function timelinePage({ sessions, notes }: Timeline): string {
   return markup`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${new Markup(policy)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark"><title>${title}</title><style>${new Markup(pageStyle)}</style></head>
 <body><header><h1>${title}</h1>
-<p class="quiet">Each box is a step, in a process of its own that ends with it. Below are the MCP sessions, which go on. Point at a step, or reach it with the Tab key, to see all that it did.</p>
+<p class="quiet">Each box is a step, with its process, which may run others too. Below are the MCP sessions, which outlast steps and processes. Point at a step, or reach it with the Tab key, to see all that it did.</p>
 ${notes.map((note) => markup`<p class="note">${note}</p>`)}</header>
 <main>${sessions.map(sessionPart)}</main>
 <footer><p class="quiet">Made by <code>durable-mcp timeline</code> from an event log. The log has no session ids, tokens, arguments or answers.</p></footer>
