@@ -45,6 +45,7 @@ export {
   connectionFailure,
   describeFailure,
 } from "./wire/connection-failure.ts";
+export { isSafeQuestion } from "./waiting/input-request.ts";
 export { waitingCallOf, waitingResult, withoutPlaceholder } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
 export { isNewerFormat, newerFormat } from "./session/newer-format.ts";

@@ -60,6 +60,19 @@ test("an answer to an earlier round answers no other, and nothing is sent", asyn
   expect(server.legs).toHaveLength(2);
 });
 
+test("what was checked is sent, whatever the answers say the next time they are read", async () => {
+  const { answer, id, server } = await startWaiting(orders);
+  let reads = 0;
+  const shifting = {
+    get confirm() {
+      reads += 1;
+      return { action: "accept", content: { ok: reads === 1 ? true : "DROP TABLE" } } as const;
+    },
+  };
+  expect(await answer(id, shifting)).toMatchObject({ call: { state: "settled" } });
+  expect(server.legs[1]!.params.inputResponses).toEqual(yes);
+});
+
 test("answers that do not fit are not sent, and the questions wait", async () => {
   const { answer, waiting, id, server } = await startWaiting(orders);
   const wrong = { confirm: { action: "accept", content: { ok: "yes" } } } as const;
