@@ -80,12 +80,17 @@ export function createWaitingInState(state: unknown, now: () => number): Waiting
   };
 }
 
+/** The provider of a state's connections. */
+interface StateParts extends Pick<WaitingSource, "closeTimeoutMs"> {
+  readonly claim: WaitingSource["claimLeg"];
+}
+
 /** A step on a state has its waiting calls here. */
 export function waitingSource(
   { store }: WaitingInState,
-  claimLeg: WaitingSource["claimLeg"],
+  { claim: claimLeg, closeTimeoutMs }: StateParts,
 ): WaitingSource {
-  return { store, agent: stateAgent, sessionId: stateSession, claimLeg };
+  return { store, agent: stateAgent, sessionId: stateSession, claimLeg, closeTimeoutMs };
 }
 
 /** `[agent, session, "waiting/<id>", ...principal]` of a store is `["waiting/<id>", ...principal]` in a state. */
