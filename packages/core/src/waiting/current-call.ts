@@ -1,3 +1,4 @@
+import { callId, type CallIdentity } from "./call-id.ts";
 import { notWaiting } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { over, unclaims } from "./waiting-life.ts";
@@ -10,6 +11,32 @@ export async function readCall(context: WaitingContext, id: string): Promise<Sto
   if (stored === undefined) throw notWaiting(undefined);
   return await upToDate(context, stored);
 }
+
+/**
+ * The id of a call, and what `look` finds there: models give their ids again, so the calls that are delivered are passed
+ * over. The first of them leads to the last, for a chat may have many.
+ */
+export async function findTurn<T extends StoredCall | undefined>(
+  { calls }: WaitingContext,
+  identity: CallIdentity,
+  look: (id: string) => Promise<T>,
+): Promise<{ readonly id: string; readonly stored: T }> {
+  let first: StoredCall | undefined;
+  for (let turn = 0; ; ) {
+    const id = await callId(identity, turn);
+    const stored = await look(id);
+    if (!stored?.call.isDelivered) {
+      // If another process is faster, the next search takes longer.
+      const isFar = first !== undefined && turn > nextTurn(first);
+      if (isFar) await calls.replace(first!, { ...first!.call, nextTurn: turn }).catch(() => undefined);
+      return { id, stored };
+    }
+    turn = first === undefined ? nextTurn(stored) : turn + 1;
+    first ??= stored;
+  }
+}
+
+const nextTurn = ({ call }: StoredCall) => call.nextTurn ?? 1;
 
 /**
  * The call as it is by now: without the claim of a process that is gone, for then nobody knows whether it sent its

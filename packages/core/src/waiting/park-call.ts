@@ -1,6 +1,6 @@
 import { isPrintable } from "../base/json-values.ts";
-import { callDigest, callId, type CallIdentity } from "./call-id.ts";
-import { upToDate } from "./current-call.ts";
+import { callDigest, type CallIdentity } from "./call-id.ts";
+import { findTurn, upToDate } from "./current-call.ts";
 import { isKeepable } from "./kept-answer.ts";
 import { maxAgeOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { parks } from "./waiting-life.ts";
@@ -46,11 +46,10 @@ export async function parkCall(
   };
   const parked = parks(first, { now: now(), maxAgeMs: maxAgeOf(limits) });
   if (!isKeepable(parked)) return undefined;
-  for (let turn = 0; ; turn += 1) {
-    const stored = await create(context, { ...parked, id: await callId(identity, turn) });
-    // Models give their ids again.
-    if (!stored.call.isDelivered) return (await upToDate(context, stored)).call;
-  }
+  const { stored } = await findTurn(context, identity, async (id) =>
+    create(context, { ...parked, id }),
+  );
+  return (await upToDate(context, stored)).call;
 }
 
 async function create(context: WaitingContext, call: WaitingRecord): Promise<StoredCall> {

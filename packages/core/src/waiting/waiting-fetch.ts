@@ -10,7 +10,7 @@ import { answerWithPlaceholder } from "./answer-with-placeholder.ts";
 import { callDigest, callId, isNamed } from "./call-id.ts";
 import { goOn } from "./answer-call.ts";
 import { keep } from "./claim.ts";
-import { upToDate } from "./current-call.ts";
+import { findTurn, upToDate } from "./current-call.ts";
 import { asksBounded } from "./kept-answer.ts";
 import { waitingFailure } from "./waiting-failure.ts";
 import { type AskingMethod, placeholderResult } from "./waiting-call.ts";
@@ -189,14 +189,9 @@ async function beginCall({
 
 /** The id of a call, and its record if an earlier run of the step was asked for it and nobody has its result. */
 async function findCall(context: WaitingContext, { identity }: Begun) {
-  for (let turn = 0; ; turn += 1) {
-    const id = await callId(identity, turn);
-    const stored = isNamed(identity) ? await context.calls.read(id) : undefined;
-    if (stored === undefined) return { id };
-    // Models give their ids again.
-    if (stored.call.isDelivered) continue;
-    return { id, known: (await upToDate(context, stored)).call };
-  }
+  if (!isNamed(identity)) return { id: await callId(identity, 0) };
+  const { id, stored } = await findTurn(context, identity, context.calls.read);
+  return { id, known: stored && (await upToDate(context, stored)).call };
 }
 
 /** The record is there before the client learns of the question. */

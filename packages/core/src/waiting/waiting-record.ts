@@ -63,6 +63,8 @@ export interface WaitingRecord {
   readonly isStandIn?: true | undefined;
   /** Whether a conversation has got the result. */
   readonly isDelivered?: true | undefined;
+  /** Of the first of several calls that are alike: the number of the first that may not be delivered. */
+  readonly nextTurn?: number | undefined;
 }
 
 type Requests = Readonly<Record<string, InputRequest>>;
@@ -117,6 +119,7 @@ const recordSchema = z.strictObject({
   ),
   isStandIn: z.optional(z.literal(true)),
   isDelivered: z.optional(z.literal(true)),
+  nextTurn: z.optional(z.int().check(z.minimum(1))),
 });
 
 /** Parses a record from outside; `undefined` if it does not parse. */
