@@ -78,7 +78,8 @@ export function areRequests(value: unknown): value is Requests {
 }
 
 const record = z.custom<Record<string, unknown>>(isRecord);
-const recordSchema = z.strictObject({
+/** A record keeps fields that only later releases know. */
+const recordSchema = z.looseObject({
   version: z.literal(1),
   kind: z.enum(["input", "authorization"]),
   id: z.string(),
