@@ -133,6 +133,18 @@ test("a process that lives is waited for, however long its server takes", async 
   expect(await answered).toMatchObject({ call: { state: "settled" } });
 });
 
+test("a process that lives is waited for, though the store's clock is ahead of its own", async () => {
+  const { gate, answer, isSent, other } = await startSlow({ now: () => Date.now() - 3_600_000 });
+  const answered = answer();
+  await isSent();
+  for (let minutes = 0; minutes < 4; minutes += 1) {
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await other.list()).toMatchObject([{ state: "answering" }]);
+  }
+  gate.open();
+  expect(await answered).toMatchObject({ call: { state: "settled" } });
+});
+
 test("an answer that is waited for too long has an unknown outcome", async () => {
   const { answer, isSent } = await startSlow();
   const answered = answer();
