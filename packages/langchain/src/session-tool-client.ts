@@ -1,6 +1,6 @@
 import { abortable, maxTimerMs } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/ai-sdk";
-import { boundedCall, type LiveConnection, refuseUnapproved } from "@durable-mcp/ai-sdk/internal";
+import { boundedCall, type LiveConnection, refuseUnapproved, whileApproved } from "@durable-mcp/ai-sdk/internal";
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
@@ -51,12 +51,14 @@ async function callTool(
   const attempt = async (signal: AbortSignal | undefined, args: unknown) => {
     const client = await abortable(connectionClient(connection), signal);
     const call = { ...params, arguments: args as typeof params.arguments };
-    return (await client.callTool(call, resultSchema, {
-      // The SDK would end every call after a minute. The connection has its own time limit.
-      timeout: noTimeoutMs,
-      ...options,
-      ...(signal && { signal }),
-    })) as CallToolResult;
+    const send = async () =>
+      (await client.callTool(call, resultSchema, {
+        // The SDK would end every call after a minute. The connection has its own time limit.
+        timeout: noTimeoutMs,
+        ...options,
+        ...(signal && { signal }),
+      })) as CallToolResult;
+    return await whileApproved(connection, { tool, args, input: params.arguments }, send);
   };
   const abortSignal = options?.signal;
   const { arguments: input } = params;

@@ -35,6 +35,10 @@ export function forwardConnection(
     keptAnswers: first.keptAnswers && {
       giving: async (...answer) => await current().keptAnswers!.giving(...answer),
     },
+    approvals: first.approvals && {
+      now: (tool) => current().approvals!.now(tool),
+      during: async (...call) => await current().approvals!.during(...call),
+    },
     inConnectTime: (signal, work) => current().inConnectTime(signal, work),
     createFetch: (use) => current().createFetch(use),
     client: async () => await current().client(),

@@ -1,7 +1,10 @@
 import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
+import type { JudgedTool } from "../connection/approved-calls.ts";
 import type { StoredCalls } from "../connection/stored-calls.ts";
 import { carryOutCall } from "../tools/carry-out-call.ts";
+import { listServerTools } from "../tools/connection-tools.ts";
+import { refuseChanged } from "../tools/tool-approval.ts";
 import { signedInResult } from "../tools/stand-in-tool.ts";
 
 interface ResumeParts {
@@ -35,19 +38,37 @@ export async function resumeParked(
   if (isStandIn) await stored.settle(parked, signedInResult(name));
   else {
     // What fails now is no outcome of the call.
-    if (!(await isConnected(connection))) return parked;
-    await stored.carryOut(parked, (claimed) => carryOutCall(connection, claimed));
+    const tool = await findTool(connection, parked);
+    if (tool === undefined) return parked;
+    const refused = await refuseParked(connection, parked, tool);
+    if (refused !== undefined) await stored.settle(parked, refused);
+    else await stored.carryOut(parked, (claimed) => carryOutCall(connection, claimed));
   }
   return (await stored.read(id)) ?? parked;
 }
 
-async function isConnected(connection: LiveConnection): Promise<boolean> {
+/** The tool of a call as its server has it now; `undefined` if the connection cannot be used. */
+async function findTool(
+  connection: LiveConnection,
+  { call }: StoredCall,
+): Promise<JudgedTool | undefined> {
+  const name = String(call.request.params["name"]);
   try {
     await connection.client();
-    return true;
+    if (typeof connection.definition.options.approval !== "function") return { name };
+    const { listed } = await listServerTools(connection);
+    return listed.find((tool) => tool.name === name) ?? { name };
   } catch (error) {
     connection.abortSignal.throwIfAborted();
     connection.tell(error);
-    return false;
+    return undefined;
   }
+}
+
+/** The result of a call that may not run any more. It was approved, or needed no approval, before it waited. */
+async function refuseParked(connection: LiveConnection, { call }: StoredCall, tool: JudgedTool) {
+  const { request, annotations, toolCallId } = call;
+  const { arguments: input } = request.params;
+  const before = { name: tool.name, annotations };
+  return await refuseChanged(connection, before, { tool, input, use: { toolCallId } });
 }

@@ -13,12 +13,12 @@ import { isProvided, modelSchema } from "./provided-arguments.ts";
 import { plainModelOutput } from "../waiting/plain-output.ts";
 import { acceptWaiting, waitingModelOutput } from "../waiting/placeholder.ts";
 import { type ReplayCall, withReplay } from "./replay-call.ts";
-import { createToolApproval } from "./tool-approval.ts";
+import { createToolApproval, whileApproved } from "./tool-approval.ts";
 import { plainToolName, toolName } from "./tool-name.ts";
 
-/** The tools of a connected client as the connection offers them, under their names for the model. */
-export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
-  const { name, definition, abortSignal } = connection;
+/** The server's tools, and the client that has listed them. */
+export async function listServerTools(connection: LiveConnection) {
+  const { abortSignal } = connection;
   const list = async () => {
     const current = await connection.client();
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
@@ -27,9 +27,15 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     );
     return { client: current, listed };
   };
-  const { client, listed } = await connection.trace({ operation: "list" }, () =>
+  return await connection.trace({ operation: "list" }, () =>
     connection.withRecovery(undefined, list),
   );
+}
+
+/** The tools of a connected client as the connection offers them, under their names for the model. */
+export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
+  const { name, definition, abortSignal } = connection;
+  const { client, listed } = await listServerTools(connection);
   const { options } = definition;
   const offered = offeredTools(connection, listed);
   const toolsOf = (current: MCPClient): ToolSet =>
@@ -124,15 +130,18 @@ function createCall(
         const { execute } = tools[tool.name] as { execute: Execute };
         const bounded = { ...use, ...(signal && { abortSignal: signal }) };
         const callWith = (args: unknown) => execute(args, bounded);
-        const answered = await onClient(client, own, (args) =>
-          connection.pausing
-            ? connection.pausing.noting({ toolCallId, input }, args, callWith)
-            : callWith(args),
-        );
+        const send = () =>
+          onClient(client, own, (args) =>
+            connection.pausing
+              ? connection.pausing.noting({ toolCallId, input }, args, callWith)
+              : callWith(args),
+          );
+        const answered = await whileApproved(connection, { tool, args: own, input, use }, send);
         return withoutError(connection, answered);
       };
+      const { name, annotations } = tool;
       const park = async () =>
-        toolCallId && (await signIn?.park?.({ tool: tool.name, input, toolCallId }));
+        toolCallId && (await signIn?.park?.({ tool: name, annotations, input, toolCallId }));
       return boundedCall(connection, { tool, input, toolCallId, park }, attempt, { abortSignal });
     });
     // A notice is for the model's next result, which a placeholder is not.

@@ -2,6 +2,8 @@ import type { CallToolResult } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
 import type { Tool } from "ai";
+import { isSameTool, type JudgedTool } from "../connection/approved-calls.ts";
+import type { Awaitable } from "../connection/connection-context.ts";
 import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-call-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { toolName } from "./tool-name.ts";
@@ -21,25 +23,20 @@ type Reached = Exclude<ToolApprovalStatus, undefined | boolean | string>;
  * @param ownName the tool's name for the model
  */
 export function createToolApproval(
-  { name, principal, abortSignal, definition }: LiveConnection,
-  tool: { readonly name: string; readonly annotations?: unknown },
+  connection: LiveConnection,
+  tool: JudgedTool,
   ownName: string,
 ) {
-  const { approval } = definition.options;
+  const { approval } = connection.definition.options;
   if (approval === undefined || typeof approval === "boolean") {
     const fixed: Pick<Tool, "needsApproval"> =
       approval === undefined ? {} : { needsApproval: approval };
     return { fixed, denial: () => Promise.resolve(undefined) };
   }
-  const ask = async (input: unknown, { toolCallId = "", messages = [] }: ApprovalUse = {}) => {
-    const call: ToolApprovalCall = {
-      ...{ principal, connection: name, abortSignal, messages },
-      ...{ tool: tool.name, toolName: ownName },
-      callId: toolCallId,
-      toolInput: isRecord(input) ? input : undefined,
-      toolAnnotations: isRecord(tool.annotations) ? tool.annotations : undefined,
-    };
-    return reached(await approval(call), name);
+  const ask = async (input: unknown, use: ApprovalUse = {}) => {
+    // The session may have been replaced since the tool was listed, and the tool with it.
+    const now = connection.approvals?.now(tool) ?? tool;
+    return await judge(connection, approval, { tool: now, ownName, input, use });
   };
   const fixed: Pick<Tool, "needsApproval"> = {
     needsApproval: async (input: unknown, use: ApprovalUse) =>
@@ -49,11 +46,86 @@ export function createToolApproval(
     fixed,
     /** The result of a call that the application denies. */
     denial: async (input: unknown, use?: ApprovalUse): Promise<CallToolResult | undefined> => {
-      const { type, reason = "The application denied this call." } = await ask(input, use);
-      if (type !== "denied") return undefined;
-      return { isError: true, content: [{ type: "text", text: reason }] };
+      const status = await ask(input, use);
+      return status.type === "denied" ? denied(status) : undefined;
     },
   };
+}
+
+interface JudgedCall {
+  readonly tool: JudgedTool;
+  readonly ownName: string;
+  readonly input: unknown;
+  readonly use?: ApprovalUse | undefined;
+}
+
+async function judge(
+  { name, principal, abortSignal }: LiveConnection,
+  approval: (call: ToolApprovalCall) => Awaitable<ToolApprovalStatus>,
+  { tool, ownName, input, use: { toolCallId = "", messages = [] } = {} }: JudgedCall,
+): Promise<Reached> {
+  const call: ToolApprovalCall = {
+    ...{ principal, connection: name, abortSignal, messages },
+    ...{ tool: tool.name, toolName: ownName },
+    callId: toolCallId,
+    toolInput: isRecord(input) ? input : undefined,
+    toolAnnotations: isRecord(tool.annotations) ? tool.annotations : undefined,
+  };
+  return reached(await approval(call), name);
+}
+
+function denied({ reason = "The application denied this call." }: Reached): CallToolResult {
+  return { isError: true, content: [{ type: "text", text: reason }] };
+}
+
+/** The result of a call whose tool has changed since it was approved. */
+const changedTool: CallToolResult = {
+  isError: true,
+  content: [
+    {
+      type: "text",
+      text: "The server has changed this tool since the call was made, and a person has to approve the call now. It was not carried out. Make the call again, so that it can be approved.",
+    },
+  ],
+};
+
+/**
+ * The result of a call that was approved before, and may not run any more; `undefined` if it may. A person is only
+ * asked again if the tool's annotations have changed.
+ *
+ * @param before the tool of that time
+ */
+export async function refuseChanged(
+  connection: LiveConnection,
+  before: JudgedTool,
+  { tool, input, use }: Omit<JudgedCall, "ownName">,
+): Promise<CallToolResult | undefined> {
+  const { name, definition } = connection;
+  const { approval } = definition.options;
+  if (typeof approval !== "function") return undefined;
+  const ownName = await toolName(name, tool.name, definition.options);
+  const status = await judge(connection, approval, { tool, ownName, input, use });
+  if (status.type === "denied") return denied(status);
+  const isAsked = status.type === "user-approval" && !isSameTool(before, tool);
+  return isAsked ? changedTool : undefined;
+}
+
+/**
+ * Makes a call that was approved. If its session is replaced meanwhile, and the tool with it, `approval` decides again
+ * before the call goes out on the new one.
+ *
+ * @param call.args the arguments that are sent
+ */
+export async function whileApproved<T>(
+  connection: LiveConnection,
+  call: Omit<JudgedCall, "ownName"> & { readonly args: unknown },
+  send: () => PromiseLike<T>,
+): Promise<T> {
+  const { tool, args } = call;
+  const decide = (now: JudgedTool) =>
+    // Without a decision nothing goes out.
+    refuseChanged(connection, tool, { ...call, tool: now }).catch(() => changedTool);
+  return await (connection.approvals?.during({ tool, args, decide }, send) ?? send());
 }
 
 /** The result of a call that a person would have to approve, for agents that cannot ask. */
@@ -67,7 +139,7 @@ export const unapproved: CallToolResult = {
 /** The result of a call that may not run where nobody can be asked; `undefined` if it may. */
 export async function refuseUnapproved(
   connection: LiveConnection,
-  tool: { readonly name: string; readonly annotations?: unknown },
+  tool: JudgedTool,
   input: unknown,
 ): Promise<CallToolResult | undefined> {
   const { name, definition } = connection;

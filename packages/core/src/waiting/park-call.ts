@@ -1,4 +1,4 @@
-import { isPrintable } from "../base/json-values.ts";
+import { isPrintable, isRecord } from "../base/json-values.ts";
 import { callDigest, type CallIdentity } from "./call-id.ts";
 import { findTurn, upToDate } from "./current-call.ts";
 import { isKeepable } from "./kept-answer.ts";
@@ -12,6 +12,8 @@ export interface ParkedCall {
   readonly connection: string;
   readonly url: URL;
   readonly tool: string;
+  /** The tool's, as the server had listed it. Kept if they are an object. */
+  readonly annotations?: unknown;
   /** The input as the model gave it. What the application adds to it is not kept. */
   readonly input: unknown;
   readonly toolCallId: string;
@@ -28,7 +30,7 @@ export interface ParkedCall {
  */
 export async function parkCall(
   context: WaitingContext,
-  { connection, url, tool, input, toolCallId, isStandIn = false }: ParkedCall,
+  { connection, url, tool, annotations, input, toolCallId, isStandIn = false }: ParkedCall,
 ): Promise<WaitingRecord | undefined> {
   const { limits, now } = context;
   const method = "tools/call";
@@ -43,6 +45,7 @@ export async function parkCall(
     request: { method, params: { name: tool, arguments: args }, headers: {} },
     ...{ round: 0, leg: "", requests: {}, askedAt: 0, expiresAt: 0 },
     ...(isStandIn && { isStandIn }),
+    ...(isRecord(annotations) && { annotations }),
   };
   const parked = parks(first, { now: now(), maxAgeMs: maxAgeOf(limits) });
   if (!isKeepable(parked)) return undefined;

@@ -61,6 +61,8 @@ export interface WaitingRecord {
   readonly answer?: WaitingAnswer | undefined;
   /** Whether it is the call of a stand-in for a connection's tools, which is never sent. */
   readonly isStandIn?: true | undefined;
+  /** Of the tool, when the call began to wait for a sign-in. */
+  readonly annotations?: Readonly<Record<string, unknown>> | undefined;
   /** Whether a conversation has got the result. */
   readonly isDelivered?: true | undefined;
   /** Of the first of several calls that are alike: the number of the first that may not be delivered. */
@@ -119,6 +121,7 @@ const recordSchema = z.looseObject({
     ]),
   ),
   isStandIn: z.optional(z.literal(true)),
+  annotations: z.optional(record),
   isDelivered: z.optional(z.literal(true)),
   nextTurn: z.optional(z.int().check(z.minimum(1))),
 });
