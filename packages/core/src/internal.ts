@@ -29,6 +29,7 @@ export {
 } from "./base/check-option.ts";
 export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
+export { tryInsistently } from "./base/try-insistently.ts";
 export { guarded, warnOnce } from "./base/observe.ts";
 export { pooledToken as randomToken } from "./base/pooled-token.ts";
 export { writeBatch } from "./stores/write-batch.ts";

@@ -51,14 +51,12 @@ async function callTool(
   const attempt = async (signal: AbortSignal | undefined, args: unknown) => {
     const client = await abortable(connectionClient(connection), signal);
     const call = { ...params, arguments: args as typeof params.arguments };
-    const send = async () =>
-      (await client.callTool(call, resultSchema, {
-        // The SDK would end every call after a minute. The connection has its own time limit.
-        timeout: noTimeoutMs,
-        ...options,
-        ...(signal && { signal }),
-      })) as CallToolResult;
-    return await whileApproved(connection, { tool, args, input: params.arguments }, send);
+    return (await client.callTool(call, resultSchema, {
+      // The SDK would end every call after a minute. The connection has its own time limit.
+      timeout: noTimeoutMs,
+      ...options,
+      ...(signal && { signal }),
+    })) as CallToolResult;
   };
   const abortSignal = options?.signal;
   const { arguments: input } = params;
@@ -69,7 +67,8 @@ async function callTool(
     return await pausingCall({ connection, tool, input, graph, signal: abortSignal });
   }
   const called = { tool, input: params.arguments };
-  const result = await boundedCall(connection, called, attempt, { abortSignal });
+  const send = () => boundedCall(connection, called, attempt, { abortSignal });
+  const result = await whileApproved(connection, tool, called, send);
   // The adapter turns the result into an error, and the error only has the text.
   const notice = result.isError ? connection.lossNotices?.take()?.text : undefined;
   if (notice === undefined) return result;

@@ -8,32 +8,24 @@ export interface JudgedTool {
   readonly annotations?: unknown;
 }
 
-/** A call under way that may run as its tool was listed. */
+/** A call that may run as its tool was listed. */
 interface ApprovedCall {
   readonly tool: JudgedTool;
-  /** The arguments that are sent. */
-  readonly args: unknown;
-  /** Decides on the call again. Gives the result of one that may not run with the tool as it is now. */
+  readonly input: unknown;
+  /** Decides again. Gives the result of a call that may not run with the tool as it is now. */
   readonly decide: (now: JudgedTool) => Promise<CallToolResult | undefined>;
 }
 
-/** The calls of a connection that has sessions: a new session may come with other tools. */
-export interface ApprovedCalls {
-  /** The tool as it was listed last. */
-  now(tool: JudgedTool): JudgedTool;
-  /** Makes a call. If its tool has changed by the time it goes out, `decide` is asked before. */
-  during<T>(call: ApprovedCall, send: () => PromiseLike<T>): Promise<T>;
-}
-
-/** Whether a tool has the same annotations. Databases change the order of members. */
-export function isSameTool(one: JudgedTool, other: JudgedTool): boolean {
+/** Databases change the order of members. */
+export function isSameTool(...[one, other]: [JudgedTool, JudgedTool]): boolean {
   const judged = ({ name, annotations }: JudgedTool) => [{ name, annotations }];
   return compareTools(judged(one), judged(other)) === undefined;
 }
 
-/** The calls, and `wrap` for what the session fetch sends with. */
+/** The calls under way of a connection with sessions: a session that replaces a lost one may have other tools. */
 export function createApprovedCalls(slot: SessionSlot) {
   const underWay = new Set<ApprovedCall>();
+  /** The tool as it was listed last. */
   const now = (tool: JudgedTool): JudgedTool =>
     listedTools(slot).find(({ name }) => name === tool.name) ?? tool;
   const refusal = async (body: unknown): Promise<Response | undefined> => {
@@ -42,24 +34,24 @@ export function createApprovedCalls(slot: SessionSlot) {
     const { id, method, params } = JSON.parse(body) as Record<string, unknown>;
     if (method !== "tools/call" || !isRecord(params)) return undefined;
     const ofTool = changed.filter(({ tool }) => tool.name === params["name"]);
-    const isOwn = ({ args }: ApprovedCall) => sameJson(args, params["arguments"]);
-    const call = ofTool.find(isOwn) ?? ofTool[0];
-    const result = await call?.decide(now(call.tool));
-    return result && Response.json({ jsonrpc: "2.0", id, result });
+    // The application may add arguments.
+    const own = ofTool.filter(({ input }) => sameJson(input, params["arguments"]));
+    for (const { tool, decide } of own.length > 0 ? own : ofTool) {
+      const result = await decide(now(tool));
+      if (result !== undefined) return Response.json({ jsonrpc: "2.0", id, result });
+    }
+    return undefined;
   };
   return {
     now,
-    async during<T>(call: ApprovedCall, send: () => PromiseLike<T>): Promise<T> {
+    /** Makes a call. If its tool has changed when the call goes out, `decide` is asked before. */
+    async during<T>(call: ApprovedCall, send: () => Promise<T>): Promise<T> {
       underWay.add(call);
-      try {
-        return await send();
-      } finally {
-        underWay.delete(call);
-      }
+      return await send().finally(() => underWay.delete(call));
     },
     wrap:
       (fetch: typeof globalThis.fetch): typeof globalThis.fetch =>
       async (input, init) =>
         (await refusal(init?.body)) ?? (await fetch(input, init)),
-  } satisfies ApprovedCalls & { wrap: unknown };
+  };
 }

@@ -35,9 +35,8 @@ export function forwardConnection(
     keptAnswers: first.keptAnswers && {
       giving: async (...answer) => await current().keptAnswers!.giving(...answer),
     },
-    approvals: first.approvals && {
-      now: (tool) => current().approvals!.now(tool),
-      during: async (...call) => await current().approvals!.during(...call),
+    get approvals() {
+      return current().approvals;
     },
     inConnectTime: (signal, work) => current().inConnectTime(signal, work),
     createFetch: (use) => current().createFetch(use),

@@ -54,7 +54,7 @@ export function createStatefulFetch(
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
     ...{ onSession, onEvent, now, memory: memoryOf(definition) },
     statelessMaxAgeMs: session.statelessMaxAgeMs,
-    fetch: approvals?.wrap(withDefinedRetries(parts)) ?? withDefinedRetries(parts),
+    fetch: approvals ? approvals.wrap(withDefinedRetries(parts)) : withDefinedRetries(parts),
     allowOtherOrigins: fetch !== undefined,
     // A new session and its tools are one write of the store then.
     firstList: parts.listsTools ? createFirstList() : undefined,
@@ -198,7 +198,8 @@ export function createHttpParts(options: HttpConnectionOptions) {
     }) satisfies typeof globalThis.fetch,
     use,
     /** The slot of the session for the tools in `session.except`. */
-    approvals: createApprovals(definition, slot),
+    approvals:
+      typeof definition.options.approval === "function" && slot && createApprovedCalls(slot),
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */
     isAfterLoss: slot?.snapshot?.kind === "lost",
@@ -212,11 +213,6 @@ export function createHttpParts(options: HttpConnectionOptions) {
       origin,
     }),
   };
-}
-
-function createApprovals({ options }: McpClientConnection, slot: SessionSlot | undefined) {
-  const isJudged = typeof options.approval === "function" && slot !== undefined;
-  return isJudged ? createApprovedCalls(slot) : undefined;
 }
 
 /** The save point, which adds the time from which the session's age counts, if there is a limit. */

@@ -4,7 +4,7 @@ import type { JudgedTool } from "../connection/approved-calls.ts";
 import type { StoredCalls } from "../connection/stored-calls.ts";
 import { carryOutCall } from "../tools/carry-out-call.ts";
 import { listServerTools } from "../tools/connection-tools.ts";
-import { refuseChanged } from "../tools/tool-approval.ts";
+import { refuseChanged, whileApproved } from "../tools/tool-approval.ts";
 import { signedInResult } from "../tools/stand-in-tool.ts";
 
 interface ResumeParts {
@@ -37,25 +37,28 @@ export async function resumeParked(
   connection.abortSignal.throwIfAborted();
   if (isStandIn) await stored.settle(parked, signedInResult(name));
   else {
+    const { annotations, toolCallId, request } = parked.call;
+    const { name: tool, arguments: input } = request.params;
     // What fails now is no outcome of the call.
-    const tool = await findTool(connection, parked);
-    if (tool === undefined) return parked;
-    const refused = await refuseParked(connection, parked, tool);
+    const now = await findTool(connection, String(tool));
+    if (now === undefined) return parked;
+    const before = { name: now.name, annotations };
+    const call = { input, use: { toolCallId } };
+    const refused = await refuseChanged(connection, [before, now], call);
     if (refused !== undefined) await stored.settle(parked, refused);
-    else await stored.carryOut(parked, (claimed) => carryOutCall(connection, claimed));
+    else
+      await stored.carryOut(parked, (claimed) =>
+        whileApproved(connection, before, call, () => carryOutCall(connection, claimed)),
+      );
   }
   return (await stored.read(id)) ?? parked;
 }
 
-/** The tool of a call as its server has it now; `undefined` if the connection cannot be used. */
-async function findTool(
-  connection: LiveConnection,
-  { call }: StoredCall,
-): Promise<JudgedTool | undefined> {
-  const name = String(call.request.params["name"]);
+/** A tool as the server has it now, for `approval`; `undefined` if the connection cannot be used. */
+async function findTool(connection: LiveConnection, name: string): Promise<JudgedTool | undefined> {
   try {
     await connection.client();
-    if (typeof connection.definition.options.approval !== "function") return { name };
+    if (connection.definition.options.approval === undefined) return { name };
     const { listed } = await listServerTools(connection);
     return listed.find((tool) => tool.name === name) ?? { name };
   } catch (error) {
@@ -63,12 +66,4 @@ async function findTool(
     connection.tell(error);
     return undefined;
   }
-}
-
-/** The result of a call that may not run any more. It was approved, or needed no approval, before it waited. */
-async function refuseParked(connection: LiveConnection, { call }: StoredCall, tool: JudgedTool) {
-  const { request, annotations, toolCallId } = call;
-  const { arguments: input } = request.params;
-  const before = { name: tool.name, annotations };
-  return await refuseChanged(connection, before, { tool, input, use: { toolCallId } });
 }

@@ -80,17 +80,12 @@ export function createWaitingInState(state: unknown, now: () => number): Waiting
   };
 }
 
-/** The provider of a state's connections. */
-interface StateParts extends Pick<WaitingSource, "closeTimeoutMs"> {
-  readonly claim: WaitingSource["claimLeg"];
-}
-
 /** A step on a state has its waiting calls here. */
 export function waitingSource(
   { store }: WaitingInState,
-  { claim: claimLeg, closeTimeoutMs }: StateParts,
+  claimLeg: WaitingSource["claimLeg"],
 ): WaitingSource {
-  return { store, agent: stateAgent, sessionId: stateSession, claimLeg, closeTimeoutMs };
+  return { store, agent: stateAgent, sessionId: stateSession, claimLeg };
 }
 
 /** `[agent, session, "waiting/<id>", ...principal]` of a store is `["waiting/<id>", ...principal]` in a state. */

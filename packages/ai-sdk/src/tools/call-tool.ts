@@ -28,7 +28,6 @@ import type { ConnectionOperationDetails } from "../events/connection-telemetry.
 import { withSessionErrors } from "../errors/client-errors.ts";
 import { authorizationRequired, callTimedOut } from "../errors/connection-error.ts";
 import { scrubError, scrubResult } from "../errors/scrub-secrets.ts";
-import { whileApproved } from "./tool-approval.ts";
 import { withProvided } from "./provided-arguments.ts";
 
 /**
@@ -58,16 +57,11 @@ export async function callTool(
     const use = { name: tool, ...(signal && { options: { signal } }) };
     const callWith = (args: Readonly<Record<string, unknown>>) =>
       client.callTool({ ...use, arguments: args });
-    const send = () =>
-      onClient(client, own, (args) =>
-        connection.pausing
-          ? connection.pausing.noting({ input, toolCallId, claimed }, args, callWith)
-          : callWith(args),
-      );
-    // Code that calls a tool by itself needs no approval.
-    const judged = claimed && { name: tool, annotations: claimed.call.annotations };
-    const call = judged && { tool: judged, args: own, input, use: { toolCallId } };
-    const result = await (call ? whileApproved(connection, call, send) : send());
+    const result = await onClient(client, own, (args) =>
+      connection.pausing
+        ? connection.pausing.noting({ input, toolCallId, claimed }, args, callWith)
+        : callWith(args),
+    );
     return withoutError(connection, result);
   };
   const observers = [progressObserver(connection, tool, toolCallId), options.onProgress];

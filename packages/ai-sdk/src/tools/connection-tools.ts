@@ -85,12 +85,13 @@ function createTool(
   { called, ownName, tool, inputSchema, boundNow }: ToolParts,
 ): Tool {
   const { preliminaryResults, schemas } = connection.definition.options;
-  const { fixed, denial } = createToolApproval(connection, called, ownName);
+  const { fixed, denial } = createToolApproval(connection, called);
   const isPreliminary = preliminaryResults && schemas?.[called.name]?.outputSchema === undefined;
   const execute: Execute = (input, use) => {
     const call = createCall(connection, called, boundNow);
     const run = async (observe?: ObserveProgress) =>
-      (await denial(input, use)) ?? (await call(input, use, observe));
+      (await denial(input, use)) ??
+      (await whileApproved(connection, called, { input, use }, () => call(input, use, observe)));
     return isPreliminary ? withPreliminaryResults(run) : run();
   };
   const toModelOutput = modelOutput(connection, tool);
@@ -130,13 +131,11 @@ function createCall(
         const { execute } = tools[tool.name] as { execute: Execute };
         const bounded = { ...use, ...(signal && { abortSignal: signal }) };
         const callWith = (args: unknown) => execute(args, bounded);
-        const send = () =>
-          onClient(client, own, (args) =>
-            connection.pausing
-              ? connection.pausing.noting({ toolCallId, input }, args, callWith)
-              : callWith(args),
-          );
-        const answered = await whileApproved(connection, { tool, args: own, input, use }, send);
+        const answered = await onClient(client, own, (args) =>
+          connection.pausing
+            ? connection.pausing.noting({ toolCallId, input }, args, callWith)
+            : callWith(args),
+        );
         return withoutError(connection, answered);
       };
       const { name, annotations } = tool;

@@ -1,8 +1,5 @@
 import { timeLimited, wait } from "./bounded-wait.ts";
 
-/** The longest pause between two attempts, in milliseconds. */
-const maxPauseMs = 1_000;
-
 /**
  * Tries what nobody else can do, again and again for `ms` milliseconds, and once more after that.
  *
@@ -12,10 +9,10 @@ const maxPauseMs = 1_000;
 export async function tryInsistently<T>(
   ms: number,
   attempt: () => Promise<T>,
-  isFinal: (error: unknown) => boolean = () => false,
+  isFinal = (_error: unknown) => false,
 ): Promise<T> {
   return await timeLimited(ms, undefined, async (signal) => {
-    for (let pauseMs = 100; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    for (let pauseMs = 100; ; pauseMs = Math.min(2 * pauseMs, 1_000)) {
       const isLast = signal.aborted;
       try {
         return await attempt();

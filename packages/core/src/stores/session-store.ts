@@ -38,9 +38,7 @@ export interface StorePutOptions {
    * with `STORE_FAILED`, and nothing is written. Stores without a bound of their own ignore it. @default 0
    */
   readonly leaveFree?: number | undefined;
-  /**
-   * The time of the write, which is one of use too, in milliseconds since 1970-01-01 UTC. @default the store's clock
-   */
+  /** The time of the write, as that of a `touch`. @default the store's clock */
   readonly at?: number | undefined;
 }
 

@@ -12,10 +12,7 @@ export async function readCall(context: WaitingContext, id: string): Promise<Sto
   return await upToDate(context, stored);
 }
 
-/**
- * The id of a call, and what `look` finds there: models give their ids again, so the calls that are delivered are passed
- * over. The first of them leads to the last, for a chat may have many.
- */
+/** The id of a call, and what `look` finds there. Models give ids again: calls that are delivered are passed over. */
 export async function findTurn<T extends StoredCall | undefined>(
   { calls }: WaitingContext,
   identity: CallIdentity,
@@ -25,18 +22,30 @@ export async function findTurn<T extends StoredCall | undefined>(
   for (let turn = 0; ; ) {
     const id = await callId(identity, turn);
     const stored = await look(id);
+    const { nextTurn = 1 } = (first ?? stored)?.call ?? {};
     if (!stored?.call.isDelivered) {
-      // If another process is faster, the next search takes longer.
-      const isFar = first !== undefined && turn > nextTurn(first);
-      if (isFar) await calls.replace(first!, { ...first!.call, nextTurn: turn }).catch(() => undefined);
+      // From now on the first leads here: a chat may have many.
+      const next = first && turn > nextTurn && { ...first.call, nextTurn: turn };
+      if (next) await calls.replace(first!, next).catch(() => undefined);
       return { id, stored };
     }
-    turn = first === undefined ? nextTurn(stored) : turn + 1;
+    turn = first === undefined ? nextTurn : turn + 1;
     first ??= stored;
   }
 }
 
-const nextTurn = ({ call }: StoredCall) => call.nextTurn ?? 1;
+/** Keeps a new call, and tells of it. @returns the stored one, or another process's in its place */
+export async function createCall(context: WaitingContext, call: WaitingRecord) {
+  const { calls } = context;
+  const stored = await calls.create(call).catch(async (error: unknown) => {
+    // The store may have taken it all the same. Then a person would answer a call that nobody waits for.
+    const current = await calls.read(call.id).catch(() => undefined);
+    if (current?.call.leg !== call.leg) throw error;
+    return { ...current, call };
+  });
+  if (stored.call === call) await tellWaiting(context, call);
+  return stored;
+}
 
 /**
  * The call as it is by now: without the claim of a process that is gone, for then nobody knows whether it sent its

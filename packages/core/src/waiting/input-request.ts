@@ -110,14 +110,10 @@ export type InputResponse =
 /** An answer for each question, under the key of the question. */
 export type InputResponses = Readonly<Record<string, InputResponse>>;
 
-/**
- * Whether a person can be shown a question. Applications make links of its URL: a link can have a script in it, and
- * a user name that looks like another host.
- */
+/** Applications make links of the URLs: a link can have a script in it, or a user name that looks like another host. */
 export function isSafeQuestion({ params }: { readonly params?: unknown }): boolean {
   if (!isRecord(params) || params["mode"] !== "url") return true;
   const { url } = params;
-  if (typeof url !== "string" || !URL.canParse(url)) return false;
-  const { protocol, username, password } = new URL(url);
-  return /^https?:$/.test(protocol) && username === "" && password === "";
+  const isUrl = typeof url === "string" && URL.canParse(url);
+  return isUrl && /^https?:\/\/[^/@]+\//.test(new URL(url).href);
 }

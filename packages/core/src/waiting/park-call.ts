@@ -1,11 +1,10 @@
 import { isPrintable, isRecord } from "../base/json-values.ts";
 import { callDigest, type CallIdentity } from "./call-id.ts";
-import { findTurn, upToDate } from "./current-call.ts";
+import { createCall, findTurn, upToDate } from "./current-call.ts";
 import { isKeepable } from "./kept-answer.ts";
-import { maxAgeOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
+import { maxAgeOf, type WaitingContext } from "./waiting-context.ts";
 import { parks } from "./waiting-life.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
-import type { StoredCall } from "./waiting-store.ts";
 
 /** A tool call that only goes on when the user has signed in. */
 export interface ParkedCall {
@@ -50,21 +49,9 @@ export async function parkCall(
   const parked = parks(first, { now: now(), maxAgeMs: maxAgeOf(limits) });
   if (!isKeepable(parked)) return undefined;
   const { stored } = await findTurn(context, identity, async (id) =>
-    create(context, { ...parked, id }),
+    createCall(context, { ...parked, id }),
   );
   return (await upToDate(context, stored)).call;
-}
-
-async function create(context: WaitingContext, call: WaitingRecord): Promise<StoredCall> {
-  const { calls } = context;
-  const stored = await calls.create(call).catch(async (error: unknown) => {
-    // The store may have taken it all the same.
-    const current = await calls.read(call.id).catch(() => undefined);
-    if (current?.call.leg !== call.leg) throw error;
-    return { ...current, call };
-  });
-  if (stored.call === call) await tellWaiting(context, call);
-  return stored;
 }
 
 /** A tool's schema may make other values of the model's, such as dates. */

@@ -94,14 +94,12 @@ export function createWaitingContext(
     closeTimeoutMs = defaultCloseMs,
     scrub,
     ...limits
-  }: WaitingLimits & {
-    readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
-    readonly now: () => number;
-    readonly claimLeg?: ClaimLeg | undefined;
-    readonly claimMs?: number | undefined;
-    readonly closeTimeoutMs?: number | undefined;
-    readonly scrub?: ((text: string) => string) | undefined;
-  },
+  }: WaitingLimits &
+    Pick<WaitingContext, "now" | "claimLeg" | "scrub"> & {
+      readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
+      readonly claimMs?: number | undefined;
+      readonly closeTimeoutMs?: number | undefined;
+    },
 ): WaitingContext {
   const emit = guarded(onEvent);
   return { calls, limits, claimLeg, claimMs, closeTimeoutMs, emit, scrub, now };

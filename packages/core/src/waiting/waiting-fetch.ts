@@ -10,11 +10,11 @@ import { answerWithPlaceholder } from "./answer-with-placeholder.ts";
 import { callDigest, callId, isNamed } from "./call-id.ts";
 import { goOn } from "./answer-call.ts";
 import { keep } from "./claim.ts";
-import { findTurn, upToDate } from "./current-call.ts";
+import { createCall, findTurn, upToDate } from "./current-call.ts";
 import { asksBounded } from "./kept-answer.ts";
 import { waitingFailure } from "./waiting-failure.ts";
 import { type AskingMethod, placeholderResult } from "./waiting-call.ts";
-import { maxAgeOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
+import { maxAgeOf, type WaitingContext } from "./waiting-context.ts";
 import { asks, type Question } from "./waiting-life.ts";
 import { describeWaiting, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
@@ -201,19 +201,12 @@ async function keepQuestion(
   question: Question,
   claimed: StoredCall | undefined,
 ): Promise<WaitingRecord> {
-  const { limits, calls, now } = context;
+  const { limits, now } = context;
   const next = asks(first, question, { now: now(), maxAgeMs: maxAgeOf(limits) });
   const asked = asksBounded(first, next);
   if (claimed !== undefined) return await keep(context, claimed, asked);
   if (asked.state === "settled") return asked;
-  const { call } = await calls.create(asked).catch(async (error: unknown) => {
-    // The store may have taken it all the same. Then a person would answer a call that nobody waits for.
-    const stored = await calls.read(asked.id).catch(() => undefined);
-    if (stored?.call.leg !== asked.leg) throw error;
-    return { ...stored, call: asked };
-  });
-  if (call === asked) await tellWaiting(context, call);
-  return call;
+  return (await createCall(context, asked)).call;
 }
 
 function placeholderOf(call: WaitingRecord): Record<string, unknown> {
