@@ -3,7 +3,6 @@ import type { LiveConnection } from "../connection/live-connection.ts";
 import type { JudgedTool } from "../connection/approved-calls.ts";
 import type { StoredCalls } from "../connection/stored-calls.ts";
 import { carryOutCall } from "../tools/carry-out-call.ts";
-import { listServerTools } from "../tools/connection-tools.ts";
 import { refuseChanged, whileApproved } from "../tools/tool-approval.ts";
 import { signedInResult } from "../tools/stand-in-tool.ts";
 
@@ -22,12 +21,14 @@ export function isParked({ call: { kind, state } }: StoredCall): boolean {
  * Carries out a call that has waited for a sign-in, at most once. It waits on while the user has not signed in, where
  * its connection cannot be used, and if the server refuses it again.
  *
+ * @param tool the call's tool as it is listed now
  * @returns the call as it is then
  * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor`
  */
 export async function resumeParked(
   { stored, find }: ResumeParts,
   parked: StoredCall,
+  tool: JudgedTool | undefined,
 ): Promise<StoredCall> {
   const { id, connection: name, url, isStandIn } = parked.call;
   const connection = find(name);
@@ -37,14 +38,13 @@ export async function resumeParked(
   connection.abortSignal.throwIfAborted();
   if (isStandIn) await stored.settle(parked, signedInResult(name));
   else {
-    const { annotations, toolCallId, request } = parked.call;
-    const { name: tool, arguments: input } = request.params;
     // What fails now is no outcome of the call.
-    const now = await findTool(connection, String(tool));
-    if (now === undefined) return parked;
-    const before = { name: now.name, annotations };
+    if (!(await isConnected(connection))) return parked;
+    const { annotations, toolCallId, request } = parked.call;
+    const { name, arguments: input } = request.params;
+    const before = { name: String(name), annotations };
     const call = { input, use: { toolCallId } };
-    const refused = await refuseChanged(connection, [before, now], call);
+    const refused = await refuseChanged(connection, [before, tool ?? { name: before.name }], call);
     if (refused !== undefined) await stored.settle(parked, refused);
     else
       await stored.carryOut(parked, (claimed) =>
@@ -54,16 +54,13 @@ export async function resumeParked(
   return (await stored.read(id)) ?? parked;
 }
 
-/** A tool as the server has it now, for `approval`; `undefined` if the connection cannot be used. */
-async function findTool(connection: LiveConnection, name: string): Promise<JudgedTool | undefined> {
+async function isConnected(connection: LiveConnection): Promise<boolean> {
   try {
     await connection.client();
-    if (connection.definition.options.approval === undefined) return { name };
-    const { listed } = await listServerTools(connection);
-    return listed.find((tool) => tool.name === name) ?? { name };
+    return true;
   } catch (error) {
     connection.abortSignal.throwIfAborted();
     connection.tell(error);
-    return undefined;
+    return false;
   }
 }

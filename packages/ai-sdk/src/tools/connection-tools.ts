@@ -16,9 +16,9 @@ import { type ReplayCall, withReplay } from "./replay-call.ts";
 import { createToolApproval, whileApproved } from "./tool-approval.ts";
 import { plainToolName, toolName } from "./tool-name.ts";
 
-/** The server's tools, and the client that has listed them. */
-export async function listServerTools(connection: LiveConnection) {
-  const { abortSignal } = connection;
+/** The tools of a connected client as the connection offers them, under their names for the model. */
+export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
+  const { name, definition, abortSignal } = connection;
   const list = async () => {
     const current = await connection.client();
     if (current.initializeResult.capabilities.tools == null) return { client: current, listed: [] };
@@ -27,15 +27,9 @@ export async function listServerTools(connection: LiveConnection) {
     );
     return { client: current, listed };
   };
-  return await connection.trace({ operation: "list" }, () =>
+  const { client, listed } = await connection.trace({ operation: "list" }, () =>
     connection.withRecovery(undefined, list),
   );
-}
-
-/** The tools of a connected client as the connection offers them, under their names for the model. */
-export async function connectionTools(connection: LiveConnection): Promise<ToolSet> {
-  const { name, definition, abortSignal } = connection;
-  const { client, listed } = await listServerTools(connection);
   const { options } = definition;
   const offered = offeredTools(connection, listed);
   const toolsOf = (current: MCPClient): ToolSet =>
@@ -62,7 +56,7 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     const inputSchema = isProvided(options, serverName)
       ? await modelSchema(connection, serverName, tool.inputSchema)
       : tool.inputSchema;
-    const parts = { called, ownName, tool: tool as Tool, inputSchema, boundNow };
+    const parts = { called, tool: tool as Tool, inputSchema, boundNow };
     own.push([ownName, createTool(connection, parts)]);
   }
   return Object.fromEntries(own);
@@ -71,8 +65,6 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
 interface ToolParts {
   /** The server's tool. */
   readonly called: { readonly name: string; readonly annotations?: unknown };
-  /** Its name for the model. */
-  readonly ownName: string;
   /** What the client has made of it. */
   readonly tool: Tool;
   readonly inputSchema: Tool["inputSchema"];
@@ -82,7 +74,7 @@ interface ToolParts {
 /** A tool of the client as the connection offers it. */
 function createTool(
   connection: LiveConnection,
-  { called, ownName, tool, inputSchema, boundNow }: ToolParts,
+  { called, tool, inputSchema, boundNow }: ToolParts,
 ): Tool {
   const { preliminaryResults, schemas } = connection.definition.options;
   const { fixed, denial } = createToolApproval(connection, called);
@@ -99,7 +91,7 @@ function createTool(
     ...(tool.outputSchema && { outputSchema: acceptWaiting(tool.outputSchema) }),
   };
   const make = createReplay(connection, called.name, boundNow);
-  const replay = make && { connection: connection.name, tool: called.name, make };
+  const replay = make && { connection: connection.name, tool: called, make };
   const own = {
     inputSchema,
     execute,
