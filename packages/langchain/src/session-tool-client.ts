@@ -1,6 +1,11 @@
 import { abortable, maxTimerMs } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/ai-sdk";
-import { boundedCall, type LiveConnection, refuseUnapproved, whileApproved } from "@durable-mcp/ai-sdk/internal";
+import {
+  boundedCall,
+  type LiveConnection,
+  refuseUnapproved,
+  whileApproved,
+} from "@durable-mcp/ai-sdk/internal";
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";

@@ -9,7 +9,7 @@ export interface JudgedTool {
 }
 
 /** A call that may run as its tool was listed. */
-interface ApprovedCall {
+export interface ApprovedCall {
   readonly tool: JudgedTool;
   readonly input: unknown;
   /** Decides again. Gives the result of a call that may not run with the tool as it is now. */

@@ -7,7 +7,7 @@ import { alice, callTool, startApplication } from "../../test/step.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
 
-const use = { principal: alice };
+const ofAlice = { principal: alice };
 const hint = { of: "a later release" };
 
 /** Adds a field to the only record of a store, and to its snapshot. */
@@ -17,7 +17,7 @@ async function addHints(store: SessionStore): Promise<() => Promise<any>> {
   const [{ key, owner, value, revision }] = records as [(typeof records)[0]];
   const record = value as Record<string, JsonValue> & { snapshot: object };
   const snapshot = { ...record.snapshot, hint };
-  await store.put(key, { ...record, snapshot, hint } as JsonValue, revision, { owner });
+  await store.put(key, { ...record, snapshot, hint }, revision, { owner });
   return async () => (await store.get(key))?.value;
 }
 
@@ -28,12 +28,12 @@ test("survive a step that writes its session's record", async () => {
   const server = await startServer();
   const store = createMemoryStore();
   const { sessions } = startProcess(server, store);
-  await sessions.run("chat", use, () => undefined);
+  await sessions.run("chat", ofAlice, () => undefined);
   const stored = await addHints(store);
-  await sessions.clearTools("chat", use);
+  await sessions.clearTools("chat", ofAlice);
   expect(await stored()).toMatchObject({ hint, snapshot: { kind: "session", hint } });
   expect((await stored()).snapshot).not.toHaveProperty("toolList");
-  await sessions.run("chat", use, () => undefined);
+  await sessions.run("chat", ofAlice, () => undefined);
   expect(await stored()).toMatchObject({ hint, snapshot: { hint, toolList: {} } });
 });
 
@@ -41,15 +41,15 @@ test("survive a lost session, but for those of its snapshot", async () => {
   const server = await startServer();
   const store = createMemoryStore();
   const { sessions } = startProcess(server, store);
-  await sessions.run("chat", use, () => undefined);
+  await sessions.run("chat", ofAlice, () => undefined);
   const stored = await addHints(store);
   server.forgetSessions();
-  await sessions.run("chat", use, ({ tools }) => callTool(tools, "notes__one"));
+  await sessions.run("chat", ofAlice, ({ tools }) => callTool(tools, "notes__one"));
   const { snapshot, ...record } = await stored();
   expect(record).toMatchObject({ hint });
   expect(snapshot.kind).toBe("session");
   expect(snapshot).not.toHaveProperty("hint");
-  await sessions.restart("chat", use);
+  await sessions.restart("chat", ofAlice);
   expect(await stored()).toMatchObject({ hint, snapshot: { kind: "lost" } });
 });
 

@@ -248,38 +248,39 @@ test("the agent loop of AI SDK can stop with isWaiting()", async () => {
   }
 });
 
-describe("a call with an approval that waits for a sign-in", () => {
-  /** A call that waits, of a tool whose annotations may change, under a policy that may change its mind. */
-  async function startParked() {
-    const policy = { status: "approved" as ToolApprovalStatus, calls: [] as ToolApprovalCall[] };
-    const tool = { annotations: { readOnlyHint: true } };
-    const approval = (call: ToolApprovalCall) => {
-      policy.calls.push(call);
-      return policy.status;
-    };
-    const ran: string[] = [];
-    const app = await startLockedNotebook(
-      { approval },
-      {
-        setUp: (mcp) =>
-          mcp.registerTool("add_note", { ...tool, inputSchema: { text: z.string() } }, (input) => {
-            ran.push(input.text);
-            return answer("noted");
-          }),
-      },
-    );
-    const messages = await parkCalls(app, [addNote("milk")]);
-    await app.signIn();
-    policy.calls.length = 0;
-    app.take();
-    return { app, messages, policy, tool, ran };
-  }
-  /** The server has another tool from now on. */
-  const change = ({ app, tool }: Awaited<ReturnType<typeof startParked>>) => {
-    tool.annotations = { readOnlyHint: false };
-    app.server.forgetSessions();
+/** A call that waits, of a tool whose annotations may change, under a policy that may change its mind. */
+async function startParked() {
+  const policy = { status: "approved" as ToolApprovalStatus, calls: [] as ToolApprovalCall[] };
+  const tool = { annotations: { readOnlyHint: true } };
+  const approval = (call: ToolApprovalCall) => {
+    policy.calls.push(call);
+    return policy.status;
   };
+  const ran: string[] = [];
+  const app = await startLockedNotebook(
+    { approval },
+    {
+      setUp: (mcp) =>
+        mcp.registerTool("add_note", { ...tool, inputSchema: { text: z.string() } }, (input) => {
+          ran.push(input.text);
+          return answer("noted");
+        }),
+    },
+  );
+  const messages = await parkCalls(app, [addNote("milk")]);
+  await app.signIn();
+  policy.calls.length = 0;
+  app.take();
+  return { app, messages, policy, tool, ran };
+}
 
+/** The server has another tool from now on. */
+const change = ({ app, tool }: Awaited<ReturnType<typeof startParked>>) => {
+  tool.annotations = { readOnlyHint: false };
+  app.server.forgetSessions();
+};
+
+describe("a call with an approval that waits for a sign-in", () => {
   test("is decided on again when it runs, and asks nobody again for the same", async () => {
     const { app, messages, policy, ran } = await startParked();
     policy.status = "user-approval";

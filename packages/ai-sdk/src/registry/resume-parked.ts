@@ -41,8 +41,8 @@ export async function resumeParked(
     // What fails now is no outcome of the call.
     if (!(await isConnected(connection))) return parked;
     const { annotations, toolCallId, request } = parked.call;
-    const { name, arguments: input } = request.params;
-    const before = { name: String(name), annotations };
+    const { name: called, arguments: input } = request.params;
+    const before = { name: String(called), annotations };
     const call = { input, use: { toolCallId } };
     const refused = await refuseChanged(connection, [before, tool ?? { name: before.name }], call);
     if (refused !== undefined) await stored.settle(parked, refused);

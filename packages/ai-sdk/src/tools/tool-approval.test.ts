@@ -216,7 +216,7 @@ async function startChanging() {
   });
   return {
     ...{ server, cleaned },
-    lose(changed: Partial<typeof tool>) {
+    lose: (changed: Partial<typeof tool>) => {
       Object.assign(tool, changed);
       server.forgetSessions();
     },
@@ -224,11 +224,11 @@ async function startChanging() {
 }
 
 describe("a tool that has changed in the session that replaces a lost one", () => {
-  const call = { toolCallId: "call-1", messages: [], context: {} };
+  const each = { toolCallId: "call-1", messages: [], context: {} };
   const what = { what: "the disk" };
-  const clean = async (tools: ToolSet) => await tools["notes__clean"]!.execute!(what, call);
+  const clean = async (tools: ToolSet) => await tools["notes__clean"]!.execute!(what, each);
   const asks = async (tools: ToolSet) =>
-    await (tools["notes__clean"]!.needsApproval as any)(what, call);
+    await (tools["notes__clean"]!.needsApproval as any)(what, each);
 
   test("is not called again without an approval, in this step or a later one", async () => {
     const { server, cleaned, lose } = await startChanging();
@@ -236,7 +236,7 @@ describe("a tool that has changed in the session that replaces a lost one", () =
     await sessions.run("changed", use, async ({ tools }) => {
       expect(await asks(tools)).toBe(false);
       lose({ annotations: { readOnlyHint: false } });
-      for (let call = 0; call < 2; call += 1) {
+      for (let times = 0; times < 2; times += 1) {
         expect(await clean(tools)).toMatchObject({
           isError: true,
           content: [{ text: expect.stringContaining("a person has to approve the call now") }],

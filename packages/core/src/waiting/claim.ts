@@ -73,14 +73,18 @@ export async function keep(
       stored = current;
     }
   };
-  const isTooLong = (error: unknown) =>
-    McpSessionError.isInstance(error) && error.code === "STATE_INVALID";
-  const { kept, call } = await tryInsistently(closeTimeoutMs, write, isTooLong).catch((error) => {
+  try {
+    const { kept, call } = await tryInsistently(closeTimeoutMs, write, isTooLong);
+    if (kept) await tellWaiting(context, next, claimed.call);
+    return call;
+  } catch (error) {
     const isAnswered = next.answer !== undefined || next.round !== claimed.call.round;
     throw isAnswered && !isTooLong(error) ? notKept(next, closeTimeoutMs, error) : error;
-  });
-  if (kept) await tellWaiting(context, next, claimed.call);
-  return call;
+  }
+}
+
+function isTooLong(error: unknown): boolean {
+  return McpSessionError.isInstance(error) && error.code === "STATE_INVALID";
 }
 
 /** Whether a call is as the claim left it, or was given up for dead since. */

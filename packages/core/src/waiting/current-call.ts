@@ -19,7 +19,7 @@ export async function findTurn<T extends StoredCall | undefined>(
   look: (id: string) => Promise<T>,
 ): Promise<{ readonly id: string; readonly stored: T }> {
   let first: StoredCall | undefined;
-  for (let turn = 0; ; ) {
+  for (let turn = 0; ;) {
     const id = await callId(identity, turn);
     const stored = await look(id);
     const { nextTurn = 1 } = (first ?? stored)?.call ?? {};

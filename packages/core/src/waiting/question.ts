@@ -15,7 +15,8 @@ export function questionOf(result: unknown): Question | undefined {
   // Some languages print what is not there as null.
   const inputRequests = result["inputRequests"] ?? {};
   const requestState = result["requestState"] ?? undefined;
-  if (!areRequests(inputRequests) || !Object.values(inputRequests).every(isSafeQuestion)) return undefined;
+  if (!areRequests(inputRequests) || !Object.values(inputRequests).every(isSafeQuestion))
+    return undefined;
   const requests = withoutPrototype(inputRequests);
   if (typeof requestState === "string") return { requests, requestState };
   const asks = requestState === undefined && Object.keys(requests).length > 0;

@@ -187,7 +187,9 @@ test("questions of one step wait side by side, each with its own answer", async 
 });
 
 test("the fields that a later release has added to a record survive each round, and its end", async () => {
-  const { answer, id, store } = await startWaiting((_, number) => (number < 3 ? asks("s") : done()));
+  const { answer, id, store } = await startWaiting((_, number) =>
+    number < 3 ? asks("s") : done(),
+  );
   const { records } = await store.list({ limit: 1 });
   const [{ key, owner, value, revision }] = records as [StoredRecord];
   const hint = { of: "a later release" };

@@ -190,7 +190,7 @@ async function beginCall({
 /** The id of a call, and its record if an earlier run of the step was asked for it and nobody has its result. */
 async function findCall(context: WaitingContext, { identity }: Begun) {
   if (!isNamed(identity)) return { id: await callId(identity, 0) };
-  const { id, stored } = await findTurn(context, identity, context.calls.read);
+  const { id, stored } = await findTurn(context, identity, (each) => context.calls.read(each));
   return { id, known: stored && (await upToDate(context, stored)).call };
 }
 

@@ -27,6 +27,8 @@ const stores: [string, () => SessionStore & { close?: () => Promise<void> }][] =
   ["SQLite", () => createSqliteStore({ path: join(folder, `${crypto.randomUUID()}.db`) })],
 ];
 
+const add = ({ tools }: { tools: object }) => callNotebook(tools, "add_note", { text: "a" });
+
 describe.each(stores)("on %s", (_, open) => {
   test.each([3, -3])("sessions whose clock is %i days ahead of the store's", async (days) => {
     const time = { now: Date.now() + days * day };
@@ -34,7 +36,6 @@ describe.each(stores)("on %s", (_, open) => {
     const { sessions } = createNotebookSessions({
       ...{ url: server.url, store, now: () => time.now, clockSkewMs: 0 },
     });
-    const add = ({ tools }: { tools: object }) => callNotebook(tools, "add_note", { text: "a" });
     await sessions.run("chat", use, add);
     const startedAt = time.now;
     expect(await sessions.info("chat", use)).toMatchObject([{ lastUsedAt: startedAt, startedAt }]);
