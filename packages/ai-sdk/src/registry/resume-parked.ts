@@ -23,7 +23,7 @@ export function isParked({ call: { kind, state } }: StoredCall): boolean {
  *
  * @param tool the call's tool as it is listed now
  * @returns the call as it is then
- * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor`
+ * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor` or `approval`
  */
 export async function resumeParked(
   { stored, find }: ResumeParts,
