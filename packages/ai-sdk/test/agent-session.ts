@@ -53,7 +53,6 @@ export async function startAgent(kept: Kept, pool?: ConnectionPoolOptions) {
       touchIntervalMs,
       clockSkewMs: 0,
       onEvent,
-      now,
       ...(agent !== undefined && { agent }),
     });
   const pooledSessions = pool && sessionsOf();

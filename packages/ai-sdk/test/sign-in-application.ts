@@ -91,9 +91,12 @@ function startGuarded() {
 }
 
 /** With the stateful notebook server. Its tool `list_notes` needs a scope. */
-export async function startLockedNotebook(options: Options = {}) {
+export async function startLockedNotebook(
+  options: Options = {},
+  notebook: Parameters<typeof startNotebookServer>[0] = {},
+) {
   const { signIns, log, guard } = startGuarded();
-  const server = await startNotebookServer();
+  const server = await startNotebookServer(notebook);
   server.intercept(guard);
   const app = startApplication(server.url, log, signIns, { session: "stateful", ...options });
   return { ...app, server };

@@ -29,6 +29,7 @@ export {
 } from "./base/check-option.ts";
 export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
+export { tryInsistently } from "./base/try-insistently.ts";
 export { guarded, warnOnce } from "./base/observe.ts";
 export { pooledToken as randomToken } from "./base/pooled-token.ts";
 export { writeBatch } from "./stores/write-batch.ts";
@@ -36,7 +37,8 @@ export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export { classifyLoss } from "./session/lost-session.ts";
 export { isOutdated } from "./session/session-snapshot.ts";
-export { forgetTools, giveUpSession } from "./tools/manage-slot.ts";
+export { forgetTools, giveUpSession, listedTools } from "./tools/manage-slot.ts";
+export { compareTools } from "./tools/compare-tools.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
 export { type BearerChallenge, bearerChallenge } from "./wire/bearer-challenge.ts";
 export { grantPrefix, isOAuthKey, oauthKey, parseOAuthKey } from "./session/oauth-key.ts";
@@ -45,6 +47,7 @@ export {
   connectionFailure,
   describeFailure,
 } from "./wire/connection-failure.ts";
+export { isSafeQuestion } from "./waiting/input-request.ts";
 export { waitingCallOf, waitingResult, withoutPlaceholder } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
 export { isNewerFormat, newerFormat } from "./session/newer-format.ts";

@@ -1,6 +1,11 @@
 import { abortable, maxTimerMs } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/ai-sdk";
-import { boundedCall, type LiveConnection, refuseUnapproved } from "@durable-mcp/ai-sdk/internal";
+import {
+  boundedCall,
+  type LiveConnection,
+  refuseUnapproved,
+  whileApproved,
+} from "@durable-mcp/ai-sdk/internal";
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { connectionClient } from "./connection-client.ts";
@@ -67,7 +72,8 @@ async function callTool(
     return await pausingCall({ connection, tool, input, graph, signal: abortSignal });
   }
   const called = { tool, input: params.arguments };
-  const result = await boundedCall(connection, called, attempt, { abortSignal });
+  const send = () => boundedCall(connection, called, attempt, { abortSignal });
+  const result = await whileApproved(connection, tool, called, send);
   // The adapter turns the result into an error, and the error only has the text.
   const notice = result.isError ? connection.lossNotices?.take()?.text : undefined;
   if (notice === undefined) return result;

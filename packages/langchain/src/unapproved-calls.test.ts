@@ -1,6 +1,6 @@
 import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
 import { expect, test } from "vitest";
-import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { answer, startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
 import { startApplication } from "../../ai-sdk/test/step.ts";
 import { loadSessionTools } from "./load-session-tools.ts";
 
@@ -25,4 +25,30 @@ test("a call that a person would have to approve does not run, and the model is 
     await call("list_notes");
     expect(server.log).toContain("POST tools/call");
   });
+});
+
+test("a call is not made again where its tool has changed with the session, and needs an approval", async () => {
+  let readOnlyHint = true;
+  const cleaned: string[] = [];
+  const server = await startNotebookServer({
+    setUp: (mcp) =>
+      mcp.registerTool("clean", { annotations: { readOnlyHint } }, () => {
+        cleaned.push("all");
+        return answer("clean");
+      }),
+  });
+  const notes = defineMcpClientConnection({
+    url: server.url,
+    description: "Notes.",
+    session: "stateful",
+    approval: ({ toolAnnotations }) => toolAnnotations?.["readOnlyHint"] !== true,
+  });
+  await startApplication({ notes }).step({}, async (registry) => {
+    const [tool] = await loadSessionTools(registry);
+    readOnlyHint = false;
+    server.forgetSessions();
+    const call = { type: "tool_call", id: "call-1", name: tool!.name, args: {} };
+    await expect(tool!.invoke(call as never)).rejects.toThrow("has to approve the call now");
+  });
+  expect(cleaned).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { ElicitationRequestSchema, type MCPClient } from "@ai-sdk/mcp";
-import { isRecord, sameJson } from "@durable-mcp/core/internal";
+import { isRecord, isSafeQuestion, sameJson } from "@durable-mcp/core/internal";
 import type { ConnectionClientInfo } from "./connection-options.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
@@ -51,9 +51,10 @@ export function answerElicitations(
   context: ConnectionContext,
 ): void {
   if (onElicitation === undefined) return;
-  client.onElicitationRequest(ElicitationRequestSchema, (request) =>
-    onElicitation(request, context),
-  );
+  client.onElicitationRequest(ElicitationRequestSchema, async (request) => {
+    if (isSafeQuestion(request)) return await onElicitation(request, context);
+    throw new Error("The URL must begin with http: or https:, without a user name or password.");
+  });
 }
 
 /** Whether the server may send requests of its own. They need an open stream. */

@@ -35,6 +35,9 @@ export function forwardConnection(
     keptAnswers: first.keptAnswers && {
       giving: async (...answer) => await current().keptAnswers!.giving(...answer),
     },
+    get approvals() {
+      return current().approvals;
+    },
     inConnectTime: (signal, work) => current().inConnectTime(signal, work),
     createFetch: (use) => current().createFetch(use),
     client: async () => await current().client(),

@@ -4,6 +4,7 @@ import { within } from "@durable-mcp/core/internal";
 import type { RestoreError } from "../errors/client-errors.ts";
 import type { ClientClosedReason, ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry, TraceOperation } from "../events/connection-telemetry.ts";
+import type { createApprovedCalls } from "./approved-calls.ts";
 import type { ConnectionManagement } from "./connection-management.ts";
 import type { ConnectionContext } from "./connection-context.ts";
 import type { McpClientConnection } from "./define-connection.ts";
@@ -105,6 +106,8 @@ export interface LiveConnection {
   readonly signIn?: SignIn | undefined;
   /** Set if calls may wait for a sign-in, and not for more. */
   readonly keptAnswers?: KeptAnswers | undefined;
+  /** Set if the connection has sessions, and an `approval` that decides on each call. */
+  readonly approvals?: ReturnType<typeof createApprovedCalls> | undefined;
   /** For any one MCP client: with the connection's headers and token, and its session if it has one. */
   createFetch(use?: {
     /** Whether requests carry the trace context; only for clients of this project. */

@@ -4,6 +4,8 @@ import type { WaitingAuthorization, WaitingResult } from "@durable-mcp/core/wait
 interface LockedCall {
   /** The server's name of the tool. */
   readonly tool: string;
+  /** The tool's, as the server had listed it. */
+  readonly annotations?: unknown;
   /** As the model gave it. */
   readonly input: unknown;
   readonly toolCallId: string;

@@ -31,7 +31,7 @@ export type StoredCalls = ReturnType<typeof createStoredCalls>;
 
 export function createStoredCalls(options: StoredCallsOptions) {
   const { source, principal, limitsOf, emit, now } = options;
-  const { store, agent, sessionId, claimLeg } = source;
+  const { store, agent, sessionId, claimLeg, closeTimeoutMs } = source;
   const load = once(async () => {
     principalParts(principal);
     const waiting = await loadWaiting();
@@ -39,7 +39,7 @@ export function createStoredCalls(options: StoredCallsOptions) {
     const contextOf = (connection: string) =>
       waiting.createWaitingContext(calls, {
         ...limitsOf(connection),
-        ...{ now, claimLeg },
+        ...{ now, claimLeg, closeTimeoutMs },
         onEvent: (event) => emit(connection, event),
       });
     return { ...waiting, calls, contextOf };

@@ -12,6 +12,8 @@ export interface WaitingSource {
   readonly sessionId: string;
   /** For a store that does not compare and set across processes. */
   readonly claimLeg?: ClaimLeg | undefined;
+  /** How long the end of a leg may take, in milliseconds. @default 10000 */
+  readonly closeTimeoutMs?: number | undefined;
 }
 
 export function isPausing(definition: McpConnection): boolean {

@@ -9,13 +9,13 @@ import type { WaitingSessions } from "./waiting-sessions.ts";
 /** The uses of stored waiting calls outside of a step. */
 export function createSessionsAnswers(context: SessionsContext): WaitingSessions {
   const { provider, store, agent, tell, now, work } = context;
-  const { telemetry, hungServers } = provider;
+  const { telemetry, hungServers, closeTimeoutMs } = provider;
   const open = (sessionId: string, principal: Principal) => {
     checkSessionId(sessionId);
     recordOwner(principal);
     work.throwIfShutDown();
     const declared = provider.declaredFor(principal);
-    const source = { store, agent, sessionId };
+    const source = { store, agent, sessionId, closeTimeoutMs };
     return waitingOutsideStep({
       ...{ source, principal, declared, tell, telemetry, hungServers, now },
     });

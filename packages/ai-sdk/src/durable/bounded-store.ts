@@ -8,10 +8,13 @@ import type { ConnectionTelemetry, StoreOperation } from "../events/connection-t
  * A store whose operations settle within `timeoutMs`, whatever the given one does, and fail with
  * `STORE_FAILED`. A read that failed is tried once more, because nothing can be done twice. A write is
  * not: if the first one was done, the second would take it for another process's.
+ *
+ * @param now the clock of the sessions. It tells the time of a write, as that of each touch
  */
 export function createBoundedStore(
   store: SessionStore,
   timeoutMs: number,
+  now: () => number,
   telemetry?: ConnectionTelemetry,
 ): SessionStore {
   const measured = createMeasure(telemetry);
@@ -32,7 +35,8 @@ export function createBoundedStore(
   return {
     get: (key) => read("get", () => store.get(key)),
     list: (query) => read("list", () => store.list(query)),
-    put: (...args) => write("put", () => store.put(...args)),
+    put: (key, value, ifRevision, options) =>
+      write("put", () => store.put(key, value, ifRevision, { ...options, at: now() })),
     touch: (...args) => write("touch", () => store.touch(...args)),
     delete: (...args) => write("delete", () => store.delete(...args)),
     ...(store.batch && { batch: (writes) => write("batch", () => store.batch!(writes)) }),

@@ -59,7 +59,10 @@ export interface StoredSessionsOptions {
    * @default the provider's; without one, warns on the console as a provider does
    */
   onEvent?: ((event: ConnectionEvent, step?: EventStep) => void) | undefined;
-  /** The clock, in milliseconds since 1970-01-01 UTC. @default Date.now */
+  /**
+   * The clock, in milliseconds since 1970-01-01 UTC, for the times in the store too. Not with a `provider`, which has
+   * one. @default Date.now
+   */
   now?: (() => number) | undefined;
 }
 
@@ -71,7 +74,7 @@ type OwnProvider<CONNECTIONS extends Connections> = Pick<
 
 /** A provider that other code uses too, from `createConnectionProvider`. */
 type GivenProvider<CONNECTIONS extends Connections> = {
-  [OPTION in keyof OwnProvider<CONNECTIONS>]?: undefined;
+  [OPTION in keyof OwnProvider<CONNECTIONS> | "now"]?: undefined;
 } & { provider: ConnectionProvider<CONNECTIONS> };
 
 /** The connections, or a provider that has them, and the options for keeping their sessions. */

@@ -65,7 +65,8 @@ async function loadRegistry(
   { principal, abortSignal, listsTools }: RegistryUse,
   successor: Successor | undefined,
 ): Promise<ConnectionRegistry<any>> {
-  const { provider, namespace, agent } = sessions;
+  const { provider, namespace, agent, store } = sessions;
+  const { closeTimeoutMs } = provider;
   const declared = provider.declaredFor(principal);
   const pool = provider.poolFor([namespace, agent, sessionId]);
   const events = createStepEvents(provider.emit, sessionId);
@@ -86,13 +87,13 @@ async function loadRegistry(
         named: createNamedInStore(context, opened),
         isLeased: true,
         pool,
-        waiting: { store: sessions.store, agent, sessionId },
+        waiting: { store, agent, sessionId, closeTimeoutMs },
         successor,
         save: (timeoutMs) => opened.close(timeoutMs),
       });
     } catch (error) {
       // The provider may have been shut down meanwhile.
-      await opened.close(provider.closeTimeoutMs);
+      await opened.close(closeTimeoutMs);
       throw error;
     }
   } finally {

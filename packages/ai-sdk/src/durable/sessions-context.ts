@@ -51,16 +51,17 @@ export function createSessionsContext(options: DurableSessionsOptions<any>): Ses
   }
   const ownProvider = createOwnProvider(options);
   const provider = internalsOf(ownProvider ?? options.provider!);
+  const { now } = provider;
   return {
     provider,
     ownProvider,
-    store: createBoundedStore(store, storeTimeoutMs, provider.telemetry),
+    store: createBoundedStore(store, storeTimeoutMs, now, provider.telemetry),
     agent: share ? null : (agent ?? "default"),
     namespace: provider.createNamespace(),
     touchIntervalMs,
     maybeInUseMs: leastIdleMs(touchIntervalMs) + clockSkewMs,
     tell: onEvent && !ownProvider ? provider.emitTo(onEvent) : provider.emit,
-    now: options.now ?? provider.now,
+    now,
     work: createOpenWork("The durable sessions were"),
   };
 }
@@ -81,6 +82,7 @@ function createOwnProvider(
     pool,
     telemetry,
     closeTimeoutMs,
+    now,
   })) {
     if (value === undefined) continue;
     const fix = "cannot be combined with provider: give it to createConnectionProvider";

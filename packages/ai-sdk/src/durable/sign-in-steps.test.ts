@@ -1,5 +1,6 @@
 import type { UIMessage } from "ai";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { callsOf } from "../../test/calls-of.ts";
 import {
   addNote,
@@ -12,8 +13,10 @@ import {
   user,
 } from "../../test/sign-in-application.ts";
 import { yes } from "../../test/asking-server.ts";
+import { answer } from "../../test/notebook-server.ts";
 import { bob } from "../../test/step.ts";
 import { majors } from "../../test/waiting-tool.ts";
+import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-call-options.ts";
 
 const look = (item: string) => ({ tool: "work__look", input: { item } });
 const lockedDoor = {
@@ -243,4 +246,81 @@ test("the agent loop of AI SDK can stop with isWaiting()", async () => {
     });
     expect(model.doGenerateCalls).toHaveLength(1);
   }
+});
+
+/** A call that waits, of a tool whose annotations may change, under a policy that may change its mind. */
+async function startParked() {
+  const policy = { status: "approved" as ToolApprovalStatus, calls: [] as ToolApprovalCall[] };
+  const tool = { annotations: { readOnlyHint: true } };
+  const approval = (call: ToolApprovalCall) => {
+    policy.calls.push(call);
+    return policy.status;
+  };
+  const ran: string[] = [];
+  const app = await startLockedNotebook(
+    { approval },
+    {
+      setUp: (mcp) =>
+        mcp.registerTool("add_note", { ...tool, inputSchema: { text: z.string() } }, (input) => {
+          ran.push(input.text);
+          return answer("noted");
+        }),
+    },
+  );
+  const messages = await parkCalls(app, [addNote("milk")]);
+  await app.signIn();
+  policy.calls.length = 0;
+  app.take();
+  return { app, messages, policy, tool, ran };
+}
+
+/** The server has another tool from now on. */
+const change = ({ app, tool }: Awaited<ReturnType<typeof startParked>>) => {
+  tool.annotations = { readOnlyHint: false };
+  app.server.forgetSessions();
+};
+
+describe("a call with an approval that waits for a sign-in", () => {
+  test("is decided on again when it runs, and asks nobody again for the same", async () => {
+    const { app, messages, policy, ran } = await startParked();
+    policy.status = "user-approval";
+    expect((await app.step(messages, ["Done."])).told).toEqual(["noted"]);
+    expect(ran).toEqual(["milk"]);
+    expect(policy.calls).toMatchObject([
+      { tool: "add_note", toolName: "work__add_note", toolInput: { text: "milk" } },
+    ]);
+    expect(app.take().sent).toEqual(["POST tools/call"]);
+  });
+
+  test("does not run if it is denied by now", async () => {
+    const { app, messages, policy, ran } = await startParked();
+    policy.status = { type: "denied", reason: "Not at night." };
+    expect((await app.step(messages, ["Done."])).told).toEqual(["Not at night."]);
+    expect(ran).toEqual([]);
+  });
+
+  test("asks again if its tool's annotations have changed, and runs if nobody is to be asked", async () => {
+    for (const status of ["user-approval", "not-applicable"] as const) {
+      const parked = await startParked();
+      const { app, messages, policy, ran } = parked;
+      change(parked);
+      policy.status = status;
+      await app.sessions().restart("chat", use);
+      const { told } = await app.step(messages, ["Done."]);
+      expect(told).toEqual([
+        expect.stringContaining(status === "user-approval" ? "has to approve the call" : "noted"),
+      ]);
+      expect(ran).toEqual(status === "user-approval" ? [] : ["milk"]);
+    }
+  });
+
+  test("asks again if the session, and with it the tool, is replaced on its way", async () => {
+    const parked = await startParked();
+    const { app, messages, policy, ran } = parked;
+    change(parked);
+    policy.status = "user-approval";
+    const { told } = await app.step(messages, ["Done."]);
+    expect(told).toEqual([expect.stringContaining("has to approve the call now")]);
+    expect(ran).toEqual([]);
+  });
 });

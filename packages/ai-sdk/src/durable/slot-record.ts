@@ -93,7 +93,9 @@ export function parseRecordOwner(owner: string): Principal | undefined {
 export function parseRecord(value: unknown): SlotRecord | undefined {
   try {
     const fields = value as Record<string, unknown>;
-    const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs, users, looks } = fields;
+    const { version, snapshot, startedAt, savedAt, ending, idleTimeoutMs, ...rest } = fields;
+    // The others are fields that only later releases know.
+    const { users, looks, ["__proto__"]: _, ...others } = rest;
     if (version !== 1 || !Number.isFinite(startedAt) || !Number.isFinite(savedAt)) return undefined;
     if (idleTimeoutMs !== undefined && !isTimerMs(idleTimeoutMs)) return undefined;
     for (const list of [users, looks]) {
@@ -102,6 +104,7 @@ export function parseRecord(value: unknown): SlotRecord | undefined {
     const sessions = ending === undefined ? [] : (ending as unknown[]).map(parseSessionSnapshot);
     if (!sessions.every((session) => session.kind === "session")) return undefined;
     return createRecord({
+      ...others,
       snapshot: parseSessionSnapshot(snapshot),
       startedAt: startedAt as number,
       savedAt: savedAt as number,

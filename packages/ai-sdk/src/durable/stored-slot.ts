@@ -227,6 +227,9 @@ function recordOf(
   snapshot: SessionSnapshot,
   fields: Pick<SlotRecord, "startedAt" | "ending">,
 ): SlotRecord {
-  const users = withNewUser(cell.record?.users, sharedBy, fields.startedAt);
-  return createRecord({ snapshot, ...fields, ...mark.fieldsOf(cell.record), idleTimeoutMs, users });
+  const { record } = cell;
+  const users = withNewUser(record?.users, sharedBy, fields.startedAt);
+  return createRecord({
+    ...{ ...record, snapshot, ...fields, ...mark.fieldsOf(record), idleTimeoutMs, users },
+  });
 }

@@ -69,6 +69,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
       : undefined,
     pausing,
     keptAnswers,
+    approvals: parts.approvals || undefined,
     createFetch: ({ isTraced = false } = {}) =>
       isTraced ? withTraceContext(takeFetch(), parts.telemetry) : takeFetch(),
     async client() {

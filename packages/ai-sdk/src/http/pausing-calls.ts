@@ -33,14 +33,14 @@ interface PausingParts {
 export function createPausingCalls(parts: PausingParts) {
   const { source, principal, limits, connection, url, callMs, fetch, scrub, emit, trace, now } =
     parts;
-  const { store, agent, sessionId, claimLeg } = source;
+  const { store, agent, sessionId, claimLeg, closeTimeoutMs } = source;
   const notes = createCallNotes();
   const load = once(async () => {
     const waiting = await loadWaiting();
     const calls = waiting.createWaitingStore(store, { agent, sessionId, principal });
     const context = waiting.createWaitingContext(calls, {
       ...limits,
-      ...{ now, claimLeg, scrub },
+      ...{ now, claimLeg, closeTimeoutMs, scrub },
       onEvent: (event) => emit({ ...event, connection }),
     });
     return { ...waiting, context };

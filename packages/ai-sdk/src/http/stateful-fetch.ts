@@ -12,6 +12,7 @@ import {
   type SessionStart,
 } from "@durable-mcp/core";
 import { abortable, anySignal } from "@durable-mcp/core/internal";
+import { createApprovedCalls } from "../connection/approved-calls.ts";
 import { createProgressTracker } from "../connection/call-progress.ts";
 import { needsListening } from "../connection/client-capabilities.ts";
 import type { ConnectionStep, LiveConnection } from "../connection/live-connection.ts";
@@ -45,7 +46,7 @@ export function createStatefulFetch(
   slot: SessionSlot,
   onEvent: (event: SessionEvent) => void,
 ): typeof globalThis.fetch {
-  const { definition, exceptSlot, trace, url, onSession, now } = parts;
+  const { definition, exceptSlot, trace, url, onSession, now, approvals } = parts;
   const { fetch, redirect, timeouts } = definition.options;
   const session = sessionOptions(definition);
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
@@ -53,7 +54,7 @@ export function createStatefulFetch(
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
     ...{ onSession, onEvent, now, memory: memoryOf(definition) },
     statelessMaxAgeMs: session.statelessMaxAgeMs,
-    fetch: withDefinedRetries(parts),
+    fetch: approvals ? approvals.wrap(withDefinedRetries(parts)) : withDefinedRetries(parts),
     allowOtherOrigins: fetch !== undefined,
     // A new session and its tools are one write of the store then.
     firstList: parts.listsTools ? createFirstList() : undefined,
@@ -197,6 +198,8 @@ export function createHttpParts(options: HttpConnectionOptions) {
     }) satisfies typeof globalThis.fetch,
     use,
     /** The slot of the session for the tools in `session.except`. */
+    approvals:
+      typeof definition.options.approval === "function" && slot && createApprovedCalls(slot),
     exceptSlot: sessionOptions(definition).except && createSessionSlot(),
     /** Whether an earlier step lost the session, and none took its place. */
     isAfterLoss: slot?.snapshot?.kind === "lost",

@@ -9,12 +9,13 @@ import { carriedAnswerSchema, carriedUseSchema } from "./option-schemas.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
 
 export function createCarriedWaiting(internals: ProviderInternals<any>): CarriedWaiting {
-  const { claim, declaredFor, emit: tell, telemetry, hungServers, now, work } = internals;
+  const { claim, closeTimeoutMs, declaredFor, emit: tell, telemetry, hungServers } = internals;
+  const { now, work } = internals;
   const open = (session: { readonly state?: unknown }, principal: Principal) => {
     work.throwIfShutDown();
     const declared = declaredFor(principal);
     const kept = createWaitingInState(session.state, now);
-    const source = waitingSource(kept, claim);
+    const source = { ...waitingSource(kept, claim), closeTimeoutMs };
     const calls = waitingOutsideStep({
       ...{ source, principal, declared, tell, telemetry, hungServers, now },
     });

@@ -34,6 +34,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
   internals: ProviderInternals<CONNECTIONS>,
 ): Pick<ConnectionProvider<CONNECTIONS>, "create" | "commit" | "run"> {
   const { declaredFor, createRegistry, poolFor, createNamespace, work, now, claim } = internals;
+  const { closeTimeoutMs } = internals;
   const namespace = createNamespace();
   const savedBy = new WeakMap<object, Saved>();
 
@@ -50,7 +51,7 @@ export function createStateRegistries<CONNECTIONS extends Connections>(
       const waiting = createWaitingInState(state, now);
       const registry = createRegistry({
         // Without a claim two processes could send one answer.
-        waiting: claim && waitingSource(waiting, claim),
+        waiting: claim && { ...waitingSource(waiting, claim), closeTimeoutMs },
         declared,
         principal,
         events,

@@ -6,6 +6,7 @@ import { inParallel } from "../base/in-parallel.ts";
 import { isOpen, loadWaiting, type StoredCalls } from "../connection/stored-calls.ts";
 import { isParked } from "./resume-parked.ts";
 import { answerWithoutSecrets } from "../tools/answer-without-secrets.ts";
+import type { JudgedTool } from "../connection/approved-calls.ts";
 import { replayOf } from "../tools/replay-call.ts";
 import type { FilledIn } from "../waiting/fill-in.ts";
 import { findPlaceholders, type Placeholder } from "../waiting/find-placeholders.ts";
@@ -30,6 +31,9 @@ export function placesIn(messages: readonly unknown[]): Placeholder[] {
   );
 }
 
+/** @param tool the call's tool, if the step has it */
+type ResumeCall = (parked: StoredCall, tool: JudgedTool | undefined) => Promise<StoredCall>;
+
 interface Results {
   /** The calls of the messages, in the order of their first places. */
   readonly calls: readonly WaitingCall[];
@@ -46,18 +50,21 @@ export async function findResults(
   stored: StoredCalls | undefined,
   tools: ToolSet,
   places: readonly Placeholder[],
-  resumeCall: (parked: StoredCall) => Promise<StoredCall>,
+  resumeCall: ResumeCall,
 ): Promise<Results> {
   const waiting = await loadWaiting();
   const ids = [...new Set(places.map(({ id }) => id))];
   const found = new Map(await inParallel(ids, async (id) => [id, await stored?.read(id)] as const));
   // Messages come from browsers: only a call that is in its place is carried out.
-  const parked = new Set<string>();
+  const parked = new Map<string, JudgedTool | undefined>();
   await inParallel(places, async (place) => {
     const call = found.get(place.id);
-    if (call && isParked(call) && (await isCallOf(call, tools, place))) parked.add(place.id);
+    if (call && isParked(call) && (await isCallOf(call, tools, place)))
+      parked.set(place.id, replayOf(ownTool(tools, place.toolName))?.tool);
   });
-  await inParallel([...parked], async (id) => found.set(id, await resumeCall(found.get(id)!)));
+  await inParallel([...parked], async ([id, tool]) =>
+    found.set(id, await resumeCall(found.get(id)!, tool)),
+  );
 
   const matching = new Set<StoredCall>();
   /** Places of the same call under the same name have the same result. */
@@ -98,7 +105,7 @@ async function isCallOf(
   const tool = String(params["name"]);
   // Applications name tools as they like, and those of a connection that is down are missing.
   const named = call.isStandIn ? undefined : replayOf(ownTool(tools, toolName));
-  if (named && (named.connection !== connection || named.tool !== tool)) return false;
+  if (named && (named.connection !== connection || named.tool.name !== tool)) return false;
   if (call.toolCallId !== toolCallId) return false;
   return await hasDigest({ connection, method, tool, input }, call.digest);
 }

@@ -76,8 +76,8 @@ export function createRegistryWaiting(
     },
     async resume(messages, options) {
       const { tools } = checkOptions(resumeSchema, options);
-      const { calls, filled } = await findResults(stored, tools, placesIn(messages), (call) =>
-        resumeParked({ stored: stored!, find: findOpen }, call),
+      const { calls, filled } = await findResults(stored, tools, placesIn(messages), (...call) =>
+        resumeParked({ stored: stored!, find: findOpen }, ...call),
       );
       const inOrder = filled.values();
       return {

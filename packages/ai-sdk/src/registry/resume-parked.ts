@@ -1,7 +1,9 @@
 import type { StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
+import type { JudgedTool } from "../connection/approved-calls.ts";
 import type { StoredCalls } from "../connection/stored-calls.ts";
 import { carryOutCall } from "../tools/carry-out-call.ts";
+import { refuseChanged, whileApproved } from "../tools/tool-approval.ts";
 import { signedInResult } from "../tools/stand-in-tool.ts";
 
 interface ResumeParts {
@@ -19,12 +21,14 @@ export function isParked({ call: { kind, state } }: StoredCall): boolean {
  * Carries out a call that has waited for a sign-in, at most once. It waits on while the user has not signed in, where
  * its connection cannot be used, and if the server refuses it again.
  *
+ * @param tool the call's tool as it is listed now
  * @returns the call as it is then
- * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor`
+ * @throws {McpSessionError} `STORE_FAILED`, or the error of `auth.authorizationFor` or `approval`
  */
 export async function resumeParked(
   { stored, find }: ResumeParts,
   parked: StoredCall,
+  tool: JudgedTool | undefined,
 ): Promise<StoredCall> {
   const { id, connection: name, url, isStandIn } = parked.call;
   const connection = find(name);
@@ -36,7 +40,16 @@ export async function resumeParked(
   else {
     // What fails now is no outcome of the call.
     if (!(await isConnected(connection))) return parked;
-    await stored.carryOut(parked, (claimed) => carryOutCall(connection, claimed));
+    const { annotations, toolCallId, request } = parked.call;
+    const { name: called, arguments: input } = request.params;
+    const before = { name: String(called), annotations };
+    const call = { input, use: { toolCallId } };
+    const refused = await refuseChanged(connection, [before, tool ?? { name: before.name }], call);
+    if (refused !== undefined) await stored.settle(parked, refused);
+    else
+      await stored.carryOut(parked, (claimed) =>
+        whileApproved(connection, before, call, () => carryOutCall(connection, claimed)),
+      );
   }
   return (await stored.read(id)) ?? parked;
 }

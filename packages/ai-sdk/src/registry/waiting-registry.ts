@@ -48,7 +48,7 @@ export interface WaitingRegistry {
    * @param messages those with placeholders of 1,000 calls at most
    * @param options.tools the tools of the step. They make of the server's answer what `execute` would have made.
    *   Without its tool, such as that of a connection that is down, a call has the content of the server's answer
-   * @throws {McpSessionError} `CONNECTION_INVALID` for what is no list, and for more calls; `STORE_FAILED`
+   * @throws {McpSessionError} `CONNECTION_INVALID` for what is no list, and for more calls; `STORE_FAILED`; the error of `approval`
    */
   resume<MESSAGE>(
     messages: readonly MESSAGE[],

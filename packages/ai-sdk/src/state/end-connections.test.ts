@@ -191,7 +191,7 @@ describe("nothing is sent, and nothing reported,", () => {
 
   test.each<[string, (snapshot: object, url: string) => unknown, string[]]>([
     ["null", () => null, ["invalid"]],
-    ["an unknown key", (snapshot) => ({ ...snapshot, headers: {} }), ["invalid"]],
+    ["an unknown key in its list", (snapshot) => ({ ...snapshot, toolList: {} }), ["invalid"]],
     ["a forged id", (snapshot) => ({ ...snapshot, sessionId: "a\r\nx-evil: 1" }), ["invalid"]],
     ["another path", (snapshot, url) => ({ ...snapshot, url: `${url}/admin` }), ["url"]],
     ["another origin", (snapshot) => ({ ...snapshot, url: "https://evil.test/mcp" }), ["url"]],

@@ -19,7 +19,8 @@ export interface NamedEntry extends Omit<KeptSession, "ending"> {
   readonly lastUsedAt: number;
 }
 
-const entrySchema = z.strictObject({
+/** An entry keeps fields that only later releases know. */
+const entrySchema = z.looseObject({
   version: z.literal(1),
   snapshot: z.unknown(),
   startedAt: z.optional(z.number()),
@@ -29,7 +30,7 @@ const entrySchema = z.strictObject({
 
 /** Parses an entry from outside; `undefined` if it does not parse. */
 export function parseNamedEntry(value: unknown): NamedEntry | undefined {
-  if (!isRecord(value)) return undefined;
+  if (!isRecord(value) || Object.hasOwn(value, "__proto__")) return undefined;
   // Own keys alone: the schema reads inherited ones too.
   const { success, data } = z.safeParse(entrySchema, { __proto__: null, ...value });
   const snapshot = success ? parseOrNothing(data.snapshot) : undefined;
@@ -58,6 +59,8 @@ export function parseNamedKey(key: string, principal: Principal): NamedSlot | un
 /** A session that the step uses. */
 interface InUse {
   readonly slot: SessionSlot;
+  /** The entry before. */
+  readonly entry: NamedEntry | undefined;
   /** A kept session that the first use replaces. */
   readonly outdated: ActiveSessionSnapshot | undefined;
   startedAt: number | undefined;
@@ -73,11 +76,10 @@ export function createHeldEntries(state: unknown, now: () => number) {
   const written = new Map<string, NamedEntry | undefined>();
   let endedAt: number | undefined;
 
-  const entryOf = ({ slot, outdated, startedAt, idleTimeoutMs }: InUse) => {
+  const entryOf = ({ slot, entry, outdated, startedAt, idleTimeoutMs }: InUse) => {
     const snapshot = slot.changed ? slot.snapshot : (outdated ?? slot.snapshot);
-    return (
-      snapshot && createEntry({ snapshot, startedAt, lastUsedAt: endedAt ?? now(), idleTimeoutMs })
-    );
+    const lastUsedAt = endedAt ?? now();
+    return snapshot && createEntry({ ...entry, snapshot, startedAt, lastUsedAt, idleTimeoutMs });
   };
   const write = (key: string, entry: NamedEntry | undefined) => {
     inUse.delete(key);
@@ -130,8 +132,9 @@ export function createHeldEntries(state: unknown, now: () => number) {
 }
 
 function createEntry(fields: Omit<NamedEntry, "version">): NamedEntry {
-  const { snapshot, startedAt, lastUsedAt, idleTimeoutMs } = fields;
+  const { snapshot, startedAt, lastUsedAt, idleTimeoutMs, ...others } = fields;
   return {
+    ...others,
     version: 1,
     snapshot,
     ...(snapshot.kind === "session" && startedAt !== undefined && { startedAt }),

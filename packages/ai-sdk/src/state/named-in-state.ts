@@ -53,6 +53,7 @@ export function createNamedInState(
       const pooled = pool?.createSlot(slot, principal, definition, snapshot);
       const use = {
         slot: pooled ?? createSessionSlot(snapshot),
+        entry,
         outdated,
         startedAt: entry?.startedAt,
         idleTimeoutMs: idleTimeoutMs ?? entry?.idleTimeoutMs,

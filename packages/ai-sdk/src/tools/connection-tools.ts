@@ -13,7 +13,7 @@ import { isProvided, modelSchema } from "./provided-arguments.ts";
 import { plainModelOutput } from "../waiting/plain-output.ts";
 import { acceptWaiting, waitingModelOutput } from "../waiting/placeholder.ts";
 import { type ReplayCall, withReplay } from "./replay-call.ts";
-import { createToolApproval } from "./tool-approval.ts";
+import { createToolApproval, whileApproved } from "./tool-approval.ts";
 import { plainToolName, toolName } from "./tool-name.ts";
 
 /** The tools of a connected client as the connection offers them, under their names for the model. */
@@ -56,7 +56,7 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
     const inputSchema = isProvided(options, serverName)
       ? await modelSchema(connection, serverName, tool.inputSchema)
       : tool.inputSchema;
-    const parts = { called, ownName, tool: tool as Tool, inputSchema, boundNow };
+    const parts = { called, tool: tool as Tool, inputSchema, boundNow };
     own.push([ownName, createTool(connection, parts)]);
   }
   return Object.fromEntries(own);
@@ -65,8 +65,6 @@ export async function connectionTools(connection: LiveConnection): Promise<ToolS
 interface ToolParts {
   /** The server's tool. */
   readonly called: { readonly name: string; readonly annotations?: unknown };
-  /** Its name for the model. */
-  readonly ownName: string;
   /** What the client has made of it. */
   readonly tool: Tool;
   readonly inputSchema: Tool["inputSchema"];
@@ -76,15 +74,16 @@ interface ToolParts {
 /** A tool of the client as the connection offers it. */
 function createTool(
   connection: LiveConnection,
-  { called, ownName, tool, inputSchema, boundNow }: ToolParts,
+  { called, tool, inputSchema, boundNow }: ToolParts,
 ): Tool {
   const { preliminaryResults, schemas } = connection.definition.options;
-  const { fixed, denial } = createToolApproval(connection, called, ownName);
+  const { fixed, denial } = createToolApproval(connection, called);
   const isPreliminary = preliminaryResults && schemas?.[called.name]?.outputSchema === undefined;
   const execute: Execute = (input, use) => {
     const call = createCall(connection, called, boundNow);
     const run = async (observe?: ObserveProgress) =>
-      (await denial(input, use)) ?? (await call(input, use, observe));
+      (await denial(input, use)) ??
+      (await whileApproved(connection, called, { input, use }, () => call(input, use, observe)));
     return isPreliminary ? withPreliminaryResults(run) : run();
   };
   const toModelOutput = modelOutput(connection, tool);
@@ -92,7 +91,7 @@ function createTool(
     ...(tool.outputSchema && { outputSchema: acceptWaiting(tool.outputSchema) }),
   };
   const make = createReplay(connection, called.name, boundNow);
-  const replay = make && { connection: connection.name, tool: called.name, make };
+  const replay = make && { connection: connection.name, tool: called, make };
   const own = {
     inputSchema,
     execute,
@@ -131,8 +130,9 @@ function createCall(
         );
         return withoutError(connection, answered);
       };
+      const { name, annotations } = tool;
       const park = async () =>
-        toolCallId && (await signIn?.park?.({ tool: tool.name, input, toolCallId }));
+        toolCallId && (await signIn?.park?.({ tool: name, annotations, input, toolCallId }));
       return boundedCall(connection, { tool, input, toolCallId, park }, attempt, { abortSignal });
     });
     // A notice is for the model's next result, which a placeholder is not.

@@ -1,5 +1,6 @@
 import type { WaitingAnswer } from "@durable-mcp/core/waiting/internal";
 import type { Tool } from "ai";
+import type { JudgedTool } from "../connection/approved-calls.ts";
 
 /** Makes of a kept answer what the tool's own `execute` would have made of it. Sends no call. */
 export type ReplayCall = (
@@ -10,8 +11,8 @@ export type ReplayCall = (
 /** The tool of a connection, and how its kept answers become results. */
 interface Replay {
   readonly connection: string;
-  /** The server's name of the tool. */
-  readonly tool: string;
+  /** As the server has listed it. */
+  readonly tool: JudgedTool;
   readonly make: ReplayCall;
 }
 

@@ -9,6 +9,7 @@ import {
 } from "ai-6";
 import { MockLanguageModelV3 } from "ai-6/test";
 import { describe, expect, test } from "vitest";
+import { z } from "zod";
 import { answer, type NotebookServer, startNotebookServer } from "../../test/notebook-server.ts";
 import { scriptedModel } from "../../test/scripted-model.ts";
 import { alice } from "../../test/step.ts";
@@ -199,6 +200,97 @@ test("the policy sees the server's annotations", async () => {
     return [await ask("notes__list_notes"), await ask("notes__add_note")];
   });
   expect(asks).toEqual([false, true]);
+});
+
+/** A server whose tool `clean` has other annotations, or words, in sessions that begin later. */
+async function startChanging() {
+  const cleaned: unknown[] = [];
+  const tool = { annotations: { readOnlyHint: true }, description: "Looks for dirt." };
+  const server = await startNotebookServer({
+    setUp: (mcp) => {
+      mcp.registerTool("clean", { ...tool, inputSchema: { what: z.string() } }, ({ what }) => {
+        cleaned.push(what);
+        return answer("clean");
+      });
+    },
+  });
+  return {
+    ...{ server, cleaned },
+    lose: (changed: Partial<typeof tool>) => {
+      Object.assign(tool, changed);
+      server.forgetSessions();
+    },
+  };
+}
+
+describe("a tool that has changed in the session that replaces a lost one", () => {
+  const each = { toolCallId: "call-1", messages: [], context: {} };
+  const what = { what: "the disk" };
+  const clean = async (tools: ToolSet) => await tools["notes__clean"]!.execute!(what, each);
+  const asks = async (tools: ToolSet) =>
+    await (tools["notes__clean"]!.needsApproval as any)(what, each);
+
+  test.each([
+    ["without a pool", undefined],
+    ["with a pool", {}],
+  ])(
+    "is not called again without an approval, in this step or a later one, %s",
+    async (how, pool) => {
+      const { server, cleaned, lose } = await startChanging();
+      const connections = connectionsOf(server, isNoReading);
+      const sessions = createDurableSessions({ connections, store, ...(pool && { pool }) });
+      await sessions.run(how, use, () => undefined);
+      await sessions.run(how, use, async ({ tools }) => {
+        expect(await asks(tools)).toBe(false);
+        lose({ annotations: { readOnlyHint: false } });
+        for (let times = 0; times < 2; times += 1) {
+          expect(await clean(tools)).toMatchObject({
+            isError: true,
+            content: [{ text: expect.stringContaining("a person has to approve the call now") }],
+          });
+        }
+        expect(cleaned).toEqual([]);
+        expect(await asks(tools)).toBe(true);
+      });
+      await sessions.run(how, use, async ({ tools }) => {
+        expect(await asks(tools)).toBe(true);
+        // Somebody has approved it.
+        expect(await clean(tools)).toMatchObject({ content: [{ text: "clean" }] });
+      });
+      expect(cleaned).toEqual(["the disk"]);
+      await sessions.shutdown();
+    },
+  );
+
+  test.each<[string, ToolCallOptions["approval"], object]>([
+    ["in its words alone", isNoReading, { description: "Looks again." }],
+    ["as the policy allows", () => "approved", { annotations: { readOnlyHint: false } }],
+    ["without a policy", undefined, { annotations: { readOnlyHint: false } }],
+    ["where every call is approved", true, { annotations: { readOnlyHint: false } }],
+  ])("is called again %s", async (how, approval, changed) => {
+    const { server, cleaned, lose } = await startChanging();
+    await openSessions(server, approval).run(how, use, async ({ tools }) => {
+      lose(changed);
+      expect(await clean(tools)).toMatchObject({ content: [{ text: "clean" }] });
+    });
+    expect(cleaned).toEqual(["the disk"]);
+  });
+
+  test("is not called again if the policy denies it now, or fails", async () => {
+    const outcomes: [() => ToolApprovalStatus, string][] = [
+      [() => ({ type: "denied", reason: "Not that." }), "Not that."],
+      [() => "no status" as ToolApprovalStatus, "a person has to approve the call now"],
+    ];
+    for (const [decide, text] of outcomes) {
+      const { server, cleaned, lose } = await startChanging();
+      const approval = (call: ToolApprovalCall) => isNoReading(call) && decide();
+      await openSessions(server, approval).run(`denied ${text}`, use, async ({ tools }) => {
+        lose({ annotations: { readOnlyHint: false } });
+        expect(JSON.stringify(await clean(tools))).toContain(text);
+      });
+      expect(cleaned).toEqual([]);
+    }
+  });
 });
 
 test("a durable agent goes on after the approval in another process, with one request", async () => {

@@ -2,6 +2,7 @@ import type { CallToolResult } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
 import { isRecord } from "@durable-mcp/core/internal";
 import type { Tool } from "ai";
+import { isSameTool, type JudgedTool } from "../connection/approved-calls.ts";
 import type { ToolApprovalCall, ToolApprovalStatus } from "../connection/tool-call-options.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { toolName } from "./tool-name.ts";
@@ -17,70 +18,109 @@ type Reached = Exclude<ToolApprovalStatus, undefined | boolean | string>;
 /**
  * The connection's `approval` for one of its tools. AI SDK 6 and 7 ask `needsApproval`; a call that is denied
  * gets that as its result.
- *
- * @param ownName the tool's name for the model
  */
-export function createToolApproval(
-  { name, principal, abortSignal, definition }: LiveConnection,
-  tool: { readonly name: string; readonly annotations?: unknown },
-  ownName: string,
-) {
-  const { approval } = definition.options;
-  if (approval === undefined || typeof approval === "boolean") {
-    const fixed: Pick<Tool, "needsApproval"> =
-      approval === undefined ? {} : { needsApproval: approval };
-    return { fixed, denial: () => Promise.resolve(undefined) };
-  }
-  const ask = async (input: unknown, { toolCallId = "", messages = [] }: ApprovalUse = {}) => {
-    const call: ToolApprovalCall = {
-      ...{ principal, connection: name, abortSignal, messages },
-      ...{ tool: tool.name, toolName: ownName },
-      callId: toolCallId,
-      toolInput: isRecord(input) ? input : undefined,
-      toolAnnotations: isRecord(tool.annotations) ? tool.annotations : undefined,
-    };
-    return reached(await approval(call), name);
-  };
-  const fixed: Pick<Tool, "needsApproval"> = {
-    needsApproval: async (input: unknown, use: ApprovalUse) =>
-      (await ask(input, use)).type === "user-approval",
-  };
+export function createToolApproval(connection: LiveConnection, tool: JudgedTool) {
+  const { approval } = connection.definition.options;
+  // The session may have been replaced since the tool was listed, and the tool with it.
+  const now = () => connection.approvals?.now(tool) ?? tool;
+  const needsApproval =
+    typeof approval === "function"
+      ? async (input: unknown, use: ApprovalUse) =>
+          (await judge(connection, now(), input, use)).type === "user-approval"
+      : approval;
+  const fixed: Pick<Tool, "needsApproval"> = needsApproval === undefined ? {} : { needsApproval };
   return {
     fixed,
     /** The result of a call that the application denies. */
-    denial: async (input: unknown, use?: ApprovalUse): Promise<CallToolResult | undefined> => {
-      const { type, reason = "The application denied this call." } = await ask(input, use);
-      if (type !== "denied") return undefined;
-      return { isError: true, content: [{ type: "text", text: reason }] };
-    },
+    denial: async (input: unknown, use?: ApprovalUse) =>
+      await refuse(connection, now(), { input, use }),
   };
 }
 
-/** The result of a call that a person would have to approve, for agents that cannot ask. */
-export const unapproved: CallToolResult = {
+const refused = (text: string): CallToolResult => ({
   isError: true,
-  content: [
-    { type: "text", text: "A person has to approve this call, and this agent cannot ask for it." },
-  ],
-};
+  content: [{ type: "text", text }],
+});
 
-/** The result of a call that may not run where nobody can be asked; `undefined` if it may. */
-export async function refuseUnapproved(
-  connection: LiveConnection,
-  tool: { readonly name: string; readonly annotations?: unknown },
-  input: unknown,
-): Promise<CallToolResult | undefined> {
-  const { name, definition } = connection;
-  if (definition.options.approval === undefined) return undefined;
-  const ownName = await toolName(name, tool.name, definition.options);
-  const { fixed, denial } = createToolApproval(connection, tool, ownName);
-  const { needsApproval } = fixed as { needsApproval?: boolean | Ask };
-  const isAsked =
-    typeof needsApproval === "function" ? await needsApproval(input, {}) : needsApproval;
-  return isAsked ? unapproved : await denial(input);
+/** The result of a call that a person would have to approve, for agents that cannot ask. */
+export const unapproved = refused(
+  "A person has to approve this call, and this agent cannot ask for it.",
+);
+const changedTool = refused(
+  "The server has changed this tool since the call was made, and a person has to approve the call now. It was not carried out. Make the call again, so that it can be approved.",
+);
+
+interface JudgedCall {
+  readonly input: unknown;
+  readonly use?: ApprovalUse | undefined;
 }
 
-type Ask = (input: unknown, use: ApprovalUse) => Promise<boolean>;
+/**
+ * The result of a call that may not run; `undefined` if it may.
+ *
+ * @param unasked the result where a person would have to be asked. @default it runs, because somebody was
+ */
+async function refuse(
+  connection: LiveConnection,
+  tool: JudgedTool,
+  { input, use }: JudgedCall,
+  unasked?: CallToolResult,
+): Promise<CallToolResult | undefined> {
+  if (connection.definition.options.approval === undefined) return undefined;
+  const { type, reason } = await judge(connection, tool, input, use);
+  if (type === "denied") return refused(reason ?? "The application denied this call.");
+  return type === "user-approval" ? unasked : undefined;
+}
+
+/** The result of a call that may not run where nobody can be asked; `undefined` if it may. */
+export const refuseUnapproved = async (
+  connection: LiveConnection,
+  tool: JudgedTool,
+  input: unknown,
+) => await refuse(connection, tool, { input }, unapproved);
+
+/**
+ * The result of a call that may not run any more. A person is only asked again if its tool's annotations have changed.
+ *
+ * @param before the tool when the call was approved, or needed no approval
+ */
+export async function refuseChanged(
+  connection: LiveConnection,
+  [before, now]: readonly [before: JudgedTool, now: JudgedTool],
+  call: JudgedCall,
+): Promise<CallToolResult | undefined> {
+  return await refuse(connection, now, call, isSameTool(before, now) ? undefined : changedTool);
+}
+
+/** Makes a call that may run. If its tool changes with the session, `approval` decides again before it goes out. */
+export async function whileApproved<T>(
+  connection: LiveConnection,
+  tool: JudgedTool,
+  call: JudgedCall,
+  send: () => Promise<T>,
+): Promise<T> {
+  const decide = (now: JudgedTool) =>
+    refuseChanged(connection, [tool, now], call).catch(() => changedTool);
+  return await (connection.approvals?.during({ tool, ...call, decide }, send) ?? send());
+}
+
+async function judge(
+  { name, principal, abortSignal, definition }: LiveConnection,
+  tool: JudgedTool,
+  input: unknown,
+  { toolCallId = "", messages = [] }: ApprovalUse = {},
+): Promise<Reached> {
+  const { approval } = definition.options;
+  if (typeof approval !== "function") return reached(approval, name);
+  const call: ToolApprovalCall = {
+    ...{ principal, connection: name, abortSignal, messages },
+    ...{ tool: tool.name, toolName: await toolName(name, tool.name, definition.options) },
+    callId: toolCallId,
+    toolInput: isRecord(input) ? input : undefined,
+    toolAnnotations: isRecord(tool.annotations) ? tool.annotations : undefined,
+  };
+  return reached(await approval(call), name);
+}
 
 const statuses: readonly unknown[] = ["not-applicable", "approved", "denied", "user-approval"];
 

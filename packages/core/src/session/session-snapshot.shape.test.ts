@@ -43,7 +43,7 @@ const keptResult = z.strictObject({
   refusesProbe: z.optional(z.literal(true)),
 });
 const snapshotSchema = z.discriminatedUnion("kind", [
-  z.strictObject({
+  z.looseObject({
     ...common,
     kind: z.literal("session"),
     sessionId: z.string().check(z.regex(/^[\x21-\x7E]{1,1024}$/)),
@@ -56,21 +56,21 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     startedAt: z.optional(z.number()),
     ...standing,
   }),
-  z.strictObject({ ...common, kind: z.literal("lost"), ...standing }),
-  z.strictObject({
+  z.looseObject({ ...common, kind: z.literal("lost"), ...standing }),
+  z.looseObject({
     ...common,
     kind: z.literal("sessionless"),
     initializeResult: z.optional(initializeResult),
     keptAt: z.optional(z.number()),
     toolList: z.optional(toolList),
   }),
-  z.strictObject({
+  z.looseObject({
     ...common,
     kind: z.literal("stateless"),
     decidedAt: z.number(),
     kept: z.optional(z.array(keptResult)),
   }),
-  z.strictObject({ ...common, kind: z.literal("remembered"), kept: z.array(keptResult) }),
+  z.looseObject({ ...common, kind: z.literal("remembered"), kept: z.array(keptResult) }),
 ]);
 
 const url = "https://mcp.example/mcp";

@@ -150,8 +150,8 @@ export function asInitializeResult(value: unknown): InitializeResult | undefined
 }
 
 /**
- * Validates a snapshot from outside. Unknown keys, inherited keys, `__proto__`, more than 1,000,000
- * characters of JSON and more than 64 levels are refused.
+ * Validates a snapshot from outside. Inherited keys, `__proto__`, more than 1,000,000 characters of JSON and more than
+ * 64 levels are refused, and so are unknown keys, but for those of the snapshot itself: a later release knows them.
  *
  * @throws {McpSessionError} `STATE_INVALID`, naming the first wrong field and no value.
  */

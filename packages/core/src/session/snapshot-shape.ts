@@ -62,9 +62,12 @@ const keptResult = recordOf({
 const common = { version: exactly(1), url: anyText, kind: anyText };
 const standing = { "subscriptions?": listOf(anyText), "logLevel?": anyText };
 
+/** A snapshot keeps fields that only later releases know. */
+const openRecordOf = (fields: Readonly<Record<string, Shape>>) => recordOf(fields, true);
+
 /** The fields of each kind. A field that is added to a kind has to be optional: older snapshots have to load. */
 const kinds: Readonly<Record<string, Shape>> = {
-  session: recordOf({
+  session: openRecordOf({
     ...common,
     sessionId: when(isSessionId),
     initializeResult: anyInitializeResult,
@@ -76,10 +79,10 @@ const kinds: Readonly<Record<string, Shape>> = {
     "startedAt?": anyNumber,
     ...standing,
   }),
-  lost: recordOf({ ...common, ...standing }),
-  sessionless: recordOf({ ...common, ...keptHandshake }),
-  stateless: recordOf({ ...common, decidedAt: anyNumber, "kept?": listOf(keptResult) }),
-  remembered: recordOf({ ...common, kept: listOf(keptResult) }),
+  lost: openRecordOf({ ...common, ...standing }),
+  sessionless: openRecordOf({ ...common, ...keptHandshake }),
+  stateless: openRecordOf({ ...common, decidedAt: anyNumber, "kept?": listOf(keptResult) }),
+  remembered: openRecordOf({ ...common, kept: listOf(keptResult) }),
 };
 
 export const anySnapshot: Shape = (value) => {

@@ -47,7 +47,8 @@ export function createDrivenStore(driver: StoreDriver, now: () => number = Date.
     async put(key, value, ifRevision, options) {
       const write = readPut(key, value, ifRevision, options);
       return await attempt("put", async (each, time) => {
-        if (!(await driver.put(write, time, each.signal))) return await conflict(key, time, each);
+        const isDone = await driver.put(write, options.at ?? time, each.signal);
+        if (!isDone) return await conflict(key, time, each);
         return { ok: true, revision: write.revision };
       });
     },

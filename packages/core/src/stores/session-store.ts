@@ -38,6 +38,8 @@ export interface StorePutOptions {
    * with `STORE_FAILED`, and nothing is written. Stores without a bound of their own ignore it. @default 0
    */
   readonly leaveFree?: number | undefined;
+  /** The time of the write, as that of a `touch`. @default the store's clock */
+  readonly at?: number | undefined;
 }
 
 /** One write of a `batch`: a `put` or a `delete`, with the same meaning as alone. */

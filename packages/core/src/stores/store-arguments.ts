@@ -27,12 +27,13 @@ export function readPut(
   key: string,
   value: JsonValue,
   ifRevision: string | null,
-  { owner, expiresAt, leaveFree }: StorePutOptions,
+  { owner, expiresAt, leaveFree, at }: StorePutOptions,
   path = "",
 ): StoreWrite {
   checkStoreText(`${path}key`, key);
   checkStoreText(`${path}owner`, owner);
   if (expiresAt !== undefined) checkWhole(expiresAt, `${path}expiresAt`, 0);
+  if (at !== undefined) checkWhole(at, `${path}at`, 0);
   if (ifRevision !== null) checkStoreText(`${path}ifRevision`, ifRevision);
   if (leaveFree !== undefined && !(leaveFree >= 0 && leaveFree <= 1)) {
     throw invalidOption("leaveFree", "must be a number from 0 to 1");

@@ -23,6 +23,17 @@ export const listTests: readonly StoreTest[] = [
     },
   },
   {
+    title: "takes the time of a put from the caller, but none before the last use",
+    async run({ store, unique }) {
+      const at = Date.now() - hour;
+      const first = await put(store, unique, 1, null, { at });
+      assert.equal((await listAll(store, { prefix: unique, limit: 2 }))[0]?.lastUsedAt, at);
+      const second = await put(store, unique, 2, first, { at: at + 5 });
+      await put(store, unique, 3, second, { at });
+      assert.equal((await listAll(store, { prefix: unique, limit: 2 }))[0]?.lastUsedAt, at + 5);
+    },
+  },
+  {
     title: "lists nothing where nothing matches",
     async run({ store, unique }) {
       for (const query of [

@@ -5,7 +5,8 @@ import {
   saveSnapshot,
 } from "../session/session-life.ts";
 import { type SessionSlot, slotState } from "../session/session-slot.ts";
-import type { ActiveSessionSnapshot } from "../session/session-snapshot.ts";
+import type { ActiveSessionSnapshot, ToolDefinition } from "../session/session-snapshot.ts";
+import { lastList } from "./tool-list.ts";
 
 /**
  * Gives up the session of a slot on purpose. The next request makes another, in the place of a lost one. What is
@@ -28,6 +29,11 @@ export function giveUpSession(slot: SessionSlot): ActiveSessionSnapshot | undefi
     saveSnapshot(state, others);
   }
   return undefined;
+}
+
+/** The tools that were listed last on the session of a slot. */
+export function listedTools(slot: SessionSlot): readonly ToolDefinition[] {
+  return lastList(slotState(slot))?.tools ?? [];
 }
 
 /** Forgets the kept tool list of a slot, so that the next `tools/list` goes to the server. */

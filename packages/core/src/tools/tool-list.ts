@@ -34,7 +34,7 @@ export function keptList(context: SessionContext) {
 }
 
 /** The last list of the session in use, however old. */
-function lastList(state: SlotState): ToolList | undefined {
+export function lastList(state: SlotState): ToolList | undefined {
   const live = liveSession(state);
   const { local } = state.tools;
   if (live === undefined) return undefined;

@@ -40,8 +40,8 @@ export async function answerCall(
   const isRound = round === undefined || round === call.round;
   if (call.state !== "waiting" || !isRound) throw notWaiting(call.state);
   const isExpired = call.expiresAt <= context.now();
-  if (!isExpired) checkInputResponses(call.requests, responses);
-  const sent = await answerClaimed(context, stored, isExpired ? undefined : responses, leg);
+  const checked = isExpired ? undefined : checkInputResponses(call.requests, responses);
+  const sent = await answerClaimed(context, stored, checked, leg);
   if (sent.failure !== undefined) throw sent.failure.error;
   return await goOn(context, sent.call, leg);
 }

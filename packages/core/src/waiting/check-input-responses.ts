@@ -16,11 +16,15 @@ const maxNames = 10;
  *
  * @param requests the questions of the round
  * @param responses the answers, each of 64 KB as JSON at most
+ * @returns a copy of them, as JSON: the answers that were checked
  * @throws {McpSessionError} `INPUT_INVALID` for the first problem, with its place in `data.field`, such as
  *   `confirm.content.ok`, and without the value
  * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#response-actions
  */
-export function checkInputResponses(requests: InputRequests, responses: InputResponses): void {
+export function checkInputResponses(
+  requests: InputRequests,
+  responses: InputResponses,
+): InputResponses {
   const given = asSent(responses);
   if (!isRecord(given)) throw invalid("responses", "must be an object with an answer for each key");
   const keys = Object.keys(requests);
@@ -32,6 +36,7 @@ export function checkInputResponses(requests: InputRequests, responses: InputRes
       throw invalid(shown(key), "has no answer. Answer each question, with decline or cancel too");
     checkAnswer(requests[key], given[key], shown(key));
   }
+  return given as InputResponses;
 }
 
 function checkAnswer(request: unknown, answer: unknown, field: string): void {

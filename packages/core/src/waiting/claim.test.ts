@@ -26,6 +26,7 @@ afterEach(() => {
 async function startSlow(
   options: Partial<WaitingCallsOptions> = {},
   optionsElsewhere: Partial<WaitingCallsOptions> = options,
+  before: (operation: string) => void = () => undefined,
 ) {
   const gate = createGate();
   const server = createAskingServer(async (_, number) => {
@@ -37,6 +38,7 @@ async function startSlow(
   let isDead = false;
   const store = watchStore(memory, (name) => {
     if (isDead && name === "touch") throw new Error("Dead processes touch nothing.");
+    before(name);
   });
   const own = startProcess(server, { ...options, store });
   await send(own.fetch);
@@ -121,6 +123,18 @@ describe("a process that dies while it answers", () => {
 
 test("a process that lives is waited for, however long its server takes", async () => {
   const { gate, answer, isSent, other } = await startSlow();
+  const answered = answer();
+  await isSent();
+  for (let minutes = 0; minutes < 4; minutes += 1) {
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await other.list()).toMatchObject([{ state: "answering" }]);
+  }
+  gate.open();
+  expect(await answered).toMatchObject({ call: { state: "settled" } });
+});
+
+test("a process that lives is waited for, though the store's clock is ahead of its own", async () => {
+  const { gate, answer, isSent, other } = await startSlow({ now: () => Date.now() - 3_600_000 });
   const answered = answer();
   await isSent();
   for (let minutes = 0; minutes < 4; minutes += 1) {
@@ -223,6 +237,25 @@ describe("a store that fails", () => {
     }
   });
 
+  test("for some seconds after the leg: the answer is kept, though others gave the call up", async () => {
+    let failures = 0;
+    const { gate, answer, isSent, die, other, id } = await startSlow({}, {}, (name) => {
+      if (name !== "put" || failures === 0) return;
+      failures -= 1;
+      throw down();
+    });
+    const answered = answer();
+    await isSent();
+    die();
+    await vi.advanceTimersByTimeAsync(61_000);
+    expect(await other.find(id)).toMatchObject({ call: { state: "outcome-unknown" } });
+    failures = 6;
+    gate.open();
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(await answered).toMatchObject({ call: { state: "settled" }, result: done("leg 2") });
+    expect(await other.find(id)).toMatchObject({ call: { state: "settled" } });
+  });
+
   test("for good after the leg: it is said, and the outcome is unknown", async () => {
     let isDown = false;
     const store = watchStore(createMemoryStore(), (name) => {
@@ -236,7 +269,10 @@ describe("a store that fails", () => {
     await send(own.fetch);
     const [call] = await own.waiting.list();
     const answered = own.answer(call!.id);
-    await expect(passTime(answered)).rejects.toMatchObject({ code: "STORE_FAILED" });
+    await expect(passTime(answered)).rejects.toMatchObject({
+      code: "STORE_FAILED",
+      message: expect.stringContaining("the request was carried out, but its result could not"),
+    });
     isDown = false;
     await vi.advanceTimersByTimeAsync(61_000);
     expect(await own.waiting.find(call!.id)).toMatchObject({ call: { state: "outcome-unknown" } });

@@ -1,8 +1,9 @@
-import { detach, wait } from "../base/bounded-wait.ts";
+import { detach } from "../base/bounded-wait.ts";
 import { sameJson } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
-import { notWaiting } from "./waiting-failure.ts";
+import { tryInsistently } from "../base/try-insistently.ts";
+import { notKept, notWaiting } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { claims } from "./waiting-life.ts";
 import { parseWaitingRecord, type WaitingRecord } from "./waiting-record.ts";
@@ -44,37 +45,46 @@ export function keepClaim({ calls, claimMs, now }: WaitingContext, id: string): 
   return () => clearInterval(timer);
 }
 
-/** A store may fail for a moment, and the leg cannot be sent again. */
-const keepAttempts = 3;
-
 /** The states in which the end of a leg finds its call, if others gave it up for dead or not. */
 const unfinished: ReadonlySet<string> = new Set(["answering", "outcome-unknown", "waiting"]);
 
-/** Writes the end of a leg. Nobody else may have written since the claim but to give it up for dead. */
+/**
+ * Writes the end of a leg, which nobody else knows, and which cannot be sent again. Nobody else may have written since
+ * the claim but to give it up for dead.
+ *
+ * @throws {McpSessionError} `STORE_FAILED` if the store fails for `closeTimeoutMs`
+ */
 export async function keep(
   context: WaitingContext,
   claimed: StoredCall,
   next: WaitingRecord,
 ): Promise<WaitingRecord> {
-  const { calls } = context;
+  const { calls, closeTimeoutMs } = context;
   const token = claimed.call.claim?.token;
   let stored = claimed;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      if ((await calls.replace(stored, next)) !== undefined) break;
+  const write = async () => {
+    for (;;) {
+      if ((await calls.replace(stored, next)) !== undefined) return { kept: true, call: next };
       const current = await calls.read(next.id);
       // An attempt before this one has failed, and was carried out all the same.
-      if (sameJson(current?.call, parseWaitingRecord(next))) break;
-      if (current === undefined || !isOurs(current, token)) return current?.call ?? next;
+      if (sameJson(current?.call, parseWaitingRecord(next))) return { kept: true, call: next };
+      if (current === undefined || !isOurs(current, token))
+        return { kept: false, call: current?.call ?? next };
       stored = current;
-    } catch (error) {
-      const isTooLong = McpSessionError.isInstance(error) && error.code === "STATE_INVALID";
-      if (attempt === keepAttempts || isTooLong) throw error;
-      await wait(100 * attempt);
     }
+  };
+  try {
+    const { kept, call } = await tryInsistently(closeTimeoutMs, write, isTooLong);
+    if (kept) await tellWaiting(context, next, claimed.call);
+    return call;
+  } catch (error) {
+    const isAnswered = next.answer !== undefined || next.round !== claimed.call.round;
+    throw isAnswered && !isTooLong(error) ? notKept(next, closeTimeoutMs, error) : error;
   }
-  await tellWaiting(context, next, claimed.call);
-  return next;
+}
+
+function isTooLong(error: unknown): boolean {
+  return McpSessionError.isInstance(error) && error.code === "STATE_INVALID";
 }
 
 /** Whether a call is as the claim left it, or was given up for dead since. */

@@ -1,3 +1,4 @@
+import { callId, type CallIdentity } from "./call-id.ts";
 import { notWaiting } from "./waiting-failure.ts";
 import { tellWaiting, type WaitingContext } from "./waiting-context.ts";
 import { over, unclaims } from "./waiting-life.ts";
@@ -9,6 +10,41 @@ export async function readCall(context: WaitingContext, id: string): Promise<Sto
   const stored = await context.calls.read(id);
   if (stored === undefined) throw notWaiting(undefined);
   return await upToDate(context, stored);
+}
+
+/** The id of a call, and what `look` finds there. Models give ids again: calls that are delivered are passed over. */
+export async function findTurn<T extends StoredCall | undefined>(
+  { calls }: WaitingContext,
+  identity: CallIdentity,
+  look: (id: string) => Promise<T>,
+): Promise<{ readonly id: string; readonly stored: T }> {
+  let first: StoredCall | undefined;
+  for (let turn = 0; ;) {
+    const id = await callId(identity, turn);
+    const stored = await look(id);
+    const { nextTurn = 1 } = (first ?? stored)?.call ?? {};
+    if (!stored?.call.isDelivered) {
+      // From now on the first leads here: a chat may have many.
+      const next = first && turn > nextTurn && { ...first.call, nextTurn: turn };
+      if (next) await calls.replace(first!, next).catch(() => undefined);
+      return { id, stored };
+    }
+    turn = first === undefined ? nextTurn : turn + 1;
+    first ??= stored;
+  }
+}
+
+/** Keeps a new call, and tells of it. @returns the stored one, or another process's in its place */
+export async function createCall(context: WaitingContext, call: WaitingRecord) {
+  const { calls } = context;
+  const stored = await calls.create(call).catch(async (error: unknown) => {
+    // The store may have taken it all the same. Then a person would answer a call that nobody waits for.
+    const current = await calls.read(call.id).catch(() => undefined);
+    if (current?.call.leg !== call.leg) throw error;
+    return { ...current, call };
+  });
+  if (stored.call === call) await tellWaiting(context, call);
+  return stored;
 }
 
 /**

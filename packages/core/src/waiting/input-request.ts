@@ -1,3 +1,5 @@
+import { isRecord } from "../base/json-values.ts";
+
 /** A question about a secret, a payment or a login: a person answers it at a URL, not through the application. */
 export interface UrlQuestion {
   readonly mode: "url";
@@ -107,3 +109,11 @@ export type InputResponse =
 
 /** An answer for each question, under the key of the question. */
 export type InputResponses = Readonly<Record<string, InputResponse>>;
+
+/** Applications make links of the URLs: a link can have a script in it, or a user name that looks like another host. */
+export function isSafeQuestion({ params }: { readonly params?: unknown }): boolean {
+  if (!isRecord(params) || params["mode"] !== "url") return true;
+  const { url } = params;
+  const isUrl = typeof url === "string" && URL.canParse(url);
+  return isUrl && /^https?:\/\/[^/@]+\//.test(new URL(url).href);
+}

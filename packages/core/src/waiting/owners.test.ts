@@ -107,7 +107,10 @@ describe("a record that somebody has changed", () => {
     ["another connection", (record) => ({ ...record, connection: "bank" })],
     ["another kind", (record) => ({ ...record, kind: "task" })],
     ["another method", (record) => ({ ...record, request: { ...record.request, method: "x" } })],
-    ["unknown members", (record) => ({ ...record, extra: 1 })],
+    [
+      "unknown members in a known one",
+      (record) => ({ ...record, request: { ...record.request, extra: 1 } }),
+    ],
     ["questions that are none", (record) => ({ ...record, requests: { confirm: "?" } })],
   ])("is no call with %s", async (_, change) => {
     const { answer, waiting, id, server } = await startChanged(change);

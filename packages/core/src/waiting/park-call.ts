@@ -1,17 +1,18 @@
-import { isPrintable } from "../base/json-values.ts";
-import { callDigest, callId, type CallIdentity } from "./call-id.ts";
-import { upToDate } from "./current-call.ts";
+import { isPrintable, isRecord } from "../base/json-values.ts";
+import { callDigest, type CallIdentity } from "./call-id.ts";
+import { createCall, findTurn, upToDate } from "./current-call.ts";
 import { isKeepable } from "./kept-answer.ts";
-import { maxAgeOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
+import { maxAgeOf, type WaitingContext } from "./waiting-context.ts";
 import { parks } from "./waiting-life.ts";
 import type { WaitingRecord } from "./waiting-record.ts";
-import type { StoredCall } from "./waiting-store.ts";
 
 /** A tool call that only goes on when the user has signed in. */
 export interface ParkedCall {
   readonly connection: string;
   readonly url: URL;
   readonly tool: string;
+  /** The tool's, as the server had listed it. Kept if they are an object. */
+  readonly annotations?: unknown;
   /** The input as the model gave it. What the application adds to it is not kept. */
   readonly input: unknown;
   readonly toolCallId: string;
@@ -28,7 +29,7 @@ export interface ParkedCall {
  */
 export async function parkCall(
   context: WaitingContext,
-  { connection, url, tool, input, toolCallId, isStandIn = false }: ParkedCall,
+  { connection, url, tool, annotations, input, toolCallId, isStandIn = false }: ParkedCall,
 ): Promise<WaitingRecord | undefined> {
   const { limits, now } = context;
   const method = "tools/call";
@@ -43,26 +44,14 @@ export async function parkCall(
     request: { method, params: { name: tool, arguments: args }, headers: {} },
     ...{ round: 0, leg: "", requests: {}, askedAt: 0, expiresAt: 0 },
     ...(isStandIn && { isStandIn }),
+    ...(isRecord(annotations) && { annotations }),
   };
   const parked = parks(first, { now: now(), maxAgeMs: maxAgeOf(limits) });
   if (!isKeepable(parked)) return undefined;
-  for (let turn = 0; ; turn += 1) {
-    const stored = await create(context, { ...parked, id: await callId(identity, turn) });
-    // Models give their ids again.
-    if (!stored.call.isDelivered) return (await upToDate(context, stored)).call;
-  }
-}
-
-async function create(context: WaitingContext, call: WaitingRecord): Promise<StoredCall> {
-  const { calls } = context;
-  const stored = await calls.create(call).catch(async (error: unknown) => {
-    // The store may have taken it all the same.
-    const current = await calls.read(call.id).catch(() => undefined);
-    if (current?.call.leg !== call.leg) throw error;
-    return { ...current, call };
-  });
-  if (stored.call === call) await tellWaiting(context, call);
-  return stored;
+  const { stored } = await findTurn(context, identity, async (id) =>
+    createCall(context, { ...parked, id }),
+  );
+  return (await upToDate(context, stored)).call;
 }
 
 /** A tool's schema may make other values of the model's, such as dates. */

@@ -37,6 +37,22 @@ test.each([
   expect(asked(more)).toBeUndefined();
 });
 
+test.each([
+  ["https://bank.example/pay?to=7#now", true],
+  ["http://127.0.0.1:8080/", true],
+  ["https://bank.example@evil.example/", false],
+  ["https://:secret@evil.example/", false],
+  [String.raw`https:\\bank.example\@evil.example/`, true],
+  ["javascript:alert(1)", false],
+  ["no URL", false],
+  [7, false],
+])("takes a question at the URL %s for one that can be shown: %s", (url, isShown) => {
+  const params = { mode: "url", message: "Pay", url };
+  const requests = { pay: { method: "elicitation/create", params } };
+  const question = asked(`"inputRequests": ${JSON.stringify(requests)}`);
+  expect(question !== undefined).toBe(isShown);
+});
+
 test("keeps every key of a server in the store and in what an application sees", () => {
   const keys = ["__proto__", "constructor", "confirm"];
   const entries = keys.map((key) => `"${key}": { "method": "elicitation/create" }`).join(", ");

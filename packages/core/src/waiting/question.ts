@@ -1,5 +1,5 @@
 import { isRecord } from "../base/json-values.ts";
-import type { InputRequest } from "./input-request.ts";
+import { isSafeQuestion } from "./input-request.ts";
 import type { Question } from "./waiting-life.ts";
 import { areRequests, withoutPrototype } from "./waiting-record.ts";
 
@@ -15,16 +15,10 @@ export function questionOf(result: unknown): Question | undefined {
   // Some languages print what is not there as null.
   const inputRequests = result["inputRequests"] ?? {};
   const requestState = result["requestState"] ?? undefined;
-  if (!areRequests(inputRequests) || !Object.values(inputRequests).every(isSafe)) return undefined;
+  if (!areRequests(inputRequests) || !Object.values(inputRequests).every(isSafeQuestion))
+    return undefined;
   const requests = withoutPrototype(inputRequests);
   if (typeof requestState === "string") return { requests, requestState };
   const asks = requestState === undefined && Object.keys(requests).length > 0;
   return asks ? { requests } : undefined;
-}
-
-/** Applications make links of the URLs, and a link can have a script in it. */
-function isSafe({ params }: InputRequest): boolean {
-  if (!isRecord(params) || params["mode"] !== "url") return true;
-  const { url } = params;
-  return typeof url === "string" && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 }

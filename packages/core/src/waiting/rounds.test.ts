@@ -9,6 +9,7 @@ import {
   startProcess,
   yes,
 } from "../../test/asking-server.ts";
+import type { StoredRecord } from "../index.ts";
 import { type WaitingCallsOptions, type WaitingEvent, waitingCallOf } from "./index.ts";
 
 const expired = { code: -32_602, message: "Invalid.", data: { reason: "invalid_request_state" } };
@@ -58,6 +59,19 @@ test("an answer to an earlier round answers no other, and nothing is sent", asyn
     data: { state: "waiting" },
   });
   expect(server.legs).toHaveLength(2);
+});
+
+test("what was checked is sent, whatever the answers say the next time they are read", async () => {
+  const { answer, id, server } = await startWaiting(orders);
+  let reads = 0;
+  const shifting = {
+    get confirm() {
+      reads += 1;
+      return { action: "accept", content: { ok: reads === 1 ? true : "DROP TABLE" } } as const;
+    },
+  };
+  expect(await answer(id, shifting)).toMatchObject({ call: { state: "settled" } });
+  expect(server.legs[1]!.params.inputResponses).toEqual(yes);
 });
 
 test("answers that do not fit are not sent, and the questions wait", async () => {
@@ -170,4 +184,18 @@ test("questions of one step wait side by side, each with its own answer", async 
   expect(await waiting.list()).toHaveLength(4);
   const answered = await Promise.all(calls.map(({ id }) => answer(id)));
   expect(answered.map(({ result }) => result)).toEqual(items.map((item) => done(item)));
+});
+
+test("the fields that a later release has added to a record survive each round, and its end", async () => {
+  const { answer, id, store } = await startWaiting((_, number) =>
+    number < 3 ? asks("s") : done(),
+  );
+  const { records } = await store.list({ limit: 1 });
+  const [{ key, owner, value, revision }] = records as [StoredRecord];
+  const hint = { of: "a later release" };
+  await store.put(key, { ...(value as object), hint }, revision, { owner });
+  for (const state of ["waiting", "settled"]) {
+    expect(await answer(id)).toMatchObject({ call: { state } });
+    expect((await store.get(key))?.value).toMatchObject({ state, hint });
+  }
 });

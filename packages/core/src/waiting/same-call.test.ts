@@ -8,6 +8,7 @@ import {
   principal,
   send,
   url,
+  watchStore,
   yes,
 } from "../../test/asking-server.ts";
 import { createMemoryStore, McpSessionError } from "../index.ts";
@@ -18,6 +19,7 @@ import {
   createWaitingFetch,
   createWaitingStore,
   delivers,
+  parkCall,
   withdrawCall,
 } from "./internal.ts";
 
@@ -28,10 +30,11 @@ const orders = ({ params }: Leg) =>
 function startChat(answer: Parameters<typeof createAskingServer>[0] = orders) {
   const server = createAskingServer(answer);
   const owner = { agent: "default", sessionId: "chat", principal };
-  const calls = createWaitingStore(createMemoryStore(), owner);
+  const store = watchStore(createMemoryStore());
+  const calls = createWaitingStore(store, owner);
   const context = createWaitingContext(calls, { now: Date.now });
   return {
-    ...{ server, calls, context },
+    ...{ server, calls, context, store },
     call: async (toolCallId: string, item = "tea", input: unknown = { item }) => {
       const fetch = createWaitingFetch(context, server.fetch, {
         ...{ url: new URL(url), connection: "shop" },
@@ -86,6 +89,45 @@ test("a step that runs again after the answer gets the kept result, until it is 
   expect(next!.id).not.toBe(waiting!.id);
   expect(server.legs).toHaveLength(3);
   expect((await call("call 1")).call).toEqual(next);
+});
+
+test("an id that comes again costs as much the sixtieth time as the third", async () => {
+  const { call, answer, deliver, store, context } = startChat();
+  const ids = new Set<string>();
+  const costs: string[][] = [];
+  for (let turn = 0; turn < 60; turn += 1) {
+    store.operations.length = 0;
+    const { call: waiting } = await call("call_0");
+    costs.push([...store.operations]);
+    ids.add(waiting!.id);
+    await answer(waiting!.id);
+    await deliver(waiting!.id);
+  }
+  expect(ids.size).toBe(60);
+  // The last put is the record of the question.
+  expect(costs[0]).toEqual(["get", "put"]);
+  expect(costs[1]).toEqual(["get", "get", "put"]);
+  expect(costs.at(-1)).toEqual(["get", "get", "get", "put", "put"]);
+  store.operations.length = 0;
+  const parked = { connection: "shop", url: new URL(url), tool: "order", input: { item: "tea" } };
+  await parkCall(context, { ...parked, toolCallId: "call_0" });
+  expect(store.operations.length).toBeLessThan(10);
+});
+
+test("an id that comes again leads past no call that still waits", async () => {
+  const { call, answer, deliver, calls } = startChat();
+  for (let turn = 0; turn < 4; turn += 1) {
+    const { call: waiting } = await call("call_0");
+    await answer(waiting!.id);
+    await deliver(waiting!.id);
+  }
+  const all = await Promise.all([call("call_0"), call("call_0"), call("call_0")]);
+  expect(new Set(all.map((each) => each.call!.id)).size).toBe(1);
+  const open = all[0].call!;
+  expect(open).toMatchObject({ state: "waiting" });
+  expect((await calls.list()).filter(({ call: { state } }) => state === "waiting")).toHaveLength(1);
+  await answer(open.id);
+  expect((await call("call_0")).result).toEqual(done("tea"));
 });
 
 test("the same id with other arguments, or of another tool call, is another call", async () => {

@@ -107,17 +107,18 @@ const contexts = new WeakMap<WaitingCalls, WaitingContext & { readonly url: URL 
  */
 export function createWaitingCalls(options: WaitingCallsOptions): WaitingCalls {
   checkOptions(options, checks);
-  const { store, sessionId, principal, connection, agent = "default", now, onEvent } = options;
+  const { store, sessionId, principal, connection, agent = "default", onEvent } = options;
   const { maxRounds, maxAgeMs, onExpired, safeTools, onWaiting } = options;
   checks.store(store, "store");
   checkText(sessionId, "sessionId");
   checkText(connection, "connection");
   principalParts(principal);
   const url = parseEndpointUrl(options.url);
-  const context = createWaitingContext(createWaitingStore(store, { agent, sessionId, principal }), {
-    ...{ maxRounds, maxAgeMs, onExpired, safeTools, onWaiting },
-    ...{ onEvent, now: checkedClock(now) },
-  });
+  const now = checkedClock(options.now);
+  const context = createWaitingContext(
+    createWaitingStore(store, { agent, sessionId, principal }, now),
+    { maxRounds, maxAgeMs, onExpired, safeTools, onWaiting, onEvent, now },
+  );
   const isOwn = (call: WaitingRecord) => call.connection === connection && call.url === url.href;
   const readOwn = async (id: string) => {
     const stored = await context.calls.read(id);

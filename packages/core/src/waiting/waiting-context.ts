@@ -5,6 +5,7 @@ import {
   type OptionChecks,
   oneOf,
 } from "../base/check-option.ts";
+import { within } from "../base/bounded-wait.ts";
 import { guarded } from "../base/observe.ts";
 import { describeWaiting, type WaitingRecord } from "./waiting-record.ts";
 import type { WaitingCall, WaitingState } from "./waiting-call.ts";
@@ -28,8 +29,8 @@ export interface WaitingLimits {
    */
   readonly safeTools?: readonly string[] | undefined;
   /**
-   * Gets each call whose server asks something, for a mail or a push message. The call waits for it. Its errors
-   * are dropped, with a warning on the console.
+   * Gets each call whose server asks something, for a mail or a push message. The call waits for it, as long as the
+   * end of a run may take (10 seconds by default). Its errors are dropped, with a warning on the console.
    */
   readonly onWaiting?: ((call: WaitingCall) => void | Promise<void>) | undefined;
 }
@@ -71,6 +72,8 @@ export interface WaitingContext {
   readonly claimLeg?: ClaimLeg | undefined;
   /** How long a claim lasts without a sign of life of its process, in milliseconds. */
   readonly claimMs: number;
+  /** How long the end of a leg may take: to keep what became of it, and to tell `onWaiting`. In milliseconds. */
+  readonly closeTimeoutMs: number;
   readonly emit: (event: WaitingEvent) => void;
   /** Takes what a connection sends for itself, such as its token, out of a server's errors. */
   readonly scrub?: ((text: string) => string) | undefined;
@@ -78,6 +81,7 @@ export interface WaitingContext {
 }
 
 const defaultClaimMs = 60_000;
+const defaultCloseMs = 10_000;
 
 /** The parts of a context that have a default. */
 export function createWaitingContext(
@@ -87,17 +91,18 @@ export function createWaitingContext(
     now,
     claimLeg,
     claimMs = defaultClaimMs,
+    closeTimeoutMs = defaultCloseMs,
     scrub,
     ...limits
-  }: WaitingLimits & {
-    readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
-    readonly now: () => number;
-    readonly claimLeg?: ClaimLeg | undefined;
-    readonly claimMs?: number | undefined;
-    readonly scrub?: ((text: string) => string) | undefined;
-  },
+  }: WaitingLimits &
+    Pick<WaitingContext, "now" | "claimLeg" | "scrub"> & {
+      readonly onEvent?: ((event: WaitingEvent) => void) | undefined;
+      readonly claimMs?: number | undefined;
+      readonly closeTimeoutMs?: number | undefined;
+    },
 ): WaitingContext {
-  return { calls, limits, claimLeg, claimMs, emit: guarded(onEvent), scrub, now };
+  const emit = guarded(onEvent);
+  return { calls, limits, claimLeg, claimMs, closeTimeoutMs, emit, scrub, now };
 }
 
 export const maxAgeOf = ({ maxAgeMs = 604_800_000 }: WaitingLimits) => maxAgeMs;
@@ -109,7 +114,7 @@ export const maxRoundsOf = ({ maxRounds = 10 }: WaitingLimits) => maxRounds;
  * @param before the call until now; `undefined` for a new one
  */
 export async function tellWaiting(
-  { emit, limits: { onWaiting } }: WaitingContext,
+  { emit, closeTimeoutMs, limits: { onWaiting } }: WaitingContext,
   record: WaitingRecord,
   before?: WaitingRecord,
 ): Promise<void> {
@@ -121,11 +126,9 @@ export async function tellWaiting(
   // Some servers only want another request, which needs no person.
   const isAsked = isNew && Object.keys(call.requests).length > 0;
   if (!isAsked || onWaiting === undefined) return;
-  try {
-    await onWaiting(call);
-  } catch {
-    console.warn(
-      "onWaiting failed. The call waits all the same; show it with the list of waiting calls.",
-    );
-  }
+  const telling = (async () => onWaiting(call))();
+  if (await within(closeTimeoutMs, telling).catch(() => false)) return;
+  console.warn(
+    `onWaiting failed, or took longer than ${closeTimeoutMs} ms. The call waits all the same; show it with the list of waiting calls.`,
+  );
 }

@@ -41,6 +41,16 @@ function over(request: Parameters<typeof failed>[1], state: string, why: string)
   return new McpSessionError("NOT_WAITING", message, { data: { ...data, state } });
 }
 
+/** The server has answered a leg, and the store has not taken the answer. */
+export function notKept(
+  { url, request: { method } }: WaitingRecord,
+  ms: number,
+  cause: unknown,
+): McpSessionError {
+  const why = `the request was carried out, but its result could not be kept: the store failed for ${ms} ms. Look at the server before you make the call again.`;
+  return failed("STORE_FAILED", { method, url: new URL(url), cause }, why);
+}
+
 /** A placeholder's call that is not there. */
 export function goneCall(): McpSessionError {
   return new McpSessionError(

@@ -223,6 +223,21 @@ test("an onWaiting that fails is said, and the call waits all the same", async (
   warn.mockRestore();
 });
 
+test("an onWaiting that hangs is said, and the call waits all the same", async () => {
+  const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+  const onWaiting = vi.fn<OnWaiting>(() => new Promise(() => undefined));
+  const { fetch, waiting } = startProcess(createAskingServer(orders), { onWaiting });
+  const answer = send(fetch);
+  await vi.waitFor(() => expect(onWaiting).toHaveBeenCalled());
+  await vi.advanceTimersByTimeAsync(11_000);
+  expect(waitingCallOf((await answer).result)).toMatchObject({ state: "waiting" });
+  expect(await waiting.list()).toMatchObject([{ state: "waiting" }]);
+  expect(warn).toHaveBeenCalledExactlyOnceWith(
+    expect.stringContaining("took longer than 10000 ms"),
+  );
+  warn.mockRestore();
+});
+
 const repeats = (_: Leg, number: number) => (number < 3 ? asks(`state ${number}`, null) : done());
 
 describe("a server that has no question, and only wants another request", () => {

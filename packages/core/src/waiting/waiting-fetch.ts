@@ -10,11 +10,11 @@ import { answerWithPlaceholder } from "./answer-with-placeholder.ts";
 import { callDigest, callId, isNamed } from "./call-id.ts";
 import { goOn } from "./answer-call.ts";
 import { keep } from "./claim.ts";
-import { upToDate } from "./current-call.ts";
+import { createCall, findTurn, upToDate } from "./current-call.ts";
 import { asksBounded } from "./kept-answer.ts";
 import { waitingFailure } from "./waiting-failure.ts";
 import { type AskingMethod, placeholderResult } from "./waiting-call.ts";
-import { maxAgeOf, tellWaiting, type WaitingContext } from "./waiting-context.ts";
+import { maxAgeOf, type WaitingContext } from "./waiting-context.ts";
 import { asks, type Question } from "./waiting-life.ts";
 import { describeWaiting, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
 import type { StoredCall } from "./waiting-store.ts";
@@ -189,14 +189,9 @@ async function beginCall({
 
 /** The id of a call, and its record if an earlier run of the step was asked for it and nobody has its result. */
 async function findCall(context: WaitingContext, { identity }: Begun) {
-  for (let turn = 0; ; turn += 1) {
-    const id = await callId(identity, turn);
-    const stored = isNamed(identity) ? await context.calls.read(id) : undefined;
-    if (stored === undefined) return { id };
-    // Models give their ids again.
-    if (stored.call.isDelivered) continue;
-    return { id, known: (await upToDate(context, stored)).call };
-  }
+  if (!isNamed(identity)) return { id: await callId(identity, 0) };
+  const { id, stored } = await findTurn(context, identity, (each) => context.calls.read(each));
+  return { id, known: stored && (await upToDate(context, stored)).call };
 }
 
 /** The record is there before the client learns of the question. */
@@ -206,19 +201,12 @@ async function keepQuestion(
   question: Question,
   claimed: StoredCall | undefined,
 ): Promise<WaitingRecord> {
-  const { limits, calls, now } = context;
+  const { limits, now } = context;
   const next = asks(first, question, { now: now(), maxAgeMs: maxAgeOf(limits) });
   const asked = asksBounded(first, next);
   if (claimed !== undefined) return await keep(context, claimed, asked);
   if (asked.state === "settled") return asked;
-  const { call } = await calls.create(asked).catch(async (error: unknown) => {
-    // The store may have taken it all the same. Then a person would answer a call that nobody waits for.
-    const stored = await calls.read(asked.id).catch(() => undefined);
-    if (stored?.call.leg !== asked.leg) throw error;
-    return { ...stored, call: asked };
-  });
-  if (call === asked) await tellWaiting(context, call);
-  return call;
+  return (await createCall(context, asked)).call;
 }
 
 function placeholderOf(call: WaitingRecord): Record<string, unknown> {

@@ -61,8 +61,12 @@ export interface WaitingRecord {
   readonly answer?: WaitingAnswer | undefined;
   /** Whether it is the call of a stand-in for a connection's tools, which is never sent. */
   readonly isStandIn?: true | undefined;
+  /** Of the tool, when the call began to wait for a sign-in. */
+  readonly annotations?: Readonly<Record<string, unknown>> | undefined;
   /** Whether a conversation has got the result. */
   readonly isDelivered?: true | undefined;
+  /** Of the first of several calls that are alike: the number of the first that may not be delivered. */
+  readonly nextTurn?: number | undefined;
 }
 
 type Requests = Readonly<Record<string, InputRequest>>;
@@ -76,7 +80,8 @@ export function areRequests(value: unknown): value is Requests {
 }
 
 const record = z.custom<Record<string, unknown>>(isRecord);
-const recordSchema = z.strictObject({
+/** A record keeps fields that only later releases know. */
+const recordSchema = z.looseObject({
   version: z.literal(1),
   kind: z.enum(["input", "authorization"]),
   id: z.string(),
@@ -116,7 +121,9 @@ const recordSchema = z.strictObject({
     ]),
   ),
   isStandIn: z.optional(z.literal(true)),
+  annotations: z.optional(record),
   isDelivered: z.optional(z.literal(true)),
+  nextTurn: z.optional(z.int().check(z.minimum(1))),
 });
 
 /** Parses a record from outside; `undefined` if it does not parse. */

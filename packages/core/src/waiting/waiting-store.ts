@@ -20,13 +20,14 @@ const maxIdLength = 100;
 /** The most that is listed at a time. */
 const pageSize = 1_000;
 
-export function createWaitingStore(store: SessionStore, of: WaitingOwner) {
+/** @param now the time of each write. @default the store's */
+export function createWaitingStore(store: SessionStore, of: WaitingOwner, now?: () => number) {
   const owner = JSON.stringify(principalParts(of.principal));
   const prefix = waitingPrefix(of.agent, of.sessionId);
   const put = async (call: WaitingRecord, ifRevision: string | null) => {
     // A record is JSON by construction.
     const value = call as unknown as JsonValue;
-    return await store.put(waitingKey(of, call.id), value, ifRevision, { owner });
+    return await store.put(waitingKey(of, call.id), value, ifRevision, { owner, at: now?.() });
   };
 
   return {

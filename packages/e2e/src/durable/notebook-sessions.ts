@@ -14,12 +14,15 @@ export function createNotebookSessions({
   store,
   fetch,
   shared,
+  ...clock
 }: {
   url: string;
   store: SessionStore;
   fetch?: typeof globalThis.fetch;
   /** The id of a session that the agent sessions share. */
   shared?: string | undefined;
+  now?: () => number;
+  clockSkewMs?: number;
 }): { sessions: DurableSessions; events: string[] } {
   const events: string[] = [];
   const sessions = createDurableSessions({
@@ -32,6 +35,7 @@ export function createNotebookSessions({
       }),
     },
     store,
+    ...clock,
     onEvent: ({ type }) => isOfProgress(type) || events.push(type),
   });
   return { sessions, events };

@@ -56,10 +56,11 @@ test("says that the store failed, and lets the next holder try once", async () =
   const { server, clock, app } = await signedIn({}, { store });
   clock.offsetMs = hour;
   server.rules.onToken = (_request, usual) => {
-    failing.left = 5;
+    failing.left = Infinity;
     return usual();
   };
   expect((await errorOf(app.getToken())).code).toBe("STORE_FAILED");
+  failing.left = 0;
   server.rules.onToken = undefined;
   clock.offsetMs += 25_000; // past the lease
   // The rotated token is gone with the store, so the server refuses the old one.

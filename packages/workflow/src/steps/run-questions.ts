@@ -66,9 +66,9 @@ export function createRunQuestions(said: SaidThroughHook): RunQuestions {
     async answer(runId, id, responses, use) {
       const { principal, round } = checkOptions(answerSchema, use);
       const question = await findQuestion(runId, id, principal, round);
-      checkInputResponses(question.call.requests, responses);
       const { call } = question;
-      await tell(question, { kind: "answer", id, round: call.round, responses });
+      const checked = checkInputResponses(call.requests, responses);
+      await tell(question, { kind: "answer", id, round: call.round, responses: checked });
       return { ...call, state: "answering" };
     },
     async withdraw(runId, id, use) {
