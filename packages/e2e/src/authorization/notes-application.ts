@@ -1,5 +1,5 @@
 import { McpSessionError, type Principal, type SessionStore } from "@durable-mcp/core";
-import { createOAuth, type OAuth } from "@durable-mcp/oauth";
+import { createOAuth, type OAuth, type OAuthEvent } from "@durable-mcp/oauth";
 import { createScriptedUser } from "./scripted-user.ts";
 
 /** What all processes of an application with one locked notebook agree on: plain JSON. */
@@ -45,14 +45,17 @@ export function createNotesApplication(
     readonly fetch?: typeof fetch;
     /** Makes the requests to the notebook. */
     readonly notebookFetch?: typeof fetch;
+    readonly timeoutMs?: number;
+    readonly onEvent?: (event: OAuthEvent) => void;
   },
 ): NotesApplication {
-  const { store, fetch, notebookFetch } = parts;
+  const { store, fetch, notebookFetch, timeoutMs, onEvent } = parts;
   const principal: Principal = { type: "user", issuer: "https://idp.test", id: user };
   const connection = "notes";
   const oauth = createOAuth({
     ...{ store, keys: { current: encryptionKey }, redirectUrl, clientName: "Notes" },
     ...(fetch && { fetch }),
+    ...{ timeoutMs, onEvent },
     now: () => Date.now() + aheadMs,
   });
   const { fetch: send } = oauth.connect({ principal, url, connection, fetch: notebookFetch });

@@ -1,0 +1,114 @@
+import { createMemoryStore } from "@durable-mcp/core";
+import {
+  type AuthorizationServer,
+  startAuthorizationServer,
+} from "../authorization/authorization-server.ts";
+import { type LockedServer, startLockedServer } from "../authorization/locked-server.ts";
+import { createNotesApplication } from "../authorization/notes-application.ts";
+import type { AuthorizationServerOptions, TokenFault } from "../authorization/protocol.ts";
+import type { Fault, FaultGroup, World } from "./fault.ts";
+
+type RefreshTokenUse = NonNullable<AuthorizationServerOptions["refreshTokenUse"]>;
+
+interface RefreshWorld extends World {
+  readonly authorization: AuthorizationServer;
+  readonly locked: LockedServer;
+}
+
+async function openRefreshWorld(refreshTokenUse: RefreshTokenUse): Promise<RefreshWorld> {
+  const authorization = await startAuthorizationServer({ refreshTokenUse });
+  const locked = await startLockedServer({ sdk: 2, issuer: authorization.issuer });
+  return {
+    ...{ authorization, locked },
+    evidence: { runs: locked.runs },
+    async close() {
+      await locked.stop();
+      await authorization.stop();
+    },
+  };
+}
+
+/** Why a process refreshes, by its clock and the servers'; and how much later the next one needs a token. */
+const rounds = [
+  { way: "expired", laterMs: 12_000 },
+  { way: "refused", laterMs: 12_000 },
+  { way: "early", laterMs: 12_000 },
+  { way: "expired", laterMs: 2_000 },
+  { way: "refused", laterMs: 2_000 },
+] as const;
+const aheadMs = { refused: 0, expired: 3_600_000, early: 280_000 } as const;
+
+const timeoutMs = 1_000;
+
+/** The authorization server carries a refresh out, and its answer is not read. Others need a token then. */
+function unread(what: string, fault: TokenFault, tokenUse: RefreshTokenUse): Fault<RefreshWorld> {
+  const name = `${what}, to a refresh${namesOfUse[tokenUse]}`;
+  return {
+    name,
+    async round({ number, fault: note }, { authorization, locked }) {
+      const { way, laterMs } = rounds[number % rounds.length]!;
+      const user = `${name} ${number}`.replaceAll(/\W+/g, "-");
+      const store = createMemoryStore();
+      const said: string[] = [];
+      const at = (ahead: number) =>
+        createNotesApplication(
+          { url: locked.url, redirectUrl: "http://127.0.0.1:10239/callback", user, aheadMs: ahead },
+          { store, timeoutMs, onEvent: ({ type }) => said.push(type) },
+        );
+      const wrong = (text: string) => note(`${way}, ${laterMs} ms later: ${text}`);
+      await at(0).signIn();
+      if (tokenUse === "ever") {
+        // Only an answer shows that the token is good again.
+        await authorization.expireAccessTokens();
+        await at(0).ask();
+      }
+      if (way !== "early") await authorization.expireAccessTokens();
+      await authorization.clearJournal();
+      await authorization.failTokenRequests({ fault, grantType: "refresh_token", waitMs: 3_000 });
+
+      const first = await at(aheadMs[way]).ask();
+      const expected = way === "early" ? user : "CONNECTION_UNAVAILABLE";
+      if (first.outcome !== expected) wrong(`the first was told ${first.outcome}: ${first.words}`);
+      const next = await at(aheadMs[way] + laterMs).ask();
+      // The token's end by the clock, if it works until then.
+      const last = way === "early" ? await at(aheadMs.expired).ask() : next;
+
+      const { refreshToken: sent, grantsRevoked } = await authorization.reuse();
+      const isSoon = laterMs < 10_000;
+      const isGood = tokenUse === "ever" || (tokenUse === "grace" && isSoon);
+      if (tokenUse === "once" && sent > (isSoon ? 2 : 1)) wrong(`the token was sent ${sent} times`);
+      if (!isSoon && grantsRevoked > 0) wrong("the used token was sent again, and the grant is gone");
+      if (way === "early" && next.outcome !== user) wrong(`a working token was not used: ${next.words}`);
+      if (isGood && last.outcome !== user) wrong(`the user had to sign in: ${last.words}`);
+      if (isGood) return;
+      if (last.outcome !== "AUTHORIZATION_REQUIRED") wrong(`told ${last.outcome}: ${last.words}`);
+      if (!said.includes("refresh-lost")) wrong(`nobody said that it was lost: ${said.join()}`);
+      if (said.includes("refresh-refused")) wrong("the loss was told as refresh-refused");
+      await at(aheadMs.expired).signIn();
+      const after = await at(aheadMs.expired).ask();
+      if (after.outcome !== user) wrong(`after another sign-in: ${after.words}`);
+    },
+  };
+}
+
+const namesOfUse: Readonly<Record<RefreshTokenUse, string>> = {
+  once: "",
+  grace: ", a used token is good for a moment",
+  ever: ", tokens do not change",
+};
+
+const faults: readonly (readonly [string, TokenFault])[] = [
+  ["HTTP 504 in JSON", "gateway-timeout"],
+  ["HTTP 502 in HTML", "bad-gateway"],
+  ["a reset", "cut-after"],
+  ["silence", "wait-after"],
+];
+
+/** Authorization servers whose answers do not arrive. */
+export const refreshGroups: readonly FaultGroup<any>[] = (["once", "grace", "ever"] as const).map(
+  (use) => ({
+    openWorld: () => openRefreshWorld(use),
+    // How a server forgets does not depend on the way its answer was lost.
+    faults: faults.slice(0, use === "once" ? 4 : 1).map(([what, fault]) => unread(what, fault, use)),
+  }),
+);
