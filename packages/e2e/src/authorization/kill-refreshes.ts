@@ -17,7 +17,7 @@ const pointsOfLease: ReadonlySet<SignInKillPoint> = new Set<SignInKillPoint>([
 /** Kills a process that refreshes, or two in a row; then three need a token at once. */
 export async function killRefresh(world: SignInWorld, killed: SignInKillRound): Promise<void> {
   const { authorization, useOf, newProcess } = world;
-  const { point, sessionId: user, before, kill, count, fault } = killed;
+  const { point, sessionId: user, before, kill, thaw, count, fault } = killed;
   const refreshes = () => authorization.requests("token", "refresh_token");
   const isTwice = workOf(point) === "refresh twice";
   const way = ways[before % (isTwice ? 2 : 3)]!;
@@ -43,6 +43,10 @@ export async function killRefresh(world: SignInWorld, killed: SignInKillRound): 
   const others = Promise.all([1, 2].map(() => newProcess(later(use)).ask()));
   const { isSignInNeeded, words } = await goOn(world, later(use), killed);
   await others;
+  if (await thaw()) {
+    const { outcome } = await newProcess(later(use)).ask();
+    if (outcome !== user) fault(`what others have was written over, or revoked: ${outcome}`);
+  }
 
   const all = await refreshes();
   const isCarriedOut = all.some(({ issuedRefreshToken }) => issuedRefreshToken !== undefined);

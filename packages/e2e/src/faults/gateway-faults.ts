@@ -47,7 +47,7 @@ interface LastLeg {
   readonly judge: (told: string, result: string) => string | undefined;
 }
 
-const closeTimeoutMs = 3_000;
+const limits = { closeTimeoutMs: 3_000, timeouts: { callMs: shortTimes.answerMs } };
 
 /** The last answer of a person is carried out, and something goes wrong then. */
 function atLastLeg(name: string, { meets, judge }: LastLeg): Fault<ShopWorld> {
@@ -56,21 +56,18 @@ function atLastLeg(name: string, { meets, judge }: LastLeg): Fault<ShopWorld> {
     async round({ number, fault }, { server, front }) {
       const sessionId = `${name} ${number}`;
       const atFault = createStoreAtFault(createMemoryStore());
-      const { callMs } = { callMs: shortTimes.answerMs };
-      const { store } = atFault;
-      const newProcess = () =>
-        createShop({ url: front.url, store, closeTimeoutMs, timeouts: { callMs } });
+      const newProcess = () => createShop({ url: front.url, store: atFault.store, ...limits });
       const { id } = waitingCallOf(await order(newProcess(), sessionId))!;
       await answer(newProcess(), sessionId, { id, round: 1 });
       front.rule = (exchange) => meets(exchange, atFault);
       const send = () =>
-        answer(newProcess(), sessionId, { id, round: 2 }).then(({ state }) => state, describe);
+        answer(newProcess(), sessionId, { id, round: 2 }).then(({ state }) => state, inWords);
       const told = await send();
       front.rule = undefined;
       atFault.heal();
       // Whoever answers again sends nothing.
       const again = await send();
-      if (!again.includes("state")) fault(`a second answer was told ${again}`);
+      if (!again.startsWith("NOT_WAITING")) fault(`a second answer was told ${again}`);
       const { messages } = await resume(newProcess(), sessionId, id);
       const wrong = judge(told, JSON.stringify(messages));
       if (wrong !== undefined) fault(wrong);
@@ -81,6 +78,10 @@ function atLastLeg(name: string, { meets, judge }: LastLeg): Fault<ShopWorld> {
       if (countOf('"kind":"order"') !== 1) fault("doubled: it was not ordered once");
     },
   };
+}
+
+function inWords(error: unknown): string {
+  return McpSessionError.isInstance(error) ? `${error.code}: ${error.message}` : describe(error);
 }
 
 const unknownLegs = instead.map(([name, act]) =>
@@ -120,7 +121,7 @@ const unkeptLegs = [
 
 export const gatewayFamily: Family = {
   name: "gateway",
-  rounds: 6,
+  rounds: 5,
   groups: [
     {
       openWorld: openServerWorld,
