@@ -1,4 +1,4 @@
-import { goOn, later, type SignInKillRound, type SignInWorld } from "./sign-in-world.ts";
+import { goOn, later, type SignInKillRound, type SignInWorld, thawBeside } from "./sign-in-world.ts";
 import type { NotesUse } from "./notes-application.ts";
 import { type SignInKillPoint, workOf } from "./sign-in-kill-points.ts";
 
@@ -17,7 +17,7 @@ const pointsOfLease: ReadonlySet<SignInKillPoint> = new Set<SignInKillPoint>([
 /** Kills a process that refreshes, or two in a row; then three need a token at once. */
 export async function killRefresh(world: SignInWorld, killed: SignInKillRound): Promise<void> {
   const { authorization, useOf, newProcess } = world;
-  const { point, sessionId: user, before, kill, thaw, count, fault } = killed;
+  const { point, sessionId: user, before, kill, count, fault } = killed;
   const refreshes = () => authorization.requests("token", "refresh_token");
   const isTwice = workOf(point) === "refresh twice";
   const way = ways[before % (isTwice ? 2 : 3)]!;
@@ -43,10 +43,7 @@ export async function killRefresh(world: SignInWorld, killed: SignInKillRound): 
   const others = Promise.all([1, 2].map(() => newProcess(later(use)).ask()));
   const { isSignInNeeded, words } = await goOn(world, later(use), killed);
   await others;
-  if (await thaw()) {
-    const { outcome } = await newProcess(later(use)).ask();
-    if (outcome !== user) fault(`what others have was written over, or revoked: ${outcome}`);
-  }
+  await thawBeside(world, later(use), killed);
 
   const all = await refreshes();
   const isCarriedOut = all.some(({ issuedRefreshToken }) => issuedRefreshToken !== undefined);
@@ -56,7 +53,8 @@ export async function killRefresh(world: SignInWorld, killed: SignInKillRound): 
   if (all.length > (hasSent ? 2 : 1)) fault(`${all.length} refreshes`);
   if (isSaved && all.length > 1) fault("tokens were lost, though they were saved");
   if (isSignInNeeded && !words.includes("were lost")) fault(`nobody says what was lost: ${words}`);
-  // Two that ended without a word count as lost, for nobody can know.
-  if (isSignInNeeded && !isLost && !isTwice) fault("a sign-in was asked for, and nothing was lost");
+  // Two that sent and ended without a word count as lost, for nobody can know.
+  const mayBeLost = isTwice && hasSent;
+  if (isSignInNeeded && !isLost && !mayBeLost) fault("a sign-in was asked for, and nothing was lost");
   if (grantsRevoked > 0 && !isLost) fault("a grant was revoked, and nothing was lost");
 }
