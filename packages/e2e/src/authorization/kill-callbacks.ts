@@ -1,4 +1,10 @@
-import { goOn, later, type SignInKillRound, type SignInWorld, thawBeside } from "./sign-in-world.ts";
+import {
+  goOn,
+  later,
+  type SignInKillRound,
+  type SignInWorld,
+  thawBeside,
+} from "./sign-in-world.ts";
 
 /** Kills a process that ends a sign-in; then the browser opens the callback again. */
 export async function killCallback(world: SignInWorld, killed: SignInKillRound): Promise<void> {

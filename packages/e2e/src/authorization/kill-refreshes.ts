@@ -1,4 +1,10 @@
-import { goOn, later, type SignInKillRound, type SignInWorld, thawBeside } from "./sign-in-world.ts";
+import {
+  goOn,
+  later,
+  type SignInKillRound,
+  type SignInWorld,
+  thawBeside,
+} from "./sign-in-world.ts";
 import type { NotesUse } from "./notes-application.ts";
 import { type SignInKillPoint, workOf } from "./sign-in-kill-points.ts";
 
@@ -64,6 +70,7 @@ export async function killRefresh(world: SignInWorld, killed: SignInKillRound): 
   const { grantsRevoked } = await authorization.reuse();
   if (all.length > 1) fault(`${all.length} refreshes`);
   if (isSignInNeeded && !words.includes("were lost")) fault(`nobody says what was lost: ${words}`);
-  if (isSignInNeeded && !pointsOfUnknown.has(point)) fault("a sign-in was asked for, and nothing was lost");
+  if (isSignInNeeded && !pointsOfUnknown.has(point))
+    fault("a sign-in was asked for, and nothing was lost");
   if (grantsRevoked > 0) fault("a grant was revoked");
 }

@@ -1,4 +1,10 @@
-import { goOn, later, type SignInKillRound, type SignInWorld, thawBeside } from "./sign-in-world.ts";
+import {
+  goOn,
+  later,
+  type SignInKillRound,
+  type SignInWorld,
+  thawBeside,
+} from "./sign-in-world.ts";
 import type { SignInKillPoint } from "./sign-in-kill-points.ts";
 
 /** Points at which the server may have registered a client that nobody has saved. */

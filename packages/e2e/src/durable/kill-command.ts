@@ -24,7 +24,11 @@ export function readKillOptions<NAME extends string = never>(
   const reason = storeUnavailable[store];
   if (reason !== undefined) throw new Error(`No ${store}: ${reason}.`);
   const read = Object.keys(defaults).map((name) => [name, Number(given[name])]);
-  return { store, freezes: given["freeze"] === true, ...(Object.fromEntries(read) as Record<NAME | "times", number>) };
+  return {
+    store,
+    freezes: given["freeze"] === true,
+    ...(Object.fromEntries(read) as Record<NAME | "times", number>),
+  };
 }
 
 function option(value: string) {
@@ -34,7 +38,7 @@ function option(value: string) {
 /** Kills as often as said, and prints what became of it. A fault is the exit code 1. */
 export async function printKills<POINT extends string, TASK extends object, COUNT extends string>(
   subject: KillSubject<POINT, TASK, COUNT>,
-  { store, times, freezes }: Pick<KillTimes, "store" | "times" | "freezes">,
+  { store, times, freezes = false }: Pick<KillTimes, "store" | "times" | "freezes">,
 ): Promise<void> {
   const startedAt = Date.now();
   const rows = await killAll(subject, {
@@ -44,7 +48,9 @@ export async function printKills<POINT extends string, TASK extends object, COUN
     },
   });
   const seconds = Math.round((Date.now() - startedAt) / 1_000);
-  console.log(`${store}, ${times} times ${freezes ? "frozen" : "killed"} in ${seconds} s\n\n${killTable(subject, rows)}`);
+  console.log(
+    `${store}, ${times} times ${freezes ? "frozen" : "killed"} in ${seconds} s\n\n${killTable(subject, rows)}`,
+  );
   printFaults(rows.flatMap(({ faults }) => faults));
 }
 

@@ -163,7 +163,10 @@ export const frozenFamily: Family = {
   groups: [
     {
       openWorld: () => openFrozenWorld("sqlite"),
-      faults: [...atAnswers, frozen("frozen at the answer to a call", { method: "tools/call" }, false)],
+      faults: [
+        ...atAnswers,
+        frozen("frozen at the answer to a call", { method: "tools/call" }, false),
+      ],
     },
     ...availableStores.map((kind) => ({
       openWorld: () => openFrozenWorld(kind),
@@ -182,7 +185,7 @@ export const starvedFamily: Family = {
   groups: [
     {
       openWorld: () => openFrozenWorld("sqlite", defaultTimes),
-      faults: [200, 300].map((count) => starved(`${count} chats at once beside busy cores`, count)),
+      faults: [100, 300].map((count) => starved(`${count} chats at once beside busy cores`, count)),
     },
   ],
   skipped: [],

@@ -42,7 +42,10 @@ async function openShopWorld(): Promise<ShopWorld> {
 
 interface LastLeg {
   /** What the last answer of the person meets; the server has carried it out. */
-  readonly meets: (exchange: Exchange, store: ReturnType<typeof createStoreAtFault>) => Promise<void>;
+  readonly meets: (
+    exchange: Exchange,
+    store: ReturnType<typeof createStoreAtFault>,
+  ) => Promise<void>;
   /** What is wrong with what was told: to the person, and then to the model. */
   readonly judge: (told: string, result: string) => string | undefined;
 }

@@ -40,7 +40,8 @@ function settingsOf({ url, session = "stateful", required, times }: Omit<ChatOpt
 
 /** Opens the steps of one chat, each with clients of its own. */
 export function createOpener(options: ChatOptions): Opener {
-  const { id, sessionsOf = (onEvent, on) => createSessions({ ...options, ...on }, onEvent) } = options;
+  const { id, sessionsOf = (onEvent, on) => createSessions({ ...options, ...on }, onEvent) } =
+    options;
   if (options.store !== undefined) {
     return async (onEvent, on) => {
       const lease = await sessionsOf(onEvent, on).open(id, { principal });

@@ -5,8 +5,15 @@ import {
 } from "../authorization/authorization-server.ts";
 import { type LockedServer, startLockedServer } from "../authorization/locked-server.ts";
 import { createNotesApplication } from "../authorization/notes-application.ts";
+import { addNote, createNotesSessions } from "../authorization/parked-note.ts";
 import type { AuthorizationServerOptions, TokenFault } from "../authorization/protocol.ts";
+import type { KilledSignInTask, SignInKillPoint } from "../authorization/sign-in-kill-points.ts";
+import { forkProgram } from "../durable/fork-program.ts";
+import type { KilledReport, KilledTask } from "../durable/killed-process.ts";
+import { openStoreAt, startStorePlace } from "../durable/store-place.ts";
 import type { Fault, FaultGroup, World } from "./fault.ts";
+import { describe } from "./judge.ts";
+import { allowanceMs, shortTimes } from "./waits.ts";
 
 type RefreshTokenUse = NonNullable<AuthorizationServerOptions["refreshTokenUse"]>;
 
@@ -52,7 +59,7 @@ function unread(what: string, fault: TokenFault, tokenUse: RefreshTokenUse): Fau
       const said: string[] = [];
       const at = (ahead: number) =>
         createNotesApplication(
-          { url: locked.url, redirectUrl: "http://127.0.0.1:10239/callback", user, aheadMs: ahead },
+          { url: locked.url, redirectUrl, user, aheadMs: ahead },
           { store, timeoutMs, onEvent: ({ type }) => said.push(type) },
         );
       const wrong = (text: string) => note(`${way}, ${laterMs} ms later: ${text}`);
@@ -106,11 +113,78 @@ const faults: readonly (readonly [string, TokenFault])[] = [
   ["silence", "wait-after"],
 ];
 
+const redirectUrl = "http://127.0.0.1:10239/callback";
+
+/** A process that was to refresh is killed, and a chat that is known needs the token while its lease lasts. */
+const deadHolder: Fault<RefreshWorld> = {
+  name: "a process is killed that was to refresh",
+  async round({ number, fault }, { authorization, locked }) {
+    const { remove, ...place } = await startStorePlace("sqlite");
+    const { store, close } = await openStoreAt(place);
+    const program = forkProgram<KilledTask<SignInKillPoint, KilledSignInTask>, KilledReport>(
+      "../authorization/killed-sign-in-program.ts",
+    );
+    try {
+      const user = `dead-holder-${number}`;
+      const use = { url: locked.url, redirectUrl, user };
+      const application = createNotesApplication(use, { store, timeoutMs });
+      const { principal, signIn } = application;
+      const { connectMs, answerMs } = shortTimes;
+      const timeouts = { connectMs, answerMs };
+      const sessions = createNotesSessions(use, { application, store, timeouts });
+      await signIn();
+      await addNote(sessions, user, principal);
+      await authorization.expireAccessTokens();
+      await program.receive();
+      program.send({ place, use, point: "refresh: after put 1", isFrozen: false });
+      await program.receive();
+      await program.kill();
+      const startedAt = performance.now();
+      const said = await addNote(sessions, user, principal).then(JSON.stringify, describe);
+      const ms = performance.now() - startedAt;
+      if (!/token/.test(said)) fault(`told wrong: the server was not asked: ${said}`);
+      if (ms > answerMs + allowanceMs) fault(`late: ${Math.round(ms)} ms`);
+    } finally {
+      await program.kill();
+      await close?.();
+      await remove();
+    }
+  },
+};
+
+/** A user signs out elsewhere while the refreshed token is on its way. */
+const revokedMeanwhile: Fault<RefreshWorld> = {
+  name: "a token is revoked between its refresh and its use",
+  async round({ number, fault }, { authorization, locked }) {
+    const user = `revoked-${number}`;
+    let requests = 0;
+    const { signIn, ask } = createNotesApplication(
+      { url: locked.url, redirectUrl, user },
+      {
+        store: createMemoryStore(),
+        timeoutMs,
+        async notebookFetch(...args) {
+          requests += 1;
+          if (requests === 2) await authorization.revokeGrants(user);
+          return await fetch(...args);
+        },
+      },
+    );
+    await signIn();
+    await authorization.expireAccessTokens();
+    const { outcome } = await ask();
+    if (outcome !== "AUTHORIZATION_REQUIRED") fault(`told wrong: HTTP ${outcome}`);
+  },
+};
+
 /** Authorization servers whose answers do not arrive. */
-export const refreshGroups: readonly FaultGroup<any>[] = (["once", "grace", "ever"] as const).map(
-  (use) => ({
+export const refreshGroups: readonly FaultGroup<RefreshWorld>[] = [
+  ...(["once", "grace", "ever"] as const).map((use) => ({
     openWorld: () => openRefreshWorld(use),
-    // How a server forgets does not depend on the way its answer was lost.
-    faults: faults.slice(0, use === "once" ? 4 : 1).map(([what, fault]) => unread(what, fault, use)),
-  }),
-);
+    // What a server remembers does not depend on the way its answer was lost.
+    faults: faults
+      .slice(0, use === "once" ? 4 : 1)
+      .map(([what, fault]) => unread(what, fault, use)),
+  })),
+  { openWorld: () => openRefreshWorld("once"), faults: [deadHolder, revokedMeanwhile] },
+];

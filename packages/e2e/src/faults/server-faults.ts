@@ -22,7 +22,11 @@ const to =
     methods.includes(rpcMethod);
 
 /** While steps that go on in their sessions call tools. */
-export function atCall(name: string, act: Act, options: ServerFaultOptions = {}): Fault<ServerWorld> {
+export function atCall(
+  name: string,
+  act: Act,
+  options: ServerFaultOptions = {},
+): Fault<ServerWorld> {
   return inTurn(name, "call", () => ruleFor(to("tools/call"), act, options), options);
 }
 

@@ -61,7 +61,7 @@ async function openShop(
       const { messages: later } = await resume(newProcess(), sessionId, call.id);
       if (JSON.stringify(later) !== JSON.stringify(messages)) fault("the result is another now");
       const open = await newProcess().waiting(sessionId, { principal });
-      if (open.length > 0) fault(`a call waits again: ${open.map((each) => each.state).join()}`);
+      if (open.length > 0) fault("a call waits again");
     }
     const mine = server.journal().filter((line) => line.includes(`"${sessionId}"`));
     const { isUnknown, faults: found } = judge(point, JSON.stringify(messages), mine);
