@@ -12,25 +12,30 @@ import { type SignInKillPoint, workOf } from "./sign-in-kill-points.ts";
 const ways = ["refused", "expired", "early"] as const;
 const aheadMs = { refused: 0, expired: 3_600_000, early: 280_000 } as const;
 
-/** Points from the note on, with tokens that nobody has saved: nobody can know whether the token was used. */
-const pointsOfUnknown: ReadonlySet<SignInKillPoint> = new Set<SignInKillPoint>([
-  "refresh: during put 2",
-  "refresh: after put 2",
+/** Points at which the process has sent the refresh token, and has not saved the answer. */
+const pointsOfRequest: ReadonlySet<SignInKillPoint> = new Set<SignInKillPoint>([
   "refresh: request sent",
   "refresh: answer received",
   "refresh: before put 3",
   "refresh: during put 3",
 ]);
 
-/** The same, and points with the lease in the store, and nothing else. */
-const pointsOfLease: ReadonlySet<SignInKillPoint> = new Set<SignInKillPoint>([
-  ...pointsOfUnknown,
-  "refresh: after put 1",
-  "refresh: before put 2",
+/** Points at which it has noted, or perhaps noted, that it asks. Nobody asks again after that. */
+const pointsOfLoss: ReadonlySet<SignInKillPoint> = new Set<SignInKillPoint>([
+  "refresh: during put 2",
+  "refresh: after put 2",
+  ...pointsOfRequest,
 ]);
 
-/** Points before anything is sent. */
-const isUnsent = (point: SignInKillPoint) => / put [12]$/.test(point);
+/** Points with the lease in the store, and nothing of which it is not known whether it is there. */
+const pointsOfLease: ReadonlySet<SignInKillPoint> = new Set<SignInKillPoint>([
+  "refresh: after put 1",
+  "refresh: before put 2",
+  "refresh: after put 2",
+  "refresh: request sent",
+  "refresh: answer received",
+  "refresh: before put 3",
+]);
 
 /** Kills a process that refreshes, or two in a row; then three need a token at once. */
 export async function killRefresh(world: SignInWorld, killed: SignInKillRound): Promise<void> {
@@ -50,14 +55,12 @@ export async function killRefresh(world: SignInWorld, killed: SignInKillRound): 
     await kill({ use });
   }
   const isSaved = point === "refresh: after put 3";
+  const hasSent = isSaved || pointsOfRequest.has(point);
 
-  // A write that was under way may count or not.
-  if (way === "early" && pointsOfLease.has(point) && !point.includes("during")) {
+  if (way === "early" && pointsOfLease.has(point)) {
     const { outcome } = await newProcess(use).ask();
     if (outcome !== user) fault(`the token works, and was not used: ${outcome}`);
-    if ((await refreshes()).length > (isUnsent(point) ? 0 : 1)) {
-      fault("a working token was refreshed");
-    }
+    if ((await refreshes()).length > (hasSent ? 1 : 0)) fault("a working token was refreshed");
   }
   const others = Promise.all([1, 2].map(() => newProcess(later(use)).ask()));
   const { isSignInNeeded, words } = await goOn(world, later(use), killed);
@@ -70,7 +73,7 @@ export async function killRefresh(world: SignInWorld, killed: SignInKillRound): 
   const { grantsRevoked } = await authorization.reuse();
   if (all.length > 1) fault(`${all.length} refreshes`);
   if (isSignInNeeded && !words.includes("were lost")) fault(`nobody says what was lost: ${words}`);
-  if (isSignInNeeded && !pointsOfUnknown.has(point))
-    fault("a sign-in was asked for, and nothing was lost");
+  if (isSignInNeeded && !pointsOfLoss.has(point))
+    fault("a sign-in was asked for without a request");
   if (grantsRevoked > 0) fault("a grant was revoked");
 }

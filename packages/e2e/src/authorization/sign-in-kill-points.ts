@@ -3,7 +3,8 @@ import type { NotesUse } from "./notes-application.ts";
 /**
  * Where a process is killed, in the order of its work. It opens `startUrl`, where it registers first (`put` 1 claims
  * that, 2 keeps the client, 3 the sign-in); or the callback (`delete` 1 consumes the state, `put` 1 keeps the tokens);
- * or it refreshes (`put` 1 claims that, 2 notes that it is about to ask, 3 keeps the tokens). "refresh twice" kills the next one there, too.
+ * or it refreshes (`put` 1 claims that, 2 notes that it asks now, 3 keeps the tokens). "refresh twice" kills the next one
+ * there, too.
  */
 export const signInKillPoints = [
   "start: before put 1",

@@ -79,10 +79,11 @@ function holdAnswer(
   const end = response.end.bind(response);
   response.end = ((body?: unknown) => {
     handle((other) => {
-      if (other === undefined) return void end(body);
-      response.removeHeader("content-length");
-      response.writeHead(other.status, { "content-type": other.type });
-      end(other.body);
+      if (other) {
+        response.removeHeader("content-length");
+        response.writeHead(other.status, { "content-type": other.type });
+      }
+      end(other ? other.body : body);
     });
     return response;
   }) as typeof response.end;

@@ -36,7 +36,10 @@ export async function receiveTask<POINT extends string, TASK extends object>(): 
     if (here !== task.point || isPast) return;
     isPast = task.isFrozen;
     report("reached");
-    if (task.isFrozen) return void process.kill(process.pid, "SIGSTOP");
+    if (task.isFrozen) {
+      process.kill(process.pid, "SIGSTOP");
+      return;
+    }
     // Something has to keep a process that only waits.
     setInterval(() => {}, 60_000);
     await new Promise(() => {});

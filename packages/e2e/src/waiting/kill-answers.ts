@@ -58,8 +58,9 @@ async function openShop(
     const { messages, stillWaiting } = await resume(newProcess(), sessionId, call.id);
     if (stillWaiting.length > 0 || state === "waiting") fault("nobody could settle it");
     if (await thaw()) {
-      const { messages: later } = await resume(newProcess(), sessionId, call.id);
-      if (JSON.stringify(later) !== JSON.stringify(messages)) fault("the result is another now");
+      const again = await resume(newProcess(), sessionId, call.id);
+      if (JSON.stringify(again.messages) !== JSON.stringify(messages))
+        fault("the result is another now");
       const open = await newProcess().waiting(sessionId, { principal });
       if (open.length > 0) fault("a call waits again");
     }
