@@ -70,14 +70,8 @@ async function openWorld(
     };
   };
 
-  const killRound = async ({
-    point,
-    sessionId,
-    kill,
-    thaw,
-    count,
-    fault,
-  }: Round): Promise<void> => {
+  const killRound = async (killed: Round): Promise<void> => {
+    const { point, sessionId, kill, thaw, count, fault } = killed;
     const use = {
       ...{ url: locked.url, redirectUrl: "http://127.0.0.1:10239/callback" },
       user: sessionId,

@@ -12,6 +12,8 @@ export interface NotesUse {
   readonly user: string;
   /** How far the clock of a process is ahead, in milliseconds. @default 0 */
   readonly aheadMs?: number;
+  /** Of `createOAuth`. */
+  readonly timeoutMs?: number;
 }
 
 export interface NotesApplication {
@@ -38,18 +40,17 @@ const encryptionKey = new Uint8Array(32).fill(16);
 
 /** The application, as each of its processes makes it. */
 export function createNotesApplication(
-  { url, redirectUrl, user, aheadMs = 0 }: NotesUse,
+  { url, redirectUrl, user, aheadMs = 0, timeoutMs }: NotesUse,
   parts: {
     readonly store: SessionStore;
     /** Makes the requests to the authorization server. */
     readonly fetch?: typeof fetch;
     /** Makes the requests to the notebook. */
     readonly notebookFetch?: typeof fetch;
-    readonly timeoutMs?: number;
     readonly onEvent?: (event: OAuthEvent) => void;
   },
 ): NotesApplication {
-  const { store, fetch, notebookFetch, timeoutMs, onEvent } = parts;
+  const { store, fetch, notebookFetch, onEvent } = parts;
   const principal: Principal = { type: "user", issuer: "https://idp.test", id: user };
   const connection = "notes";
   const oauth = createOAuth({
