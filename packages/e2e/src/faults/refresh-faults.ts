@@ -92,7 +92,7 @@ function unread(what: string, fault: TokenFault, tokenUse: RefreshTokenUse): Fau
       if (isGood) return;
       if (last.outcome !== "AUTHORIZATION_REQUIRED") wrong(`told ${last.outcome}: ${last.words}`);
       if (!said.includes("refresh-lost")) wrong(`nobody said that it was lost: ${said.join()}`);
-      if (said.includes("refresh-refused")) wrong("the loss was told as refresh-refused");
+      if (said.includes("refresh-refused")) wrong(`told as refresh-refused: ${said.join()}`);
       await at(aheadMs.expired).signIn();
       const after = await at(aheadMs.expired).ask();
       if (after.outcome !== user) wrong(`after another sign-in: ${after.words}`);
