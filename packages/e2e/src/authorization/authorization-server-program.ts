@@ -22,7 +22,7 @@ const options = JSON.parse(values.options) as AuthorizationServerOptions;
 const issuer = `http://127.0.0.1:${values.port}`;
 let { accessTokenSeconds = 300 } = options;
 
-const store = createTokenStore();
+const store = createTokenStore({ isForgiving: options.refreshTokenUse === "grace" });
 const clientDocuments = new Map<string, unknown>();
 const provider = createProvider(issuer, options, {
   store,

@@ -35,7 +35,7 @@ export function createProvider(
     cookies: { keys: [randomUUID()] },
     jwks: { keys: [signingKey()] },
     pkce: { required: () => true },
-    rotateRefreshToken: true,
+    rotateRefreshToken: options.refreshTokenUse !== "ever",
     issueRefreshToken: async (_context, client) =>
       options.refreshTokens !== "never" && client.grantTypeAllowed("refresh_token"),
     expiresWithSession: async () => false,

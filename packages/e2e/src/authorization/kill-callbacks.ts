@@ -1,4 +1,10 @@
-import { goOn, later, type SignInKillRound, type SignInWorld } from "./sign-in-world.ts";
+import {
+  goOn,
+  later,
+  type SignInKillRound,
+  type SignInWorld,
+  thawBeside,
+} from "./sign-in-world.ts";
 
 /** Kills a process that ends a sign-in; then the browser opens the callback again. */
 export async function killCallback(world: SignInWorld, killed: SignInKillRound): Promise<void> {
@@ -16,6 +22,7 @@ export async function killCallback(world: SignInWorld, killed: SignInKillRound):
 
   const { isSignInNeeded } = await goOn(world, later(use), killed);
   const isSaved = point === "callback: after put 1";
+  await thawBeside(world, later(use), killed);
   if (codes > 0 && isSignInNeeded) count("lost");
   if (isSignInNeeded && status === 200) fault("a sign-in was lost that came to its end");
   if (isSignInNeeded && isSaved) fault("tokens were lost, though they were saved");

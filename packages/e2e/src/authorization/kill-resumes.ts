@@ -70,7 +70,8 @@ async function openWorld(
     };
   };
 
-  const killRound = async ({ point, sessionId, kill, count, fault }: Round): Promise<void> => {
+  const killRound = async (killed: Round): Promise<void> => {
+    const { point, sessionId, kill, thaw, count, fault } = killed;
     const use = {
       ...{ url: locked.url, redirectUrl: "http://127.0.0.1:10239/callback" },
       user: sessionId,
@@ -96,6 +97,10 @@ async function openWorld(
     }
     if (resumed.stillWaiting.length > 0) fault("nobody could settle it");
     const said = JSON.stringify(resumed.messages);
+    if (await thaw()) {
+      const { messages } = await steps.resume(id);
+      if (JSON.stringify(messages) !== said) fault("the result is another now");
+    }
     const isUnknown = said.includes("unknown");
     judge({ point, said, isUnknown, runs: locked.runs(`"${sessionId}"`) }).forEach(fault);
     count(isUnknown ? "unknown" : "settled");

@@ -1,5 +1,5 @@
 import { McpSessionError, type Principal, type SessionStore } from "@durable-mcp/core";
-import { createOAuth, type OAuth } from "@durable-mcp/oauth";
+import { createOAuth, type OAuth, type OAuthEvent } from "@durable-mcp/oauth";
 import { createScriptedUser } from "./scripted-user.ts";
 
 /** What all processes of an application with one locked notebook agree on: plain JSON. */
@@ -12,6 +12,8 @@ export interface NotesUse {
   readonly user: string;
   /** How far the clock of a process is ahead, in milliseconds. @default 0 */
   readonly aheadMs?: number;
+  /** Of `createOAuth`. */
+  readonly timeoutMs?: number;
 }
 
 export interface NotesApplication {
@@ -38,21 +40,23 @@ const encryptionKey = new Uint8Array(32).fill(16);
 
 /** The application, as each of its processes makes it. */
 export function createNotesApplication(
-  { url, redirectUrl, user, aheadMs = 0 }: NotesUse,
+  { url, redirectUrl, user, aheadMs = 0, timeoutMs }: NotesUse,
   parts: {
     readonly store: SessionStore;
     /** Makes the requests to the authorization server. */
     readonly fetch?: typeof fetch;
     /** Makes the requests to the notebook. */
     readonly notebookFetch?: typeof fetch;
+    readonly onEvent?: (event: OAuthEvent) => void;
   },
 ): NotesApplication {
-  const { store, fetch, notebookFetch } = parts;
+  const { store, fetch, notebookFetch, onEvent } = parts;
   const principal: Principal = { type: "user", issuer: "https://idp.test", id: user };
   const connection = "notes";
   const oauth = createOAuth({
     ...{ store, keys: { current: encryptionKey }, redirectUrl, clientName: "Notes" },
     ...(fetch && { fetch }),
+    ...{ timeoutMs, onEvent },
     now: () => Date.now() + aheadMs,
   });
   const { fetch: send } = oauth.connect({ principal, url, connection, fetch: notebookFetch });

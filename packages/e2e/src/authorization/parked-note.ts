@@ -2,6 +2,7 @@ import {
   createDurableSessions,
   defineMcpClientConnection,
   type DurableSessions,
+  type McpClientConnectionOptions,
 } from "@durable-mcp/ai-sdk";
 import type { Principal, SessionStore } from "@durable-mcp/core";
 import type { NotesApplication, NotesUse } from "./notes-application.ts";
@@ -17,15 +18,17 @@ export function createNotesSessions(
     readonly store: SessionStore;
     readonly fetch?: typeof fetch;
     readonly now?: () => number;
+    readonly timeouts?: McpClientConnectionOptions["timeouts"];
   },
 ): DurableSessions {
-  const { application, store, fetch, now } = parts;
+  const { application, store, fetch, now, timeouts } = parts;
   return createDurableSessions({
     connections: {
       notes: defineMcpClientConnection({
         ...{ url, description: "A notebook.", session: "stateful" },
         auth: application.oauth,
         ...(fetch && { fetch }),
+        timeouts,
       }),
     },
     store,

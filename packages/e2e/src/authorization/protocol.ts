@@ -42,7 +42,8 @@ interface RevokedGrantEntry {
 
 /**
  * "unavailable" answers 503, "too-many-requests" 429, without carrying out; the cuts break the connection before or
- * after carrying out, the waits hold the request or its answer back.
+ * after carrying out, the waits hold the request or its answer back; the gateways answer 504 in JSON or 502 in HTML after
+ * carrying out.
  */
 export type TokenFault =
   | "unavailable"
@@ -50,7 +51,9 @@ export type TokenFault =
   | "cut-before"
   | "cut-after"
   | "wait-before"
-  | "wait-after";
+  | "wait-after"
+  | "gateway-timeout"
+  | "bad-gateway";
 
 export interface TokenFaultPlan {
   readonly fault: TokenFault;
@@ -83,6 +86,8 @@ export interface AuthorizationServerOptions {
   readonly accessTokens?: "opaque" | "jwt";
   /** "never": access tokens alone. @default "always" */
   readonly refreshTokens?: "always" | "never";
+  /** Whether a refresh token is good for one use, and again for a moment, or for ever. @default "once" */
+  readonly refreshTokenUse?: "once" | "grace" | "ever";
   /** Dynamic registration (RFC 7591). @default true */
   readonly registration?: boolean;
   /** @default true */

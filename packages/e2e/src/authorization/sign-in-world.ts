@@ -40,3 +40,15 @@ export async function goOn(
   } else if (outcome !== use.user) fault(`the next process: ${outcome}, ${words}`);
   return { isSignInNeeded, words };
 }
+
+/** Has a process go on that was frozen while others did its work. They keep what they have. */
+export async function thawBeside(
+  { newProcess }: SignInWorld,
+  use: NotesUse,
+  { thaw, fault }: SignInKillRound,
+): Promise<boolean> {
+  if (!(await thaw())) return false;
+  const { outcome, words } = await newProcess(use).ask();
+  if (outcome !== use.user) fault(`what others have was written over, or revoked: ${words}`);
+  return true;
+}

@@ -49,17 +49,42 @@ export async function meetFault(
       holdAnswer(response, () => request.socket.destroy());
       await carryOut();
       return;
+    case "gateway-timeout":
+    case "bad-gateway":
+      holdAnswer(response, (answer) => answer(gatewayAnswers[fault]));
+      await carryOut();
+      return;
     case "wait-after":
-      holdAnswer(response, (answer) => void sleep(waitMs).then(answer));
+      holdAnswer(response, (answer) => void sleep(waitMs).then(() => answer()));
       await carryOut();
   }
 }
 
-/** Leaves it to `handle` when, and whether, the answer goes out. */
-function holdAnswer(response: ServerResponse, handle: (answer: () => void) => void): void {
+interface GatewayAnswer {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+}
+
+const gatewayAnswers: Record<"gateway-timeout" | "bad-gateway", GatewayAnswer> = {
+  "gateway-timeout": { status: 504, type: "application/json", body: '{"message":"timed out"}' },
+  "bad-gateway": { status: 502, type: "text/html", body: "<title>502 Bad Gateway</title>" },
+};
+
+/** Leaves it to `handle` when, and whether, the answer goes out, or another in its place. */
+function holdAnswer(
+  response: ServerResponse,
+  handle: (answer: (other?: GatewayAnswer) => void) => void,
+): void {
   const end = response.end.bind(response);
   response.end = ((body?: unknown) => {
-    handle(() => void end(body));
+    handle((other) => {
+      if (other) {
+        response.removeHeader("content-length");
+        response.writeHead(other.status, { "content-type": other.type });
+      }
+      end(other ? other.body : body);
+    });
     return response;
   }) as typeof response.end;
 }

@@ -9,7 +9,8 @@ export interface TokenStore {
   revokeGrants: (account?: string) => number;
 }
 
-export function createTokenStore(): TokenStore {
+/** @param isForgiving whether it does not remember which refresh tokens were used */
+export function createTokenStore({ isForgiving }: { readonly isForgiving: boolean }): TokenStore {
   const models = new Map<string, Map<string, AdapterPayload>>();
   const recordsOf = (model: string) => {
     const records = models.get(model) ?? new Map<string, AdapterPayload>();
@@ -22,7 +23,11 @@ export function createTokenStore(): TokenStore {
     }
   };
   return {
-    adapter: (model) => createAdapter(recordsOf(model), removeGrant),
+    adapter: (model) => {
+      const adapter = createAdapter(recordsOf(model), removeGrant);
+      const isReusable = isForgiving && model === "RefreshToken";
+      return isReusable ? { ...adapter, consume: async () => undefined } : adapter;
+    },
     expireAccessTokens: () => recordsOf("AccessToken").clear(),
     revokeGrants: (account) => {
       const grants = [...recordsOf("Grant")].filter(

@@ -33,6 +33,12 @@ export interface KillRound<POINT extends string, TASK extends object, COUNT exte
    * @param reached resolves when somebody else sees that it is there
    */
   readonly kill: (task: TASK, reached?: Promise<void>) => Promise<void>;
+  /**
+   * After others went on: lets a process go on that was frozen instead of killed, and waits for its end.
+   *
+   * @returns whether there was one
+   */
+  readonly thaw: () => Promise<boolean>;
   readonly count: (name: COUNT, by?: number) => void;
   /** What must not be. */
   readonly fault: (text: string) => void;
@@ -52,12 +58,14 @@ export interface KillTimes {
   /** All in all, evenly at each point. */
   readonly times: number;
   readonly onKill?: (count: number) => void;
+  /** Whether processes are stopped, and go on when others have done their work. @default false */
+  readonly freezes?: boolean;
 }
 
-/** Kills processes with `kill -9`. */
+/** Kills processes with `kill -9`, or freezes them with SIGSTOP. */
 export async function killAll<POINT extends string, TASK extends object, COUNT extends string>(
   subject: KillSubject<POINT, TASK, COUNT>,
-  { store: kind, times, onKill }: KillTimes,
+  { store: kind, times, onKill, freezes = false }: KillTimes,
 ): Promise<KillRow<POINT, COUNT>[]> {
   const { remove, ...place } = await startStorePlace(kind);
   const rows = subject.points.map((point) => newRow(point, subject.counts));
@@ -65,7 +73,7 @@ export async function killAll<POINT extends string, TASK extends object, COUNT e
   let count = 0;
   try {
     const lane = async () => {
-      const killer = await createKiller(subject, place);
+      const killer = await createKiller(subject, place, freezes);
       try {
         for (const [index, row] of plan) {
           await killer.kill(row, `chat-${index}`);
@@ -92,14 +100,19 @@ function newRow<POINT extends string, COUNT extends string>(
   return { point, kills: 0, counts: zeros as Record<COUNT, number>, faults: [] };
 }
 
+/** Within this time a process ends that goes on, in milliseconds. */
+const thawedMs = 20_000;
+
 async function createKiller<POINT extends string, TASK extends object, COUNT extends string>(
   subject: KillSubject<POINT, TASK, COUNT>,
   place: StorePlace,
+  isFrozen: boolean,
 ) {
   const fork = () => forkProgram<KilledTask<POINT, TASK>, KilledReport>(subject.program);
   const { store, close } = await openStoreAt(place);
   const world = await subject.openWorld(store);
   let spare = fork();
+  let frozen: typeof spare | undefined;
 
   /** Gives a process its task, and resolves to how it ended. */
   const killOne = async (task: KilledTask<POINT, TASK>, seen: Promise<void> | undefined) => {
@@ -111,7 +124,23 @@ async function createKiller<POINT extends string, TASK extends object, COUNT ext
     const reached = process.receive();
     await (seen ? Promise.race([seen, reached]) : reached);
     reached.catch(() => undefined);
-    return await process.kill();
+    if (!isFrozen) return await process.kill();
+    // At its own points it stops itself: it would do so once more.
+    if (seen) process.signal("SIGSTOP");
+    frozen = process;
+    return undefined;
+  };
+
+  const thaw = async (fault: (text: string) => void) => {
+    const thawed = frozen;
+    if (thawed === undefined) return false;
+    frozen = undefined;
+    thawed.signal("SIGCONT");
+    const timer = setTimeout(() => void thawed.kill(), thawedMs);
+    const how = await thawed.ended;
+    clearTimeout(timer);
+    if (how !== "exit code 0") fault(`it went on, and ended with ${how}`);
+    return true;
   };
 
   return {
@@ -121,15 +150,18 @@ async function createKiller<POINT extends string, TASK extends object, COUNT ext
       await world.round({
         ...{ point, sessionId, before, fault },
         async kill(task, reached) {
-          const how = await killOne({ ...task, place, point }, reached);
-          if (how !== "SIGKILL") fault(`ended with ${how}`);
+          await frozen?.kill();
+          const how = await killOne({ ...task, place, point, isFrozen }, reached);
+          if (how !== undefined && how !== "SIGKILL") fault(`ended with ${how}`);
           row.kills += 1;
         },
+        thaw: () => thaw(fault),
         count: (name, by = 1) => void (counts[name] += by),
       });
     },
     async close() {
       await spare.kill();
+      await frozen?.kill();
       await close?.();
       await world.close();
     },

@@ -39,7 +39,7 @@ async function openNotebook(
   const newProcess = () => createNotebookSessions({ url: proxy.url, store });
 
   const round = async (killed: KillRound<KillPoint, KilledStepTask, Count>): Promise<void> => {
-    const { point, sessionId, before, kill, count, fault } = killed;
+    const { point, sessionId, before, kill, thaw, count, fault } = killed;
     // Of those that may be of either, every other one is of a step that starts the session.
     const isEither = pointsOfAnyStep.has(point);
     const isFirst = pointsOfFirstStep.has(point) || (isEither && before % 2 === 1);
@@ -76,13 +76,22 @@ async function openNotebook(
       if (isSaved) fault("the session was not saved when it was used");
     }
     if (!notes.includes(`${sessionId} after`)) fault("the next step did not go on");
+    const isThawed = await thaw();
+    if (isThawed) {
+      const last = createNotebookSessions({ url: proxy.url, store });
+      await last.sessions.run(sessionId, { principal }, async ({ tools }) => {
+        notes = (await callNotebook(tools, "list_notes")).split("\n");
+      });
+      if (!notes.includes(`${sessionId} after`)) fault("the session of others was written over");
+    }
     const stats = await server.stats();
     const repeated = Object.values(stats.notesAdded).filter((calls) => calls > 1).length;
     if (repeated > 0) fault("a call was repeated");
-    if ((stats.notesAdded[note] ?? 0) !== (isEither ? 1 : 0)) fault("a call was not sent once");
+    const isCalled = isEither || (isThawed && point !== "during end");
+    if ((stats.notesAdded[note] ?? 0) !== (isCalled ? 1 : 0)) fault("a call was not sent once");
     const leftBehind = stats.sessions - 1;
     count("leftBehind", leftBehind);
-    const mayLeave = pointsBeforeSave.has(point) && committed !== "session" ? 1 : 0;
+    const mayLeave = !isThawed && pointsBeforeSave.has(point) && committed !== "session" ? 1 : 0;
     if (leftBehind < 0 || leftBehind > mayLeave) fault(`${stats.sessions} sessions on the server`);
 
     await sessions.end(sessionId, { principal });

@@ -25,3 +25,10 @@ test("a step that is killed at any point loses nothing that was saved, and the n
     "during end": 0,
   });
 });
+
+test("a step that is frozen at any point, and goes on after the next, writes over nothing and leaves nothing behind", async () => {
+  const times = killPoints.length;
+  const rows = await killAll(killedSteps, { store: "sqlite", times, freezes: true });
+  console.log(killTable(killedSteps, rows));
+  expect(rows.flatMap(({ faults }) => faults)).toEqual([]);
+});

@@ -1,10 +1,12 @@
-import type { SessionStore } from "@durable-mcp/core";
+import { McpSessionError, type SessionStore } from "@durable-mcp/core";
 import type { StorePlace } from "./store-place.ts";
 
 /** What a process that is going to be killed is told. */
 export type KilledTask<POINT extends string, TASK extends object> = TASK & {
   readonly place: StorePlace;
   readonly point: POINT;
+  /** Whether it is stopped at its point instead, and goes on later. */
+  readonly isFrozen: boolean;
 };
 
 /** What it says: that it has loaded its code, and that it is at its point. */
@@ -12,7 +14,7 @@ export type KilledReport = { readonly type: "ready" | "reached" };
 
 /**
  * Says that this process is ready, and waits for its task. With `at` the process says that it is at a point; at the
- * point of its task it goes no further, so that it can be killed there.
+ * point of its task it goes no further, so that it can be killed there, or it stops itself.
  */
 export async function receiveTask<POINT extends string, TASK extends object>(): Promise<{
   task: KilledTask<POINT, TASK>;
@@ -22,9 +24,22 @@ export async function receiveTask<POINT extends string, TASK extends object>(): 
   process.once("message", resolve);
   report("ready");
   const task = await promise;
+  let isPast = false;
+  // What it comes to find done by others is refused clearly.
+  if (task.isFrozen) {
+    process.once("uncaughtException", (error) => {
+      console.error(error);
+      process.exit(McpSessionError.isInstance(error) ? 0 : 1);
+    });
+  }
   const at = async (here: string) => {
-    if (here !== task.point) return;
+    if (here !== task.point || isPast) return;
+    isPast = task.isFrozen;
     report("reached");
+    if (task.isFrozen) {
+      process.kill(process.pid, "SIGSTOP");
+      return;
+    }
     // Something has to keep a process that only waits.
     setInterval(() => {}, 60_000);
     await new Promise(() => {});

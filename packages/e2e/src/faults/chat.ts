@@ -1,6 +1,7 @@
 import type {
   ConnectionEvent,
   ConnectionRegistry,
+  DurableSessions,
   McpClientConnectionOptions,
 } from "@durable-mcp/ai-sdk";
 import type { SessionStore } from "@durable-mcp/core";
@@ -12,6 +13,11 @@ export interface ChatOptions {
   readonly url: string;
   /** Keeps the sessions; without it the application carries them in its own state. */
   readonly store?: SessionStore | undefined;
+  /** Those of a process that works in several chats. @default each step makes them anew */
+  readonly sessionsOf?: (
+    onEvent: ((event: ConnectionEvent) => void) | undefined,
+    on: StepPlan["on"],
+  ) => DurableSessions;
   readonly session?: McpClientConnectionOptions["session"];
   readonly required?: boolean | undefined;
   readonly now?: (() => number) | undefined;

@@ -11,6 +11,9 @@ const seed = 20_261_122;
 // `npm run faults` for all of them, with more rounds.
 const shares: Record<string, { rounds: number; only?: string }> = {
   kills: { rounds: 2, only: "SQLite" },
+  frozen: { rounds: 1 },
+  starved: { rounds: 1, only: "100" },
+  gateway: { rounds: 5 },
   store: { rounds: 4, only: "reset at the answer" },
   server: { rounds: 1 },
   balancer: { rounds: 1 },

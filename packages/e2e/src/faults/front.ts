@@ -48,7 +48,8 @@ export interface Front {
 export async function startFront(target: string): Promise<Front> {
   const agent = new Agent({ keepAlive: false });
   const seen: string[] = [];
-  const server = createServer((request, response) => {
+  // A starved client must not meet the end of a kept connection, which is a fault of its own.
+  const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     handle(request, response).catch(() => response.destroy());
   });
   const listen = (port: number) =>

@@ -37,6 +37,19 @@ export const askThenRefuse =
     answer({ status, headers: {}, body: "" });
   };
 
+/** As gateways in clouds say it. */
+export const askThenTimeout: Act = async ({ ask, answer }) => {
+  await ask();
+  answer({ status: 504, headers: json, body: '{"message":"Endpoint request timed out"}' });
+};
+
+/** As proxies say it whose connection to the server broke. */
+export const askThenBadGateway: Act = async ({ ask, answer }) => {
+  await ask();
+  const body = "<html><head><title>502 Bad Gateway</title></head></html>";
+  answer({ status: 502, headers: { "content-type": "text/html" }, body });
+};
+
 export const headersThenHang: Act = async ({ ask, response }) => {
   const { status, headers } = await ask();
   response.writeHead(status, headers).flushHeaders();

@@ -15,30 +15,41 @@ export interface OpenStep {
   readonly end: () => Promise<void>;
 }
 
-type OnEvent = ((event: ConnectionEvent) => void) | undefined;
+type OnEvent = Parameters<NonNullable<ChatOptions["sessionsOf"]>>[0];
 
 export type Opener = (onEvent: OnEvent, on: StepPlan["on"]) => Promise<OpenStep>;
 
-/** Opens the steps of one chat, each with clients of its own. */
-export function createOpener(options: ChatOptions): Opener {
-  const { id, url, session = "stateful", required } = options;
-  const times = { ...shortTimes, ...options.times };
-  const { storeMs: storeTimeoutMs, closeMs: closeTimeoutMs, ...timeouts } = times;
+/** The sessions with the notebook, as each process of an application makes them. */
+export function createSessions(options: Omit<ChatOptions, "id">, onEvent: OnEvent) {
+  const { store, now } = options;
+  const { connections, storeTimeoutMs, closeTimeoutMs } = settingsOf(options);
+  const limits = { storeTimeoutMs, closeTimeoutMs };
+  return createDurableSessions({ connections, store: store!, ...limits, onEvent, now });
+}
+
+function settingsOf({ url, session = "stateful", required, times }: Omit<ChatOptions, "id">) {
+  const { storeMs, closeMs, ...timeouts } = { ...shortTimes, ...times };
   const connections = {
     notes: defineMcpClientConnection({
       ...{ url, session, required, timeouts },
       description: "A notebook.",
     }),
   };
+  return { connections, storeTimeoutMs: storeMs, closeTimeoutMs: closeMs };
+}
+
+/** Opens the steps of one chat, each with clients of its own. */
+export function createOpener(options: ChatOptions): Opener {
+  const { id, sessionsOf = (onEvent, on) => createSessions({ ...options, ...on }, onEvent) } =
+    options;
   if (options.store !== undefined) {
-    return async (onEvent, { store = options.store!, now = options.now } = {}) => {
-      const limits = { storeTimeoutMs, closeTimeoutMs };
-      const sessions = createDurableSessions({ connections, store, ...limits, onEvent, now });
-      const lease = await sessions.open(id, { principal });
+    return async (onEvent, on) => {
+      const lease = await sessionsOf(onEvent, on).open(id, { principal });
       const { registry, tools } = lease;
       return { registry, tools, end: () => lease.dispose() };
     };
   }
+  const { connections, closeTimeoutMs } = settingsOf(options);
   let saved: { state?: unknown } = {};
   return async (onEvent) => {
     const common = { closeTimeoutMs, onEvent, now: options.now };

@@ -3,7 +3,7 @@ import type { Call, Chat, ChatOptions, LogEntry, Outcome, StepPlan, StepReport }
 import { createOpener, listenToConsole, type Opener, type OpenStep } from "./open-step.ts";
 import { documentedWaits, type Phase, shortTimes } from "./waits.ts";
 
-/** After this time nobody waits any more, in milliseconds. */
+/** After this time, or a little after a longer limit, nobody waits any more, in milliseconds. */
 const hungMs = 10_000;
 const hung = Symbol("hung");
 
@@ -32,7 +32,7 @@ export function createChat(options: ChatOptions): Chat {
     const startedAt = performance.now();
     let timer: NodeJS.Timeout | undefined;
     const giveUp = new Promise<typeof hung>((resolve) => {
-      timer = setTimeout(resolve, hungMs, hung);
+      timer = setTimeout(resolve, Math.max(hungMs, limits[phase] + 2_000), hung);
     });
     try {
       return await Promise.race([work(), giveUp]);

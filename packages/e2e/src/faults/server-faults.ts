@@ -22,7 +22,11 @@ const to =
     methods.includes(rpcMethod);
 
 /** While steps that go on in their sessions call tools. */
-function atCall(name: string, act: Act, options: ServerFaultOptions = {}): Fault<ServerWorld> {
+export function atCall(
+  name: string,
+  act: Act,
+  options: ServerFaultOptions = {},
+): Fault<ServerWorld> {
   return inTurn(name, "call", () => ruleFor(to("tools/call"), act, options), options);
 }
 
@@ -132,7 +136,7 @@ const refused = async ({ front }: ServerWorld) => {
 
 /** The session is well, whatever is wrong with the call. */
 const kept: ServerFaultOptions = { chat: { keepsSession: true } };
-const lasting: ServerFaultOptions = { ...kept, isLasting: true };
+export const lasting: ServerFaultOptions = { ...kept, isLasting: true };
 const once: ServerFaultOptions = { isLasting: false, isHidden: true };
 const lost: ServerFaultOptions = { chat: { waits: waitsAfterLoss(shortTimes) } };
 

@@ -44,7 +44,7 @@ async function openShop(
   const killRound = async (
     killed: KillRound<AnswerKillPoint, KilledAnswerTask, Count>,
   ): Promise<void> => {
-    const { point, sessionId, before, kill, count, fault } = killed;
+    const { point, sessionId, before, kill, thaw, count, fault } = killed;
     const call = await prepare(point, sessionId, before % 2 === 1);
     await kill({ url: server.url, sessionId, ...call });
 
@@ -57,6 +57,13 @@ async function openShop(
     const state = await bringToEnd(sessionId, fault);
     const { messages, stillWaiting } = await resume(newProcess(), sessionId, call.id);
     if (stillWaiting.length > 0 || state === "waiting") fault("nobody could settle it");
+    if (await thaw()) {
+      const again = await resume(newProcess(), sessionId, call.id);
+      if (JSON.stringify(again.messages) !== JSON.stringify(messages))
+        fault("the result is another now");
+      const open = await newProcess().waiting(sessionId, { principal });
+      if (open.length > 0) fault("a call waits again");
+    }
     const mine = server.journal().filter((line) => line.includes(`"${sessionId}"`));
     const { isUnknown, faults: found } = judge(point, JSON.stringify(messages), mine);
     found.forEach(fault);

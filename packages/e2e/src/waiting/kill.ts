@@ -7,8 +7,8 @@ import { printFaults, printKills, readKillOptions } from "../durable/kill-comman
 import { killedAnswers } from "./kill-answers.ts";
 import { raceAnswers } from "./race-answers.ts";
 
-const { store, times, races } = readKillOptions({ races: 1_000 });
-await printKills(killedAnswers, { store, times });
+const { store, times, races, freezes } = readKillOptions({ races: 1_000 });
+await printKills(killedAnswers, { store, times, freezes });
 const { legs, refused, faults } = await raceAnswers({ store, rounds: races });
 console.log(
   `\n${store}, two answers at once, ${races} times: ${legs} legs, ${refused} refused, ${faults.length} faults`,

@@ -18,3 +18,10 @@ test("of two answers at once one is sent", async () => {
   expect(faults).toEqual([]);
   expect({ legs, refused }).toEqual({ legs: 10, refused: 10 });
 });
+
+test("a process that is frozen at any point, and goes on after others did, sends no leg twice and changes no result", async () => {
+  const times = answerKillPoints.length;
+  const rows = await killAll(killedAnswers, { store: "sqlite", times, freezes: true });
+  console.log(killTable(killedAnswers, rows));
+  expect(rows.flatMap(({ faults }) => faults)).toEqual([]);
+});

@@ -2,6 +2,7 @@ import {
   createDurableSessions,
   defineMcpClientConnection,
   type DurableSessions,
+  type McpClientConnectionOptions,
   type Principal,
 } from "@durable-mcp/ai-sdk";
 import type { SessionStore } from "@durable-mcp/core";
@@ -21,22 +22,28 @@ export function createShop({
   store,
   fetch,
   now,
+  timeouts,
+  closeTimeoutMs,
 }: {
   readonly url: string;
   readonly store: SessionStore;
   readonly fetch?: typeof globalThis.fetch;
   readonly now?: () => number;
+  readonly timeouts?: McpClientConnectionOptions["timeouts"];
+  readonly closeTimeoutMs?: number;
 }): DurableSessions {
   return createDurableSessions({
     connections: {
       shop: defineMcpClientConnection({
         ...{ url, description: "A shop.", input: "pause" },
         ...(fetch && { fetch }),
+        timeouts,
       }),
     },
     store,
     onEvent: () => undefined,
     ...(now && { now }),
+    closeTimeoutMs,
   });
 }
 
