@@ -8,6 +8,7 @@ export {
   combineSignals,
   detach,
   maxTimerMs,
+  startLimit,
   timeLimited,
   wait,
   within,

@@ -34,7 +34,6 @@ import {
 } from "../errors/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
-import type { HungServers } from "./hung-servers.ts";
 import { openClient } from "./open-client.ts";
 import { withRetries } from "./retry-requests.ts";
 import { memoryOf } from "./server-memory.ts";
@@ -131,7 +130,6 @@ export interface HttpConnectionOptions extends ConnectionStep {
   readonly onSession?: OnSession | undefined;
   /** Whether the step lists the tools as soon as it is connected. */
   readonly listsTools?: boolean | undefined;
-  readonly hungServers: HungServers;
   /** Where calls wait, if the connection pauses. */
   readonly waiting?: WaitingSource | undefined;
 }
@@ -168,11 +166,6 @@ export function createHttpParts(options: HttpConnectionOptions) {
   };
   const unavailable = (error: unknown) =>
     connectionUnavailable(restoreError(error), connection, origin, endpoint);
-  const watched = options.hungServers.watch(connectionFetch.fetch, {
-    url: new URL(url),
-    connectMs: connectTimeoutMs(definition),
-    context,
-  });
   /** When the last request was sent, and how many. */
   const use: { lastAt?: number; requests: number } = { requests: 0 };
   return {
@@ -188,12 +181,12 @@ export function createHttpParts(options: HttpConnectionOptions) {
     endpoint,
     connectionFetch,
     progress: createProgressTracker(connectionFetch.scrub),
-    /** For requests to the server. @see HungServers */
+    /** For requests to the server. */
     serverFetch: ((...request) => {
       use.lastAt = now();
       use.requests += 1;
       options.countRequest(connection);
-      return watched(...request);
+      return connectionFetch.fetch(...request);
     }) satisfies typeof globalThis.fetch,
     use,
     /** The slot of the session for the tools in `session.except`. */
