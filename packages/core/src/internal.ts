@@ -30,6 +30,7 @@ export {
 } from "./base/check-option.ts";
 export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
+export { oneLine, plainText, unprintable } from "./base/plain-text.ts";
 export { guarded, warnOnce } from "./base/observe.ts";
 export { pooledToken as randomToken } from "./base/pooled-token.ts";
 export { writeBatch } from "./stores/write-batch.ts";

@@ -1,4 +1,4 @@
-import { scrubText } from "@durable-mcp/core/internal";
+import { oneLine, scrubText } from "@durable-mcp/core/internal";
 
 const maxLength = 200;
 
@@ -10,11 +10,9 @@ const maxLength = 200;
  */
 export function serverWords(value: unknown, secrets: readonly (string | undefined)[]): string {
   if (typeof value !== "string") return "";
-  const line = value.replaceAll(/[\p{C}\p{Z}]+/gu, " ");
   const known = secrets.filter((secret) => secret !== undefined);
   const forms = known.flatMap((secret) => [secret, encodeURIComponent(secret)]);
-  const scrubbed = scrubText(line, forms, "[removed]").trim();
-  return scrubbed.length > maxLength ? `${scrubbed.slice(0, maxLength)}…` : scrubbed;
+  return oneLine(scrubText(oneLine(value, Infinity), forms, "[removed]"), maxLength);
 }
 
 /** An error code of an authorization server, such as `invalid_grant`; `undefined` if it is none. */
