@@ -54,6 +54,7 @@ export function forwardConnection(
       forgetTools: () => current().manage.forgetTools(),
     },
     restoreError: (error, request) => current().restoreError(error, request),
+    secrets: () => current().secrets(),
   };
   return Object.defineProperties(forwarded, Object.getOwnPropertyDescriptors(own));
 }
@@ -90,6 +91,7 @@ export function createReplaceableConnection(first: LiveConnection, why: string) 
       end: async (mode) => await current?.process?.end(mode),
     },
     restoreError: (error, request) => current?.restoreError(error, request) ?? error,
+    secrets: () => last.secrets(),
     lossNotices: first.lossNotices && {
       take: () => current?.lossNotices?.take(),
       mark: (result, toolCallId) => current?.lossNotices?.mark(result, toolCallId) ?? result,

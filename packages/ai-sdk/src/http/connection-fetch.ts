@@ -122,6 +122,7 @@ export function createConnectionFetch(
      */
     scrubError: (error: unknown) =>
       authorizationRequired(error) === error ? error : scrubError(error, [...secrets]),
+    secrets: () => [...secrets],
     /** The text without it, and without what calls under way send in secret. */
     scrub: (text: string) => scrubSecrets(text, [...secrets, ...hiddenValues(options)]),
     /** Resolves headers and token anew, for another step. */

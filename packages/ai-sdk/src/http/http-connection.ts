@@ -85,6 +85,10 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     probe: probeNow,
     ask: (signal) => ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
+    secrets: () => [
+      ...connectionFetch.secrets(),
+      ...slots.flatMap(({ snapshot }) => (snapshot?.kind === "session" ? snapshot.sessionId : [])),
+    ],
     tell,
     renew: connectionFetch.renew,
     ...toldElsewhere,

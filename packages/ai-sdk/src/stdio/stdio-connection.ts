@@ -94,6 +94,7 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     // Nothing is kept, so every listing asks the process.
     ask: () => Promise.resolve(),
     restoreError,
+    secrets: () => [...servers].flatMap((each) => each.secrets),
     tell: (error) => tellIfUnavailable(step.emit, name, error),
     renew: () => undefined,
     ...{ ...toldElsewhere, keptAs: step.keptAs },

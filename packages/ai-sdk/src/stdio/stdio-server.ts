@@ -39,6 +39,8 @@ export interface StdioServer {
   readonly isClosed: boolean;
   /** Whether a request waits for its answer. */
   readonly isBusy: () => boolean;
+  /** Values of its environment and arguments. */
+  readonly secrets: readonly string[];
   readonly output: () => ServerOutput;
   close(): Promise<void>;
 }
@@ -141,6 +143,7 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
     exited: process.exited,
     ended,
     isBusy: transport.isBusy,
+    secrets,
     output,
     get isClosed() {
       return isClosed;
