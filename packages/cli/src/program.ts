@@ -20,18 +20,19 @@ export async function runProgram(
   argv: readonly string[],
   options: { readonly version: string; readonly output?: OutputConfiguration },
 ): Promise<number> {
-  const {
-    writeOut = (text: string) => process.stdout.write(text),
-    writeErr = (text: string) => process.stderr.write(text),
-  } = options.output ?? {};
+  const output = {
+    writeOut: (text: string) => void process.stdout.write(text),
+    writeErr: (text: string) => void process.stderr.write(text),
+    ...options.output,
+  };
   const program = new Command("durable-mcp")
     .description("Looks at MCP servers, and at what durable-mcp keeps of their sessions.")
     .version(options.version)
     // Servers, stores and logs must not write over the terminal.
     .configureOutput({
-      ...options.output,
-      writeOut: (text) => writeOut(plainText(text)),
-      writeErr: (text) => writeErr(plainText(text)),
+      ...output,
+      writeOut: (text) => output.writeOut(plainText(text)),
+      writeErr: (text) => output.writeErr(plainText(text)),
     })
     .showHelpAfterError("(add --help for what can be said here)")
     .addHelpText("after", exitCodes)

@@ -10,7 +10,9 @@ const fetch = createSessionFetch({ url, slot: createSessionSlot(), timeouts });
 const client = createRpcClient(fetch, url);
 const readStore = async (signal: AbortSignal | undefined) => {
   const body = JSON.stringify({ id: 0, method: "store/get" });
-  return await (await globalThis.fetch(url, { method: "POST", body, signal: signal ?? null })).json();
+  return await (
+    await globalThis.fetch(url, { method: "POST", body, signal: signal ?? null })
+  ).json();
 };
 try {
   await client.handshake();

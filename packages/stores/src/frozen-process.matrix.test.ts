@@ -2,11 +2,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
-import {
-  type FrozenProgram,
-  limitMs,
-  startFrozenProgram,
-} from "../../core/test/frozen-process.ts";
+import { type FrozenProgram, limitMs, startFrozenProgram } from "../../core/test/frozen-process.ts";
 import { postgresUnavailable, startPostgres } from "../test/postgres-server.ts";
 import { redisUnavailable, startRedis } from "../test/redis-server.ts";
 
@@ -26,9 +22,10 @@ async function startSlowNetwork(target: number, freeze: FrozenProgram["freeze"])
       upstream.write(piece);
     });
     upstream.on("data", (piece) => {
-      if (answer !== "next") return void client.write(piece);
-      answer = "sent";
-      void freeze(() => client.write(piece));
+      const write = () => void client.write(piece);
+      if (answer === "next") void freeze(write);
+      else write();
+      if (answer === "next") answer = "sent";
     });
     client.on("error", () => undefined).on("close", () => upstream.destroy());
     upstream.on("error", () => undefined).on("close", () => client.destroy());

@@ -7,4 +7,4 @@ const open = kind === "redis" ? openRedis : openPostgres;
 const { store, close } = await open(Number(port), { timeoutMs: Number(limit) });
 await store.put("warm", 1, null, { owner: "o" });
 console.log(await store.get("frozen-key").then(() => "answered", String));
-await close();
+await close?.();

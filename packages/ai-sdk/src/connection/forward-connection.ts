@@ -54,7 +54,7 @@ export function forwardConnection(
       forgetTools: () => current().manage.forgetTools(),
     },
     restoreError: (error, request) => current().restoreError(error, request),
-    secrets: () => current().secrets(),
+    credentials: () => current().credentials(),
   };
   return Object.defineProperties(forwarded, Object.getOwnPropertyDescriptors(own));
 }
@@ -91,7 +91,7 @@ export function createReplaceableConnection(first: LiveConnection, why: string) 
       end: async (mode) => await current?.process?.end(mode),
     },
     restoreError: (error, request) => current?.restoreError(error, request) ?? error,
-    secrets: () => last.secrets(),
+    credentials: () => last.credentials(),
     lossNotices: first.lossNotices && {
       take: () => current?.lossNotices?.take(),
       mark: (result, toolCallId) => current?.lossNotices?.mark(result, toolCallId) ?? result,

@@ -146,8 +146,8 @@ export interface LiveConnection {
    * server's own JSON-RPC error, an abort or a misuse of the client.
    */
   readonly restoreError: RestoreError;
-  /** What the connection sends that no failed result may repeat. */
-  readonly secrets: () => readonly string[];
+  /** The tokens and session ids that it sends, which no failed result may repeat. */
+  readonly credentials: () => readonly string[];
   /** Emits `unavailable`, once, for an error that says that the connection cannot be used. */
   readonly tell: (error: unknown) => void;
   /** Resolves headers and token anew, for another run with the same clients. */

@@ -35,7 +35,7 @@ export function splitConnection(
       (tool && tools.includes(tool.name) ? aside : main).withRecovery(tool, attempt),
     restoreError: (error, request) =>
       aside.restoreError(main.restoreError(error, request), request),
-    secrets: () => both.flatMap((each) => each.secrets()),
+    credentials: () => both.flatMap((each) => each.credentials()),
     get openings() {
       return new Set([...main.openings, ...aside.openings]);
     },

@@ -178,10 +178,7 @@ const replies: [name: string, state: string, reply: Reply][] = [
     (echo) => ({
       result: {
         ...{ resultType: "complete", isError: true, structuredContent: { [echo]: [echo] } },
-        content: [
-          ...content(echo),
-          { type: "resource", resource: { uri: "note:1", text: echo } },
-        ],
+        content: [...content(echo), { type: "resource", resource: { uri: "note:1", text: echo } }],
       },
     }),
   ],

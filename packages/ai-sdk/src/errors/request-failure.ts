@@ -1,5 +1,10 @@
 import type { UnavailableReason } from "@durable-mcp/core";
-import { type ConnectionFailure, connectionFailure, isRecord, oneLine } from "@durable-mcp/core/internal";
+import {
+  type ConnectionFailure,
+  connectionFailure,
+  isRecord,
+  oneLine,
+} from "@durable-mcp/core/internal";
 
 /** What is known of a request that failed, other than with the server's own JSON-RPC error. */
 export interface RequestFailure {

@@ -85,10 +85,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     probe: probeNow,
     ask: (signal) => ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
-    secrets: () => [
-      ...connectionFetch.secrets(),
-      ...slots.flatMap(({ snapshot }) => (snapshot?.kind === "session" ? snapshot.sessionId : [])),
-    ],
+    credentials: parts.credentials,
     tell,
     renew: connectionFetch.renew,
     ...toldElsewhere,

@@ -128,8 +128,10 @@ test.each(["stateful", "stateless"] as const)(
       const tools = await registry.tools();
       server.intercept(
         on("tools/call", (request, response) => {
-          const content = [{ type: "text", text: echo(request) }];
-          const result = { isError: true, content, structuredContent: { [echo(request)]: 1 } };
+          const { authorization = "", "mcp-session-id": id } = request.headers;
+          const text = escapedForms(`${authorization}, ${String(id)}`);
+          const content = [{ type: "text", text }];
+          const result = { isError: true, content, structuredContent: { [text]: 1 } };
           sendJson(response, 200, { jsonrpc: "2.0", id: request.message.id, result });
         }),
       );

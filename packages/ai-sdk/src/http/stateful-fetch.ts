@@ -168,6 +168,11 @@ export function createHttpParts(options: HttpConnectionOptions) {
     connectionUnavailable(restoreError(error), connection, origin, endpoint);
   /** When the last request was sent, and how many. */
   const use: { lastAt?: number; requests: number } = { requests: 0 };
+  const exceptSlot = sessionOptions(definition).except && createSessionSlot();
+  const sessionIds = () =>
+    [slot?.snapshot, exceptSlot?.snapshot].flatMap((snapshot) =>
+      snapshot?.kind === "session" ? snapshot.sessionId : [],
+    );
   return {
     ...options,
     onSession: dated(
@@ -190,10 +195,11 @@ export function createHttpParts(options: HttpConnectionOptions) {
     }) satisfies typeof globalThis.fetch,
     use,
     /** The slot of the session for the tools in `session.except`. */
-    exceptSlot: sessionOptions(definition).except && createSessionSlot(),
+    exceptSlot,
     /** Whether an earlier step lost the session, and none took its place. */
     isAfterLoss: slot?.snapshot?.kind === "lost",
     restoreError,
+    credentials: () => [...connectionFetch.tokens(), ...sessionIds()],
     /** The error of a connection that cannot be used, whatever the reason. */
     unavailable,
     trace: createOperationTracer(telemetry, options.emit, {

@@ -94,10 +94,9 @@ export function createStdioConnection(step: StdioStep): LiveConnection {
     // Nothing is kept, so every listing asks the process.
     ask: () => Promise.resolve(),
     restoreError,
-    secrets: () => [...servers].flatMap((each) => each.secrets),
     tell: (error) => tellIfUnavailable(step.emit, name, error),
     renew: () => undefined,
-    ...{ ...toldElsewhere, keptAs: step.keptAs },
+    ...{ ...toldElsewhere, credentials: () => [], keptAs: step.keptAs },
     manage: manageStdio(parts, server.process, (signal) => connection.probe(signal)),
     openings: client.openings,
     async settle() {

@@ -39,8 +39,6 @@ export interface StdioServer {
   readonly isClosed: boolean;
   /** Whether a request waits for its answer. */
   readonly isBusy: () => boolean;
-  /** Values of its environment and arguments. */
-  readonly secrets: readonly string[];
   readonly output: () => ServerOutput;
   close(): Promise<void>;
 }
@@ -143,7 +141,6 @@ async function startStdioServer(parts: StdioParts): Promise<StdioServer> {
     exited: process.exited,
     ended,
     isBusy: transport.isBusy,
-    secrets,
     output,
     get isClosed() {
       return isClosed;

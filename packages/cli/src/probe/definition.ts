@@ -52,9 +52,7 @@ export function defineForCommand(
     "",
     `export const ${identifierOf(input.server?.name)} = defineMcpStdioConnection({`,
     `  command: ${jsonText(command)},`,
-    ...(args.length === 0
-      ? []
-      : [`  args: [${args.map((arg) => jsonText(arg)).join(", ")}],`]),
+    ...(args.length === 0 ? [] : [`  args: [${args.map((arg) => jsonText(arg)).join(", ")}],`]),
     `  description: ${describe(input)}, // for people, and in prompts`,
     ...(env.length === 0 ? [] : ["  env: {", ...env, "  },"]),
     "});",

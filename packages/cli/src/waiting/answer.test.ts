@@ -79,7 +79,7 @@ describe("waiting answer", () => {
     });
     const { stdout, stderr, exitCode } = await answer({ listed: hostile });
     expect(stdout + stderr).not.toMatch(marks);
-    expect(stderr).toContain("  numbered, optional: 7. 7: {\"toString\":1}");
+    expect(stderr).toContain('  numbered, optional: 7. 7: {"toString":1}');
     expect(stderr).toContain('of [2J 1A (7), 5 ([2J 1A), {"toString":1}. [2J 1A');
     expect(exitCode).toBe(2);
   });

@@ -37,7 +37,13 @@ test.skipIf(findProgram("script") === undefined)(
     // oxlint-disable-next-line no-control-regex
     expect(screen).not.toMatch(/\u001b\[2J|[\u009b\u061c\u202e]/);
     const [, leg] = server.legs;
-    const content = { [hostile]: " [2J 1A  preset", amount: 5, size: 2, extras: ["milk"], ok: true };
+    const content = {
+      [hostile]: " [2J 1A  preset",
+      amount: 5,
+      size: 2,
+      extras: ["milk"],
+      ok: true,
+    };
     expect(leg?.params.inputResponses).toEqual({ confirm: { action: "accept", content } });
   },
 );

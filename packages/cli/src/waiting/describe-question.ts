@@ -63,7 +63,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
-export function lineOf(value: unknown, longest?: number): string {
+function lineOf(value: unknown, longest?: number): string {
   return oneLine(textOf(value), longest);
 }
 

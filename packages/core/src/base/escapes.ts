@@ -42,7 +42,9 @@ function meaningOf(escape: string): string {
   const known = meanings[escape.toLowerCase()];
   if (known !== undefined) return known;
   if (escape.startsWith("\\")) {
-    return escape.length === 2 ? escape.slice(1) : String.fromCharCode(Number(`0x${escape.slice(2)}`));
+    return escape.length === 2
+      ? escape.slice(1)
+      : String.fromCharCode(Number(`0x${escape.slice(2)}`));
   }
   try {
     if (escape.startsWith("%")) return decodeURIComponent(escape);

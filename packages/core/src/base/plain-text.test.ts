@@ -7,7 +7,9 @@ const hostile =
 
 test("what is printed has no escape sequence, no control and no mark that turns the text", () => {
   expect(plainText(hostile)).toBe("a [2J 1A             z");
-  expect(plainText("é 漢字\n\t👩\u200d🚀 می\u200cخواهم")).toBe("é 漢字\n\t👩\u200d🚀 می\u200cخواهم");
+  expect(plainText("é 漢字\n\t👩\u200d🚀 می\u200cخواهم")).toBe(
+    "é 漢字\n\t👩\u200d🚀 می\u200cخواهم",
+  );
   expect(oneLine(` ${hostile}\nb`)).toBe("a [2J 1A z b");
   expect(oneLine("x".repeat(300))).toBe(`${"x".repeat(200)}…`);
 });

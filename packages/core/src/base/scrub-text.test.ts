@@ -16,7 +16,7 @@ test("replaces a long secret everywhere, also inside a word and in its form insi
 
 const json = (text: string) => JSON.stringify(text).slice(1, -1);
 const html = (text: string) =>
-  text.replaceAll(/[&<>"'\/=`]/g, (character) => `&#x${character.charCodeAt(0).toString(16)};`);
+  text.replaceAll(/[&<>"'/=`]/g, (character) => `&#x${character.charCodeAt(0).toString(16)};`);
 const lower = (text: string) => text.replaceAll(/%../g, (escape) => escape.toLowerCase());
 
 const forms: readonly [form: string, escape: (text: string) => string][] = [
@@ -28,7 +28,16 @@ const forms: readonly [form: string, escape: (text: string) => string][] = [
   ["in a URL, in lower case", (text) => lower(encodeURIComponent(text))],
   ["in a URL of Python", (text) => encodeURIComponent(text).replaceAll("%2F", "/")],
   ["in a form", (text) => new URLSearchParams({ text }).toString().slice(5)],
-  ["in HTML", (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("'", "&#39;").replaceAll("<", "&lt;").replaceAll(">", "&gt;")],
+  [
+    "in HTML",
+    (text) =>
+      text
+        .replaceAll("&", "&amp;")
+        .replaceAll('"', "&quot;")
+        .replaceAll("'", "&#39;")
+        .replaceAll("<", "&lt;")
+        .replaceAll(">", "&gt;"),
+  ],
   ["in HTML, with numbers", html],
   ["in HTML of PHP", (text) => text.replaceAll("&", "&amp;").replaceAll("'", "&#039;")],
   ["in a URL in HTML", (text) => html(encodeURIComponent(text))],
@@ -38,7 +47,10 @@ const forms: readonly [form: string, escape: (text: string) => string][] = [
 ];
 
 function unicode(text: string): string {
-  return Array.from({ length: text.length }, (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`).join("");
+  return Array.from(
+    { length: text.length },
+    (_, at) => `\\u${text.charCodeAt(at).toString(16).padStart(4, "0")}`,
+  ).join("");
 }
 
 const secrets = [
@@ -52,12 +64,17 @@ const secrets = [
 test.each(forms)("replaces a secret %s", (_, escape) => {
   for (const [kind, secret] of secrets) {
     const text = `Cannot POST /mcp?key=${escape(secret)}&b=1 ${escape(secret)}\n`;
-    expect.soft(scrubText(text, [secret, "other"], "[x]"), kind).toBe("Cannot POST /mcp?key=[x]&b=1 [x]\n");
+    expect
+      .soft(scrubText(text, [secret, "other"], "[x]"), kind)
+      .toBe("Cannot POST /mcp?key=[x]&b=1 [x]\n");
   }
 });
 
 test("finds any text in any of its forms, and changes nothing else", () => {
-  const text = fc.string({ unit: fc.constantFrom(..."ab/+% &;\\\"'<=#é😀u0041n2F".match(/./gu)!), minLength: 8 });
+  const text = fc.string({
+    unit: fc.constantFrom(..."ab/+% &;\\\"'<=#é😀u0041n2F".match(/./gu)!),
+    minLength: 8,
+  });
   fc.assert(
     fc.property(fc.constantFrom(...forms), text, text, ([, escape], secret, other) => {
       const before = `${other.replaceAll(/[%&\\\d]/g, "")}|`;
@@ -69,8 +86,9 @@ test("finds any text in any of its forms, and changes nothing else", () => {
 });
 
 test("replaces a long secret before a shorter one that it begins with, in any form", () => {
-  const scrub = (text: string) => scrubText(text, ["token-1234", "token-1234/and more"], "[x]");
-  expect(scrub("token-1234%2Fand+more, token-1234%2Felse")).toBe("[x], [x]%2Felse");
+  const tokens = ["token-1234", "token-1234/and more"];
+  const text = "token-1234%2Fand+more, token-1234%2Felse";
+  expect(scrubText(text, tokens, "[x]")).toBe("[x], [x]%2Felse");
 });
 
 test("cuts off a text at an escaped secret as well", () => {

@@ -42,7 +42,10 @@ export function createScrubber(
   const cutOutEscaped = (text: string, plain: string): string[] => {
     const levels = unescapedLevels(text);
     const places = placesOf(levels.pop()!, plain);
-    return around(text, levels.reduceRight((found, level) => escapedPlaces(level, found), places));
+    return around(
+      text,
+      levels.reduceRight((found, level) => escapedPlaces(level, found), places),
+    );
   };
 
   return (text) => {
