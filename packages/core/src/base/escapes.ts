@@ -8,7 +8,7 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /** An answer is escaped as often as it passes through something: twice is usual. */
-const maxLevels = 4;
+const maxLevels = 6;
 
 /** The text, and what it says when its escapes are undone, once after another. */
 export function unescapedLevels(text: string): [string, ...string[]] {

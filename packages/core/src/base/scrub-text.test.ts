@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { unescapedLevels } from "./escapes.ts";
 import { createScrubber, scrubJson, scrubText } from "./scrub-text.ts";
 
 test("replaces each of several secrets, the longer of two first, and nothing in the placeholder", () => {
@@ -79,7 +80,7 @@ test("finds any text in any of its forms, and changes nothing else", () => {
     fc.property(fc.constantFrom(...forms), text, text, ([, escape], secret, other) => {
       const before = `${other.replaceAll(/[%&\\\d]/g, "")}|`;
       const scrub = createScrubber([secret], "\u0001");
-      if (scrub(before) !== before) return;
+      fc.pre(scrub(before) === before && unescapedLevels(secret).length < 4);
       expect(scrub(`${before}${escape(secret)}|${before}`)).toBe(`${before}\u0001|${before}`);
     }),
   );
@@ -94,6 +95,14 @@ test("replaces a long secret before a shorter one that it begins with, in any fo
 test("cuts off a text at an escaped secret as well", () => {
   const scrub = createScrubber(["se/cret/1"], "[x]");
   expect(scrub("se%2Fcret%2f1 ".repeat(1_001))).toBe("[x] ".repeat(1_000));
+});
+
+test("reads two million characters with escapes in all, and longer texts as they are", () => {
+  const scrub = createScrubber(["se/cret/1"], "[x]");
+  const long = "%41".repeat(400_000);
+  expect(scrub(`${long}se%2Fcret%2F1`)).toBe(`${long}[x]`);
+  expect(scrub(`${long}se%2Fcret%2F1 se/cret/1`)).toBe(`${long}se%2Fcret%2F1 [x]`);
+  expect(scrub("se%2Fcret%2F1")).toBe("[x]");
 });
 
 test("replaces a short secret only where it stands alone", () => {
@@ -121,7 +130,7 @@ test("scrubs JSON of any depth, and keeps its shape", () => {
   );
   const expected = '{"[x]":["[x]",1,null,{"__proto__":{"a":"[x]"}}],"code":"[x]"}';
   expect(JSON.stringify(scrubJson(value, scrub))).toBe(expected);
-  const levels = 100_000;
+  const levels = 300_000;
   let deep: any = scrubJson(
     JSON.parse(`${"[".repeat(levels)}"long-secret"${"]".repeat(levels)}`),
     scrub,

@@ -4,6 +4,8 @@ import { escapedPlaces, unescapedLevels } from "./escapes.ts";
 const shortLength = 8;
 /** Well-meaning servers repeat a secret less often. From here on, the rest of a text is cut off. */
 const maxReplaced = 1_000;
+/** The same of texts with escapes, in characters: from here on, they are read as they are. */
+const maxUnescaped = 2_097_152;
 
 /**
  * Makes a function that replaces secrets in the texts of one answer, however they are escaped: in URLs and forms, in
@@ -21,6 +23,7 @@ export function createScrubber(
     .toSorted((a, b) => b.length - a.length)
     .map((secret) => ({ secret, plain: unescapedLevels(secret).at(-1)! }));
   let left = maxReplaced;
+  let leftUnescaped = maxUnescaped;
 
   /** Where each place of the secret begins and ends. Without an end, the rest of the text is cut off. */
   const placesOf = (text: string, secret: string): number[] => {
@@ -49,12 +52,14 @@ export function createScrubber(
   };
 
   return (text) => {
-    const said = unescapedLevels(text).at(-1)!;
+    const said = text.length > leftUnescaped ? text : unescapedLevels(text).at(-1)!;
+    if (said !== text) leftUnescaped -= text.length;
     let pieces = [text];
     for (const { secret, plain } of longestFirst) {
+      const isEscaped = (said !== text || plain !== secret) && said.includes(plain);
+      if (isEscaped) pieces = pieces.flatMap((piece) => cutOutEscaped(piece, plain));
+      // What stands before it may make it part of an escape.
       pieces = pieces.flatMap((piece) => around(piece, placesOf(piece, secret)));
-      if (said === text && plain === secret) continue;
-      if (said.includes(plain)) pieces = pieces.flatMap((piece) => cutOutEscaped(piece, plain));
     }
     // The placeholder comes last, so that no secret is looked for in it.
     return pieces.join(placeholder);
