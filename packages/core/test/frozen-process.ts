@@ -8,8 +8,8 @@ import { onTestFinished } from "vitest";
 import { selfSigned } from "./self-signed.ts";
 
 /** The limits of the programs, in milliseconds, and how long they stand still. */
-export const limitMs = 1_000;
-const frozenMs = 2_500;
+export const limitMs = 3_000;
+const frozenMs = 4_500;
 
 export interface FrozenProgram {
   /** Stops the process, does what others do meanwhile, and lets the process go on after its limits are over. */

@@ -6,7 +6,7 @@ import {
 } from "../../../core/test/frozen-process.ts";
 
 const program = new URL("../../test/frozen-step-program.ts", import.meta.url);
-const methods = ["initialize", "notifications/initialized", "tools/list", "tools/call"] as const;
+const methods = ["initialize", "tools/call"] as const;
 
 test.each(["stateful", "stateless"] as const)(
   "a step goes on that stood still until its limits were over, and so does the next: %s",
