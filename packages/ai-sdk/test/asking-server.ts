@@ -68,7 +68,8 @@ export async function startAskingServer({
       const content = [{ type: "text", text: `${name} ${String(item)} is done.` }];
       return { result: { resultType: "complete", content } };
     }
-    const state = `state-${randomUUID()}`;
+    // As those of real servers: base64, or JSON.
+    const state = `state-${randomUUID()}/+"&<=`;
     states.push(state);
     said.set(state, round + 1);
     const inputRequests = { confirm: question(state) };

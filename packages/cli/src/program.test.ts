@@ -26,6 +26,13 @@ describe("the program", () => {
     expect(seen.stderr).toContain("--what");
   });
 
+  test("writes nothing that a terminal obeys, whoever said it", async () => {
+    const seen = await run("probe", "--\u001b]0;title\u0007\u009b2J\u202e\u061c");
+    // oxlint-disable-next-line no-control-regex
+    expect(seen.stderr).not.toMatch(/[\u001b\u0007\u009b\u202e\u061c]/);
+    expect(seen.stderr).toContain("]0;title");
+  });
+
   test.each([
     ["--header-env", "authorization=Bearer a-token-of-mine"],
     ["--env", "KEY=a-token-of-mine"],

@@ -1,3 +1,4 @@
+import { plainText } from "@durable-mcp/core/internal";
 import { Command, CommanderError, type OutputConfiguration } from "commander";
 import { CommandFailure } from "./output/command-failure.ts";
 import { addProbe } from "./probe/index.ts";
@@ -19,10 +20,20 @@ export async function runProgram(
   argv: readonly string[],
   options: { readonly version: string; readonly output?: OutputConfiguration },
 ): Promise<number> {
+  const output = {
+    writeOut: (text: string) => void process.stdout.write(text),
+    writeErr: (text: string) => void process.stderr.write(text),
+    ...options.output,
+  };
   const program = new Command("durable-mcp")
     .description("Looks at MCP servers, and at what durable-mcp keeps of their sessions.")
     .version(options.version)
-    .configureOutput(options.output ?? {})
+    // Servers, stores and logs must not write over the terminal.
+    .configureOutput({
+      ...output,
+      writeOut: (text) => output.writeOut(plainText(text)),
+      writeErr: (text) => output.writeErr(plainText(text)),
+    })
     .showHelpAfterError("(add --help for what can be said here)")
     .addHelpText("after", exitCodes)
     .exitOverride();

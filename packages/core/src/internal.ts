@@ -8,6 +8,7 @@ export {
   combineSignals,
   detach,
   maxTimerMs,
+  startLimit,
   timeLimited,
   wait,
   within,
@@ -30,6 +31,7 @@ export {
 export { checkKnown, misspeltOption, nearestName } from "./base/known-options.ts";
 export { isRecord, sameJson } from "./base/json-values.ts";
 export { tryInsistently } from "./base/try-insistently.ts";
+export { oneLine, plainText, unprintable } from "./base/plain-text.ts";
 export { guarded, warnOnce } from "./base/observe.ts";
 export { pooledToken as randomToken } from "./base/pooled-token.ts";
 export { writeBatch } from "./stores/write-batch.ts";

@@ -218,7 +218,7 @@ interface ClientConnectionTimeouts extends ConnectionTimeouts {
    */
   readonly connectMs?: number | undefined;
   /**
-   * The longest silence of a stateful connection's server while a call waits, in milliseconds. After
+   * The longest time without a word from a stateful connection's server while a call waits, in milliseconds. After
    * that the call fails with `OUTCOME_UNKNOWN`. @default 300000 (5 minutes)
    */
   readonly answerMs?: number | undefined;

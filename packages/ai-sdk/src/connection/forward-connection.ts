@@ -57,6 +57,7 @@ export function forwardConnection(
       forgetTools: () => current().manage.forgetTools(),
     },
     restoreError: (error, request) => current().restoreError(error, request),
+    credentials: () => current().credentials(),
   };
   return Object.defineProperties(forwarded, Object.getOwnPropertyDescriptors(own));
 }
@@ -93,6 +94,7 @@ export function createReplaceableConnection(first: LiveConnection, why: string) 
       end: async (mode) => await current?.process?.end(mode),
     },
     restoreError: (error, request) => current?.restoreError(error, request) ?? error,
+    credentials: () => last.credentials(),
     lossNotices: first.lossNotices && {
       take: () => current?.lossNotices?.take(),
       mark: (result, toolCallId) => current?.lossNotices?.mark(result, toolCallId) ?? result,

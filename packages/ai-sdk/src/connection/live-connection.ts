@@ -149,6 +149,8 @@ export interface LiveConnection {
    * server's own JSON-RPC error, an abort or a misuse of the client.
    */
   readonly restoreError: RestoreError;
+  /** The tokens and session ids that it sends, which no failed result may repeat. */
+  readonly credentials: () => readonly string[];
   /** Emits `unavailable`, once, for an error that says that the connection cannot be used. */
   readonly tell: (error: unknown) => void;
   /** Resolves headers and token anew, for another run with the same clients. */

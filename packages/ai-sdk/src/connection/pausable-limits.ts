@@ -1,4 +1,4 @@
-import { abortable, detach } from "@durable-mcp/core/internal";
+import { abortable, startLimit } from "@durable-mcp/core/internal";
 
 /** The time limits of one connection. They stand still while a store saves its session. */
 export interface PausableLimits {
@@ -54,19 +54,14 @@ export function createPausableLimits(): PausableLimits {
 /** A timer that can be stopped and started again. */
 function createLimit(ms: number, end: () => void) {
   let leftMs = ms;
-  let startedAt = 0;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let stop: (() => number) | undefined;
   return {
     start() {
-      startedAt = performance.now();
-      timer = setTimeout(end, leftMs);
-      detach(timer);
+      stop = startLimit(leftMs, end, true);
     },
     stop() {
-      if (timer === undefined) return;
-      clearTimeout(timer);
-      timer = undefined;
-      leftMs = Math.max(0, leftMs - (performance.now() - startedAt));
+      leftMs = stop?.() ?? leftMs;
+      stop = undefined;
     },
   };
 }

@@ -186,7 +186,7 @@ test("timeouts.answerMs fails one hung call, and the others go on", async () => 
     expect(await callForText(tools, ...add("a"))).toBe("1 notes");
     await expect(hung).rejects.toMatchObject({
       code: "OUTCOME_UNKNOWN",
-      message: expect.stringContaining("silent for 1500 ms"),
+      message: expect.stringContaining("nothing was read from the server for 1500 ms"),
       data: { connection: "notes" },
     });
   });

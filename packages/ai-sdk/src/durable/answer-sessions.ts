@@ -9,7 +9,7 @@ import type { WaitingSessions } from "./waiting-sessions.ts";
 /** The uses of stored waiting calls outside of a step. */
 export function createSessionsAnswers(context: SessionsContext): WaitingSessions {
   const { provider, store, agent, tell, now, work } = context;
-  const { telemetry, hungServers, closeTimeoutMs } = provider;
+  const { telemetry, closeTimeoutMs } = provider;
   const open = (sessionId: string, principal: Principal) => {
     checkSessionId(sessionId);
     recordOwner(principal);
@@ -17,7 +17,7 @@ export function createSessionsAnswers(context: SessionsContext): WaitingSessions
     const declared = provider.declaredFor(principal);
     const source = { store, agent, sessionId, closeTimeoutMs };
     return waitingOutsideStep({
-      ...{ source, principal, declared, tell, telemetry, hungServers, now },
+      ...{ source, principal, declared, tell, telemetry, now },
     });
   };
   return {

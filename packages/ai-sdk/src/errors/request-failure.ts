@@ -1,5 +1,10 @@
 import type { UnavailableReason } from "@durable-mcp/core";
-import { type ConnectionFailure, connectionFailure, isRecord } from "@durable-mcp/core/internal";
+import {
+  type ConnectionFailure,
+  connectionFailure,
+  isRecord,
+  oneLine,
+} from "@durable-mcp/core/internal";
 
 /** What is known of a request that failed, other than with the server's own JSON-RPC error. */
 export interface RequestFailure {
@@ -118,10 +123,7 @@ const maxWords = 200;
 export function wordsOf(body: string): string | undefined {
   const text = textIn(body).slice(0, 4 * maxWords);
   if (/^\s*</.test(text)) return undefined;
-  // oxlint-disable-next-line no-control-regex -- they would garble a log
-  const line = text.replaceAll(/[\s\0-\x1F\x7F-\x9F\u2028\u2029]+/g, " ").trim();
-  if (line === "") return undefined;
-  return line.length > maxWords ? `${line.slice(0, maxWords)}…` : line;
+  return oneLine(text, maxWords) || undefined;
 }
 
 /** The message in a body of JSON, or the body. */

@@ -1,3 +1,4 @@
+import { plainText } from "@durable-mcp/core/internal";
 import type { ConnectionEvent } from "./connection-event.ts";
 
 /**
@@ -16,9 +17,9 @@ export function warnOnConsole(): (event: ConnectionEvent) => void {
     if (key !== undefined && said.has(key)) return;
     if (key !== undefined) said.add(key);
     const start = text.startsWith("Connection ") ? "" : `Connection ${event.connection}: `;
-    console.warn(
-      `${start}${text}${key === undefined ? "" : " (This is said once. Give onEvent to hear of each.)"}`,
-    );
+    const end = key === undefined ? "" : " (This is said once. Give onEvent to hear of each.)";
+    // It may name what a server names.
+    console.warn(plainText(`${start}${text}${end}`));
   };
 }
 

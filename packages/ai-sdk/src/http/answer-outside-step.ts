@@ -8,7 +8,6 @@ import type { WaitingSource } from "../connection/waiting-source.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import { createStepEvents, type Tell } from "../events/step-events.ts";
 import { createHttpConnection } from "./http-connection.ts";
-import type { HungServers } from "./hung-servers.ts";
 
 interface OutsideStep {
   readonly source: WaitingSource;
@@ -16,7 +15,6 @@ interface OutsideStep {
   readonly declared: Readonly<Connections>;
   readonly tell: Tell;
   readonly telemetry: ConnectionTelemetry | undefined;
-  readonly hungServers: HungServers;
   readonly now: () => number;
 }
 

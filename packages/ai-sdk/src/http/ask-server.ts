@@ -20,8 +20,6 @@ export async function probe(
 ): Promise<void> {
   const { use } = parts;
   const isConnected = client.isBegun();
-  // Who asks on purpose wants to know.
-  parts.hungServers.forget(new URL(parts.url), parts.context.principal);
   const before = use.requests;
   const connected = await client.get();
   const hasSession = parts.slot?.snapshot?.kind === "session";

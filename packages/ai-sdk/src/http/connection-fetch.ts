@@ -45,6 +45,7 @@ export function createConnectionFetch(
   let initializeStatus: number | undefined;
   /** What this connection has sent that a server may repeat, and what its URL's query says. */
   const secrets = new Set(url.searchParams.values());
+  const tokens = new Set<string>();
 
   const redirect = options.redirect === "same-origin" ? "manual" : refusalMode(options.fetch);
 
@@ -58,6 +59,7 @@ export function createConnectionFetch(
     const attempt = async (token: string | undefined) => {
       if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
       const authorization = headers.get("authorization") ?? "";
+      tokens.add(authorization);
       for (const value of [authorization, ...Object.values(ownHeaders)]) secrets.add(value);
       // `fetch` would send the definition's headers to another origin.
       const target = input instanceof Request ? input.clone() : input;
@@ -122,6 +124,7 @@ export function createConnectionFetch(
      */
     scrubError: (error: unknown) =>
       authorizationRequired(error) === error ? error : scrubError(error, [...secrets]),
+    tokens: () => [...tokens],
     /** The text without it, and without what calls under way send in secret. */
     scrub: (text: string) => scrubSecrets(text, [...secrets, ...hiddenValues(options)]),
     /** Resolves headers and token anew, for another step. */

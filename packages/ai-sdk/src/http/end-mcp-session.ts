@@ -83,7 +83,7 @@ export async function pingSession(
     return { connection, alive: false, reason: "no-session" };
   }
   const url = new URL(snapshot.url);
-  const signal = withTimeLimit(timeoutMs, undefined);
+  const signal = withTimeLimit(timeoutMs);
   const slot = createSessionSlot(snapshot);
   const fetch = createSessionFetch({
     url,

@@ -86,6 +86,7 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
     probe: probeNow,
     ask: (signal) => ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
+    credentials: parts.credentials,
     tell,
     renew: connectionFetch.renew,
     ...toldElsewhere,

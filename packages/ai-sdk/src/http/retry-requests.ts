@@ -1,4 +1,4 @@
-import { connectionFailure, wait } from "@durable-mcp/core/internal";
+import { connectionFailure, timeLimited, wait } from "@durable-mcp/core/internal";
 import pRetry from "p-retry";
 import { handshakeMethod } from "./handshake-method.ts";
 
@@ -130,7 +130,7 @@ function endNamed(outcome: Outcome, send: (end: RequestInit) => Promise<Response
   const id = "response" in outcome ? outcome.response.headers.get("mcp-session-id") : null;
   if (id === null) return;
   const end = { method: "DELETE", headers: { "mcp-session-id": id }, body: null };
-  void send({ ...end, signal: AbortSignal.timeout(endTimeoutMs) })
+  void timeLimited(endTimeoutMs, undefined, (signal) => send({ ...end, signal }))
     .then((response) => response.body?.cancel())
     .catch(() => undefined);
 }

@@ -1,14 +1,17 @@
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { escapedForms } from "../../test/escaped-forms.ts";
 import { type ReceivedRequest, sendJson, sendText } from "../../test/http-server.ts";
-import { type Interceptor, startNotebookServer } from "../../test/notebook-server.ts";
+import { type Interceptor, on, startNotebookServer } from "../../test/notebook-server.ts";
 import { callTool, startApplication } from "../../test/step.ts";
 import type { McpClientConnectionOptions } from "../connection/connection-options.ts";
 import { defineMcpClientConnection } from "../connection/define-connection.ts";
 
 const principal = { type: "user", issuer: "https://canary-issuer", id: "canary-user" } as const;
-const auth = { getToken: () => ({ token: "canary-token" }) };
-const headers = { "x-api-key": () => "canary-api-key", "x-pass": "password canary2" };
+const auth = { getToken: () => ({ token: `canary-token/+&<='` }) };
+const headers = { "x-api-key": () => `canary-api-key "&<=`, "x-pass": "password canary2/+" };
+/** Express repeats it in "Cannot POST". */
+const query = "?api_key=canary%2Fquery%3D&other=canary/query%20%2B";
 
 const fail = () => Promise.reject(new Error("The vault is sealed."));
 
@@ -64,11 +67,13 @@ async function useEverything(
 }
 
 /** All that a server could repeat of a request. */
-const echo = ({ headers: received }: ReceivedRequest) =>
+const echo = ({ headers: received, path }: ReceivedRequest) =>
   ["authorization", "x-api-key", "x-pass", "mcp-session-id"]
-    .map(
-      (name) => `${name}: ${String(received[name])}, ${String(received[name]).split(" ").at(-1)}`,
-    )
+    .map((name) => {
+      const value = String(received[name]);
+      return `${name}: ${escapedForms(value)}, ${escapedForms(value.split(" ").at(-1)!)}`;
+    })
+    .concat(`Cannot POST ${path}, ${escapedForms(path)}`)
     .join(", ");
 
 /** A JSON-RPC error with all that a server could repeat. */
@@ -111,11 +116,37 @@ const echoes: [string, Interceptor][] = [
   ],
 ];
 
+test.each(["stateful", "stateless"] as const)(
+  "no session id or token is in the result of a tool that failed: %s",
+  async (session) => {
+    const server = await startNotebookServer({ isSessionless: session === "stateless" });
+    const url = `${server.url}${query}`;
+    const application = startApplication({
+      notes: defineMcpClientConnection({ url, description: "Echoes.", session, auth, headers }),
+    });
+    await application.step({}, async (registry) => {
+      const tools = await registry.tools();
+      server.intercept(
+        on("tools/call", (request, response) => {
+          const { authorization = "", "mcp-session-id": id } = request.headers;
+          const text = escapedForms(`${authorization}, ${String(id)}`);
+          const content = [{ type: "text", text }];
+          const result = { isError: true, content, structuredContent: { [text]: 1 } };
+          sendJson(response, 200, { jsonrpc: "2.0", id: request.message.id, result });
+        }),
+      );
+      const text = JSON.stringify(await callTool(tools, "notes__list_notes"));
+      expect(text).toContain("[redacted]");
+      expect(text).not.toMatch(/canary|secret-session/);
+    });
+  },
+);
+
 describe("no session id, token or principal is in what an observer sees", () => {
   test.each(echoes)("when the server repeats them in a %s, from the start", async (_, handler) => {
     const server = await startNotebookServer();
     server.intercept(handler);
-    const { url } = server;
+    const url = `${server.url}${query}`;
     const seen = await useEverything({
       url,
       description: "Echoes.",
@@ -131,7 +162,7 @@ describe("no session id, token or principal is in what an observer sees", () => 
     const server = await startNotebookServer();
     const { url, intercept } = server;
     const seen = await useEverything(
-      { url, description: "Echoes.", session: "stateful", auth, headers },
+      { url: `${url}${query}`, description: "Echoes.", session: "stateful", auth, headers },
       { intercept, handler },
     );
     expect(server.sessionIds).not.toEqual([]);
@@ -145,7 +176,7 @@ describe("no session id, token or principal is in what an observer sees", () => 
       const server = await startNotebookServer({ isSessionless: true });
       const { url, intercept } = server;
       const seen = await useEverything(
-        { url, description: "Echoes.", auth, headers },
+        { url: `${url}${query}`, description: "Echoes.", auth, headers },
         { intercept, handler },
       );
       expect(seen).not.toEqual([]);

@@ -35,7 +35,6 @@ import {
 } from "../errors/connection-error.ts";
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
-import type { HungServers } from "./hung-servers.ts";
 import { openClient } from "./open-client.ts";
 import { withRetries } from "./retry-requests.ts";
 import { memoryOf } from "./server-memory.ts";
@@ -132,7 +131,6 @@ export interface HttpConnectionOptions extends ConnectionStep {
   readonly onSession?: OnSession | undefined;
   /** Whether the step lists the tools as soon as it is connected. */
   readonly listsTools?: boolean | undefined;
-  readonly hungServers: HungServers;
   /** Where calls wait, if the connection pauses. */
   readonly waiting?: WaitingSource | undefined;
 }
@@ -169,13 +167,13 @@ export function createHttpParts(options: HttpConnectionOptions) {
   };
   const unavailable = (error: unknown) =>
     connectionUnavailable(restoreError(error), connection, origin, endpoint);
-  const watched = options.hungServers.watch(connectionFetch.fetch, {
-    url: new URL(url),
-    connectMs: connectTimeoutMs(definition),
-    context,
-  });
   /** When the last request was sent, and how many. */
   const use: { lastAt?: number; requests: number } = { requests: 0 };
+  const exceptSlot = sessionOptions(definition).except && createSessionSlot();
+  const sessionIds = () =>
+    [slot?.snapshot, exceptSlot?.snapshot].flatMap((snapshot) =>
+      snapshot?.kind === "session" ? snapshot.sessionId : [],
+    );
   return {
     ...options,
     onSession: dated(
@@ -189,21 +187,22 @@ export function createHttpParts(options: HttpConnectionOptions) {
     endpoint,
     connectionFetch,
     progress: createProgressTracker(connectionFetch.scrub),
-    /** For requests to the server. @see HungServers */
+    /** For requests to the server. */
     serverFetch: ((...request) => {
       use.lastAt = now();
       use.requests += 1;
       options.countRequest(connection);
-      return watched(...request);
+      return connectionFetch.fetch(...request);
     }) satisfies typeof globalThis.fetch,
     use,
     /** The slot of the session for the tools in `session.except`. */
     approvals:
       typeof definition.options.approval === "function" && slot && createApprovedCalls(slot),
-    exceptSlot: sessionOptions(definition).except && createSessionSlot(),
+    exceptSlot,
     /** Whether an earlier step lost the session, and none took its place. */
     isAfterLoss: slot?.snapshot?.kind === "lost",
     restoreError,
+    credentials: () => [...connectionFetch.tokens(), ...sessionIds()],
     /** The error of a connection that cannot be used, whatever the reason. */
     unavailable,
     trace: createOperationTracer(telemetry, options.emit, {

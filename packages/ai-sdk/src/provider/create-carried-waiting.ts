@@ -9,15 +9,14 @@ import { carriedAnswerSchema, carriedUseSchema } from "./option-schemas.ts";
 import type { ProviderInternals } from "./provider-internals.ts";
 
 export function createCarriedWaiting(internals: ProviderInternals<any>): CarriedWaiting {
-  const { claim, closeTimeoutMs, declaredFor, emit: tell, telemetry, hungServers } = internals;
-  const { now, work } = internals;
+  const { claim, closeTimeoutMs, declaredFor, emit: tell, telemetry, now, work } = internals;
   const open = (session: { readonly state?: unknown }, principal: Principal) => {
     work.throwIfShutDown();
     const declared = declaredFor(principal);
     const kept = createWaitingInState(session.state, now);
     const source = { ...waitingSource(kept, claim), closeTimeoutMs };
     const calls = waitingOutsideStep({
-      ...{ source, principal, declared, tell, telemetry, hungServers, now },
+      ...{ source, principal, declared, tell, telemetry, now },
     });
     return {
       calls,

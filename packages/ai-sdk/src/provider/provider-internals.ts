@@ -4,7 +4,6 @@ import { createOpenWork } from "../base/open-work.ts";
 import type { Connections } from "../connection/mcp-connection.ts";
 import { createTeller } from "../events/connection-telemetry.ts";
 import { createStepEvents, type Tell } from "../events/step-events.ts";
-import { createHungServers } from "../http/hung-servers.ts";
 import { createConnectionPool } from "../pool/connection-pool.ts";
 import { createSessionPool } from "../pool/session-pool.ts";
 import type { ConnectionRegistry } from "../registry/connection-registry.ts";
@@ -34,10 +33,9 @@ export function createInternals<CONNECTIONS extends Connections>(
     checkConnections(declared);
     return declared;
   };
-  const hungServers = createHungServers(now);
   const createRegistry = (step: StepRegistryOptions & { declared: CONNECTIONS }) => {
     throwIfShutDown();
-    const factory = { declaredFor, telemetry, now, hungServers, track, closeTimeoutMs };
+    const factory = { declaredFor, telemetry, now, track, closeTimeoutMs };
     const registry = createStepRegistry(factory, step);
     return registry as ConnectionRegistry<any> as ConnectionRegistry<CONNECTIONS>;
   };
@@ -48,7 +46,6 @@ export function createInternals<CONNECTIONS extends Connections>(
     createRegistry,
     /** Allows the legs of waiting calls in a state. */
     claim: options.claim,
-    hungServers,
     closeTimeoutMs,
     /**
      * A registry without an agent session: nothing of it is kept.

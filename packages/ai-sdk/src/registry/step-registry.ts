@@ -23,7 +23,6 @@ import type { ConnectionEvent } from "../events/connection-event.ts";
 import type { ConnectionTelemetry } from "../events/connection-telemetry.ts";
 import type { StepEvents } from "../events/step-events.ts";
 import { endMcpSession } from "../http/end-mcp-session.ts";
-import type { HungServers } from "../http/hung-servers.ts";
 import { createHttpConnection } from "../http/http-connection.ts";
 import { mayBeKept, type SessionPool } from "../pool/session-pool.ts";
 import { lostSnapshot } from "../slots/kept-session.ts";
@@ -42,7 +41,6 @@ export interface RegistryFactory {
   readonly declaredFor: (principal: Principal | undefined) => Connections;
   readonly telemetry: ConnectionTelemetry | undefined;
   readonly now: () => number;
-  readonly hungServers: HungServers;
   /** Lets the provider's `shutdown` close something. */
   readonly track: Track;
   /** How long the end of a registry may take, in milliseconds. */
@@ -155,7 +153,7 @@ function keptAsOf({ name, shared }: ConnectionUse["slot"]): KeptAs {
 
 /** Makes a connection. Starts nothing yet. */
 function open(
-  { events, telemetry, now, hungServers, waiting }: ConnectionParts,
+  { events, telemetry, now, waiting }: ConnectionParts,
   use: OwnUse,
   slot: StepSlot | undefined,
 ): LiveConnection {
@@ -178,7 +176,7 @@ function open(
   };
   return definition.type === "mcp-stdio"
     ? definition[openConnection](common)
-    : createHttpConnection({ ...common, ...slot, definition, hungServers, waiting });
+    : createHttpConnection({ ...common, ...slot, definition, waiting });
 }
 
 /** A connection for one run, and the runs inside it. */

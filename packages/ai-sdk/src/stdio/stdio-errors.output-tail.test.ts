@@ -33,7 +33,7 @@ test("quotes no secret, also one that came in pieces or lies across the edge", (
 test("quotes no terminal codes and control characters", () => {
   const tail = createOutputTail(as);
   tail.append("\u001B[31mred\u001B[0m\u0007 \u001B]0;title\u0007\tend\r\n");
-  expect(tail.quote()).toBe("red \tend");
+  expect(tail.quote()).toBe("red  \tend");
 });
 
 test("quotes in no time what many requests failed with, whatever it is", () => {

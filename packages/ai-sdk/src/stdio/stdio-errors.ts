@@ -1,4 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
+import { plainText } from "@durable-mcp/core/internal";
 import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -129,9 +130,7 @@ export function createOutputTail(scrub: (text: string) => string) {
     /** The last lines, without secrets and terminal codes. Empty if the server printed nothing. */
     quote(): string {
       // Many requests may fail with the same output. Stripping is slow for many codes, and may join a secret.
-      quoted ??= scrub(stripVTControlCharacters(scrub(kept).slice(-2 * quotedLength)))
-        // oxlint-disable-next-line no-control-regex -- that is what is taken out
-        .replaceAll(/[\0-\x08\x0B-\x1F\x7F]/g, "")
+      quoted ??= plainText(scrub(stripVTControlCharacters(scrub(kept).slice(-2 * quotedLength))))
         .trim()
         .split("\n")
         .slice(-quotedLines)

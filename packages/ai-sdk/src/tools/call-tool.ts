@@ -144,7 +144,7 @@ export async function boundedCall<T>(
         const result = await connection.withRecovery(tool, async () => await attempt(signal, args));
         const isFailed = isToolError(result);
         note({ isToolError: isFailed, waiting: waitingOf(result) });
-        return isFailed ? scrubResult(result, secrets) : result;
+        return isFailed ? scrubResult(result, [...secrets, ...connection.credentials()]) : result;
       } catch (error) {
         const failure = { method: "tools/call", isAborted: signal?.aborted } as const;
         const restored = scrubError(connection.restoreError(error, failure), secrets);

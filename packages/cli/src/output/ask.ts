@@ -1,4 +1,5 @@
 import { confirm, isCancel, multiselect, select, text } from "@clack/prompts";
+import { plainText } from "@durable-mcp/core/internal";
 import { CommandFailure } from "./command-failure.ts";
 
 /** Whether there is a person at a terminal. */
@@ -8,6 +9,12 @@ export function hasPerson(): boolean {
 
 /** Results go to stdout, so questions do not. */
 const streams = { input: process.stdin, output: process.stderr };
+
+/** How a prompt begins. Its words may be a server's, and it is drawn past the program's writer. */
+const prompt = (message: string) => ({ ...streams, message: plainText(message) });
+
+const shown = (choices: readonly Choice[]) =>
+  choices.map(({ value, label }) => ({ value, label: plainText(label) }));
 
 /**
  * Asks before something ends. Without a terminal nobody can be asked.
@@ -23,7 +30,7 @@ export async function confirmAct(
   if (!hasPerson()) {
     throw new CommandFailure("Nobody can be asked without a terminal: add --yes.", { exitCode: 2 });
   }
-  const isWanted = answerOf(await confirm({ ...streams, message: question, initialValue: false }));
+  const isWanted = answerOf(await confirm({ ...prompt(question), initialValue: false }));
   if (!isWanted) throw nothingDone();
 }
 
@@ -36,16 +43,18 @@ export async function askText(
 ): Promise<string> {
   const { initialValue, validate } = options;
   const given = await text({
-    ...streams,
-    message,
-    ...(initialValue !== undefined && { initialValue }),
-    validate: (value) => validate(value ?? ""),
+    ...prompt(message),
+    ...(initialValue !== undefined && { initialValue: plainText(initialValue) }),
+    validate: (value) => {
+      const problem = validate(value ?? "");
+      return problem && plainText(problem);
+    },
   });
   return answerOf(given) ?? "";
 }
 
 export async function askYesOrNo(message: string, initialValue: boolean): Promise<boolean> {
-  return answerOf(await confirm({ ...streams, message, initialValue }));
+  return answerOf(await confirm({ ...prompt(message), initialValue }));
 }
 
 interface Choice {
@@ -58,15 +67,9 @@ export async function askChoice(
   choices: readonly Choice[],
   initialValue?: string,
 ): Promise<string> {
-  const options = [...choices];
-  return answerOf(
-    await select({
-      ...streams,
-      message,
-      options,
-      ...(initialValue !== undefined && { initialValue }),
-    }),
-  );
+  const options = shown(choices);
+  const initial = initialValue === undefined ? {} : { initialValue };
+  return answerOf(await select({ ...prompt(message), options, ...initial }));
 }
 
 export async function askChoices(
@@ -74,9 +77,8 @@ export async function askChoices(
   choices: readonly Choice[],
   { initialValues, isRequired }: { readonly initialValues: string[]; readonly isRequired: boolean },
 ): Promise<string[]> {
-  const options = [...choices];
-  const asked = { ...streams, message, options, initialValues, required: isRequired };
-  return answerOf(await multiselect(asked));
+  const asked = { ...prompt(message), options: shown(choices), initialValues };
+  return answerOf(await multiselect({ ...asked, required: isRequired }));
 }
 
 /** @throws {CommandFailure} if the person has cancelled */

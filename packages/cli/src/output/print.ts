@@ -1,3 +1,4 @@
+import { unprintable } from "@durable-mcp/core/internal";
 import type { Command } from "commander";
 
 /** Writes a text and a new line to stdout. */
@@ -7,11 +8,14 @@ export function print(command: Command, text: string): void {
 
 /** Writes one JSON document to stdout, for `--json`. */
 export function printJson(command: Command, value: unknown): void {
-  const text = JSON.stringify(value, undefined, 2);
-  print(command, text.replaceAll(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped));
+  print(command, jsonText(value, 2));
 }
 
-/** A character as JSON's escapes: words of servers and stores must not write over the terminal. */
+/** JSON in which escapes stand for what must not be printed. */
+export function jsonText(value: unknown, indent?: number): string {
+  return JSON.stringify(value, undefined, indent).replaceAll(unprintable, escaped);
+}
+
 function escaped(character: string): string {
   const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");

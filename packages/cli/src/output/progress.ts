@@ -1,3 +1,4 @@
+import { oneLine } from "@durable-mcp/core/internal";
 import type { Command } from "commander";
 import { tell } from "./print.ts";
 
@@ -13,5 +14,5 @@ export function createProgress(command: Command): Progress {
   const { stderr } = process;
   if (!stderr.isTTY) return { show: (text) => tell(command, `… ${text}`), clear: () => undefined };
   const clear = () => stderr.write("\r\u001B[K");
-  return { show: (text) => stderr.write(`\r\u001B[K… ${text}`), clear };
+  return { show: (text) => stderr.write(`\r\u001B[K… ${oneLine(text)}`), clear };
 }

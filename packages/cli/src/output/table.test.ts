@@ -12,6 +12,6 @@ describe("renderTable", () => {
     const text = renderTable([["\u001b[2Ja", "b\rc\u202e"]], { head: ["one", "two"], width: 80 });
     // oxlint-disable-next-line no-control-regex
     expect(text).not.toMatch(/[\u001b\r\u202e]/);
-    expect(text).toContain("bc");
+    expect(text).toContain("b c");
   });
 });

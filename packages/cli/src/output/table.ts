@@ -1,3 +1,4 @@
+import { plainText } from "@durable-mcp/core/internal";
 import Table from "cli-table3";
 
 /** The width where there is no terminal. */
@@ -12,13 +13,13 @@ export interface TableOptions {
 
 /**
  * Renders rows as a table for people. The last column is wrapped where the table is wider than the terminal.
- * Control characters are left out: words of servers and stores must not write over the terminal.
+ * Cells are as they are printed, for their width counts.
  */
 export function renderTable(
   rows: readonly (readonly string[])[],
   { head = [], width = process.stdout.columns ?? widthOfPaper }: TableOptions = {},
 ): string {
-  const cells = rows.map((row) => row.map(withoutControls));
+  const cells = rows.map((row) => row.map(plainText));
   const columns = Math.max(...[head, ...cells].map((row) => row.length));
   const widths = Array.from({ length: columns }, (_, column) => widthOf(column, [head, ...cells]));
   const others = widths.slice(0, -1).reduce((sum, each) => sum + each, 0);
@@ -38,9 +39,4 @@ export function renderTable(
 function widthOf(column: number, rows: readonly (readonly string[])[]): number {
   const lines = rows.flatMap((row) => (row[column] ?? "").split("\n"));
   return Math.max(...lines.map((line) => line.length));
-}
-
-/** Line breaks stay. */
-function withoutControls(text: string): string {
-  return text.replaceAll(/(?!\n)[\p{Cc}\u202A-\u202E\u2066-\u2069]/gu, "");
 }

@@ -57,7 +57,8 @@ export function createChecklist(
   const rows = new Map<string, Row | undefined>();
 
   const add = (check: string, { outcome, says, facts: found = {} }: CheckResult) => {
-    const scrub = createSecretScrubber(context.headers, context.sessions.ids());
+    const { headers, sessions, wire } = context;
+    const scrub = createSecretScrubber(headers, sessions.ids(), wire.url);
     rows.set(check, { check, outcome, says: scrub(says) });
     Object.assign(facts, scrubJson(found, scrub));
   };

@@ -62,3 +62,9 @@ export const server = defineMcpStdioConnection({
 });`,
   );
 });
+
+test("what a terminal obeys is pasted as escapes, which say the same", () => {
+  const server = { name: "notes", title: "\u009b2J\u202eNotes" };
+  const text = defineForUrl(new URL("https://mcp.example/mcp"), { ...input, server });
+  expect(text).toContain(String.raw`description: "\u009b2J\u202eNotes",`);
+});

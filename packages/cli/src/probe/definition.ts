@@ -1,4 +1,5 @@
 import { endpointName } from "@durable-mcp/core/internal";
+import { jsonText } from "../output/print.ts";
 import type { Verdict } from "./verdict.ts";
 
 /** Where the pasted definition finds its credentials again. */
@@ -18,7 +19,7 @@ const signInGuide = "https://github.com/durable-mcp/durable-mcp/blob/main/docs/g
 export function defineForUrl(url: URL, input: DefinitionInput): string {
   const { verdict, headerVariables, bearerVariable } = input;
   const headers = Object.entries(headerVariables).map(
-    ([name, variable]) => `    ${JSON.stringify(name)}: () => ${variableText(variable)},`,
+    ([name, variable]) => `    ${jsonText(name)}: () => ${variableText(variable)},`,
   );
   const shown = endpointName(url);
   const isWhole = shown === url.href;
@@ -28,7 +29,7 @@ export function defineForUrl(url: URL, input: DefinitionInput): string {
     ...(wantsSignIn ? [`import { oauth } from "./oauth.ts"; // createOAuth: ${signInGuide}`] : []),
     "",
     `export const ${identifierOf(input.server?.name)} = defineMcpClientConnection({`,
-    `  url: ${JSON.stringify(shown)},${isWhole ? "" : " // the rest may be secret: fill it in"}`,
+    `  url: ${jsonText(shown)},${isWhole ? "" : " // the rest may be secret: fill it in"}`,
     `  description: ${describe(input)}, // for people, and in prompts`,
     ...(verdict.session === undefined ? [] : [`  session: "${verdict.session}",`]),
     ...(verdict.memory === "server" ? ['  memory: "server",'] : []),
@@ -50,10 +51,8 @@ export function defineForCommand(
     'import { defineMcpStdioConnection } from "@durable-mcp/ai-sdk/stdio";',
     "",
     `export const ${identifierOf(input.server?.name)} = defineMcpStdioConnection({`,
-    `  command: ${JSON.stringify(command)},`,
-    ...(args.length === 0
-      ? []
-      : [`  args: [${args.map((arg) => JSON.stringify(arg)).join(", ")}],`]),
+    `  command: ${jsonText(command)},`,
+    ...(args.length === 0 ? [] : [`  args: [${args.map((arg) => jsonText(arg)).join(", ")}],`]),
     `  description: ${describe(input)}, // for people, and in prompts`,
     ...(env.length === 0 ? [] : ["  env: {", ...env, "  },"]),
     "});",
@@ -61,14 +60,14 @@ export function defineForCommand(
 }
 
 function variableText(name: string): string {
-  return `process.env[${JSON.stringify(name)}] ?? ""`;
+  return `process.env[${jsonText(name)}] ?? ""`;
 }
 
 const longestDescription = 80;
 
 function describe({ server }: Pick<DefinitionInput, "server">): string {
   const text = server?.title ?? server?.name ?? "";
-  return JSON.stringify(text.slice(0, longestDescription) || "What to use it for.");
+  return jsonText(text.slice(0, longestDescription) || "What to use it for.");
 }
 
 const reserved =

@@ -1,4 +1,4 @@
-import { isRecord } from "@durable-mcp/core/internal";
+import { isRecord, startLimit } from "@durable-mcp/core/internal";
 import type { CheckResult, ProbeContext } from "./checks.ts";
 import type { Facts } from "./findings.ts";
 import { clientInfo, type Handshake, newestWithSessions, textOf } from "./open-sessions.ts";
@@ -108,7 +108,7 @@ export async function whyNoHandshake(
 /** Whether GET gives a stream that begins with the event `endpoint`. */
 async function isOldTransport(wire: Wire): Promise<boolean> {
   const over = new AbortController();
-  const timer = setTimeout(() => over.abort(), 2_000);
+  const stop = startLimit(2_000, () => over.abort());
   try {
     const answer = await wire.get({}, over.signal);
     if (!answer.ok || !answer.headers.get("content-type")?.startsWith("text/event-stream")) {
@@ -119,7 +119,7 @@ async function isOldTransport(wire: Wire): Promise<boolean> {
   } catch {
     return false;
   } finally {
-    clearTimeout(timer);
+    stop();
     over.abort();
   }
 }

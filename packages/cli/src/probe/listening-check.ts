@@ -1,4 +1,4 @@
-import { letGo, wait } from "@durable-mcp/core/internal";
+import { letGo, wait, within } from "@durable-mcp/core/internal";
 import { createParser } from "eventsource-parser";
 import { answerTo } from "./answer-to.ts";
 import type { CheckResult, ProbeContext } from "./checks.ts";
@@ -70,7 +70,7 @@ async function openStream(
 ): Promise<Response | undefined> {
   const opening = wire.get(session, signal);
   opening.catch(() => undefined);
-  return await Promise.race([opening, wait(headersMs, signal).then(() => undefined)]);
+  return (await within(headersMs, opening)) ? await opening : undefined;
 }
 
 /** Answers what the server asks in the stream, as a client does, until it is closed. */

@@ -87,10 +87,12 @@ describe("a server with sessions", () => {
     const server = await startSessionServer({
       refusal: (id) => ({
         status: 400,
-        body: `bad session ${id}, key ${secret}, ${server.ids.join()}`,
+        body: `bad session ${id}, key ${secret}, ${server.ids.join()}, /mcp?key=zebra%2Fcross%20ing`,
       }),
     });
+    server.url.searchParams.set("key", "zebra/cross ing");
     const seen = JSON.stringify(await probe(server.url, { headers: { "x-api-key": secret } }));
+    expect(seen).not.toContain("zebra");
     expect(seen).toContain("bad session");
     expect(seen).not.toContain(secret);
     for (const id of server.ids) expect(seen).not.toContain(id);

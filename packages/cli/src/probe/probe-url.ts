@@ -46,7 +46,7 @@ export interface Seen {
 export async function probeUrl(probe: UrlProbe): Promise<Seen> {
   const { url, headers, limits, signal, onStart } = probe;
   const sessions = createOpenSessions();
-  const scrub = (text: string) => createSecretScrubber(headers, sessions.ids())(text);
+  const scrub = (text: string) => createSecretScrubber(headers, sessions.ids(), url)(text);
   const wire = createWire({ url, headers, scrub, timeoutMs: limits.requestMs, signal });
   const context: ProbeContext = { wire, sessions, headers, limits, signal };
   const list = createChecklist(context, onStart);

@@ -1,5 +1,5 @@
 import type { SessionLoss } from "@durable-mcp/core";
-import { classifyLoss, isRecord } from "@durable-mcp/core/internal";
+import { classifyLoss, isRecord, scrubText } from "@durable-mcp/core/internal";
 
 /** What a server says to a request with an id that it does not take, and what core makes of it. */
 export interface Refusal {
@@ -22,7 +22,7 @@ export function refusalOf(
   return {
     status,
     contentType: headers.get("content-type")?.split(";")[0] ?? "none",
-    text: wordsOf(text).replaceAll(id, "<id>").trim().slice(0, maxLength),
+    text: scrubText(wordsOf(text), [id], "<id>").trim().slice(0, maxLength),
     loss: classifyLoss({ status, body: text }),
   };
 }

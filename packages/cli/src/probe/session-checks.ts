@@ -1,4 +1,4 @@
-import { letGo } from "@durable-mcp/core/internal";
+import { letGo, withTimeLimit } from "@durable-mcp/core/internal";
 import type { CheckResult, ProbeContext } from "./checks.ts";
 import { isEnded, type ProbeSession } from "./open-sessions.ts";
 import { describeRefusal, neverGiven, type Refusal, refusalOf } from "./refusal.ts";
@@ -101,7 +101,7 @@ async function replay(
     ...use
   }: { lastEventId: string; id: string; signal: AbortSignal; protocolVersion: string },
 ): Promise<{ status: number; replayed: boolean }> {
-  const over = AbortSignal.any([signal, AbortSignal.timeout(replayMs)]);
+  const over = withTimeLimit(replayMs, signal);
   const headers = { "last-event-id": lastEventId };
   try {
     const stream = await wire.get({ ...use, headers }, over);

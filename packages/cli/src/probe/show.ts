@@ -1,4 +1,3 @@
-import { styleText } from "node:util";
 import { renderTable } from "../output/table.ts";
 import type { Outcome, Row } from "./findings.ts";
 import type { Verdict } from "./verdict.ts";
@@ -21,15 +20,11 @@ export function showProbe(seen: {
   const { target, rows, verdict, definition } = seen;
   const table = renderTable(rows.map(({ check, outcome, says }) => [marks[outcome], check, says]));
   return [
-    heading(target),
+    target,
     table,
     "",
-    heading("Verdict"),
+    "Verdict",
     ...verdict.sentences.map((sentence, index) => (index === 0 ? sentence : `- ${sentence}`)),
-    ...(definition === undefined ? [] : ["", heading("To paste"), definition]),
+    ...(definition === undefined ? [] : ["", "To paste", definition]),
   ].join("\n");
-}
-
-function heading(text: string): string {
-  return styleText("bold", text, { stream: process.stdout });
 }

@@ -1,10 +1,11 @@
+import { oneLine } from "@durable-mcp/core/internal";
 import type { Command } from "commander";
 import { print, printJson } from "../output/print.ts";
 import { renderTable } from "../output/table.ts";
 import { rowsNamed } from "../store/choose-rows.ts";
 import { type CallRow, lookInto, type SessionRow, toAnswer } from "../store/look.ts";
 import { withStore } from "../store/open-store.ts";
-import { count, oneLine, printBytes, printDuration, printTime } from "../store/print-values.ts";
+import { count, printBytes, printDuration, printTime } from "../store/print-values.ts";
 import { type StoreOptions, typed } from "../store/store-options.ts";
 import { callsOf, connectionOf, outcomeOf, placeOf, sessionJson } from "./describe-session.ts";
 

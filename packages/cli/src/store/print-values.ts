@@ -26,12 +26,6 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** A text of a server or a store, on one line. */
-export function oneLine(text: string, longest = 200): string {
-  const line = text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]+/gu, " ").trim();
-  return line.length > longest ? `${line.slice(0, longest)}…` : line;
-}
-
 const lengths: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Reads a length of time such as 30m, 12h or 7d, in milliseconds; `undefined` for anything else. */

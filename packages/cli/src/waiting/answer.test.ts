@@ -62,7 +62,31 @@ describe("waiting list", () => {
   });
 });
 
+/** What writes over a terminal, or turns the direction of its text. */
+const hostile = "\u001b[2J\u009b1A\r\u061c\u200e\u202e\u2066";
+// oxlint-disable-next-line no-control-regex
+const marks = /[\u001b\u009b\r\u061c\u200e\u202e\u2066]/;
+
 describe("waiting answer", () => {
+  test("writes over no terminal, whatever the fields of a form say", async () => {
+    const says = { type: hostile, title: hostile, description: hostile, default: hostile };
+    const properties = {
+      [hostile]: says,
+      listed: { ...says, enum: [hostile, 5, { toString: 1 }], enumNames: [7, hostile] },
+      titled: { type: "string", oneOf: [{ const: hostile, title: 7 }, { const: 7 }] },
+      numbered: { type: 7, title: 7, description: { toString: 1 }, default: 5 },
+    };
+    const requestedSchema = { type: "object", properties, required: [hostile] };
+    const { answer } = await startAnswering({
+      question: aQuestion({ message: hostile, requestedSchema }),
+    });
+    const { stdout, stderr, exitCode } = await answer({ listed: hostile });
+    expect(stdout + stderr).not.toMatch(marks);
+    expect(stderr).toContain('  numbered, optional: 7. 7: {"toString":1}');
+    expect(stderr).toContain('of [2J 1A (7), 5 ([2J 1A), {"toString":1}. [2J 1A');
+    expect(exitCode).toBe(2);
+  });
+
   test("sends the answers once, and says what comes next", async () => {
     const { answer, sessions, server, inStore } = await startAnswering();
     const seen = await answer({ ok: true });

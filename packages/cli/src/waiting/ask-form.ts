@@ -1,9 +1,9 @@
+import { oneLine } from "@durable-mcp/core/internal";
 import type { FormField, InputResponse, InputResponses } from "@durable-mcp/core/waiting";
 import { formProblem } from "@durable-mcp/core/waiting/internal";
 import { askChoice, askChoices, askText, askYesOrNo } from "../output/ask.ts";
 import { CommandFailure } from "../output/command-failure.ts";
-import { oneLine } from "../store/print-values.ts";
-import { choicesOf, type Question } from "./describe-question.ts";
+import { choicesOf, type Question, wordsOf } from "./describe-question.ts";
 
 /** Asks the person at the terminal for an answer to each question. */
 export async function askAll(questions: readonly Question[]): Promise<InputResponses> {
@@ -36,23 +36,29 @@ const leftOut = "";
 
 /** @returns `undefined` for a field that stays out of the form */
 async function askField(name: string, field: FormField, isRequired: boolean): Promise<unknown> {
-  const { title, description, type } = field;
-  const words = [title ?? name, description].flatMap((text) => (text ? oneLine(text) : []));
-  const message = words.join(": ") + (isRequired ? "" : " (may stay empty)");
+  const { type } = field;
+  const message = wordsOf(field, name) + (isRequired ? "" : " (may stay empty)");
   const choices = choicesOf(field);
-  if (type === "boolean") return await askYesOrNo(message, field.default ?? false);
+  // A default of another type is none.
+  const preset: unknown = field.default;
+  if (type === "boolean") return await askYesOrNo(message, preset === true);
+  if (choices?.length === 0 || (type === "array" && choices === undefined)) {
+    throw new CommandFailure(`${oneLine(name)} has nothing to choose from: answer it with --data.`);
+  }
   if (type === "array") {
-    const initialValues = [...(field.default ?? [])];
+    const values = new Set(choices?.map(({ value }) => value));
+    const initialValues = Array.isArray(preset) ? preset.filter((each) => values.has(each)) : [];
     const chosen = await askChoices(message, choices ?? [], { initialValues, isRequired });
     return chosen.length === 0 && !isRequired ? undefined : chosen;
   }
-  const initial = field.default === undefined ? undefined : String(field.default);
+  const isNumber = type === "number" || type === "integer";
+  const valueOf = (text: string) => (isNumber ? numberOf(text) : text);
+  const initial = ["string", "number"].includes(typeof preset) ? String(preset) : undefined;
   if (choices !== undefined) {
     const none = isRequired ? [] : [{ value: leftOut, label: "(leave it out)" }];
     const chosen = await askChoice(message, [...choices, ...none], initial);
-    return chosen === leftOut ? undefined : chosen;
+    return chosen === leftOut ? undefined : valueOf(chosen);
   }
-  const valueOf = (text: string) => (type === "string" ? text : numberOf(text));
   const text = await askText(message, {
     ...(initial !== undefined && { initialValue: initial }),
     validate(given) {

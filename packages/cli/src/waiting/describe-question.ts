@@ -1,8 +1,8 @@
-import { isRecord } from "@durable-mcp/core/internal";
+import { isRecord, oneLine } from "@durable-mcp/core/internal";
 import type { FormField, InputRequest } from "@durable-mcp/core/waiting";
 import type { WaitingRecord } from "@durable-mcp/core/waiting/internal";
 import type { CallRow } from "../store/look.ts";
-import { oneLine, printTime } from "../store/print-values.ts";
+import { printTime } from "../store/print-values.ts";
 
 /** A question of a server, as a person reads it. */
 export interface Question {
@@ -24,10 +24,10 @@ export function questionsOf({ requests }: Pick<WaitingRecord, "requests">): Ques
 function questionOf(key: string, { method, params }: InputRequest): Question {
   const own: Record<string, unknown> = isRecord(params) ? params : {};
   const { mode = "form", message, url, requestedSchema } = own;
-  const said = { key, message: typeof message === "string" ? oneLine(message, 2_000) : "" };
+  const said = { key, message: message === undefined ? "" : lineOf(message, 2_000) };
   const none = { fields: [], required: [] };
   if (method !== "elicitation/create") return { ...said, ...none, mode: "other" };
-  if (mode === "url") return { ...said, ...none, mode, url: oneLine(String(url), 2_000) };
+  if (mode === "url") return { ...said, ...none, mode, url: lineOf(url, 2_000) };
   if (mode !== "form" || !isRecord(requestedSchema)) return { ...said, ...none, mode: "other" };
   const { properties, required } = requestedSchema;
   const fields = isRecord(properties) ? Object.entries(properties) : [];
@@ -47,16 +47,30 @@ export function choicesOf(field: FormField): { value: string; label: string }[] 
   if (Array.isArray(titled)) {
     return titled.filter(isRecord).map((choice) => {
       const { const: constant, title } = choice;
-      const value = String(constant);
-      return { value, label: oneLine(typeof title === "string" ? title : value) };
+      return { value: textOf(constant), label: lineOf(title ?? constant) };
     });
   }
   const { enum: values, enumNames } = source;
   if (!Array.isArray(values)) return undefined;
   const names: unknown[] = Array.isArray(enumNames) ? enumNames : [];
   return values.map((value: unknown, index) => {
-    return { value: String(value), label: oneLine(String(names[index] ?? value)) };
+    return { value: textOf(value), label: lineOf(names[index] ?? value) };
   });
+}
+
+/** Servers also put numbers, and worse, where the specification wants texts. */
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
+function lineOf(value: unknown, longest?: number): string {
+  return oneLine(textOf(value), longest);
+}
+
+/** The title and the description of a field, each on one line. */
+export function wordsOf({ title, description }: FormField, name?: string): string {
+  const words = [title ?? name, description].map((each: unknown) => lineOf(each));
+  return words.filter((each) => each !== "").join(": ");
 }
 
 /** A question and its fields, as lines. */
@@ -71,18 +85,15 @@ export function printQuestion({ key, mode, message, url, fields, required }: Que
   }
   if (mode === "other") lines.push("  This is no question for a person: answer it with --data.");
   for (const [name, field] of fields) {
-    const { type, title, description } = field;
     const is = required.includes(name) ? "required" : "optional";
     const choices = choicesOf(field)?.map(({ value, label }) =>
-      value === label ? label : `${value} (${label})`,
+      value === label ? label : `${oneLine(value)} (${label})`,
     );
     const kind = choices
-      ? `one${type === "array" ? " or more" : ""} of ${choices.join(", ")}`
-      : type;
-    const words = [title, description].flatMap((text) => (text ? oneLine(text) : []));
-    lines.push(
-      `  ${oneLine(name)}, ${is}: ${kind}${words.length > 0 ? `. ${words.join(": ")}` : ""}`,
-    );
+      ? `one${field.type === "array" ? " or more" : ""} of ${choices.join(", ")}`
+      : lineOf(field.type);
+    const words = wordsOf(field);
+    lines.push(`  ${oneLine(name)}, ${is}: ${kind}${words === "" ? "" : `. ${words}`}`);
   }
   return lines.join("\n");
 }

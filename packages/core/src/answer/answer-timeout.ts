@@ -1,10 +1,10 @@
-import { detach, onAbort } from "../base/bounded-wait.ts";
+import { onAbort, startLimit } from "../base/bounded-wait.ts";
 
-/** Limits the server's silence while a request waits for its answer. */
+/** Limits the time without a word from the server while a request waits for its answer. */
 export interface AnswerTimeout {
-  /** Aborts with the caller's signal, and when the server was silent for too long. */
+  /** Aborts with the caller's signal, and when nothing was read from the server for too long. */
   readonly signal: AbortSignal;
-  /** The length of the silence that aborted the signal, in milliseconds. */
+  /** How long nothing was read, if that aborted the signal, in milliseconds. */
   readonly silentMs: number | undefined;
   /** Restarts the time, because something came from the server. */
   readonly heard: () => void;
@@ -27,7 +27,7 @@ export function createAnswerTimeout(
   const { signal } = controller;
   let heardAt = performance.now();
   let silentMs: number | undefined;
-  let timer: ReturnType<typeof setTimeout>;
+  let stopTimer: () => void;
 
   const leave = (reason: unknown) => {
     if (signal.aborted) return;
@@ -40,13 +40,12 @@ export function createAnswerTimeout(
     const left = heardAt + ms - performance.now();
     if (left > 0) return start(left);
     silentMs = ms;
-    leave(new DOMException(`The server was silent for ${ms} ms.`, "TimeoutError"));
+    leave(new DOMException(`Nothing was read from the server for ${ms} ms.`, "TimeoutError"));
   };
   /** There is no timer for each chunk. One timer looks at the time of the last chunk. */
   const start = (left: number) => {
-    timer = setTimeout(check, left);
     // A stream without a reader must not keep a Node process alive.
-    detach(timer);
+    stopTimer = startLimit(left, check, true);
   };
   start(ms);
   if (callerSignal?.aborted) controller.abort(callerSignal.reason);
@@ -62,7 +61,7 @@ export function createAnswerTimeout(
     },
     interrupt: undefined,
     stop() {
-      clearTimeout(timer);
+      stopTimer();
       stopListening?.();
     },
   };

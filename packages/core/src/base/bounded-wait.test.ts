@@ -1,13 +1,16 @@
 import { execFile } from "node:child_process";
+import { Worker } from "node:worker_threads";
 import { promisify } from "node:util";
-import { getEventListeners } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { describe, expect, test } from "vitest";
 import {
   abortable,
   anySignal,
   combineSignals,
+  startLimit,
   timeLimited,
   wait,
+  within,
   withTimeLimit,
 } from "./bounded-wait.ts";
 
@@ -65,6 +68,50 @@ test("waits as long as a timer can, instead of not at all, for a longer time", a
   await wait(5);
   controller.abort(new Error("enough"));
   await expect(waiting).rejects.toThrow("enough");
+});
+
+const limits: [string, (ms: number, work: Promise<unknown>) => Promise<unknown>][] = [
+  ["within", within],
+  ["timeLimited", (ms, work) => timeLimited(ms, undefined, (signal) => abortable(work, signal))],
+  ["withTimeLimit", (ms, work) => abortable(work, withTimeLimit(ms))],
+];
+
+/** Lets nothing else happen in this process. Timers come next then, and messages and sockets after them. */
+async function keepBusy(ms: number) {
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+test.each(limits)("%s reads what has come while the process was busy", async (_, limit) => {
+  const worker = new Worker(
+    "setTimeout(() => require('node:worker_threads').parentPort.postMessage('answer'), 200)",
+    { eval: true },
+  );
+  await once(worker, "online");
+  const answer = once(worker, "message");
+  const limited = limit(100, answer);
+  await keepBusy(400);
+  expect(await limited).not.toBe(false);
+  expect(await answer).toEqual(["answer"]);
+  await worker.terminate();
+});
+
+test.each(limits)("%s ends although the process was busy, if nothing comes", async (_, limit) => {
+  const limited = limit(1, new Promise(() => undefined)).catch(() => false);
+  await keepBusy(100);
+  expect(await limited).toBe(false);
+});
+
+test("a limit that is stopped tells the time that it had left, some of it after its end", async () => {
+  expect(startLimit(60_000, () => undefined)()).toBeGreaterThan(50_000);
+  const stop = startLimit(1, () => undefined);
+  await keepBusy(100);
+  const left = stop();
+  expect(left).toBeGreaterThan(50);
+  expect(left).toBeLessThanOrEqual(1_000);
 });
 
 test("aborts with the caller's signal", () => {

@@ -6,6 +6,44 @@ export function detach(timer: ReturnType<typeof setTimeout>): void {
   (timer as { unref?: () => void }).unref?.();
 }
 
+/** How long an answer that has arrived may take to be read, in milliseconds. */
+const maxGraceMs = 1_000;
+
+/**
+ * Calls `end` once, after `ms` milliseconds. A process that stood still finds its timers due before it has read its
+ * sockets. So a timer that fires late is set once more, for as long as it was late and a second at most, and what has
+ * arrived is read first.
+ *
+ * @param isDetached whether a Node process may end meanwhile
+ * @returns stops it, and returns the time that was left, in milliseconds
+ */
+export function startLimit(ms: number, end: () => void, isDetached = false): () => number {
+  let isLast = false;
+  let dueAt: number;
+  let timer: ReturnType<typeof setTimeout>;
+  const start = (leftMs: number) => {
+    dueAt = performance.now() + leftMs;
+    timer = setTimeout(look, leftMs);
+    if (isDetached) detach(timer);
+  };
+  const leftMs = () => {
+    const ownMs = dueAt - performance.now();
+    return ownMs > 0 || isLast ? Math.max(ownMs, 0) : Math.min(-ownMs, maxGraceMs);
+  };
+  const look = () => {
+    // A timer may fire a fraction of a millisecond early.
+    const graceMs = performance.now() < dueAt ? 0 : leftMs();
+    if (graceMs === 0) return end();
+    isLast = true;
+    start(graceMs);
+  };
+  start(Math.min(ms, maxTimerMs));
+  return () => {
+    clearTimeout(timer);
+    return leftMs();
+  };
+}
+
 /** Calls `listener` once when the signal aborts. Returns a function that stops listening. */
 export function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
   signal?.addEventListener("abort", listener, { once: true });
@@ -32,9 +70,9 @@ export async function wait(ms: number, signal?: AbortSignal): Promise<void> {
 
 /** Waits for `work`, but no longer than `ms` milliseconds. Returns whether `work` was done in time. */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
-  const over = new AbortController();
-  const timeout = wait(ms, over.signal).then(() => false);
-  return await Promise.race([work.then(() => true), timeout]).finally(() => over.abort());
+  const over = Promise.withResolvers<false>();
+  const stop = startLimit(ms, () => over.resolve(false));
+  return await Promise.race([work.then(() => true), over.promise]).finally(stop);
 }
 
 /** A signal that aborts with the first of these. */
@@ -76,27 +114,26 @@ export async function timeLimited<T>(
   reason?: DOMException,
 ): Promise<T> {
   const limit = new AbortController();
-  const late = () =>
-    limit.abort(reason ?? new DOMException(`No answer within ${ms} ms.`, "TimeoutError"));
-  const timer = setTimeout(late, Math.min(ms, maxTimerMs));
+  const late = () => limit.abort(reason ?? noAnswer(ms));
+  const stopTimer = startLimit(ms, late);
   const leave = () => limit.abort(signal?.reason);
   if (signal?.aborted) leave();
   const stop = onAbort(signal, leave);
   try {
     return await work(limit.signal);
   } finally {
-    clearTimeout(timer);
+    stopTimer();
     stop();
   }
 }
 
-/**
- * A signal that aborts with `signal`, or after `ms` milliseconds.
- *
- * Node 22.11 and older forget a time-out that only `AbortSignal.any` holds. A listener keeps it.
- */
-export function withTimeLimit(ms: number, signal: AbortSignal | undefined): AbortSignal {
-  const timeout = AbortSignal.timeout(ms);
-  onAbort(timeout, () => undefined);
-  return anySignal(timeout, signal);
+/** A signal that aborts with `signal`, or after `ms` milliseconds. */
+export function withTimeLimit(ms: number, signal?: AbortSignal): AbortSignal {
+  const limit = new AbortController();
+  startLimit(ms, () => limit.abort(noAnswer(ms)), true);
+  return anySignal(limit.signal, signal);
+}
+
+export function noAnswer(ms: number): DOMException {
+  return new DOMException(`No answer within ${ms} ms.`, "TimeoutError");
 }

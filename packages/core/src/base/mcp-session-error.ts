@@ -1,3 +1,5 @@
+import { plainText } from "./plain-text.ts";
+
 const marker = Symbol.for("durable-mcp.McpSessionError");
 
 /**
@@ -98,7 +100,8 @@ export class McpSessionError extends Error {
     message: string,
     options: { data?: McpSessionErrorData; cause?: unknown } = {},
   ) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    // It may quote a server.
+    super(plainText(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.data = options.data ?? {};
   }

@@ -1,45 +1,80 @@
+import { escapedPlaces, unescapedLevels } from "./escapes.ts";
+
 /** A shorter secret is only replaced where it stands alone: inside other words it is a coincidence. */
 const shortLength = 8;
 /** Well-meaning servers repeat a secret less often. From here on, the rest of a text is cut off. */
 const maxReplaced = 1_000;
+/** The same of texts with escapes, in characters: from here on, they are read as they are. */
+const maxUnescaped = 2_097_152;
 
 /**
- * Makes a function that replaces secrets in the texts of one answer, also in their form inside a JSON
- * string. A secret of fewer than 8 characters is only replaced where no letter or digit stands beside
- * it. Texts grow by 1,000 placeholders in all, whatever a server sends: after that, each text ends before
- * its first secret.
+ * Makes a function that replaces secrets in the texts of one answer, however they are escaped: in URLs and forms, in
+ * HTML, in strings of JSON, and in several of these at once. A secret of fewer than 8 characters is only replaced
+ * where no letter or digit stands beside it. Texts grow by 1,000 placeholders in all, whatever a server sends: after
+ * that, each text ends before its first secret.
  */
 export function createScrubber(
   secrets: readonly string[],
   placeholder: string,
 ): (text: string) => string {
-  const forms = new Set(secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]));
-  forms.delete("");
   // A secret may be a part of another one.
-  const longestFirst = [...forms].toSorted((a, b) => b.length - a.length);
+  const longestFirst = [...new Set(secrets)]
+    .filter((secret) => secret !== "")
+    .toSorted((a, b) => b.length - a.length)
+    .map((secret) => ({ secret, plain: unescapedLevels(secret).at(-1)! }));
   let left = maxReplaced;
+  let leftUnescaped = maxUnescaped;
 
-  /** The text around each place of the secret. */
-  const cutOut = (text: string, secret: string): string[] => {
-    const pieces: string[] = [];
+  /** Where each place of the secret begins and ends. Without an end, the rest of the text is cut off. */
+  const placesOf = (text: string, secret: string): number[] => {
+    const places: number[] = [];
     let from = 0;
     for (let at = -1; (at = text.indexOf(secret, Math.max(from, at + 1))) !== -1;) {
       const end = at + secret.length;
       const isInWord = isWordLike(text[at - 1]) || isWordLike(text[end]);
       if (isInWord && secret.length < shortLength) continue;
-      pieces.push(text.slice(from, at));
-      if (left === 0) return pieces;
+      places.push(at);
+      if (left === 0) break;
       left -= 1;
+      places.push(end);
       from = end;
     }
-    return [...pieces, text.slice(from)];
+    return places;
   };
 
-  // The placeholder comes last, so that no secret is looked for in it.
-  return (text) =>
-    longestFirst
-      .reduce((pieces, secret) => pieces.flatMap((piece) => cutOut(piece, secret)), [text])
-      .join(placeholder);
+  const cutOutEscaped = (text: string, plain: string): string[] => {
+    const levels = unescapedLevels(text);
+    const places = placesOf(levels.pop()!, plain);
+    return around(
+      text,
+      levels.reduceRight((found, level) => escapedPlaces(level, found), places),
+    );
+  };
+
+  return (text) => {
+    const said = text.length > leftUnescaped ? text : unescapedLevels(text).at(-1)!;
+    if (said !== text) leftUnescaped -= text.length;
+    let pieces = [text];
+    for (const { secret, plain } of longestFirst) {
+      const isEscaped = (said !== text || plain !== secret) && said.includes(plain);
+      if (isEscaped) pieces = pieces.flatMap((piece) => cutOutEscaped(piece, plain));
+      // What stands before it may make it part of an escape.
+      pieces = pieces.flatMap((piece) => around(piece, placesOf(piece, secret)));
+    }
+    // The placeholder comes last, so that no secret is looked for in it.
+    return pieces.join(placeholder);
+  };
+}
+
+/** The text around places. */
+function around(text: string, places: readonly number[]): string[] {
+  const pieces: string[] = [];
+  let from: number | undefined = 0;
+  for (let index = 0; index < places.length; index += 2) {
+    pieces.push(text.slice(from, places[index]));
+    from = places[index + 1];
+  }
+  return from === undefined ? pieces : [...pieces, text.slice(from)];
 }
 
 /** Replaces secrets in one text. @see createScrubber */

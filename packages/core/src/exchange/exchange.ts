@@ -1,4 +1,4 @@
-import { abortable } from "../base/bounded-wait.ts";
+import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { type AnswerTimeout, createAnswerTimeout } from "../answer/answer-timeout.ts";
 import { openAnswer } from "../answer/open-answer.ts";
 import { ensureSession } from "../handshake/handshake.ts";
@@ -195,11 +195,12 @@ function cancelOnServer(
   const isSilent = timeout.silentMs !== undefined;
   const isOn = typeof cancelOnAbort === "function" ? cancelOnAbort() : cancelOnAbort;
   if (!isOn && !isSilent) return;
-  const reason = isSilent ? "The server was silent." : "The request was aborted.";
+  const reason = isSilent ? "No answer was read in time." : "The request was aborted.";
   const params = { requestId: wireId, reason };
   const cancelled = { method: "notifications/cancelled", params };
-  const own = { ...request, signal: AbortSignal.timeout(cancelTimeoutMs) };
-  void sendOwn(context, session, cancelled, own)
+  const send = (signal: AbortSignal) =>
+    sendOwn(context, session, cancelled, { ...request, signal });
+  void timeLimited(cancelTimeoutMs, undefined, send)
     .then(letGo)
     .catch(() => undefined);
 }

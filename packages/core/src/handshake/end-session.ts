@@ -1,4 +1,4 @@
-import { abortable, timeLimited, withTimeLimit } from "../base/bounded-wait.ts";
+import { abortable, noAnswer, timeLimited } from "../base/bounded-wait.ts";
 import {
   checkedLater,
   checkMs,
@@ -86,20 +86,20 @@ export async function endSession(options: EndSessionOptions): Promise<SessionEnd
     );
   }
   if (snapshot.kind !== "session") return { ended: false, reason: "no-session" };
-  const signal = withTimeLimit(timeoutMs, undefined);
+  const way = { url: endpoint, fetch, redirect: "refuse" } as const;
+  const end = { method: "DELETE", headers: headersForSession(new Headers(headers), snapshot) };
+  const late = noAnswer(timeoutMs);
+  // Some fetches ignore the signal.
+  const ending = (signal: AbortSignal) =>
+    abortable(sendToEndpoint(way, { ...end, signal }), signal);
   try {
-    const ending = sendToEndpoint(
-      { url: endpoint, fetch, redirect: "refuse" },
-      { method: "DELETE", headers: headersForSession(new Headers(headers), snapshot), signal },
-    );
-    // Some fetches ignore the signal.
-    const response = await abortable(ending, signal);
+    const response = await timeLimited(timeoutMs, undefined, ending, late);
     letGo(response);
     const { status } = response;
     const ended = response.ok || status === 404 || status === 405;
     return ended ? { ended, status } : { ended, status, reason: "refused" };
   } catch (cause) {
-    return { ended: false, reason: signal.aborted ? "timeout" : "unreachable", cause };
+    return { ended: false, reason: cause === late ? "timeout" : "unreachable", cause };
   }
 }
 

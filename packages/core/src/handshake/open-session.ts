@@ -1,4 +1,4 @@
-import { abortable, anySignal } from "../base/bounded-wait.ts";
+import { abortable, noAnswer, timeLimited } from "../base/bounded-wait.ts";
 import { isPrintable, isRecord } from "../base/json-values.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
@@ -103,15 +103,15 @@ export async function inTime<T>(
   request: BoundedRequest,
   exchange: (bounded: BoundedRequest) => Promise<T>,
 ): Promise<T> {
-  const timeout = AbortSignal.timeout(initializeMs);
+  const late = noAnswer(initializeMs);
+  // Some fetches ignore the signal.
+  const bounded = (signal: AbortSignal) => abortable(exchange({ ...request, signal }), signal);
   try {
-    // Some fetches ignore the signal.
-    const signal = anySignal(request.signal, timeout);
-    return await abortable(exchange({ ...request, signal }), timeout);
+    return await timeLimited(initializeMs, request.signal, bounded, late);
   } catch (cause) {
     if (request.signal.aborted) throw cause;
     const failed = { method, url, cause };
-    throw timeout.aborted ? handshakeTimedOut(failed, initializeMs) : connectionBroke(failed);
+    throw cause === late ? handshakeTimedOut(failed, initializeMs) : connectionBroke(failed);
   }
 }
 

@@ -140,7 +140,7 @@ describe("onStart", () => {
     await expect(client.request("tools/call")).rejects.toThrow("did not end within 20 ms");
     expect(start?.abortSignal.aborted).toBe(true);
     const late = createRpcClient(start!.fetch, server.url).request("ping");
-    await expect(late).rejects.toThrow("aborted due to timeout");
+    await expect(late).rejects.toThrow("onStart did not end within 20 ms");
     await expect.poll(() => server.log.at(-1)).toBe("DELETE");
   });
 

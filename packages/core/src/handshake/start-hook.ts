@@ -1,4 +1,4 @@
-import { abortable, anySignal } from "../base/bounded-wait.ts";
+import { abortable, startLimit } from "../base/bounded-wait.ts";
 import { checkFunction, checkMs, checkOptions } from "../base/check-option.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import type { FeatureOf } from "../session/session-context.ts";
@@ -52,8 +52,9 @@ export function createStartHook(options: StartHookOptions): SessionFeature<"Star
       // The session must stay, even if the hook's client is older.
       noteClientTold(state);
       const over = new AbortController();
-      const timeout = AbortSignal.timeout(timeoutMs);
-      const abortSignal = anySignal(timeout, over.signal);
+      const abortSignal = over.signal;
+      const late = new DOMException(`onStart did not end within ${timeoutMs} ms.`, "TimeoutError");
+      const stop = startLimit(timeoutMs, () => over.abort(late), true);
       // It makes no session of its own, and reports nothing twice.
       const forked = fork({ slot, start: undefined, onEvent: undefined, recover: false });
       const fetch: typeof globalThis.fetch = async (input, init) => {
@@ -67,13 +68,14 @@ export function createStartHook(options: StartHookOptions): SessionFeature<"Star
           throw new Error("The session was lost while onStart ran.");
         }
       } catch (cause) {
-        const why = timeout.aborted ? ` did not end within ${timeoutMs} ms` : " failed";
+        const why = abortSignal.reason === late ? ` did not end within ${timeoutMs} ms` : " failed";
         throw new McpSessionError(
           "CONNECTION_UNAVAILABLE",
           `onStart at ${endpointName(url)}${why}; see the cause. The session was ended, and the next request starts another.`,
           { data: { field: "onStart", origin: url.origin }, cause },
         );
       } finally {
+        stop();
         over.abort(new DOMException("onStart is over.", "AbortError"));
       }
       return slot.snapshot?.kind === "session" ? slot.snapshot.toolList : undefined;

@@ -1,4 +1,4 @@
-import { abortable } from "../base/bounded-wait.ts";
+import { abortable, timeLimited } from "../base/bounded-wait.ts";
 import { randomToken } from "../base/random-token.ts";
 import type { JsonRpcRequest } from "../wire/json-rpc.ts";
 import { letGo, readAnswer } from "../wire/read-answer.ts";
@@ -56,9 +56,8 @@ function endNamed(
 ): void {
   const headers = new Headers(own);
   headers.set(sessionHeader, sessionId);
-  const signal = AbortSignal.timeout(endMs);
-  const end = { method: "DELETE", headers, signal, init: { ...init, redirect: "manual" as const } };
-  send(end).then(letGo, () => undefined);
+  const end = { method: "DELETE", headers, init: { ...init, redirect: "manual" as const } };
+  timeLimited(endMs, undefined, (signal) => send({ ...end, signal })).then(letGo, () => undefined);
 }
 
 /** The version of a request with a handshake. */

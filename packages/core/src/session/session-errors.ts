@@ -103,12 +103,12 @@ export const refusedOnLiveSession = always(
   `${suggestsLoss}, but it still knows it. ${checkFirst}`,
 );
 
-/** @param silentMs how long the server was silent, in milliseconds, if that ended the request */
+/** @param silentMs how long nothing was read from the server, in milliseconds, if that ended the request */
 export function outcomeUnknown(request: Failed, silentMs: number | undefined): McpSessionError {
   const what =
     silentMs === undefined
       ? "the connection broke before the answer was complete"
-      : `the server was silent for ${silentMs} ms`;
+      : `nothing was read from the server for ${silentMs} ms`;
   return failed("OUTCOME_UNKNOWN", request, `${what}. ${checkFirst}`);
 }
 

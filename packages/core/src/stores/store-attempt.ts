@@ -1,3 +1,4 @@
+import { noAnswer, startLimit } from "../base/bounded-wait.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { storeFailure } from "./store-failure.ts";
 
@@ -39,13 +40,11 @@ export async function attemptInStore<T>(
 function inTime<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const limit = new AbortController();
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      const late = new DOMException(`No answer within ${ms} ms.`, "TimeoutError");
+    const stop = startLimit(ms, () => {
+      const late = noAnswer(ms);
       limit.abort(late);
       reject(late);
-    }, ms);
-    work(limit.signal)
-      .finally(() => clearTimeout(timer))
-      .then(resolve, reject);
+    });
+    work(limit.signal).finally(stop).then(resolve, reject);
   });
 }

@@ -1,3 +1,4 @@
+import { startLimit } from "../base/bounded-wait.ts";
 import { createEventSplitter, eventText } from "./event-splitter.ts";
 import { type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 
@@ -66,7 +67,7 @@ export async function readText({ body }: Response, maxBytes: number, ms?: number
   const reader = body.getReader();
   const stop = () => reader.cancel().catch(() => undefined);
   // A cancelled body is at its end.
-  const timer = ms === undefined ? undefined : setTimeout(() => void stop(), ms);
+  const stopTimer = ms === undefined ? undefined : startLimit(ms, () => void stop());
   let text = "";
   try {
     for (let length = 0; length < maxBytes;) {
@@ -76,7 +77,7 @@ export async function readText({ body }: Response, maxBytes: number, ms?: number
       length += value.length;
     }
   } finally {
-    clearTimeout(timer);
+    stopTimer?.();
   }
   await stop();
   return text;

@@ -11,6 +11,16 @@ test("takes an id out that was escaped inside a JSON string", () => {
   expect(scrubSessionId(text, id)).toBe('{"message":"unknown session [session id]"} [session id]');
 });
 
+test("takes an id out in whatever form a text or a header has it", () => {
+  const id = "a+b/c=d&e";
+  const url = encodeURIComponent(id);
+  expect(scrubSessionId(`unknown ${url}, ${id.replace("&", "&amp;")}`, id)).toBe(
+    "unknown [session id], [session id]",
+  );
+  const headers = scrubHeaders(new Headers({ location: `/mcp?id=${url}`, allow: "GET" }), id);
+  expect(Object.fromEntries(headers)).toEqual({ location: "/mcp?id=[session id]", allow: "GET" });
+});
+
 test("takes an id with pattern characters literally", () => {
   expect(scrubSessionId("axb a.b $&", "a.b")).toBe("axb [session id] $&");
 });

@@ -33,7 +33,8 @@ export function scrubHeaders(headers: Headers, sessionId: string): Headers {
   const scrubbed = new Headers(headers);
   const scrub = scrubber(sessionId);
   for (const [name, value] of headers) {
-    if (value.includes(sessionId)) scrubbed.set(name, scrub(value));
+    const text = scrub(value);
+    if (text !== value) scrubbed.set(name, text);
   }
   return scrubbed;
 }

@@ -14,7 +14,6 @@ export async function withVirtualGlobals<T>(
   task: () => Promise<T>,
 ): Promise<T> {
   const { setTimeout, clearTimeout, setInterval, clearInterval } = globalThis;
-  const abortSignal = Object.getOwnPropertyDescriptor(AbortSignal, "timeout")!;
   const clock = Object.getOwnPropertyDescriptor(performance, "now");
   const setVirtual = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => ({
     ...scheduler.setTimer(() => run(...args), ms),
@@ -41,12 +40,6 @@ export async function withVirtualGlobals<T>(
       .digest();
     return Uint8Array.from(hash).buffer;
   };
-  AbortSignal.timeout = (ms) => {
-    const controller = new AbortController();
-    const abort = () => controller.abort(new DOMException("Timed out.", "TimeoutError"));
-    scheduler.setTimer(abort, ms);
-    return controller.signal;
-  };
   performance.now = scheduler.now;
   crypto.getRandomValues = (array) => {
     if (array instanceof Uint8Array)
@@ -58,7 +51,6 @@ export async function withVirtualGlobals<T>(
   } finally {
     Object.assign(globalThis, { setTimeout, clearTimeout, setInterval, clearInterval });
     Reflect.deleteProperty(crypto.subtle, "digest");
-    Object.defineProperty(AbortSignal, "timeout", abortSignal);
     // The real ones are the prototypes'.
     if (clock) Object.defineProperty(performance, "now", clock);
     else Reflect.deleteProperty(performance, "now");

@@ -1,3 +1,4 @@
+import { scrubText } from "@durable-mcp/core/internal";
 import type { RefusedToken } from "../base/refused-token.ts";
 import { splitScopes } from "../protocol/scopes-to-ask.ts";
 
@@ -19,7 +20,7 @@ const scopeWord = /^[!#-[\]-~]{1,256}$/;
  */
 export function readChallenge({ challenge, status, token }: RefusedToken): Asked {
   if (challenge === undefined) return { scopes: [] };
-  const isSafe = (text: string) => token === undefined || !text.includes(token);
+  const isSafe = (text: string) => scrubText(text, [token ?? ""], "") === text;
   const scopes = splitScopes(challenge.scope ?? "");
   const { resourceMetadata } = challenge;
   const isNamed = resourceMetadata !== undefined && isSafe(resourceMetadata);

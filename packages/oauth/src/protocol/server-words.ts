@@ -1,20 +1,17 @@
-import { scrubText } from "@durable-mcp/core/internal";
+import { oneLine, scrubText } from "@durable-mcp/core/internal";
 
 const maxLength = 200;
 
 /**
  * A text of an authorization server, safe to show: one line of at most 200 characters, without the secrets that were
- * sent to it, as they are or in a URL.
+ * sent to it.
  *
  * @see https://www.rfc-editor.org/rfc/rfc6749#section-5.2
  */
 export function serverWords(value: unknown, secrets: readonly (string | undefined)[]): string {
   if (typeof value !== "string") return "";
-  const line = value.replaceAll(/[\p{C}\p{Z}]+/gu, " ");
   const known = secrets.filter((secret) => secret !== undefined);
-  const forms = known.flatMap((secret) => [secret, encodeURIComponent(secret)]);
-  const scrubbed = scrubText(line, forms, "[removed]").trim();
-  return scrubbed.length > maxLength ? `${scrubbed.slice(0, maxLength)}…` : scrubbed;
+  return oneLine(scrubText(oneLine(value, Infinity), known, "[removed]"), maxLength);
 }
 
 /** An error code of an authorization server, such as `invalid_grant`; `undefined` if it is none. */

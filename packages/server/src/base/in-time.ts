@@ -1,3 +1,5 @@
+import { startLimit } from "@durable-mcp/core/internal";
+
 /**
  * `work`, but a `TimeoutError` when it takes longer than `ms` milliseconds; it goes on by itself.
  * @param onLate gets what comes after that
@@ -10,14 +12,11 @@ export function inTime<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     let isLate = false;
-    const timer = setTimeout(() => {
+    const stop = startLimit(ms, () => {
       isLate = true;
       reject(new DOMException(message, "TimeoutError"));
-    }, ms);
+    });
     work.then((result) => (isLate ? onLate(result) : resolve(result))).catch(reject);
-    work.then(
-      () => clearTimeout(timer),
-      () => clearTimeout(timer),
-    );
+    work.then(stop, stop);
   });
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { detach } from "@durable-mcp/core/internal";
+import { startLimit } from "@durable-mcp/core/internal";
 import { isResponse, maxUnreadBytes, type Reply, type ReplyStream } from "../base/reply.ts";
 
 /** How much of a body that nobody reads is taken off a connection, so that it can be used again. */
@@ -152,14 +152,13 @@ function discardRest(incoming: IncomingMessage): void {
   if (incoming.complete || incoming.destroyed) return;
   let discarded = 0;
   const giveUp = () => incoming.socket.destroy();
-  const timer = setTimeout(giveUp, maxDiscardMs);
-  detach(timer);
+  const stop = startLimit(maxDiscardMs, giveUp, true);
   incoming
     .on("data", (chunk: Buffer) => {
       discarded += chunk.length;
       if (discarded > maxDiscardedBytes) giveUp();
     })
-    .on("close", () => clearTimeout(timer))
-    .on("end", () => clearTimeout(timer))
+    .on("close", stop)
+    .on("end", stop)
     .resume();
 }

@@ -1,3 +1,5 @@
+import { unprintable } from "@durable-mcp/core/internal";
+
 /** Text that is markup already. */
 export class Markup {
   readonly text: string;
@@ -29,7 +31,7 @@ function escapeText(text: string): string {
       .toWellFormed()
       // oxlint-disable-next-line no-control-regex -- these are what is left out
       .replaceAll(/[\u0000-\u001F\u007F-\u009F\uFFFE\uFFFF]/g, " ")
-      .replaceAll(/[\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "")
+      .replaceAll(unprintable, "")
       .replaceAll("&", "&amp;")
       .replaceAll("<", "&lt;")
       .replaceAll(">", "&gt;")
