@@ -39,7 +39,8 @@ export function parseMessage(text: string): JsonRpcMessage | undefined {
 export function parseMessages(text: string) {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // Clients forgive a byte order mark, as `Response.json()` does.
+    value = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch {
     return undefined;
   }
@@ -47,6 +48,18 @@ export function parseMessages(text: string) {
   const messages: unknown[] = isBatch ? (value as unknown[]) : [value];
   const areMessages = messages.every((item) => isRecord(item) && item["jsonrpc"] === "2.0");
   return areMessages ? { messages: messages as JsonRpcMessage[], isBatch } : undefined;
+}
+
+/** A server's answer to a request, which a client could not use. */
+export class UnusableAnswer extends Error {}
+
+/** Whether clients take an answer. They refuse one of another form, and from a stream they drop it without a word. */
+export function isUsable({ jsonrpc: _, id: __, ...outcome }: JsonRpcResponse): boolean {
+  const [[name, value] = [], ...others] = Object.entries<unknown>(outcome);
+  if (others.length > 0 || !isRecord(value)) return false;
+  const { _meta: meta = {}, code, message } = value;
+  if (name === "error") return Number.isSafeInteger(code) && typeof message === "string";
+  return name === "result" && isRecord(meta);
 }
 
 export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
