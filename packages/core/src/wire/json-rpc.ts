@@ -62,6 +62,20 @@ export function isUsable({ jsonrpc: _, id: __, ...outcome }: JsonRpcResponse): b
   return name === "result" && isRecord(meta);
 }
 
+/** JSON printed anew, without the escapes that servers may write letters as. Any other text as it is. */
+export function plainText(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+/** Whether a text may be JSON with this word of ASCII in it, written with escapes too. It misses none. */
+export function mayMention(json: string, word: string): boolean {
+  return json.includes(word) || /\\(?:\/|u00[2-7])/.test(json);
+}
+
 export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
   return "method" in message && "id" in message && ["string", "number"].includes(typeof message.id);
 }
