@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { partsLength, partsText, replaceBytes } from "../wire/byte-parts.ts";
-import type { JsonRpcId, JsonRpcRequest } from "../wire/json-rpc.ts";
+import { type JsonRpcId, type JsonRpcRequest, UnusableAnswer } from "../wire/json-rpc.ts";
 import { createRequestIds, type PendingRequest } from "../wire/request-ids.ts";
 import { createAnswerRestorer } from "./restore-answer.ts";
 
@@ -134,7 +134,7 @@ describe.each([
   test("takes a message that was cut off for no answer", () => {
     const { wireId, restore, isSettled } = setUp();
     const message = JSON.stringify({ jsonrpc: "2.0", id: wireId, result });
-    expect(() => restore(message.slice(0, -10))).toThrow();
+    expect(() => restore(message.slice(0, -10))).toThrow(UnusableAnswer);
     expect(isSettled()).toBe(false);
   });
 });

@@ -70,26 +70,11 @@ function findIdAtEnd(prefix: string, head: string, tail: string) {
   return { wireId, at: match.index + text.indexOf(`"${wireId}"`), isInHead: inHead !== null };
 }
 
-/**
- * Puts the client's request ids back into the messages of an answer, as bytes, and settles a request with an answer
- * that its client can use.
- *
- * Servers print the id as the first or the last member of the message (beside `jsonrpc`), so in a large message it
- * is replaced there, and the rest passes unchanged. What the client will read is parsed before it counts.
- */
-export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRestorer {
-  const { ids, pending: owner, observe, bound, toClient, notify } = options;
+/** Finds the request that a message answers; in the HTTP answer to `owner`, no other request. */
+function createFinder(ids: RequestIds, owner: PendingRequest | undefined) {
   const find: RequestIds["find"] = (wireId) => {
     const pending = ids.find(wireId);
     return owner === undefined || pending === owner ? pending : undefined;
-  };
-
-  /** The answer for the client; the same object if nothing but its id is ours. */
-  const restoreResponse = (message: JsonRpcResponse, pending: PendingRequest) => {
-    if (!isUsable(message)) throw new UnusableAnswer();
-    const page = bound?.(message, pending.request) ?? message;
-    observe(page, pending);
-    return toClient(page);
   };
 
   /** The request that a message names at one of its ends, and the edit of that id. */
@@ -105,16 +90,38 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
     return { pending, edit: { start: from, end: to, text: JSON.stringify(pending.request.id) } };
   };
 
+  return { find, findAtEnd };
+}
+
+/**
+ * Puts the client's request ids back into the messages of an answer, as bytes, and settles a request with an answer
+ * that its client can use.
+ *
+ * Servers print the id as the first or the last member of the message (beside `jsonrpc`), so in a large message it
+ * is replaced there, and the rest passes unchanged. What the client will read is parsed before it counts.
+ */
+export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRestorer {
+  const { ids, pending: owner, observe, bound, toClient, notify } = options;
+  const { find, findAtEnd } = createFinder(ids, owner);
+
+  /** The answer for the client; the same object if nothing but its id is ours. */
+  const restoreResponse = (message: JsonRpcResponse, pending: PendingRequest) => {
+    if (!isUsable(message)) throw new UnusableAnswer();
+    const page = bound?.(message, pending.request) ?? message;
+    observe(page, pending);
+    return toClient(page);
+  };
+
   /** The edit of a large message whose id is at one of its ends, if the client finds its own id there. */
   const restoreAtEnd = (parts: ByteParts, start: number, end: number): MessageEdit => {
-    const found = findAtEnd(parts, start, end);
-    if (found === undefined) return undefined;
-    const { pending, edit } = found;
+    const { pending, edit } = findAtEnd(parts, start, end) ?? {};
+    if (pending === undefined) return undefined;
     const before = partsBetween(parts, start, edit.start);
     const edited = [...before, utf8(edit.text), ...partsBetween(parts, edit.end, end)];
     const message = parseMessage(partsText(edited, 0, Infinity));
     // A second id may be anywhere in between.
-    if (message === undefined || "method" in message || message.id !== pending.request.id) return;
+    const isAnswer = message && !("method" in message) && message.id === pending.request.id;
+    if (!isAnswer) return undefined;
     const restored = restoreResponse(message, pending);
     const printed = restored === message ? undefined : JSON.stringify(restored);
     ids.settle(pending);
@@ -162,8 +169,7 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
       try {
         const atEnd = end - start > printedUpTo ? restoreAtEnd(parts, start, end) : undefined;
         const edit = atEnd ?? restoreParsed(parts, start, end);
-        const isAnswer = edit !== undefined && edit !== "drop";
-        if (!isAnswer && findAtEnd(parts, start, end) !== undefined) throw new UnusableAnswer();
+        if ((edit ?? "drop") === "drop" && findAtEnd(parts, start, end)) throw new UnusableAnswer();
         return edit;
       } catch (error) {
         if (error instanceof UnusableAnswer && owner !== undefined) throw error;

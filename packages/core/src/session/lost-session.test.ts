@@ -55,7 +55,7 @@ test("reads the words of a refusal, however they are written", () => {
     fc.property(letters, fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }), (said, are) => {
       const body = error(-32000, "?").replace(
         "?",
-        [...said]
+        Array.from(said)
           .map((letter, at) =>
             are[at] ? `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}` : letter,
           )

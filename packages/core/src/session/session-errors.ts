@@ -107,7 +107,8 @@ export const refusedOnLiveSession = always(
 export function outcomeUnknown(request: Failed, silentMs: number | undefined): McpSessionError {
   let what = "the connection broke before the answer was complete";
   if (silentMs !== undefined) what = `the server was silent for ${silentMs} ms`;
-  else if (request.cause instanceof UnusableAnswer) what = "the answer is no valid JSON-RPC message";
+  else if (request.cause instanceof UnusableAnswer)
+    what = "the answer is no valid JSON-RPC message";
   return failed("OUTCOME_UNKNOWN", request, `${what}. ${checkFirst}`);
 }
 

@@ -111,7 +111,8 @@ export function withoutMarks<T>(value: T, depth = 4): T {
       const isRead = Array.isArray(value) || marked.has(key);
       return [key, isRead ? withoutMarks(part, depth - 1) : part];
     });
-  const isSame = own.length === entries.length && own.every(([, part], at) => part === entries[at]![1]);
+  const isSame =
+    own.length === entries.length && own.every(([, part], at) => part === entries[at]![1]);
   if (isSame) return value;
   return (Array.isArray(value) ? own.map(([, part]) => part) : Object.fromEntries(own)) as T;
 }

@@ -54,9 +54,11 @@ export function parseMessages(text: string) {
 export class UnusableAnswer extends Error {}
 
 /** Whether clients take an answer. They refuse one of another form, and from a stream they drop it without a word. */
-export function isUsable({ jsonrpc: _, id: __, ...outcome }: JsonRpcResponse): boolean {
-  const [[name, value] = [], ...others] = Object.entries<unknown>(outcome);
-  if (others.length > 0 || !isRecord(value)) return false;
+export function isUsable(response: JsonRpcResponse): boolean {
+  const names = Object.keys(response).filter((name) => name !== "jsonrpc" && name !== "id");
+  const [name] = names;
+  const value: unknown = response[name as "result"];
+  if (names.length > 1 || !isRecord(value)) return false;
   const { _meta: meta = {}, code, message } = value;
   if (name === "error") return Number.isSafeInteger(code) && typeof message === "string";
   return name === "result" && isRecord(meta);

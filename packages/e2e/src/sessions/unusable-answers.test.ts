@@ -1,4 +1,4 @@
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createSessionFetch, createSessionSlot } from "@durable-mcp/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,7 +9,8 @@ import type { McpTestClient } from "../clients/mcp-test-client.ts";
 
 type Answer = (id: string, text: string) => string;
 const content = (text: string) => `"content":[{"type":"text","text":"${text}"}]`;
-const withResult = (id: string, result: string) => `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
+const withResult = (id: string, result: string) =>
+  `{"jsonrpc":"2.0","id":${id},"result":${result}}`;
 
 const usable: Answer = (id, text) => withResult(id, `{${content(text)}}`);
 const unusable: [name: string, answer: Answer][] = [
@@ -35,20 +36,22 @@ const answers: Record<string, object> = {
   "tools/list": { tools: [{ name: "buy", inputSchema: { type: "object" } }] },
 };
 
-const server = createServer(async (request, response) => {
-  if (request.method !== "POST") return void response.writeHead(405).end();
+const server = createServer((request, response) => void answer(request, response));
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+  if (request.method !== "POST") return response.writeHead(405).end();
   let body = "";
   for await (const chunk of request) body += chunk;
   const { id, method } = JSON.parse(body) as { id?: unknown; method: string };
-  if (id === undefined) return void response.writeHead(202).end();
+  if (id === undefined) return response.writeHead(202).end();
   const ownId = JSON.stringify(id);
   if (method === "tools/call") return sendRaw(response, answerTo(ownId));
   const result = answers[method];
   const error = { code: -32601, message: "Method not found" };
-  response
+  return response
     .writeHead(200, { "content-type": "application/json", "mcp-session-id": "raw-session" })
     .end(JSON.stringify({ jsonrpc: "2.0", id, ...(result ? { result } : { error }) }));
-});
+}
 
 function sendRaw(response: ServerResponse, text: string): void {
   if (form === "JSON") {
@@ -85,10 +88,10 @@ describe.each(clientNames)("%s", (name) => {
       expect((await client.callTool("buy", {})).text).toHaveLength(length);
     });
 
-    test.each(unusable)("is told of %s, in a short answer and in a long one", async (_, answer) => {
+    test.each(unusable)("is told of %s, in a short answer and in a long one", async (_, broken) => {
       form = form_;
       for (const length of [1, 20_000]) {
-        answerTo = (id) => answer(id, "a".repeat(length));
+        answerTo = (id) => broken(id, "a".repeat(length));
         await expect(client.callTool("buy", {})).rejects.toMatchObject({
           data: { code: "OUTCOME_UNKNOWN" },
           message: expect.stringContaining("the answer is no valid JSON-RPC message"),
