@@ -115,7 +115,7 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
   /** The edit of a large message whose id is at one of its ends, if the client finds its own id there. */
   const restoreAtEnd = (parts: ByteParts, start: number, end: number): MessageEdit => {
     const { pending, edit } = findAtEnd(parts, start, end) ?? {};
-    if (pending === undefined) return undefined;
+    if (pending === undefined || edit === undefined) return undefined;
     const before = partsBetween(parts, start, edit.start);
     const edited = [...before, utf8(edit.text), ...partsBetween(parts, edit.end, end)];
     const message = parseMessage(partsText(edited, 0, Infinity));
