@@ -24,7 +24,7 @@ export { emitUnavailable, isTold } from "./errors/unavailable-event.ts";
 export { warnOnConsole } from "./events/warn-on-console.ts";
 export { offeredTools } from "./tools/offered-tools.ts";
 export { answerWithoutSecrets } from "./tools/answer-without-secrets.ts";
-export { boundedCall, withoutError } from "./tools/call-tool.ts";
+export { boundedCall, ownResult } from "./tools/call-tool.ts";
 export { endpointOf, type McpClientConnection } from "./connection/define-connection.ts";
 export { pausingInput } from "./connection/input-options.ts";
 export { isPausing } from "./connection/waiting-source.ts";

@@ -50,8 +50,9 @@ export {
   describeFailure,
 } from "./wire/connection-failure.ts";
 export { isSafeQuestion } from "./waiting/input-request.ts";
-export { waitingCallOf, waitingResult, withoutPlaceholder } from "./waiting/waiting-call.ts";
+export { waitingCallOf, waitingResult, withoutMarks } from "./waiting/waiting-call.ts";
 export { parseWaitingKey, waitingKey } from "./waiting/waiting-key.ts";
+export { mayMention } from "./wire/json-rpc.ts";
 export { isNewerFormat, newerFormat } from "./session/newer-format.ts";
 export { createEventSplitter, eventText } from "./wire/event-splitter.ts";
 export {

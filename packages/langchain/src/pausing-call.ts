@@ -3,7 +3,7 @@ import {
   answerWithoutSecrets,
   boundedCall,
   type LiveConnection,
-  withoutError,
+  ownResult,
 } from "@durable-mcp/ai-sdk/internal";
 import { wait, waitingResult } from "@durable-mcp/core/internal";
 import { type InputResponses, type WaitingCall } from "@durable-mcp/core/waiting";
@@ -64,11 +64,11 @@ async function firstLook({ connection, tool, input, graph, signal: abortSignal }
   let record: WaitingRecord | undefined;
   const onCall = (found: WaitingRecord) => void (record = found);
   const attempt = async (signal: AbortSignal | undefined, own: unknown) =>
-    await connection.pausing!.noting(
+    await ownResult(
+      connection,
       { toolCallId, scope, input: graph.input, onCall },
       own,
-      // A call that waits is no error of its tool.
-      async (marked) => withoutError(connection, await send(connection, tool.name, marked, signal)),
+      async (marked) => await send(connection, tool.name, marked, signal),
     );
   try {
     const called = { tool, input, toolCallId };
@@ -135,11 +135,11 @@ async function settled(
   { connection, tool, graph, signal }: PausingCall,
   record: WaitingRecord,
 ): Promise<CallToolResult> {
-  const { pausing, restoreError } = connection;
+  const { restoreError } = connection;
   const answer = answerWithoutSecrets(record, graph.input);
   if (answer === undefined) throw waitingFailure(record);
   try {
-    return await pausing!.noting({ answer }, graph.input, async (marked) =>
+    return await ownResult(connection, { answer }, graph.input, async (marked) =>
       send(connection, tool.name, marked, signal),
     );
   } catch (error) {

@@ -1,4 +1,4 @@
-import { abortable, maxTimerMs } from "@durable-mcp/core/internal";
+import { abortable, maxTimerMs, withoutMarks } from "@durable-mcp/core/internal";
 import { McpSessionError } from "@durable-mcp/ai-sdk";
 import {
   boundedCall,
@@ -56,12 +56,13 @@ async function callTool(
   const attempt = async (signal: AbortSignal | undefined, args: unknown) => {
     const client = await abortable(connectionClient(connection), signal);
     const call = { ...params, arguments: args as typeof params.arguments };
-    return (await client.callTool(call, resultSchema, {
+    const result = await client.callTool(call, resultSchema, {
       // The SDK would end every call after a minute. The connection has its own time limit.
       timeout: noTimeoutMs,
       ...options,
       ...(signal && { signal }),
-    })) as CallToolResult;
+    });
+    return withoutMarks(result as CallToolResult);
   };
   const abortSignal = options?.signal;
   const { arguments: input } = params;

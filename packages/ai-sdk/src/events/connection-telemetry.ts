@@ -135,11 +135,11 @@ export function addTraceContext<MESSAGE extends object>(
 }
 
 function parseMessage(body: unknown): object | undefined {
-  // Requests for OAuth go through the same fetch.
-  if (typeof body !== "string" || !body.includes('"jsonrpc"')) return undefined;
+  if (typeof body !== "string") return undefined;
   try {
     const message: unknown = JSON.parse(body);
-    return isRecord(message) ? message : undefined;
+    // Requests for OAuth go through the same fetch.
+    return isRecord(message) && message["jsonrpc"] === "2.0" ? message : undefined;
   } catch {
     return undefined;
   }

@@ -51,7 +51,6 @@ function watchEvents(response: Response, tracker: ProgressTracker): Response {
 }
 
 function receiveText(text: string, tracker: ProgressTracker): void {
-  if (!text.includes("notifications/progress")) return;
   try {
     const message: unknown = JSON.parse(text);
     if (isRecord(message)) tracker.receive(String(message["method"]), message["params"]);

@@ -49,7 +49,7 @@ const answers: [
   [
     "a result with a null error",
     (response, id) => json(response, result(id).replace("{", '{"error":null,')),
-    "ZodError",
+    "OUTCOME_UNKNOWN",
   ],
   [
     "__proto__ in a result",

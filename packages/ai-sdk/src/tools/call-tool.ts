@@ -1,12 +1,13 @@
 import type { CallToolResult, MCPClient } from "@ai-sdk/mcp";
 import { McpSessionError } from "@durable-mcp/core";
+import type { WaitingCall } from "@durable-mcp/core/waiting";
 import type { CallNotes } from "@durable-mcp/core/waiting/internal";
 import {
   abortable,
   timeLimited,
   waitingCallOf,
   waitingResult,
-  withoutPlaceholder,
+  withoutMarks,
 } from "@durable-mcp/core/internal";
 import {
   abortSignal,
@@ -57,12 +58,8 @@ export async function callTool(
     const use = { name: tool, ...(signal && { options: { signal } }) };
     const callWith = (args: Readonly<Record<string, unknown>>) =>
       client.callTool({ ...use, arguments: args });
-    const result = await onClient(client, own, (args) =>
-      connection.pausing
-        ? connection.pausing.noting({ input, toolCallId, claimed }, args, callWith)
-        : callWith(args),
-    );
-    return withoutError(connection, result);
+    const notes = { input, toolCallId, claimed };
+    return await onClient(client, own, (args) => ownResult(connection, notes, args, callWith));
   };
   const observers = [progressObserver(connection, tool, toolCallId), options.onProgress];
   const call = { tool: { name: tool }, input, toolCallId };
@@ -169,16 +166,20 @@ export async function boundedCall<T>(
 }
 
 /**
- * A result in which the call waits for a person, without the mark of an error. Clients get it with that mark, so
- * that they do not check it as the tool's output.
+ * Makes one call of a client. That it waits for a person is said by our own record alone, as a result without the mark
+ * of an error, with which clients get it: so they do not check it as the tool's output.
  */
-export function withoutError<T>({ pausing }: Pick<LiveConnection, "pausing">, result: T): T {
-  const call = waitingCallOf(result);
-  if (call === undefined) return result;
-  // Where nothing pauses, a server has made it up: it would end the loop of the agent.
-  return (
-    pausing ? waitingResult(call) : withoutPlaceholder(result as Record<string, unknown>)
-  ) as T;
+export async function ownResult<T>(
+  { pausing }: Pick<LiveConnection, "pausing">,
+  notes: CallNotes,
+  args: unknown,
+  call: (args: any) => PromiseLike<T>,
+): Promise<T> {
+  if (pausing === undefined) return withoutMarks(await call(args));
+  let waiting: WaitingCall | undefined;
+  const onWaiting = (found: WaitingCall) => void (waiting = found);
+  const result = await pausing.noting({ ...notes, onWaiting }, args, call);
+  return waiting ? (waitingResult(waiting) as T) : withoutMarks(result);
 }
 
 /** What telemetry gets of a call that waits: not its id, and none of its questions. */
@@ -210,7 +211,9 @@ export function clientForUse(
   const traced: Pick<MCPClient, "callTool" | "listTools"> = {
     callTool: (options) =>
       trace({ operation: "call", tool: options.name }, async (note) => {
-        const result = withoutError({ pausing }, await client.callTool(options));
+        const callWith = (args: Readonly<Record<string, unknown>>) =>
+          client.callTool({ ...options, arguments: args });
+        const result = await ownResult({ pausing }, {}, options.arguments, callWith);
         note({ isToolError: isToolError(result), waiting: waitingOf(result) });
         return result;
       }),

@@ -1,12 +1,18 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import type { WaitingResult } from "@durable-mcp/core/waiting";
-import { abortable, listPages, uniqueTools, waitingCallOf } from "@durable-mcp/core/internal";
+import {
+  abortable,
+  listPages,
+  uniqueTools,
+  waitingCallOf,
+  withoutMarks,
+} from "@durable-mcp/core/internal";
 import type { Tool, ToolSet } from "ai";
 import { type ObserveProgress, reportProgress } from "../connection/call-progress.ts";
 import type { KeptAnswers } from "../connection/kept-answers.ts";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { registryDisposed } from "../errors/connection-error.ts";
-import { boundedCall, progressObserver, withoutError } from "./call-tool.ts";
+import { boundedCall, ownResult, progressObserver } from "./call-tool.ts";
 import { offeredTools } from "./offered-tools.ts";
 import { withPreliminaryResults } from "./preliminary-results.ts";
 import { isProvided, modelSchema } from "./provided-arguments.ts";
@@ -123,12 +129,8 @@ function createCall(
         const { execute } = tools[tool.name] as { execute: Execute };
         const bounded = { ...use, ...(signal && { abortSignal: signal }) };
         const callWith = (args: unknown) => execute(args, bounded);
-        const answered = await onClient(client, own, (args) =>
-          connection.pausing
-            ? connection.pausing.noting({ toolCallId, input }, args, callWith)
-            : callWith(args),
-        );
-        return withoutError(connection, answered);
+        const notes = { toolCallId, input };
+        return await onClient(client, own, (args) => ownResult(connection, notes, args, callWith));
       };
       const { name, annotations } = tool;
       const park = async () =>
@@ -171,7 +173,8 @@ function createReplay(
     try {
       const { tools } = await boundNow(undefined);
       const { execute } = tools[tool] as { execute: Execute };
-      const result = await giving(answer, input, (marked) => execute(marked, { toolCallId }));
+      const given = await giving(answer, input, (marked) => execute(marked, { toolCallId }));
+      const result = withoutMarks(given);
       return lossNotices?.mark(result, toolCallId) ?? result;
     } catch (error) {
       throw restoreError(error, { method: "tools/call" });

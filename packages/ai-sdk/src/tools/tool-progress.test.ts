@@ -4,6 +4,7 @@ import { createMemoryStore } from "@durable-mcp/core";
 import { generateText, isStepCount, streamText } from "ai";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { startHttpServer } from "../../test/http-server.ts";
 import { answer, startNotebookServer } from "../../test/notebook-server.ts";
 import { describingProgram } from "../../test/describing-program.ts";
 import { startModernServer } from "../../test/modern-server.ts";
@@ -277,4 +278,38 @@ test("tools in session.except of a stdio server report, too, and get their own a
   expect(seen).toEqual([{ progress: 1 }]);
   expect(events.filter(({ type }) => type === "notification")).toEqual([]);
   await registry.dispose();
+});
+
+test("progress without a session, as PHP prints it", async () => {
+  const results: Record<string, object> = {
+    initialize: {
+      ...{ protocolVersion: "2025-11-25", capabilities: { tools: {} } },
+      serverInfo: { name: "php", version: "1" },
+    },
+    "tools/list": { tools: [{ name: "count", inputSchema: { type: "object" } }] },
+    "tools/call": { content: [] },
+  };
+  const { origin } = await startHttpServer(({ method, message }, response) => {
+    if (method !== "POST") return response.writeHead(405).end();
+    if (message.id === undefined) return response.writeHead(202).end();
+    const result = results[message.method];
+    const error = { code: -32601, message: "Method not found" };
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const send = (said: object) =>
+      response.write(
+        `data: ${JSON.stringify({ jsonrpc: "2.0", ...said }).replaceAll("/", "\\/")}\n\n`,
+      );
+    const progressToken = message.params?.["_meta"]?.progressToken;
+    if (progressToken !== undefined) {
+      send({ method: "notifications/progress", params: { progressToken, progress: 1 } });
+    }
+    send({ id: message.id, ...(result ? { result } : { error }) });
+    return response.end();
+  });
+  const php = defineMcpClientConnection({ url: `${origin}/mcp`, description: "A counter." });
+  const registry = startApplication({ php }).provider.create({ principal: alice });
+  const seen: ToolProgress[] = [];
+  await registry.call("php", "count", {}, { onProgress: (progress) => void seen.push(progress) });
+  await registry.dispose();
+  expect(seen).toEqual([{ progress: 1 }]);
 });

@@ -211,7 +211,6 @@ describe("streaming", () => {
         ids,
         pending,
         observe: () => {},
-        reads: () => false,
         toClient: (message) => message,
       }),
       signal: undefined,

@@ -7,7 +7,7 @@ import {
   utf8,
 } from "../wire/byte-parts.ts";
 import { createEventSplitter, type EventBytes, eventText } from "../wire/event-splitter.ts";
-import { parseMessages } from "../wire/json-rpc.ts";
+import { parseMessages, UnusableAnswer } from "../wire/json-rpc.ts";
 import { MAX_MESSAGE_BYTES } from "../wire/read-answer.ts";
 import type { AnswerTimeout } from "./answer-timeout.ts";
 import type { AnswerRestorer, MessageEdit } from "./restore-answer.ts";
@@ -51,7 +51,7 @@ export function createJsonAnswerStream(options: AnswerStreamOptions): ReadableSt
       options.signal?.throwIfAborted();
       const { parts, length } = held;
       const edit = end.failed ? undefined : restorer.restore(parts, 0, length);
-      if (!answered()) return end;
+      if (!answered()) return end.failed ? end : { cause: new UnusableAnswer() };
       send(edited(parts, edit));
       return "over";
     },

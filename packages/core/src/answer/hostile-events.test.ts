@@ -105,7 +105,7 @@ const streams: [name: string, text: (id: string) => string, seen: string][] = [
   ["ten thousand comments", (id) => `${": x\n\n".repeat(10_000)}data: ${result(id)}\n\n`, "result"],
   [
     "a message of 5 MB",
-    (id) => `data: {"jsonrpc":"2.0","id":"${id}","result":"${"x".repeat(5_000_000)}"}\n\n`,
+    (id) => `data: {"jsonrpc":"2.0","id":"${id}","result":{"t":"${"x".repeat(5_000_000)}"}}\n\n`,
     "result",
   ],
   ["a comment of 5 MB", (id) => `: ${"x".repeat(5_000_000)}\n\ndata: ${result(id)}\n\n`, "result"],

@@ -51,7 +51,7 @@ const bodies: [name: string, body: (id: string) => string, seen: string][] = [
   [
     "__proto__ in the message",
     (id) => `{"__proto__":{"polluted":1,"error":{}},"jsonrpc":"2.0","id":"${id}","result":{}}`,
-    "result",
+    "OUTCOME_UNKNOWN",
   ],
   [
     "__proto__ in the error",
@@ -104,20 +104,20 @@ const bodies: [name: string, body: (id: string) => string, seen: string][] = [
   ["an empty object", () => "{}", "OUTCOME_UNKNOWN"],
   ["no version", (id) => json({ id, result: {} }), "OUTCOME_UNKNOWN"],
   ["another version", (id) => json({ jsonrpc: "1.0", id, result: {} }), "OUTCOME_UNKNOWN"],
-  ["a result that is a list", (id) => json(result(id, [])), "result"],
-  ["a result that is null", (id) => json(result(id, null)), "result"],
-  ["neither result nor error", (id) => json({ jsonrpc: "2.0", id }), "result"],
+  ["a result that is a list", (id) => json(result(id, [])), "OUTCOME_UNKNOWN"],
+  ["a result that is null", (id) => json(result(id, null)), "OUTCOME_UNKNOWN"],
+  ["neither result nor error", (id) => json({ jsonrpc: "2.0", id }), "OUTCOME_UNKNOWN"],
   [
     "both result and error",
     (id) => json({ ...result(id), error: { code: 1, message: "m" } }),
-    "error",
+    "OUTCOME_UNKNOWN",
   ],
-  ["an error that is a text", (id) => json({ jsonrpc: "2.0", id, error: "no" }), "error"],
-  ["an error that is null", (id) => json({ jsonrpc: "2.0", id, error: null }), "error"],
+  ["an error that is a text", (id) => json({ jsonrpc: "2.0", id, error: "no" }), "OUTCOME_UNKNOWN"],
+  ["an error that is null", (id) => json({ jsonrpc: "2.0", id, error: null }), "OUTCOME_UNKNOWN"],
   [
     "an error of odd types",
     (id) => json({ jsonrpc: "2.0", id, error: { code: "x", message: 1, data: [] } }),
-    "error",
+    "OUTCOME_UNKNOWN",
   ],
   [
     "a request instead of an answer",

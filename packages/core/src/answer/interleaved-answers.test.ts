@@ -16,7 +16,6 @@ function openStream(ids: RequestIds, pending: PendingRequest) {
       ids,
       pending,
       observe: () => {},
-      reads: () => false,
       toClient: (message) => message,
     }),
     signal: undefined,

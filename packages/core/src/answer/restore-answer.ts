@@ -3,16 +3,25 @@ import { refusesInside } from "../session/kept-handshake.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
 import { isCurrent } from "../session/session-life.ts";
 import type { LiveSession } from "../session/slot-state.ts";
-import { boundPage, isLaterPage } from "../tools/list-pages.ts";
-import { keepUnread, observeTools } from "../tools/tool-list.ts";
-import { type ByteParts, partsText, type Replacement } from "../wire/byte-parts.ts";
+import { boundPage } from "../tools/list-pages.ts";
+import { observeTools } from "../tools/tool-list.ts";
+import {
+  type ByteParts,
+  partsBetween,
+  partsText,
+  type Replacement,
+  utf8,
+} from "../wire/byte-parts.ts";
 import {
   isRequest,
+  isUsable,
   type JsonRpcMessage,
   type JsonRpcNotification,
   type JsonRpcRequest,
   type JsonRpcResponse,
+  parseMessage,
   parseMessages,
+  UnusableAnswer,
 } from "../wire/json-rpc.ts";
 import { type PendingRequest, type RequestIds, restoreProgress } from "../wire/request-ids.ts";
 import { scrubError, scrubStrings } from "../wire/scrub-session-id.ts";
@@ -34,16 +43,14 @@ interface AnswerRestorerOptions {
   readonly observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
   /** Bounds the pages of a list. */
   readonly bound?: (message: JsonRpcResponse, request: JsonRpcRequest) => JsonRpcResponse;
-  /** Whether `observe` needs the answer to this request, however large. `textOf` gives its text. */
-  readonly reads: (pending: PendingRequest, textOf: () => string) => boolean;
-  /** Makes the other changes to a message for the client. */
+  /** Makes the other changes to a message for the client. The same object, if there are none. */
   readonly toClient: (message: JsonRpcMessage) => JsonRpcMessage;
   /** Gets each notification, in its form for the client. */
   readonly notify?: (message: JsonRpcNotification) => void;
 }
 
-/** A message up to this size, in bytes, is parsed. Of a larger one only the two ends are read. */
-const parsedUpTo = 16_384;
+/** A message up to this size, in bytes, is printed again. In a larger one the id is replaced, if it can be. */
+const printedUpTo = 16_384;
 const endLength = 256;
 /** JSON's white space. `\s` has more characters, some of several bytes. */
 const space = "[ \\t\\r\\n]*";
@@ -63,34 +70,62 @@ function findIdAtEnd(prefix: string, head: string, tail: string) {
   return { wireId, at: match.index + text.indexOf(`"${wireId}"`), isInHead: inHead !== null };
 }
 
-/**
- * Puts the client's request ids back into the messages of an answer, as bytes.
- *
- * Servers print the id as the first or the last member of the message (beside `jsonrpc`). So for a large
- * message a look at its two ends is enough, and the rest passes unchanged: an unescaped `"id":"…"` there
- * can only be the message's own member. All other messages are parsed.
- */
-export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRestorer {
-  const { ids, pending: owner, observe, reads, toClient, notify } = options;
+/** Finds the request that a message answers; in the HTTP answer to `owner`, no other request. */
+function createFinder(ids: RequestIds, owner: PendingRequest | undefined) {
   const find: RequestIds["find"] = (wireId) => {
     const pending = ids.find(wireId);
     return owner === undefined || pending === owner ? pending : undefined;
   };
 
-  const restoreEnds = (parts: ByteParts, start: number, end: number): MessageEdit => {
-    const head = partsText(parts, start, start + endLength);
-    const tail = partsText(parts, end - endLength, end);
-    // An error has to be scrubbed. A cut-off message must not count as an answer.
-    if (head.includes('"error"') || !tail.trimEnd().endsWith("}")) return undefined;
+  /** The request that a message names at one of its ends, and the edit of that id. */
+  const findAtEnd = (parts: ByteParts, start: number, end: number) => {
+    const head = partsText(parts, start, Math.min(end, start + endLength));
+    const tail = partsText(parts, Math.max(start, end - endLength), end);
     const found = findIdAtEnd(ids.prefix, head, tail);
     const pending = find(found?.wireId);
     if (found === undefined || pending === undefined) return undefined;
-    if (reads(pending, () => partsText(parts, start, end))) return undefined;
-    ids.settle(pending);
     // The text between the id and the near end is ASCII, so each character there is one byte.
     const from = found.isInHead ? start + found.at : end - (tail.length - found.at);
-    const text = JSON.stringify(pending.request.id);
-    return { start: from, end: from + found.wireId.length + 2, text };
+    const to = from + found.wireId.length + 2;
+    return { pending, edit: { start: from, end: to, text: JSON.stringify(pending.request.id) } };
+  };
+
+  return { find, findAtEnd };
+}
+
+/**
+ * Puts the client's request ids back into the messages of an answer, as bytes, and settles a request with an answer
+ * that its client can use.
+ *
+ * Servers print the id as the first or the last member of the message (beside `jsonrpc`), so in a large message it
+ * is replaced there, and the rest passes unchanged. What the client will read is parsed before it counts.
+ */
+export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRestorer {
+  const { ids, pending: owner, observe, bound, toClient, notify } = options;
+  const { find, findAtEnd } = createFinder(ids, owner);
+
+  /** The answer for the client; the same object if nothing but its id is ours. */
+  const restoreResponse = (message: JsonRpcResponse, pending: PendingRequest) => {
+    if (!isUsable(message)) throw new UnusableAnswer();
+    const page = bound?.(message, pending.request) ?? message;
+    observe(page, pending);
+    return toClient(page);
+  };
+
+  /** The edit of a large message whose id is at one of its ends, if the client finds its own id there. */
+  const restoreAtEnd = (parts: ByteParts, start: number, end: number): MessageEdit => {
+    const { pending, edit } = findAtEnd(parts, start, end) ?? {};
+    if (pending === undefined || edit === undefined) return undefined;
+    const before = partsBetween(parts, start, edit.start);
+    const edited = [...before, utf8(edit.text), ...partsBetween(parts, edit.end, end)];
+    const message = parseMessage(partsText(edited, 0, Infinity));
+    // A second id may be anywhere in between.
+    const isAnswer = message && !("method" in message) && message.id === pending.request.id;
+    if (!isAnswer) return undefined;
+    const restored = restoreResponse(message, pending);
+    const printed = restored === message ? undefined : JSON.stringify(restored);
+    ids.settle(pending);
+    return printed === undefined ? edit : { start, end, text: printed };
   };
 
   /** The message for the client; the same object if nothing in it is ours, `undefined` to withhold it. */
@@ -111,15 +146,13 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
       // No request went out under a client's own id, so an answer with such an id is for nobody here.
       return owner === undefined && unnamed ? message : undefined;
     }
-    const page = options.bound?.(message, pending.request) ?? message;
-    observe(page, pending);
+    const restored = restoreResponse(message, pending);
     answered.add(pending);
-    return toClient({ ...page, id: pending.request.id });
+    return { ...restored, id: pending.request.id };
   };
 
   const restoreParsed = (parts: ByteParts, start: number, end: number): MessageEdit => {
-    // Clients forgive a byte order mark, as `Response.json()` does.
-    const parsed = parseMessages(partsText(parts, start, end).replace(/^\uFEFF/, ""));
+    const parsed = parseMessages(partsText(parts, start, end));
     if (parsed === undefined) return undefined;
     const answered = new Set<PendingRequest>();
     const restored = parsed.messages.map((message) => restoreOne(message, answered));
@@ -134,11 +167,14 @@ export function createAnswerRestorer(options: AnswerRestorerOptions): AnswerRest
   return {
     restore(parts, start, end) {
       try {
-        const edit = end - start > parsedUpTo ? restoreEnds(parts, start, end) : undefined;
-        return edit ?? restoreParsed(parts, start, end);
+        const atEnd = end - start > printedUpTo ? restoreAtEnd(parts, start, end) : undefined;
+        const edit = atEnd ?? restoreParsed(parts, start, end);
+        if ((edit ?? "drop") === "drop" && findAtEnd(parts, start, end)) throw new UnusableAnswer();
+        return edit;
       } catch (error) {
+        if (error instanceof UnusableAnswer && owner !== undefined) throw error;
         // A message nested deeper than the stack is of no use, and does not count as an answer.
-        if (error instanceof RangeError) return "drop";
+        if (error instanceof UnusableAnswer || error instanceof RangeError) return "drop";
         throw error;
       }
     },
@@ -179,10 +215,6 @@ export function createRestorer(
       }
     },
     bound: (message, request) => boundPage(context, message, request),
-    reads: ({ request }, textOf) =>
-      (request.method === "tools/list" && !keepUnread(context, request, textOf)) ||
-      isLaterPage(request) ||
-      request.params?.["task"] !== undefined,
     toClient(message) {
       const from = session();
       if ("method" in message) return receiveMessage(context, message, from);

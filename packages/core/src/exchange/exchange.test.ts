@@ -192,7 +192,20 @@ describe("the session id", () => {
     ],
     [
       "a JSON-RPC error that is large",
-      (response, { id }) => sendJson(response, 200, { ...error(id), padding: "x".repeat(20_000) }),
+      (response, { id }) => {
+        const large = error(id);
+        large.error.message += "x".repeat(20_000);
+        sendJson(response, 200, large);
+      },
+    ],
+    [
+      "a JSON-RPC error that is large, whose key is escaped",
+      (response, { id }) => {
+        const large = error(id);
+        large.error.message += "x".repeat(20_000);
+        const text = JSON.stringify(large).replace('"error"', '"err\\u006fr"');
+        response.writeHead(200, { "content-type": "application/json" }).end(text);
+      },
     ],
   ])("is taken out of %s", async (_, answer) => {
     const { client } = await startEchoingStep(answer);

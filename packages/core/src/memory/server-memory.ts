@@ -1,7 +1,7 @@
 import { checkOptions, wholeFrom } from "../base/check-option.ts";
 import type { MemoryFeature, MemoryFeatureContext } from "../session/session-fetch-options.ts";
 import { slotState } from "../session/session-slot.ts";
-import { isRequest, parseMessage } from "../wire/json-rpc.ts";
+import { isRequest, mayMention, parseMessage } from "../wire/json-rpc.ts";
 import {
   bodyText,
   isSameEndpoint,
@@ -64,7 +64,7 @@ async function readCall(
   pass: () => Promise<Response>,
 ): Promise<MemoryCall | undefined> {
   // Messages of a session can be large, and are parsed once already.
-  if (typeof init?.body === "string" && !init.body.includes(versionKey)) return undefined;
+  if (typeof init?.body === "string" && !mayMention(init.body, versionKey)) return undefined;
   if (!isSameEndpoint(requestUrl(input), url)) return undefined;
   const request = await readOutgoingRequest(input, init);
   const message = parseMessage(bodyText(request) ?? "");

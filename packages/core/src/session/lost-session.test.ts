@@ -49,6 +49,25 @@ describe("another refusal that speaks of the session is a probable loss", () => 
   });
 });
 
+test("reads the words of a refusal, however they are written", () => {
+  const letters = fc.constantFrom("Session not found", "Mcp-Session-Id header is required");
+  fc.assert(
+    fc.property(letters, fc.array(fc.boolean(), { minLength: 40, maxLength: 40 }), (said, are) => {
+      const body = error(-32000, "?").replace(
+        "?",
+        Array.from(said)
+          .map((letter, at) =>
+            are[at] ? `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}` : letter,
+          )
+          .join(""),
+      );
+      const plain = error(-32000, said);
+      expect(classifyLoss({ status: 400, body })).toBe(classifyLoss({ status: 400, body: plain }));
+      expect(classifyLoss({ status: 400, body })).not.toBe("none");
+    }),
+  );
+});
+
 describe("a refusal has another meaning", () => {
   test.each([
     ["unknown method", error(-32601, "Method not found")],

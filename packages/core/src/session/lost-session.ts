@@ -1,4 +1,4 @@
-import { parseMessages } from "../wire/json-rpc.ts";
+import { parseMessages, plainText } from "../wire/json-rpc.ts";
 
 /**
  * Whether an answer means that the request's session is lost.
@@ -68,7 +68,7 @@ const readUpTo = 4_096;
  */
 export function classifyLoss({ status, body }: { status: number; body: string }): SessionLoss {
   if (!mayConcernSession(status)) return "none";
-  const text = body.slice(0, readUpTo);
+  const text = plainText(body).slice(0, readUpTo);
   const { messages = [] } = parseMessages(body) ?? {};
   const speaksOfSession = lostInWords.test(text);
   const hasOtherMeaning = messages.some((message) => {
@@ -92,5 +92,5 @@ const wantsHandshake =
 
 /** Whether a server without sessions refused a request, unprocessed, because of its handshake. */
 export function refusesHandshake({ status, body }: { status: number; body: string }): boolean {
-  return mayConcernSession(status) && wantsHandshake.test(body.slice(0, readUpTo));
+  return mayConcernSession(status) && wantsHandshake.test(plainText(body).slice(0, readUpTo));
 }

@@ -4,7 +4,7 @@ import {
   type UnavailableReason,
 } from "../base/mcp-session-error.ts";
 import { connectionFailure, describeFailure } from "../wire/connection-failure.ts";
-import { safeMethods } from "../wire/json-rpc.ts";
+import { safeMethods, UnusableAnswer } from "../wire/json-rpc.ts";
 import { endpointName } from "../wire/server-endpoint.ts";
 import { liveSession, lostSession } from "./session-life.ts";
 import type { SlotState } from "./slot-state.ts";
@@ -105,10 +105,10 @@ export const refusedOnLiveSession = always(
 
 /** @param silentMs how long nothing was read from the server, in milliseconds, if that ended the request */
 export function outcomeUnknown(request: Failed, silentMs: number | undefined): McpSessionError {
-  const what =
-    silentMs === undefined
-      ? "the connection broke before the answer was complete"
-      : `nothing was read from the server for ${silentMs} ms`;
+  let what = "the connection broke before the answer was complete";
+  if (silentMs !== undefined) what = `nothing was read from the server for ${silentMs} ms`;
+  else if (request.cause instanceof UnusableAnswer)
+    what = "the answer is no valid JSON-RPC message";
   return failed("OUTCOME_UNKNOWN", request, `${what}. ${checkFirst}`);
 }
 

@@ -83,10 +83,8 @@ export interface SlotState {
   readonly liveListeners: Set<(live: LiveSession) => void>;
   /** A tool list for this process only: from a server without sessions, or too large to save. */
   readonly tools: {
-    /** The last list of the step. `read` gives none for an answer that is none. */
-    local?:
-      | { readonly session: LiveSession; readonly read: () => ToolList | undefined }
-      | undefined;
+    /** The last list of the step. */
+    local?: { readonly session: LiveSession; readonly list: ToolList } | undefined;
     /** The pages of a list under way, under the cursor of the next page. */
     readonly pages: Map<unknown, { session: LiveSession; tools: ToolDefinition[] }>;
   };

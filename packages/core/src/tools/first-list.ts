@@ -28,7 +28,7 @@ export function createFirstList(): SessionFeature<"FirstList"> {
         const list = { tools, listedAt: now() };
         const { maxLength = 200_000 } = context.toolList;
         const isShort = JSON.stringify(tools).length <= maxLength;
-        state.tools.local = { session, read: () => list };
+        state.tools.local = { session, list };
         return isShort && isKeepable({ ...session, toolList: list }) ? list : undefined;
       } catch {
         return undefined;

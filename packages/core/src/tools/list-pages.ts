@@ -63,7 +63,7 @@ export function boundPage(
 }
 
 /** Whether an answer may need `boundPage`. */
-export function isLaterPage({ method, params }: JsonRpcRequest): boolean {
+function isLaterPage({ method, params }: JsonRpcRequest): boolean {
   return params?.["cursor"] !== undefined && method.endsWith("/list");
 }
 

@@ -18,7 +18,7 @@ export async function relistTools(
   request: BoundedRequest,
 ): Promise<void> {
   const { state } = context;
-  const before = lost.toolList ?? state.tools.local?.read();
+  const before = lost.toolList ?? state.tools.local?.list;
   if (before === undefined) return;
   try {
     if (keptList(context) === undefined) {

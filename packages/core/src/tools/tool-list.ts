@@ -13,7 +13,6 @@ import {
   type JsonRpcMessage,
   type JsonRpcRequest,
   type JsonRpcResponse,
-  parseMessage,
 } from "../wire/json-rpc.ts";
 import { uniqueTools } from "./list-pages.ts";
 import { reportsUnknownTool } from "./unknown-tool.ts";
@@ -38,7 +37,7 @@ export function lastList(state: SlotState): ToolList | undefined {
   const live = liveSession(state);
   const { local } = state.tools;
   if (live === undefined) return undefined;
-  return local && sameSession(local.session, live) ? local.read() : savedList(state);
+  return local && sameSession(local.session, live) ? local.list : savedList(state);
 }
 
 function savedList({ snapshot }: SlotState): ToolList | undefined {
@@ -65,8 +64,7 @@ function dropList(context: SessionContext, reason: "list-changed" | "unknown-too
   const hadList = keptList(context) !== undefined;
   const { local, pages } = state.tools;
   // The next list is compared with it, in a later step, too.
-  const list = local?.read();
-  state.tools.local = local && list && { ...local, read: () => outdated(list) };
+  state.tools.local = local && { ...local, list: outdated(local.list) };
   pages.clear();
   const saved = savedList(state);
   if (saved) saveList(state, outdated(saved));
@@ -101,7 +99,7 @@ function collectPage(
   const { length } = JSON.stringify(tools);
   const list = { tools, listedAt: now() };
   const last = lastList(state);
-  state.tools.local = { session, read: () => list };
+  state.tools.local = { session, list };
   if (last) context.continuity.compare(context, last.tools, tools);
   const { snapshot } = state;
   if (snapshot === undefined || !("initializeResult" in snapshot)) return;
@@ -109,42 +107,6 @@ function collectPage(
   if (snapshot.kind === "session" && !sameSession(snapshot, session)) return;
   const isSaved = length <= maxLength && isKeepable({ ...snapshot, toolList: list });
   saveList(state, isSaved ? list : undefined);
-}
-
-/** What may be a member `nextCursor`, with letters written as escapes too. */
-const mayHavePages = /"nextCursor"|\\u00[4-7]/;
-
-/**
- * Keeps the first list of a step as the text of its answer, if it is complete and far too long to be saved. The client
- * reads the text anyway; here it is only read when the list answers another client, or is compared.
- *
- * @param textOf the answer
- * @returns whether the text is all that was needed
- */
-export function keepUnread(
-  { state, now, toolList: { maxLength = 200_000 } }: SessionContext,
-  { method, params = {} }: JsonRpcRequest,
-  textOf: () => string,
-): boolean {
-  const session = liveSession(state);
-  if (method !== "tools/list" || params["cursor"] !== undefined || session === undefined)
-    return false;
-  // With a list before it there is something to compare.
-  if (state.tools.local !== undefined || savedList(state) !== undefined) return false;
-  const text = textOf();
-  // White space and escapes make the text longer than the tools are when they are saved.
-  if (text.length <= 2 * maxLength || mayHavePages.test(text)) return false;
-  const listedAt = now();
-  state.tools.local = { session, read: () => readList(text, listedAt) };
-  return true;
-}
-
-function readList(text: string, listedAt: number): ToolList | undefined {
-  const message = parseMessage(text);
-  const { tools } = (message && "result" in message && message.result) || {};
-  return Array.isArray(tools)
-    ? { tools: uniqueTools(tools as ToolDefinition[]), listedAt }
-    : undefined;
 }
 
 function saveList(state: SlotState, list: ToolList | undefined): void {

@@ -1,11 +1,10 @@
-import { isRecord } from "../base/json-values.ts";
 import { McpSessionError } from "../base/mcp-session-error.ts";
 import { type EventBytes, createEventSplitter, eventText } from "../wire/event-splitter.ts";
 import { type JsonRpcId, parseMessage } from "../wire/json-rpc.ts";
 import { isEventStream, MAX_MESSAGE_BYTES, readText } from "../wire/read-answer.ts";
 import { completeResult } from "./complete-result.ts";
-import { questionMark, questionOf } from "./question.ts";
-import { waitingKey, withoutPlaceholder } from "./waiting-call.ts";
+import { questionOf } from "./question.ts";
+import { withoutMarks } from "./waiting-call.ts";
 import type { Question } from "./waiting-life.ts";
 import type { WaitingAnswer } from "./waiting-record.ts";
 
@@ -14,12 +13,13 @@ type TakeQuestion = (question: Question) => Promise<WaitingAnswer>;
 
 /**
  * The server's answer to one request, with what `take` gives in the place of questions. A result that does not
- * say that it is complete says so then. All else passes as it comes.
+ * say that it is complete says so then. Without `take` questions are the client's. No result of a server says that a
+ * call waits; all else passes as it comes.
  */
 export async function answerWithPlaceholder(
   response: Response,
   id: JsonRpcId,
-  take: TakeQuestion,
+  take?: TakeQuestion,
 ): Promise<Response> {
   if (!response.ok || response.body === null) return response;
   const { status, statusText } = response;
@@ -54,31 +54,25 @@ export async function answerWithPlaceholder(
   return new Response(response.body.pipeThrough(events), { status, statusText, headers });
 }
 
-/** In the JSON of every result, but for those of some servers. */
-const typeMark = '"resultType"';
-
-async function replaced(text: string, id: JsonRpcId, take: TakeQuestion): Promise<string> {
-  const isPlain = text.includes(typeMark) && !text.includes(waitingKey);
-  if (isPlain && !text.includes(questionMark)) return text;
+async function replaced(
+  text: string,
+  id: JsonRpcId,
+  take: TakeQuestion | undefined,
+): Promise<string> {
   const message = parseMessage(text);
   if (message === undefined || "method" in message || message.id !== id) return text;
   const { result } = message;
-  const question = questionOf(result);
-  if (question === undefined) {
-    const own = isRecord(result) ? ownResult(result) : result;
-    return own === result ? text : JSON.stringify({ jsonrpc: "2.0", id, result: own });
-  }
+  const print = (answer: object) => JSON.stringify({ jsonrpc: "2.0", id, ...answer });
   try {
-    return JSON.stringify({ jsonrpc: "2.0", id, ...(await take(question)) });
+    const question = take && questionOf(result);
+    if (question !== undefined) return print(await take!(question));
+    const own = withoutMarks(result);
+    const isUntyped = take !== undefined && own?.["resultType"] === undefined;
+    const whole = (isUntyped && completeResult(own)) || own;
+    return whole === result ? text : print({ result: whole });
   } catch (error) {
-    return JSON.stringify({ jsonrpc: "2.0", id, error: asRpcError(error) });
+    return print({ error: asRpcError(error) });
   }
-}
-
-/** A server's own result: one without a type is complete, and none stands for a waiting call. */
-function ownResult(result: Record<string, unknown>): Record<string, unknown> {
-  const own = withoutPlaceholder(result);
-  return own["resultType"] === undefined ? (completeResult(own) ?? own) : own;
 }
 
 /** After response headers a failure is an answer, with our code in its data. */

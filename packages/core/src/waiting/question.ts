@@ -3,9 +3,6 @@ import { isSafeQuestion } from "./input-request.ts";
 import type { Question } from "./waiting-life.ts";
 import { areRequests, withoutPrototype } from "./waiting-record.ts";
 
-/** How a result begins that may have questions, in its JSON. */
-export const questionMark = '"input_required"';
-
 /**
  * The questions in a server's result; `undefined` if it has none. A result that neither asks nor has a state would
  * only have the call sent again, and one that is malformed cannot be answered: both are for the client to refuse.

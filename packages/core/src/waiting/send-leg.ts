@@ -10,7 +10,7 @@ import { completeResult } from "./complete-result.ts";
 import type { InputResponses } from "./input-request.ts";
 import { questionOf } from "./question.ts";
 import type { Question } from "./waiting-life.ts";
-import { withoutPlaceholder } from "./waiting-call.ts";
+import { withoutMarks } from "./waiting-call.ts";
 import type { WaitingAnswer, WaitingRecord } from "./waiting-record.ts";
 
 /** What became of a leg. */
@@ -119,5 +119,5 @@ function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome | undefined {
   const question = questionOf(result);
   if (question !== undefined) return { type: "asks", question };
   const complete = completeResult(result);
-  return complete && { type: "settles", answer: { result: withoutPlaceholder(complete) } };
+  return complete && { type: "settles", answer: { result: withoutMarks(complete) } };
 }

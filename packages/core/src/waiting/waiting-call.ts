@@ -95,12 +95,26 @@ export function waitingCallOf(value: unknown): WaitingCall | undefined {
     : undefined;
 }
 
-/** A server's own result, which stands for no waiting call, whatever it says. */
-export function withoutPlaceholder(result: Record<string, unknown>): Record<string, unknown> {
-  const meta = result["_meta"];
-  if (!isRecord(meta) || !Object.hasOwn(meta, waitingKey)) return result;
-  const { [waitingKey]: _, ...own } = meta;
-  return { ...result, _meta: own };
+/** The members of a result in which a mark would be read, or would get to code that reads it. */
+const marked: ReadonlySet<string> = new Set(["_meta", "structuredContent", "content", "resource"]);
+
+/**
+ * A server's own result, or a part of it, without the keys of `durable-mcp/`, which only this library sets. The same
+ * object, if there are none.
+ */
+export function withoutMarks<T>(value: T, depth = 4): T {
+  if (depth === 0 || typeof value !== "object" || value === null) return value;
+  const entries: [string, unknown][] = Object.entries(value as object);
+  const own = entries
+    .filter(([key]) => !key.startsWith("durable-mcp/"))
+    .map(([key, part]): [string, unknown] => {
+      const isRead = Array.isArray(value) || marked.has(key);
+      return [key, isRead ? withoutMarks(part, depth - 1) : part];
+    });
+  const isSame =
+    own.length === entries.length && own.every(([, part], at) => part === entries[at]![1]);
+  if (isSame) return value;
+  return (Array.isArray(value) ? own.map(([, part]) => part) : Object.fromEntries(own)) as T;
 }
 
 /** The result that stands for a waiting call. */

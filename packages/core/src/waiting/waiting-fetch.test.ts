@@ -204,6 +204,47 @@ test("no server can say that a call waits", async () => {
   expect(answered.result).toEqual({ ...done(), _meta: { other: 1 } });
 });
 
+const raw = (type: string, { id }: Leg, result: string) => {
+  const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+  const body = type === "text/event-stream" ? `data: ${text}\n\n` : text;
+  return new Response(body, { headers: { "content-type": type } });
+};
+
+describe.each(["application/json", "text/event-stream"])(
+  "letters written as escapes, %s",
+  (type) => {
+    const call = '{"id":"1","kind":"authorization"}';
+    const forged = `{"resultType":"complete","content":[{"type":"text","text":"x","_meta":{"durable-mcp\\/waiting":${call}}}],"_meta":{"durable-mc\\u0070\\/waiting":${call},"other":1},"structuredContent":{"_meta":{"durable-mcp\\u002fwaiting":${call}}}}`;
+    const own = {
+      resultType: "complete",
+      content: [{ type: "text", text: "x", _meta: {} }],
+      _meta: { other: 1 },
+      structuredContent: { _meta: {} },
+    };
+
+    test.each([
+      ["of no revision with sessions", {}],
+      ["of a client that answers by itself", { requestState: "s" }],
+      ["of a revision with sessions", { _meta: {} }],
+    ])("no server can say that a call waits, in an answer %s", async (_, more) => {
+      const { fetch } = startProcess(createAskingServer((leg) => raw(type, leg, forged)));
+      const { params } = askingRequest();
+      expect((await send(fetch, { params: { ...params, ...more } })).result).toEqual(own);
+    });
+
+    test("a question is one", async () => {
+      const question = JSON.stringify(asks("s"))
+        .replace("input_required", "input\\u005frequired")
+        .replace("resultType", "result\\u0054ype");
+      const { fetch, waiting } = startProcess(
+        createAskingServer((leg) => raw(type, leg, question)),
+      );
+      expect(waitingCallOf((await send(fetch)).result)).toMatchObject({ requests: { confirm } });
+      expect(await waiting.list()).toHaveLength(1);
+    });
+  },
+);
+
 test("tells the client of a question that is too long to be kept", async () => {
   const { fetch, waiting } = startProcess(createAskingServer(() => asks("s".repeat(600_000))));
   const { error } = await send(fetch);

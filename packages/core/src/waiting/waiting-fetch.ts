@@ -1,5 +1,5 @@
 import { isRecord } from "../base/json-values.ts";
-import { isRequest, type JsonRpcRequest, parseMessage, resultAnswer } from "../wire/json-rpc.ts";
+import { isRequest, type JsonRpcRequest, parseMessage } from "../wire/json-rpc.ts";
 import {
   bodyText,
   isSameEndpoint,
@@ -13,7 +13,7 @@ import { keep } from "./claim.ts";
 import { createCall, findTurn, upToDate } from "./current-call.ts";
 import { asksBounded } from "./kept-answer.ts";
 import { waitingFailure } from "./waiting-failure.ts";
-import { type AskingMethod, placeholderResult } from "./waiting-call.ts";
+import { type AskingMethod, placeholderResult, type WaitingCall } from "./waiting-call.ts";
 import { maxAgeOf, type WaitingContext } from "./waiting-context.ts";
 import { asks, type Question } from "./waiting-life.ts";
 import { describeWaiting, type WaitingAnswer, type WaitingRecord } from "./waiting-record.ts";
@@ -34,6 +34,8 @@ export interface CallNotes {
   readonly answer?: WaitingAnswer | undefined;
   /** Gets the record of a call that was asked something, now or earlier, before the client gets its answer. */
   readonly onCall?: ((call: WaitingRecord) => void) | undefined;
+  /** Gets the call whose placeholder the client gets. What the client makes of it may be the server's. */
+  readonly onWaiting?: ((call: WaitingCall) => void) | undefined;
   /** Gets the error of a call whose client only gets its words. */
   readonly onFailure?: ((error: unknown) => void) | undefined;
 }
@@ -78,15 +80,18 @@ export function createWaitingFetch(
 
     const { message: own, notes } = takeNotes(parsed);
     if (!isStateless(own)) {
-      return await fetch(input, own === parsed ? init : { ...init, body: JSON.stringify(own) });
+      const sent = own === parsed ? init : { ...init, body: JSON.stringify(own) };
+      const response = await fetch(input, sent);
+      return askingMethods.has(own.method) ? answerWithPlaceholder(response, own.id) : response;
     }
     const message = declaring(own);
     const send = async () => await fetch(input, { ...init, body: JSON.stringify(message) });
     const { params = {} } = message;
     const isAnswered =
       Object.hasOwn(params, "inputResponses") || Object.hasOwn(params, "requestState");
+    if (!askingMethods.has(message.method)) return await send();
     // A client that answers by itself has the state, and is responsible for it.
-    if (!askingMethods.has(message.method) || isAnswered) return await send();
+    if (isAnswered) return await answerWithPlaceholder(await send(), message.id);
     if (notes.answer !== undefined) return settledAnswer(message, notes.answer);
 
     const { headers, signal } = request;
@@ -98,15 +103,13 @@ export function createWaitingFetch(
       : await findCall(context, call);
     if (known !== undefined) {
       const current = await goOn(context, known, leg);
-      notes.onCall?.(current);
-      return answerOf(message, current);
+      return settledAnswer(message, answerOf(current, notes));
     }
     return await answerWithPlaceholder(await send(), message.id, async (question) => {
       try {
         const asked = await keepQuestion(context, { ...call.first, id }, question, claimed);
         const current = await goOn(context, asked, leg);
-        notes.onCall?.(current);
-        return current.answer ?? { result: placeholderOf(current) };
+        return answerOf(current, notes);
       } catch (error) {
         notes.onFailure?.(error);
         throw error;
@@ -209,16 +212,14 @@ async function keepQuestion(
   return (await createCall(context, asked)).call;
 }
 
-function placeholderOf(call: WaitingRecord): Record<string, unknown> {
-  if (call.state === "waiting" || call.state === "answering") {
-    return placeholderResult(describeWaiting(call));
-  }
-  throw waitingFailure(call);
-}
-
-/** What a client gets for a call that was made before: its result, its failure, or the placeholder. */
-function answerOf({ id }: JsonRpcRequest, call: WaitingRecord): Response {
-  return call.answer ? settledAnswer({ id }, call.answer) : resultAnswer(id, placeholderOf(call));
+/** What a client gets for a call that was asked something: its result, its failure, or the placeholder. */
+function answerOf(call: WaitingRecord, notes: CallNotes): WaitingAnswer {
+  notes.onCall?.(call);
+  if (call.answer !== undefined) return call.answer;
+  if (call.state !== "waiting" && call.state !== "answering") throw waitingFailure(call);
+  const shown = describeWaiting(call);
+  notes.onWaiting?.(shown);
+  return { result: placeholderResult(shown) };
 }
 
 function settledAnswer({ id }: Pick<JsonRpcRequest, "id">, answer: WaitingAnswer): Response {

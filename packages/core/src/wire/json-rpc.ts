@@ -39,7 +39,8 @@ export function parseMessage(text: string): JsonRpcMessage | undefined {
 export function parseMessages(text: string) {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // Clients forgive a byte order mark, as `Response.json()` does.
+    value = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch {
     return undefined;
   }
@@ -47,6 +48,34 @@ export function parseMessages(text: string) {
   const messages: unknown[] = isBatch ? (value as unknown[]) : [value];
   const areMessages = messages.every((item) => isRecord(item) && item["jsonrpc"] === "2.0");
   return areMessages ? { messages: messages as JsonRpcMessage[], isBatch } : undefined;
+}
+
+/** A server's answer to a request, which a client could not use. */
+export class UnusableAnswer extends Error {}
+
+/** Whether clients take an answer. They refuse one of another form, and from a stream they drop it without a word. */
+export function isUsable(response: JsonRpcResponse): boolean {
+  const names = Object.keys(response).filter((name) => name !== "jsonrpc" && name !== "id");
+  const [name] = names;
+  const value: unknown = response[name as "result"];
+  if (names.length > 1 || !isRecord(value)) return false;
+  const { _meta: meta = {}, code, message } = value;
+  if (name === "error") return Number.isSafeInteger(code) && typeof message === "string";
+  return name === "result" && isRecord(meta);
+}
+
+/** JSON printed anew, without the escapes that servers may write letters as. Any other text as it is. */
+export function plainText(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
+/** Whether a text may be JSON with this word of ASCII in it, written with escapes too. It misses none. */
+export function mayMention(json: string, word: string): boolean {
+  return json.includes(word) || /\\(?:\/|u00[2-7])/.test(json);
 }
 
 export function isRequest(message: JsonRpcMessage): message is JsonRpcRequest {
