@@ -2,6 +2,7 @@ import { checkedClock, checkOptions, invalid } from "./base/check-option.ts";
 import { continuity } from "./continuity.ts";
 import { guarded } from "./base/observe.ts";
 import { exchange } from "./exchange/exchange.ts";
+import { passStateless } from "./exchange/pass-stateless.ts";
 import { answerInitialize, answerInitialized, answerProbe } from "./handshake/client-handshake.ts";
 import { type Route, routeMessage } from "./route-message.ts";
 import { bufferAnswer, responseForClient, toResponse } from "./session/buffered-answer.ts";
@@ -21,6 +22,7 @@ import { slotState } from "./session/session-slot.ts";
 import { toolsFor } from "./tools/tool-list.ts";
 import {
   emptyAnswer,
+  isRequest,
   type JsonRpcMessage,
   type JsonRpcRequest,
   methodOf,
@@ -81,7 +83,10 @@ function createPipeline(
   const handlers: Readonly<Record<Route, Handler>> = {
     pass(request, message) {
       announceResumption(context);
-      return pass(context, request, message);
+      const isKnown = state.phase.name === "stateless" && message !== undefined;
+      return isKnown && isRequest(message)
+        ? passStateless(context, request, message)
+        : pass(context, request, message);
     },
     "pass-on-session": (request) => pass(context, request, undefined, liveSession(state)),
     close: () => emptyAnswer(204),
@@ -100,12 +105,9 @@ function createPipeline(
     exchange: (request, message) => exchange(context, message, request),
   };
 
-  let hasProbed = false;
   const answer: Pipeline["answer"] = (request, message) => {
-    const method = message && methodOf(message);
-    hasProbed ||= method === "server/discover";
-    // For a client that does not probe, `initialize` goes out again: it succeeds, or its error explains.
-    const mayKnow = hasProbed || method !== "initialize";
+    // Without a probe, or after a refused one, `initialize` goes out again: it succeeds, or its error explains.
+    const mayKnow = message === undefined || methodOf(message) !== "initialize";
     const isStateless = mayKnow && isKnownStateless(context, statelessMaxAgeMs);
     const route = routeMessage(request, message, isStateless, isExcepted);
     // Handlers that read a request's fields only get requests.

@@ -8,6 +8,7 @@ import type { BufferedAnswer } from "../session/lost-session.ts";
 import { announceResumption, sendOwn, type SessionContext } from "../session/session-context.ts";
 import {
   connectionBroke,
+  eraChanged,
   notSentAgain,
   outcomeUnknown,
   sessionRefused,
@@ -94,9 +95,8 @@ async function sessionFor(
     return toResponseFor(id, ensured.refused);
   }
   const refused = { method, url, status: ensured.refused.status };
-  throw attempts.isUncertain
-    ? notSentAgain(refused, "probable")
-    : sessionRefused(state, refused, ensured.isMade);
+  if (attempts.isUncertain) throw notSentAgain(refused, "probable");
+  throw ensured.stateless ? eraChanged(refused) : sessionRefused(state, refused, ensured.isMade);
 }
 
 /** Whether an earlier attempt may have changed something on the server. */
@@ -168,7 +168,8 @@ async function sendOnce(
     }
     const refusal = await abortable(bufferAnswer(response, session, classifyLoss), signal);
     settle();
-    return refusal.loss === "none" ? toResponseFor(message.id, refusal) : refusal;
+    const isOther = refusal.loss === "none" && !refusal.isOfVersion;
+    return isOther ? toResponseFor(message.id, refusal) : refusal;
   } catch (cause) {
     settle();
     const { silentMs } = timeout;

@@ -14,6 +14,7 @@ import {
   methodNotFoundAnswer,
   resultAnswer,
 } from "../wire/json-rpc.ts";
+import type { ClientParams } from "../session/slot-state.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { isRecord } from "../base/json-values.ts";
 import { initializeResultOf } from "../session/session-snapshot.ts";
@@ -31,13 +32,7 @@ export async function answerProbe(
   request: OutgoingRequest,
 ): Promise<Response | undefined> {
   const { state } = context;
-  const meta = params?.["_meta"];
-  const fields = isRecord(meta) ? meta : {};
-  const description = toClientParams({
-    capabilities: fields["io.modelcontextprotocol/clientCapabilities"],
-    clientInfo: fields["io.modelcontextprotocol/clientInfo"],
-  });
-  setClientParams(state, description);
+  setClientParams(state, describeClientIn(params));
   announceResumption(context);
   if (liveSession(state) ?? openedSession(state)) return methodNotFoundAnswer(id);
   // Only calls without a session can wait.
@@ -46,6 +41,16 @@ export async function answerProbe(
   if ("opened" in opening) return methodNotFoundAnswer(id);
   // A refused login or an outage tells nothing about the server's revisions. Other refusals may.
   return isAuthOrOutage(opening.refused) ? toResponseFor(id, opening.refused) : undefined;
+}
+
+/** The description of a client in a request of revisions without sessions. */
+export function describeClientIn(params: JsonRpcRequest["params"]): ClientParams {
+  const meta = params?.["_meta"];
+  const fields = isRecord(meta) ? meta : {};
+  return toClientParams({
+    capabilities: fields["io.modelcontextprotocol/clientCapabilities"],
+    clientInfo: fields["io.modelcontextprotocol/clientInfo"],
+  });
 }
 
 /** Answers from the session's `initialize`. */

@@ -2,7 +2,12 @@ import { abortable, anySignal } from "../base/bounded-wait.ts";
 import { isPrintable, isRecord } from "../base/json-values.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
-import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
+import {
+  type BoundedRequest,
+  lose,
+  type SessionContext,
+  sendOwn,
+} from "../session/session-context.ts";
 import { namedSession } from "../session/session-headers.ts";
 import {
   connectionBroke,
@@ -10,10 +15,15 @@ import {
   initializeUnusable,
   sessionLost,
 } from "../session/session-errors.ts";
-import { enterOpened, enterStateless, lostSession, restoreLost } from "../session/session-life.ts";
-import type { ClientParams, LiveSession, Opening } from "../session/slot-state.ts";
 import {
-  type ActiveSessionSnapshot,
+  enterOpened,
+  enterStateless,
+  isCurrent,
+  lostSession,
+  restoreLost,
+} from "../session/session-life.ts";
+import type { ClientParams, LiveSession, NamedSession, Opening } from "../session/slot-state.ts";
+import {
   asInitializeResult,
   isKeepable,
   LATEST_SESSION_VERSION,
@@ -43,13 +53,46 @@ export async function openSession(
     const response = await sendOwn(context, undefined, { id, method, params }, bounded);
     if (!response.ok) {
       const refused = await bufferAnswer(response);
-      // Then the server is not to be reached at all, and nothing is known about the session.
-      const isRestored = refused.status === 404 && restoreLost(state, context.now());
-      if (isRestored) context.emit({ type: "restored" });
-      return toRefusal(context, refused, parseMessage(refused.body));
+      const message = parseMessage(refused.body);
+      // What is not of MCP stands before the server, so nothing is known about the session.
+      const isOfGateway = refused.status === 404 && message === undefined;
+      if (isOfGateway && restoreLost(state, context.now())) context.emit({ type: "restored" });
+      return toRefusal(context, refused, message);
     }
     return await readOpening(context, response, { id, params }, bounded);
   });
+}
+
+/**
+ * Asks whether a server that refused the version of a session in use still takes it, with one `initialize` whose
+ * session is ended. Gives the session up if the server has changed: a refusal alone may be of one replica among others.
+ *
+ * @param refused the request
+ */
+export async function confirmVersion(
+  context: SessionContext,
+  session: NamedSession,
+  refused: { readonly method: string; readonly status: number },
+  request: BoundedRequest,
+): Promise<void> {
+  const { state, ids } = context;
+  const id = ids.next();
+  const method = "initialize";
+  const params = describeClient(state, session);
+  const answer = await inTime(context, method, request, async (bounded) => {
+    const response = await sendOwn(context, undefined, { id, method, params }, bounded);
+    const sessionId = namedSession(response);
+    if (isSessionId(sessionId)) endUnused(context, { kind: "session", sessionId }, request);
+    if (!response.ok) return parseMessage((await bufferAnswer(response)).body);
+    return await abortable(readAnswer(response, id), bounded.signal);
+  });
+  const isStateless = speaksOnlyStatelessVersions(answer);
+  const result = asInitializeResult(answer && "result" in answer ? answer.result : undefined);
+  const version = result?.protocolVersion ?? session.initializeResult.protocolVersion;
+  const isChanged = isStateless || version !== session.initializeResult.protocolVersion;
+  if (!isChanged || !isCurrent(state, session)) return;
+  lose(context, session, refused.method, refused.status);
+  if (isStateless) noteStateless(context);
 }
 
 /** What a 2xx answer to `initialize` opens. If it names a session that cannot be used, that is ended. */
@@ -86,7 +129,7 @@ async function readOpening(
  */
 function describeClient(
   { clientParams }: SessionContext["state"],
-  lost: ActiveSessionSnapshot | undefined,
+  lost: NamedSession | undefined,
 ): ClientParams {
   if (lost === undefined) return clientParams ?? toClientParams();
   const capabilities = lost.clientCapabilities;
@@ -135,16 +178,18 @@ function toLiveSession(
 
 /** Remembers a server that only speaks revisions without sessions. */
 function toRefusal(
-  { state, url, emit, now }: SessionContext,
+  context: SessionContext,
   refused: BufferedAnswer,
   message: object | undefined,
 ): Opening {
   const stateless = speaksOnlyStatelessVersions(message);
-  if (stateless) {
-    enterStateless(state, url, now());
-    emit({ type: "stateless" });
-  }
+  if (stateless) noteStateless(context);
   return { refused, stateless };
+}
+
+function noteStateless({ state, url, emit, now }: SessionContext): void {
+  enterStateless(state, url, now());
+  emit({ type: "stateless" });
 }
 
 const unsupportedProtocolVersion = -32022;

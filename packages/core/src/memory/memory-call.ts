@@ -1,6 +1,6 @@
 import { isRecord } from "../base/json-values.ts";
 import { isKeptMethod } from "../session/kept-result.ts";
-import type { JsonRpcMessage, JsonRpcRequest } from "../wire/json-rpc.ts";
+import { type JsonRpcMessage, type JsonRpcRequest, revisionIn } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import type { ResultKey } from "./kept-results.ts";
 
@@ -24,15 +24,9 @@ function metaOf({ params }: { readonly params?: Record<string, unknown> }) {
   return isRecord(meta) ? meta : {};
 }
 
-/** The revision that a request of a revision without sessions names. */
-export function revisionOf(message: JsonRpcRequest): unknown {
-  const meta = metaOf(message);
-  return Object.hasOwn(meta, versionKey) ? meta[versionKey] : undefined;
-}
-
 /** What in a request decides on results, beside method and cursor. */
 export function clientOf(message: JsonRpcRequest): string {
-  return JSON.stringify([revisionOf(message), metaOf(message)[capabilitiesKey] ?? {}]);
+  return JSON.stringify([revisionIn(message), metaOf(message)[capabilitiesKey] ?? {}]);
 }
 
 /** The key of a request whose result may be kept. A request with other parameters can have another result. */

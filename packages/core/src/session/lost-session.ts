@@ -21,6 +21,8 @@ export interface RefusedAnswer {
 export interface BufferedAnswer extends RefusedAnswer {
   /** Whether it means that the request's session is lost. */
   readonly loss: SessionLoss;
+  /** Whether it refuses the version of the request's session. */
+  readonly isOfVersion?: true;
 }
 
 /**
@@ -42,6 +44,10 @@ const definiteRefusals: readonly RegExp[] = [
  * 2026-07-28 revision's refusals of a header, a missing capability and a version.
  */
 const otherMeanings: readonly unknown[] = [-32601, -32602, -32020, -32021, -32022];
+
+/** Those of them that a router answers before anything handles the request. */
+const ofRouter: readonly unknown[] = [-32020, -32022];
+const refusedVersion = /\bunsupported[ \w-]{0,8}protocol[ -]?version/i;
 
 /**
  * The code of `resources/read` for an unknown resource. A few servers use it for sessions too.
@@ -69,16 +75,55 @@ const readUpTo = 4_096;
 export function classifyLoss({ status, body }: { status: number; body: string }): SessionLoss {
   if (!mayConcernSession(status)) return "none";
   const text = body.slice(0, readUpTo);
-  const { messages = [] } = parseMessages(body) ?? {};
   const speaksOfSession = lostInWords.test(text);
-  const hasOtherMeaning = messages.some((message) => {
-    const code = "error" in message ? message.error?.code : undefined;
-    return otherMeanings.includes(code) || (code === resourceNotFound && !speaksOfSession);
-  });
+  const hasOtherMeaning = codesOf(body).some(
+    (code) => otherMeanings.includes(code) || (code === resourceNotFound && !speaksOfSession),
+  );
   if (hasOtherMeaning || /protocol[ -]?version/i.test(text)) return "none";
   const isKnown = status === 400 && definiteRefusals.some((refusal) => refusal.test(text));
   if (status === 404 || isKnown) return "definite";
   return speaksOfSession ? "probable" : "none";
+}
+
+function codesOf(body: string): unknown[] {
+  const { messages = [] } = parseMessages(body) ?? {};
+  return messages.map((message) => ("error" in message ? message.error?.code : undefined));
+}
+
+/** Whether a server refused the version, or the headers, of a request, which nothing has handled. */
+export function refusesVersion({ status, body }: { status: number; body: string }): boolean {
+  if (!mayConcernSession(status)) return false;
+  const codes = codesOf(body);
+  if (codes.some((code) => otherMeanings.includes(code))) {
+    return codes.some((code) => ofRouter.includes(code));
+  }
+  return status === 400 && refusedVersion.test(body.slice(0, readUpTo));
+}
+
+/** Whether a router refused a request, with a session or without one, before anything handled it. */
+export function refusesUnprocessed(answer: { status: number; body: string }): boolean {
+  return refusesVersion(answer) || classifyLoss(answer) === "definite";
+}
+
+/**
+ * What a server of revisions without sessions refuses with, beside a version. Any other refusal is of an older one.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility
+ */
+const statelessRefusals: readonly unknown[] = [
+  ...[-32_020, -32_021, -32_600, -32_601, -32_602, -32_603, -32_700],
+];
+
+/** Whether a refusal of a request of `revision`, which has no sessions, is of a server that does not speak it. */
+export function refusesRevision(
+  { status, body }: { status: number; body: string },
+  revision: unknown,
+): boolean {
+  if (![400, 404, 405].includes(status)) return false;
+  const message = parseMessages(body)?.messages[0];
+  const { code, data } = (message && "error" in message && message.error) || {};
+  if (code !== -32_022) return !statelessRefusals.includes(code);
+  const supported = (data as { supported?: unknown } | null | undefined)?.supported;
+  return Array.isArray(supported) && !supported.includes(revision);
 }
 
 /** A refusal, other than for who asks, for how long it takes, and for how often. */
@@ -91,6 +136,7 @@ const wantsHandshake =
   /\b(?:not|never)(?: been| yet)* initiali[sz]ed|uninitiali[sz]ed|before initiali[sz]|initiali[sz]e first|protocol[ -]?version|session[ _-]?id\b.{0,40}\b(?:required|missing)|\b(?:missing|no(?: valid)?)(?: mcp-)? ?session[ _-]?id/is;
 
 /** Whether a server without sessions refused a request, unprocessed, because of its handshake. */
-export function refusesHandshake({ status, body }: { status: number; body: string }): boolean {
-  return mayConcernSession(status) && wantsHandshake.test(body.slice(0, readUpTo));
+export function refusesHandshake(answer: { status: number; body: string }): boolean {
+  if (!mayConcernSession(answer.status)) return false;
+  return wantsHandshake.test(answer.body.slice(0, readUpTo)) || refusesVersion(answer);
 }

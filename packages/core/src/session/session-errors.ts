@@ -91,6 +91,12 @@ export const eraUnsupported = always(
   'the server only speaks revisions without sessions (2026-07-28 and later), and this client did not probe for them (server/discover). Use @ai-sdk/mcp 2, or @modelcontextprotocol/client with versionNegotiation: { mode: "auto" }.',
 );
 
+/** The server has changed to revisions with sessions, or to those without, since the client connected. */
+export const eraChanged = always(
+  "ERA_UNSUPPORTED",
+  "the server speaks other revisions than when this client connected: with sessions (2025-11-25 and earlier) in the place of those without, or the reverse. The request was not carried out. Connect a new client, or make the next step.",
+);
+
 export function notSentAgain(request: Failed, loss: "definite" | "probable"): McpSessionError {
   return loss === "probable"
     ? failed("OUTCOME_UNKNOWN", request, `${suggestsLoss} and its contents. ${checkFirst}`)

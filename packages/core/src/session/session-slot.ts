@@ -5,7 +5,7 @@ import type { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
 import { createSharedTask } from "../base/shared-task.ts";
 import type { JsonRpcId } from "../wire/json-rpc.ts";
-import { openedSession, phaseOf, takeLossNotice } from "./session-life.ts";
+import { isLossKept, openedSession, phaseOf, takeLossNotice } from "./session-life.ts";
 import type { SlotState } from "./slot-state.ts";
 import {
   type ActiveSessionSnapshot,
@@ -51,16 +51,21 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     url: undefined,
     snapshot,
     isClientTold: false,
-    isLossUntold: snapshot?.kind === "session" && snapshot.replacesLost === true,
+    isLossUntold: isLossKept(snapshot),
     ignoresNames: snapshot?.kind === "session" && snapshot.namesVary === true,
     isIgnoringTold: false,
+    brokenSince: snapshot?.kind === "session" ? snapshot.refusedSince : undefined,
     clientParams: undefined,
     liveListeners: new Set(),
     tools: { pages: new Map() },
     stream: { isOpen: false, opening: undefined },
     failures: new Map(),
     endings: new Set(),
-    tasks: { opening: createSharedTask(), ensuring: createSharedTask() },
+    tasks: {
+      opening: createSharedTask(),
+      ensuring: createSharedTask(),
+      confirming: createSharedTask(),
+    },
   };
   const slot: SessionSlot = {
     get snapshot() {

@@ -69,6 +69,7 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     kind: z.literal("stateless"),
     decidedAt: z.number(),
     kept: z.optional(z.array(keptResult)),
+    replacesLost: z.optional(z.literal(true)),
   }),
   z.strictObject({ ...common, kind: z.literal("remembered"), kept: z.array(keptResult) }),
 ]);
@@ -97,7 +98,7 @@ const right = [
     toolList: { tools: [{ name: "echo", inputSchema: {} }], listedAt: 1 },
   },
   { version: 1, kind: "stateless", url, decidedAt: 1 },
-  { version: 1, kind: "stateless", url, decidedAt: 1, kept: [keptPage] },
+  { version: 1, kind: "stateless", url, decidedAt: 1, kept: [keptPage], replacesLost: true },
   {
     ...{ version: 1, kind: "remembered", url },
     kept: [keptPage, { ...keptPage, method: "initialize", refusesProbe: true }],

@@ -110,6 +110,8 @@ export interface StatelessSnapshot extends SnapshotOf<"stateless"> {
   readonly decidedAt: number;
   /** The results that a memory keeps beneath the session fetch. */
   readonly kept?: readonly KeptResult[] | undefined;
+  /** A session was lost with the server's change to these revisions, and nobody has been told yet. */
+  readonly replacesLost?: true | undefined;
 }
 
 /** The results that a memory keeps of a server without sessions, of either era. */

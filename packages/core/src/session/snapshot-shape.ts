@@ -78,7 +78,12 @@ const kinds: Readonly<Record<string, Shape>> = {
   }),
   lost: recordOf({ ...common, ...standing }),
   sessionless: recordOf({ ...common, ...keptHandshake }),
-  stateless: recordOf({ ...common, decidedAt: anyNumber, "kept?": listOf(keptResult) }),
+  stateless: recordOf({
+    ...common,
+    decidedAt: anyNumber,
+    "kept?": listOf(keptResult),
+    "replacesLost?": exactly(true),
+  }),
   remembered: recordOf({ ...common, kept: listOf(keptResult) }),
 };
 
