@@ -34,7 +34,7 @@ export { pooledToken as randomToken } from "./base/pooled-token.ts";
 export { writeBatch } from "./stores/write-batch.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
-export { classifyLoss } from "./session/lost-session.ts";
+export { classifyLoss, refusesUnprocessed } from "./session/lost-session.ts";
 export { isOutdated } from "./session/session-snapshot.ts";
 export { forgetTools, giveUpSession } from "./tools/manage-slot.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";

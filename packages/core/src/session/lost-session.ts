@@ -102,7 +102,9 @@ export function refusesVersion({ status, body }: { status: number; body: string 
 
 /** Whether a router refused a request, with a session or without one, before anything handled it. */
 export function refusesUnprocessed(answer: { status: number; body: string }): boolean {
-  return refusesVersion(answer) || classifyLoss(answer) === "definite";
+  if (refusesVersion(answer)) return true;
+  const isOfSessions = classifyLoss(answer) === "definite";
+  return isOfSessions && (answer.status !== 404 || lostInWords.test(answer.body.slice(0, readUpTo)));
 }
 
 /**

@@ -2,9 +2,10 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import { abortable } from "../base/bounded-wait.ts";
+import { refusesUnprocessed } from "../session/lost-session.ts";
 import { connectionBroke, failed, type Failed, outcomeUnknown } from "../session/session-errors.ts";
 import type { JsonRpcResponse } from "../wire/json-rpc.ts";
-import { letGo, readAnswer, readRefusedAnswer } from "../wire/read-answer.ts";
+import { answerIn, letGo, readAnswer, readRefusal } from "../wire/read-answer.ts";
 import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { completeResult } from "./complete-result.ts";
 import type { InputResponses } from "./input-request.ts";
@@ -59,12 +60,16 @@ export async function sendLeg(
     );
     response = await (signal ? answerOrReason(sending, signal) : sending);
     const { ok, status, headers: answered } = response;
+    const refused = { method, url, status };
+    const text = ok ? undefined : await abortable(readRefusal(response), signal);
+    if (text !== undefined && refusesUnprocessed({ status, body: text })) {
+      return { type: "not-sent", error: legRefused(refused) };
+    }
     const isOfGate = gateStatuses.has(status);
-    const read = ok ? readAnswer(response, id) : readRefusedAnswer(response, id);
-    const answer = await abortable(read, signal);
+    const answer =
+      text === undefined ? await abortable(readAnswer(response, id), signal) : answerIn(text, id);
     const outcome = answer && !isOfGate ? outcomeOf(answer) : undefined;
     if (outcome !== undefined) return outcome;
-    const refused = { method, url, status };
     return ok || mayHaveRun(status, answered)
       ? { type: "unknown", error: outcomeUnknown(refused, undefined) }
       : { type: "not-sent", error: legRefused(refused) };

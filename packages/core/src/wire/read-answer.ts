@@ -44,12 +44,9 @@ function asAnswer(text: string, id: string): JsonRpcResponse | undefined {
   return message.id === id || isUnnamedError ? message : undefined;
 }
 
-/** The response to a request that the fetch itself sent, from an answer that is not 2xx and names the request. */
-export async function readRefusedAnswer(
-  response: Response,
-  id: string,
-): Promise<JsonRpcResponse | undefined> {
-  const answer = asAnswer(await readRefusal(response), id);
+/** The response to a request that the fetch itself sent, in the text of an answer that is not 2xx and names the request. */
+export function answerIn(text: string, id: string): JsonRpcResponse | undefined {
+  const answer = asAnswer(text, id);
   return answer?.id === id ? answer : undefined;
 }
 
