@@ -35,6 +35,7 @@ export { writeBatch } from "./stores/write-batch.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
 export { classifyLoss, refusesUnprocessed } from "./session/lost-session.ts";
+export { refusingTasks } from "./session/task-answer.ts";
 export { isOutdated } from "./session/session-snapshot.ts";
 export { forgetTools, giveUpSession } from "./tools/manage-slot.ts";
 export { listPages, uniqueTools } from "./tools/list-pages.ts";
@@ -56,5 +57,6 @@ export {
   readRefusal,
   readText,
   rewriteRefusal,
+  tooLarge,
 } from "./wire/read-answer.ts";
 export { endpointName, isRedirect, isRedirectError, refusalMode } from "./wire/server-endpoint.ts";

@@ -38,7 +38,10 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   );
   const capabilities = watchCapabilities(parts);
   const onEvent = (event: SessionEvent) => {
-    if (isForOtherClient(event, client.inspect().protocolVersion)) client.replace();
+    // The client's knowledge of the server is outdated then.
+    const isNew = event.type === "started" || event.type === "stateless";
+    const isOther = "changed" in event && event.changed === true;
+    if (isOther || (isNew && client.inspect().connected)) client.replace();
     if (takesProgress(parts, event)) return;
     parts.emit({ ...withoutSecrets(parts, event), connection: name });
     capabilities.note(event);
@@ -78,16 +81,13 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
       }
     },
     withKept: (open) => client.noting(open(connection)),
-    // The session fetch recovers, but for a client of the other revisions, whose request nothing has handled.
-    async withRecovery(_, attempt) {
-      try {
-        return await attempt();
-      } catch (error) {
+    // The session fetch recovers, but for a client of other revisions, whose request nothing has handled.
+    withRecovery: (_, attempt) =>
+      attempt().catch((error: unknown) => {
         const { code, data } = parts.restoreError(error) as Partial<McpSessionError>;
         if (code !== "ERA_UNSUPPORTED" || data?.method === "initialize") throw error;
-        return await attempt();
-      }
-    },
+        return attempt();
+      }),
     probe: probeNow,
     ask: (signal) => ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
@@ -130,15 +130,8 @@ function withoutSecrets({ connectionFetch }: HttpParts, event: SessionEvent): Se
   };
 }
 
-/** The first revision without sessions. Its servers ask with an answer, which can wait. */
+/** The first revision in which a server asks with an answer, which can wait. */
 const firstStatelessVersion = "2026-07-28";
-
-/** Whether a client that negotiated `known` cannot go on after an event, because its knowledge is outdated. */
-function isForOtherClient(event: SessionEvent, known: string | undefined): boolean {
-  if (event.type === "stateless") return known !== undefined && known < firstStatelessVersion;
-  if (event.type !== "recovered" && event.type !== "started") return false;
-  return event.changed || (known !== undefined && known >= firstStatelessVersion);
-}
 
 /** @throws {McpSessionError} the reason why there is no client */
 async function connectClient(

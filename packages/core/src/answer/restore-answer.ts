@@ -2,6 +2,7 @@ import { isRecord } from "../base/json-values.ts";
 import { refusesInside } from "../session/kept-handshake.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
 import { isCurrent } from "../session/session-life.ts";
+import { withoutTask } from "../session/task-answer.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { boundPage, isLaterPage } from "../tools/list-pages.ts";
 import { keepUnread, observeTools } from "../tools/tool-list.ts";
@@ -32,7 +33,7 @@ interface AnswerRestorerOptions {
   readonly pending: PendingRequest | undefined;
   /** Gets each parsed message, and the request that it answers. */
   readonly observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
-  /** Bounds the pages of a list. */
+  /** Bounds the pages of a list, and refuses tasks. */
   readonly bound?: (message: JsonRpcResponse, request: JsonRpcRequest) => JsonRpcResponse;
   /** Whether `observe` needs the answer to this request, however large. `textOf` gives its text. */
   readonly reads: (pending: PendingRequest, textOf: () => string) => boolean;
@@ -178,7 +179,8 @@ export function createRestorer(
         context.continuity.observe(state, message, answered.request);
       }
     },
-    bound: (message, request) => boundPage(context, message, request),
+    bound: (message, request) =>
+      withoutTask(context, boundPage(context, message, request), request),
     reads: ({ request }, textOf) =>
       (request.method === "tools/list" && !keepUnread(context, request, textOf)) ||
       isLaterPage(request) ||

@@ -1,18 +1,18 @@
 import { endUnused } from "../handshake/end-session.ts";
-import { ensureSession, ensureVersion } from "../handshake/handshake.ts";
+import { ensureOpened, ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer, toResponseFor } from "../session/buffered-answer.ts";
 import type { BufferedAnswer, SessionLoss } from "../session/lost-session.ts";
 import { pingOn } from "../session/ping.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
 import {
-  eraChanged,
+  eraUnsupported,
   notSentAgain,
   refusedOnLiveSession,
   successorLost,
   wayBroken,
 } from "../session/session-errors.ts";
 import { isCurrent, isRestored } from "../session/session-life.ts";
-import type { LiveSession, NamedSession } from "../session/slot-state.ts";
+import type { LiveSession } from "../session/slot-state.ts";
 import { type JsonRpcRequest, safeMethods } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 
@@ -49,10 +49,15 @@ export async function decideAfterLoss(
     const mayTry = !attempts.isRecovered && context.resend !== "never";
     return mayTry ? { ...attempts, isRecovered: true } : toResponseFor(message.id, refusal);
   }
-  if (refusal.isOfVersion) {
-    return await decideOnVersion(context, message, request, session, attempts, refusal);
-  }
   const refused = { method, url: context.url, status };
+  if (refusal.isOfVersion && isCurrent(context.state, session)) {
+    const isAgain = attempts.isRetried || attempts.isRecovered;
+    // Perhaps another replica takes it.
+    if (!isAgain && context.resend !== "never") return { ...attempts, isRetried: true };
+    if (context.recover) await ensureOpened(context, request).catch(() => undefined);
+    request.signal?.throwIfAborted();
+    if (isCurrent(context.state, session)) return toResponseFor(message.id, refusal);
+  }
   const maySend = maySendAgain(context, message, refusal.loss);
   // If one attempt may have been processed, the outcome is unknown, whatever the others were.
   const isUncertain = attempts.isUncertain || refusal.loss === "probable";
@@ -79,36 +84,10 @@ export async function decideAfterLoss(
   if (attempts.isRecovered) endUnused(context, session, request);
   if (attempts.isRecovered && loss === "definite") throw successorLost(refused);
   if (attempts.isRecovered || !context.recover) throw notSentAgain(refused, loss);
+  if (context.state.phase.name === "stateless" && !isUncertain) throw eraUnsupported(refused);
   if (maySend) return { ...attempts, isUncertain, isRecovered: true };
   await ensureSession(context, request).catch(() => undefined);
   throw isCurrent(context.state, session) ? kept() : notSentAgain(refused, loss);
-}
-
-/**
- * The same for a refusal of the session's version. Nothing has handled the request. Perhaps another replica takes it,
- * so it goes out once more, and then the server is asked before the session is given up.
- */
-async function decideOnVersion(
-  context: SessionContext,
-  message: JsonRpcRequest,
-  request: OutgoingRequest,
-  session: NamedSession,
-  attempts: Attempts,
-  refusal: BufferedAnswer,
-): Promise<Attempts | Response> {
-  const { state, recover, resend, url } = context;
-  const { method } = message;
-  const { status } = refusal;
-  const maySend = resend !== "never" && !attempts.isRecovered;
-  if (isCurrent(state, session)) {
-    if (maySend && !attempts.isRetried) return { ...attempts, isRetried: true };
-    if (recover) await ensureVersion(context, session, { method, status }, request);
-    if (isCurrent(state, session)) return toResponseFor(message.id, refusal);
-  }
-  if (attempts.isUncertain) throw notSentAgain({ method, url, status }, "probable");
-  if (state.phase.name === "stateless") throw eraChanged({ method, url, status });
-  if (!maySend) throw notSentAgain({ method, url, status }, "definite");
-  return { ...attempts, isRecovered: true };
 }
 
 export function maySendAgain(

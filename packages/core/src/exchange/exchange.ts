@@ -8,7 +8,7 @@ import type { BufferedAnswer } from "../session/lost-session.ts";
 import { announceResumption, sendOwn, type SessionContext } from "../session/session-context.ts";
 import {
   connectionBroke,
-  eraChanged,
+  eraUnsupported,
   notSentAgain,
   outcomeUnknown,
   sessionRefused,
@@ -96,7 +96,9 @@ async function sessionFor(
   }
   const refused = { method, url, status: ensured.refused.status };
   if (attempts.isUncertain) throw notSentAgain(refused, "probable");
-  throw ensured.stateless ? eraChanged(refused) : sessionRefused(state, refused, ensured.isMade);
+  throw ensured.stateless
+    ? eraUnsupported(refused)
+    : sessionRefused(state, refused, ensured.isMade);
 }
 
 /** Whether an earlier attempt may have changed something on the server. */
@@ -168,8 +170,7 @@ async function sendOnce(
     }
     const refusal = await abortable(bufferAnswer(response, session, classifyLoss), signal);
     settle();
-    const isOther = refusal.loss === "none" && !refusal.isOfVersion;
-    return isOther ? toResponseFor(message.id, refusal) : refusal;
+    return refusal.loss === "none" ? toResponseFor(message.id, refusal) : refusal;
   } catch (cause) {
     settle();
     const { silentMs } = timeout;

@@ -14,7 +14,6 @@ import {
   methodNotFoundAnswer,
   resultAnswer,
 } from "../wire/json-rpc.ts";
-import type { ClientParams } from "../session/slot-state.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import { isRecord } from "../base/json-values.ts";
 import { initializeResultOf } from "../session/session-snapshot.ts";
@@ -32,7 +31,13 @@ export async function answerProbe(
   request: OutgoingRequest,
 ): Promise<Response | undefined> {
   const { state } = context;
-  setClientParams(state, describeClientIn(params));
+  const meta = params?.["_meta"];
+  const fields = isRecord(meta) ? meta : {};
+  const description = toClientParams({
+    capabilities: fields["io.modelcontextprotocol/clientCapabilities"],
+    clientInfo: fields["io.modelcontextprotocol/clientInfo"],
+  });
+  setClientParams(state, description);
   announceResumption(context);
   if (liveSession(state) ?? openedSession(state)) return methodNotFoundAnswer(id);
   // Only calls without a session can wait.
@@ -41,16 +46,6 @@ export async function answerProbe(
   if ("opened" in opening) return methodNotFoundAnswer(id);
   // A refused login or an outage tells nothing about the server's revisions. Other refusals may.
   return isAuthOrOutage(opening.refused) ? toResponseFor(id, opening.refused) : undefined;
-}
-
-/** The description of a client in a request of revisions without sessions. */
-export function describeClientIn(params: JsonRpcRequest["params"]): ClientParams {
-  const meta = params?.["_meta"];
-  const fields = isRecord(meta) ? meta : {};
-  return toClientParams({
-    capabilities: fields["io.modelcontextprotocol/clientCapabilities"],
-    clientInfo: fields["io.modelcontextprotocol/clientInfo"],
-  });
 }
 
 /** Answers from the session's `initialize`. */

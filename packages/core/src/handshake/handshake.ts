@@ -1,9 +1,9 @@
 import type { AroundRecovery, RecoveryOutcome } from "../session/session-fetch-options.ts";
 import type { BoundedRequest, OwnRequest, SessionContext } from "../session/session-context.ts";
 import { liveSession, lostSession, openedSession } from "../session/session-life.ts";
-import type { Confirmation, NamedSession, Opening } from "../session/slot-state.ts";
+import type { Confirmation, Opening } from "../session/slot-state.ts";
 import { confirmSession, useOpened } from "./confirm-session.ts";
-import { confirmVersion, openSession } from "./open-session.ts";
+import { openSession } from "./open-session.ts";
 
 // Sessions are made one at a time for each slot, however many requests and clients wait.
 // https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#initialization
@@ -36,20 +36,6 @@ export async function ensureSession(
   const isLostAgain =
     "live" in ensured && liveSession(state) === undefined && lostSession(state) !== undefined;
   return isLostAgain ? await ensureSession(context, request) : ensured;
-}
-
-/** Asks the server, once for all requests, about the version of a session that it refused. */
-export async function ensureVersion(
-  context: SessionContext,
-  session: NamedSession,
-  refused: { readonly method: string; readonly status: number },
-  { headers, init, signal: callerSignal }: OwnRequest,
-): Promise<void> {
-  const ask = (signal: AbortSignal) =>
-    confirmVersion(context, session, refused, { headers, init, signal });
-  // Without an answer nothing is known, and the refusal stays.
-  await context.state.tasks.confirming(ask, callerSignal).catch(() => undefined);
-  callerSignal?.throwIfAborted();
 }
 
 /** Completes the handshake, from its current stage to its end. */

@@ -15,15 +15,10 @@ import {
   initializeUnusable,
   sessionLost,
 } from "../session/session-errors.ts";
+import { enterOpened, enterStateless, lostSession, restoreLost } from "../session/session-life.ts";
+import type { ClientParams, LiveSession, Opening } from "../session/slot-state.ts";
 import {
-  enterOpened,
-  enterStateless,
-  isCurrent,
-  lostSession,
-  restoreLost,
-} from "../session/session-life.ts";
-import type { ClientParams, LiveSession, NamedSession, Opening } from "../session/slot-state.ts";
-import {
+  type ActiveSessionSnapshot,
   asInitializeResult,
   isKeepable,
   LATEST_SESSION_VERSION,
@@ -34,7 +29,8 @@ import { readAnswer } from "../wire/read-answer.ts";
 import { endUnused } from "./end-session.ts";
 
 /**
- * Sends `initialize`, without an id, with the client's own description.
+ * Sends `initialize`, without an id, with the client's own description. A session in use, whose version was refused,
+ * is given up only if this answer has another version or none: the refusal may be of one replica among others.
  *
  * @throws {McpSessionError} `SESSION_LOST` if a lost session must not be replaced,
  *   `CONNECTION_UNAVAILABLE` without an answer in time, and for a session that cannot be kept
@@ -63,38 +59,6 @@ export async function openSession(
   });
 }
 
-/**
- * Asks whether a server that refused the version of a session in use still takes it, with one `initialize` whose
- * session is ended. Gives the session up if the server has changed: a refusal alone may be of one replica among others.
- *
- * @param refused the request
- */
-export async function confirmVersion(
-  context: SessionContext,
-  session: NamedSession,
-  refused: { readonly method: string; readonly status: number },
-  request: BoundedRequest,
-): Promise<void> {
-  const { state, ids } = context;
-  const id = ids.next();
-  const method = "initialize";
-  const params = describeClient(state, session);
-  const answer = await inTime(context, method, request, async (bounded) => {
-    const response = await sendOwn(context, undefined, { id, method, params }, bounded);
-    const sessionId = namedSession(response);
-    if (isSessionId(sessionId)) endUnused(context, { kind: "session", sessionId }, request);
-    if (!response.ok) return parseMessage((await bufferAnswer(response)).body);
-    return await abortable(readAnswer(response, id), bounded.signal);
-  });
-  const isStateless = speaksOnlyStatelessVersions(answer);
-  const result = asInitializeResult(answer && "result" in answer ? answer.result : undefined);
-  const version = result?.protocolVersion ?? session.initializeResult.protocolVersion;
-  const isChanged = isStateless || version !== session.initializeResult.protocolVersion;
-  if (!isChanged || !isCurrent(state, session)) return;
-  lose(context, session, refused.method, refused.status);
-  if (isStateless) noteStateless(context);
-}
-
 /** What a 2xx answer to `initialize` opens. If it names a session that cannot be used, that is ended. */
 async function readOpening(
   context: SessionContext,
@@ -114,6 +78,13 @@ async function readOpening(
     }
     const result = asInitializeResult(answer?.result);
     if (result === undefined) return toRefusal(context, unusable(answer, id), answer);
+    const { phase } = context.state;
+    if (phase.name === "live") {
+      const { protocolVersion } = phase.session.initializeResult;
+      const isOther = protocolVersion !== result.protocolVersion;
+      if (isOther) lose(context, phase.session, "initialize", response.status);
+      return { opened: phase.session };
+    }
     opened = toLiveSession(context.url, response.status, sessionId, result, params);
     enterOpened(context.state, opened);
     return { opened };
@@ -129,7 +100,7 @@ async function readOpening(
  */
 function describeClient(
   { clientParams }: SessionContext["state"],
-  lost: NamedSession | undefined,
+  lost: ActiveSessionSnapshot | undefined,
 ): ClientParams {
   if (lost === undefined) return clientParams ?? toClientParams();
   const capabilities = lost.clientCapabilities;
@@ -182,14 +153,15 @@ function toRefusal(
   refused: BufferedAnswer,
   message: object | undefined,
 ): Opening {
+  const { state, url, emit, now } = context;
   const stateless = speaksOnlyStatelessVersions(message);
-  if (stateless) noteStateless(context);
+  if (stateless) {
+    const { phase } = state;
+    if (phase.name === "live") lose(context, phase.session, "initialize", refused.status);
+    if (state.phase.name !== "stateless") emit({ type: "stateless" });
+    enterStateless(state, url, now());
+  }
   return { refused, stateless };
-}
-
-function noteStateless({ state, url, emit, now }: SessionContext): void {
-  enterStateless(state, url, now());
-  emit({ type: "stateless" });
 }
 
 const unsupportedProtocolVersion = -32022;

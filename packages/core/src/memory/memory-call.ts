@@ -1,6 +1,10 @@
 import { isRecord } from "../base/json-values.ts";
 import { isKeptMethod } from "../session/kept-result.ts";
-import { type JsonRpcMessage, type JsonRpcRequest, revisionIn } from "../wire/json-rpc.ts";
+import {
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+  revisionIn as revisionOf,
+} from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import type { ResultKey } from "./kept-results.ts";
 
@@ -19,6 +23,8 @@ export type SendRequest = (request: OutgoingRequest) => Promise<Response>;
 export const versionKey = "io.modelcontextprotocol/protocolVersion";
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 
+export { revisionOf };
+
 function metaOf({ params }: { readonly params?: Record<string, unknown> }) {
   const meta = params?.["_meta"];
   return isRecord(meta) ? meta : {};
@@ -26,7 +32,7 @@ function metaOf({ params }: { readonly params?: Record<string, unknown> }) {
 
 /** What in a request decides on results, beside method and cursor. */
 export function clientOf(message: JsonRpcRequest): string {
-  return JSON.stringify([revisionIn(message), metaOf(message)[capabilitiesKey] ?? {}]);
+  return JSON.stringify([revisionOf(message), metaOf(message)[capabilitiesKey] ?? {}]);
 }
 
 /** The key of a request whose result may be kept. A request with other parameters can have another result. */

@@ -13,13 +13,8 @@ import type { SessionEvent } from "../session/session-event.ts";
 import type { ToolListOptions } from "../session/session-fetch-options.ts";
 import { bindUrl, saveSnapshot } from "../session/session-life.ts";
 import type { SessionSlot } from "../session/session-slot.ts";
-import {
-  emptyAnswer,
-  isRequest,
-  methodNotFoundAnswer,
-  parseMessage,
-  revisionIn,
-} from "../wire/json-rpc.ts";
+import { refusingTasks } from "../session/task-answer.ts";
+import { emptyAnswer, isRequest, methodNotFoundAnswer, parseMessage } from "../wire/json-rpc.ts";
 import {
   bodyText,
   fetchOtherUrl,
@@ -31,6 +26,7 @@ import {
 import { createHandshakeMemory } from "./handshake-memory.ts";
 import { createKeptHandshake } from "./kept-handshake.ts";
 import { createKeptResults } from "./kept-results.ts";
+import { revisionOf } from "./memory-call.ts";
 import type { MemoryContext } from "./memory-context.ts";
 import { createModernMemory } from "./modern-memory.ts";
 import { sendWith, type ServerMemory, toMemoryContext } from "./server-memory.ts";
@@ -84,7 +80,7 @@ export function createMemoryFetch(options: MemoryFetchOptions): typeof globalThi
   checkOptions(options, memoryFetchChecks);
   const { slot, memory, toolList = {}, onEvent } = options;
   const url = parseEndpointUrl(options.url);
-  const base: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
+  const base = refusingTasks((...own) => (options.fetch ?? globalThis.fetch)(...own), url, slot);
   const feature = { url, slot, toolList, emit: guarded(onEvent), now: checkedClock(options.now) };
   const context = toMemoryContext(feature, { pinMs: memory?.pinMs, isOwn: true });
   useSlot(context);
@@ -107,7 +103,7 @@ export function createMemoryFetch(options: MemoryFetchOptions): typeof globalThi
     if (listens && handshake.result) return emptyAnswer(405);
     const message = request.method === "POST" ? parseMessage(bodyText(request) ?? "") : undefined;
     if (message === undefined) return await pass();
-    if (!isRequest(message) || revisionIn(message) === undefined) {
+    if (!isRequest(message) || revisionOf(message) === undefined) {
       return await answerSession({ message, request, pass });
     }
     const { id, method } = message;

@@ -31,10 +31,9 @@ export async function bufferAnswer(
   const answer = { status, headers, body };
   try {
     const own = classify?.(answer);
-    if (own !== undefined) return { ...answer, loss: own };
-    const refusal = { status, body: text };
-    const isOfVersion = refusesVersion(refusal) && ({ isOfVersion: true } as const);
-    return { ...answer, loss: classifyLoss(refusal), ...isOfVersion };
+    const isOfVersion = own === undefined && refusesVersion({ status, body: text });
+    const loss = isOfVersion ? "definite" : (own ?? classifyLoss({ status, body: text }));
+    return { ...answer, loss, isOfVersion };
   } catch (cause) {
     // An error of the application must not look like one of the network.
     throw new McpSessionError(

@@ -21,8 +21,8 @@ export interface RefusedAnswer {
 export interface BufferedAnswer extends RefusedAnswer {
   /** Whether it means that the request's session is lost. */
   readonly loss: SessionLoss;
-  /** Whether it refuses the version of the request's session. */
-  readonly isOfVersion?: true;
+  /** Whether it refuses the version of the session, which may not be lost then. */
+  readonly isOfVersion?: boolean;
 }
 
 /**
@@ -45,8 +45,6 @@ const definiteRefusals: readonly RegExp[] = [
  */
 const otherMeanings: readonly unknown[] = [-32601, -32602, -32020, -32021, -32022];
 
-/** Those of them that a router answers before anything handles the request. */
-const ofRouter: readonly unknown[] = [-32020, -32022];
 const refusedVersion = /\bunsupported[ \w-]{0,8}protocol[ -]?version/i;
 
 /**
@@ -90,42 +88,29 @@ function codesOf(body: string): unknown[] {
   return messages.map((message) => ("error" in message ? message.error?.code : undefined));
 }
 
-/** Whether a server refused the version, or the headers, of a request, which nothing has handled. */
+/** Whether a router refused the version, or the headers, of a request, which nothing has handled. */
 export function refusesVersion({ status, body }: { status: number; body: string }): boolean {
-  if (!mayConcernSession(status)) return false;
-  const codes = codesOf(body);
-  if (codes.some((code) => otherMeanings.includes(code))) {
-    return codes.some((code) => ofRouter.includes(code));
+  const [code] = codesOf(body);
+  if (otherMeanings.includes(code)) {
+    return mayConcernSession(status) && (code === -32020 || code === -32022);
   }
   return status === 400 && refusedVersion.test(body.slice(0, readUpTo));
 }
 
 /** Whether a router refused a request, with a session or without one, before anything handled it. */
 export function refusesUnprocessed(answer: { status: number; body: string }): boolean {
-  if (refusesVersion(answer)) return true;
-  const isOfSessions = classifyLoss(answer) === "definite";
-  return isOfSessions && (answer.status !== 404 || lostInWords.test(answer.body.slice(0, readUpTo)));
+  const isOfSession = answer.status !== 404 || lostInWords.test(answer.body.slice(0, readUpTo));
+  return refusesVersion(answer) || (isOfSession && classifyLoss(answer) === "definite");
 }
 
 /**
- * What a server of revisions without sessions refuses with, beside a version. Any other refusal is of an older one.
+ * Whether a refusal of a request without sessions can be of a server of older revisions.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility
  */
-const statelessRefusals: readonly unknown[] = [
-  ...[-32_020, -32_021, -32_600, -32_601, -32_602, -32_603, -32_700],
-];
-
-/** Whether a refusal of a request of `revision`, which has no sessions, is of a server that does not speak it. */
-export function refusesRevision(
-  { status, body }: { status: number; body: string },
-  revision: unknown,
-): boolean {
-  if (![400, 404, 405].includes(status)) return false;
-  const message = parseMessages(body)?.messages[0];
-  const { code, data } = (message && "error" in message && message.error) || {};
-  if (code !== -32_022) return !statelessRefusals.includes(code);
-  const supported = (data as { supported?: unknown } | null | undefined)?.supported;
-  return Array.isArray(supported) && !supported.includes(revision);
+export function refusesRevision({ status, body }: { status: number; body: string }): boolean {
+  const [code] = codesOf(body) as number[];
+  const isOfEra = [-32020, -32021, -32600, -32601, -32602, -32603, -32700].includes(code ?? 0);
+  return [400, 404, 405].includes(status) && !isOfEra;
 }
 
 /** A refusal, other than for who asks, for how long it takes, and for how often. */

@@ -113,7 +113,7 @@ export function compareAndClear(
   return true;
 }
 
-/** A session is lost for good if the way to the server was broken so long before, in an earlier step, in milliseconds. */
+/** A session is lost for good if the way was broken so long before, in an earlier step, in milliseconds. */
 const brokenForMs = 60_000;
 
 /**
@@ -124,9 +124,8 @@ const brokenForMs = 60_000;
  */
 export function restoreLost(state: Writable, now: number): boolean {
   if (state.phase.name !== "lost") return false;
-  const { brokenSince = now } = state;
-  if (now - brokenSince >= brokenForMs) return false;
   const { lost } = state.phase;
+  if (now - (state.brokenSince ?? now) >= brokenForMs) return false;
   const session = { ...lost, refusedSince: lost.refusedSince ?? now };
   saveSnapshot(state, session);
   useLive(state, session);
@@ -179,8 +178,8 @@ export function enterStateless(state: Writable, url: URL, decidedAt: number): vo
   const isAgain = snapshot?.kind === "stateless" && snapshot.url === url.href;
   const { kept } = isAgain ? snapshot : {};
   const verdict = { version: 1, kind: "stateless", url: url.href, decidedAt } as const;
-  const replacesLost = state.isLossUntold && ({ replacesLost: true } as const);
-  saveSnapshot(state, { ...verdict, ...(kept && { kept }), ...replacesLost });
+  const untold = state.isLossUntold && ({ replacesLost: true } as const);
+  saveSnapshot(state, { ...verdict, ...(kept && { kept }), ...untold });
 }
 
 /** Drops the snapshot of an earlier step, because this step cannot use it. Its session counts as lost. */
@@ -212,18 +211,11 @@ export function takeResumed(state: Writable): LiveSession | undefined {
   return session;
 }
 
-/** Whether nobody has been told of the loss before a snapshot. */
-export function isLossKept(
-  snapshot: SessionSnapshot | undefined,
-): snapshot is SessionSnapshot & { readonly replacesLost: true } {
-  return snapshot !== undefined && "replacesLost" in snapshot && snapshot.replacesLost === true;
-}
-
-/** Returns `true` once after a session, or a revision without sessions, took the place of a lost one. */
+/** Returns `true` once after something took the place of a lost session. */
 export function takeLossNotice(state: Writable): boolean {
   const hadNotice = state.isLossUntold;
   state.isLossUntold = false;
-  if (!isLossKept(state.snapshot)) return hadNotice;
+  if (!state.snapshot?.replacesLost) return hadNotice;
   const { replacesLost: _, ...told } = state.snapshot;
   saveSnapshot(state, told);
   // Another process may have lost the session, and this one took over its successor.

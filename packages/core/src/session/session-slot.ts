@@ -5,7 +5,7 @@ import type { McpSessionError } from "../base/mcp-session-error.ts";
 import { randomToken } from "../base/random-token.ts";
 import { createSharedTask } from "../base/shared-task.ts";
 import type { JsonRpcId } from "../wire/json-rpc.ts";
-import { isLossKept, openedSession, phaseOf, takeLossNotice } from "./session-life.ts";
+import { openedSession, phaseOf, takeLossNotice } from "./session-life.ts";
 import type { SlotState } from "./slot-state.ts";
 import {
   type ActiveSessionSnapshot,
@@ -51,7 +51,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     url: undefined,
     snapshot,
     isClientTold: false,
-    isLossUntold: isLossKept(snapshot),
+    isLossUntold: snapshot?.replacesLost === true,
     ignoresNames: snapshot?.kind === "session" && snapshot.namesVary === true,
     isIgnoringTold: false,
     brokenSince: snapshot?.kind === "session" ? snapshot.refusedSince : undefined,
@@ -61,11 +61,7 @@ export function createSessionSlot(snapshot?: SessionSnapshot): SessionSlot {
     stream: { isOpen: false, opening: undefined },
     failures: new Map(),
     endings: new Set(),
-    tasks: {
-      opening: createSharedTask(),
-      ensuring: createSharedTask(),
-      confirming: createSharedTask(),
-    },
+    tasks: { opening: createSharedTask(), ensuring: createSharedTask() },
   };
   const slot: SessionSlot = {
     get snapshot() {

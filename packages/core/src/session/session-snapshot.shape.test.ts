@@ -7,7 +7,11 @@ import { asInitializeResult, parseSessionSnapshot } from "./session-snapshot.ts"
 
 /** The format as a schema of a library: the second opinion on what the parser takes. */
 const record = z.record(z.string(), z.unknown());
-const common = { version: z.literal(1), url: z.string() };
+const common = {
+  version: z.literal(1),
+  url: z.string(),
+  replacesLost: z.optional(z.literal(true)),
+};
 const initializeResult = z.looseObject({
   protocolVersion: z.string().check(
     z.regex(/^\d{4}-\d{2}-\d{2}$/),
@@ -50,7 +54,6 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     initializeResult,
     clientCapabilities: record,
     toolList: z.optional(toolList),
-    replacesLost: z.optional(z.literal(true)),
     refusedSince: z.optional(z.number()),
     namesVary: z.optional(z.literal(true)),
     startedAt: z.optional(z.number()),
@@ -69,7 +72,6 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     kind: z.literal("stateless"),
     decidedAt: z.number(),
     kept: z.optional(z.array(keptResult)),
-    replacesLost: z.optional(z.literal(true)),
   }),
   z.strictObject({ ...common, kind: z.literal("remembered"), kept: z.array(keptResult) }),
 ]);

@@ -78,7 +78,7 @@ export interface SlotState {
   readonly ignoresNames: boolean;
   /** Whether the event `ids-vary` has said so. */
   readonly isIgnoringTold: boolean;
-  /** Since when, in an earlier step, nothing but a gateway has answered. */
+  /** `refusedSince` of an earlier step. */
   readonly brokenSince: number | undefined;
   readonly clientParams: ClientParams | undefined;
   /** Called once, when the next session comes into use. */
@@ -106,7 +106,6 @@ export interface SlotState {
   readonly tasks: {
     readonly opening: SharedTask<Opening>;
     readonly ensuring: SharedTask<Confirmation>;
-    readonly confirming: SharedTask<void>;
   };
 }
 

@@ -59,7 +59,10 @@ const keptResult = recordOf({
   "refusesProbe?": exactly(true),
 });
 
-const common = { version: exactly(1), url: anyText, kind: anyText };
+const common = {
+  ...{ version: exactly(1), url: anyText, kind: anyText },
+  "replacesLost?": exactly(true),
+};
 const standing = { "subscriptions?": listOf(anyText), "logLevel?": anyText };
 
 /** The fields of each kind. A field that is added to a kind has to be optional: older snapshots have to load. */
@@ -70,7 +73,6 @@ const kinds: Readonly<Record<string, Shape>> = {
     initializeResult: anyInitializeResult,
     clientCapabilities: anyRecord,
     "toolList?": toolList,
-    "replacesLost?": exactly(true),
     "refusedSince?": anyNumber,
     "namesVary?": exactly(true),
     "startedAt?": anyNumber,
@@ -78,12 +80,7 @@ const kinds: Readonly<Record<string, Shape>> = {
   }),
   lost: recordOf({ ...common, ...standing }),
   sessionless: recordOf({ ...common, ...keptHandshake }),
-  stateless: recordOf({
-    ...common,
-    decidedAt: anyNumber,
-    "kept?": listOf(keptResult),
-    "replacesLost?": exactly(true),
-  }),
+  stateless: recordOf({ ...common, decidedAt: anyNumber, "kept?": listOf(keptResult) }),
   remembered: recordOf({ ...common, kept: listOf(keptResult) }),
 };
 

@@ -158,6 +158,11 @@ describe("the server's answer settles the call", () => {
       (leg) => rpcError(leg, 400, { code: -32_602, message: "Unsupported protocol version" }),
       {},
     ],
+    [
+      "a task, as an error that says so",
+      () => ({ resultType: "task", taskId: "task-secret", status: "working", content: [] }),
+      { error: { message: expect.stringMatching(/made a task of the call.*may go on/) } },
+    ],
     ["an error with HTTP 404", (leg) => rpcError(leg, 404), { error }],
     ["an error with HTTP 500", (leg) => rpcError(leg, 500), { error }],
     [
