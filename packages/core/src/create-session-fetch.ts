@@ -132,9 +132,9 @@ function createContext(
   questions: SessionContext["questions"] = { open: new Map() },
 ): SessionContext {
   const { initializeMs = 30_000, answerMs = 300_000 } = options.timeouts ?? {};
-  const own: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
+  const bare: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
   const url = parseEndpointUrl(options.url);
-  const base = refusingTasks(own, url, options.slot);
+  const base = refusingTasks(bare, url, options.slot);
   const emit = guarded(options.onEvent);
   const now = checkedClock(options.now);
   const { toolList = {} } = options;

@@ -81,13 +81,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
       }
     },
     withKept: (open) => client.noting(open(connection)),
-    // The session fetch recovers, but for a client of other revisions, whose request nothing has handled.
-    withRecovery: (_, attempt) =>
-      attempt().catch((error: unknown) => {
-        const { code, data } = parts.restoreError(error) as Partial<McpSessionError>;
-        if (code !== "ERA_UNSUPPORTED" || data?.method === "initialize") throw error;
-        return attempt();
-      }),
+    // The session fetch recovers, but for a client of other revisions.
+    withRecovery: (_, attempt) => attempt().catch(again(parts, attempt)),
     probe: probeNow,
     ask: (signal) => ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
@@ -106,6 +101,15 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   };
   return connection;
 }
+
+/** Makes an attempt again if its client was connected for other revisions: nothing has handled its request. */
+const again = <T>({ restoreError }: HttpParts, attempt: () => Promise<T>) => {
+  return async (error: unknown): Promise<T> => {
+    const { code, data } = restoreError(error) as Partial<McpSessionError>;
+    if (code !== "ERA_UNSUPPORTED" || data?.method === "initialize") throw error;
+    return await attempt();
+  };
+};
 
 async function endLoose({ url, slot, exceptSlot, connectionFetch: { fetch } }: HttpParts) {
   const loose = [slot?.unfinished, exceptSlot?.unfinished, exceptSlot?.snapshot];

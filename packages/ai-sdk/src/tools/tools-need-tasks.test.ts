@@ -11,8 +11,8 @@ import {
   type McpClientConnectionOptions,
 } from "../index.ts";
 
-const times = { createdAt: "2026-11-23T00:00:00Z", lastUpdatedAt: "2026-11-23T00:00:00Z" };
-const own = { taskId: "task-secret", status: "working", ...times, ttl: null, ttlMs: null };
+const dates = { createdAt: "2026-11-23T00:00:00Z", lastUpdatedAt: "2026-11-23T00:00:00Z" };
+const own = { taskId: "task-secret", status: "working", ...dates, ttl: null, ttlMs: null };
 const modernTask = { resultType: "task", ...own, content: [] };
 const oldTask = { task: own };
 
@@ -26,7 +26,7 @@ const makesTasks =
     const answer = { jsonrpc: "2.0", id: message.id, result };
     if (!isEvent) return sendJson(response, 200, answer);
     response.writeHead(200, { "content-type": "text/event-stream" });
-    response.end(`data: ${JSON.stringify(answer)}\n\n`);
+    return void response.end(`data: ${JSON.stringify(answer)}\n\n`);
   };
 
 type Case = [string, boolean, Partial<McpClientConnectionOptions>];
@@ -66,31 +66,32 @@ describe.each([false, true])("a task as an answer, as an event: %s", (isEvent) =
   });
 });
 
+const tool = (name: string, taskSupport?: string) => ({
+  ...{ name, inputSchema: { type: "object" } },
+  ...(taskSupport && { execution: { taskSupport } }),
+});
+
 test("tools that only run as tasks are not offered, and an event names them once a step", async () => {
   const warn = vi.spyOn(console, "warn").mockReturnValue(undefined);
   const notebook = await startNotebookServer();
   notebook.intercept(({ message }, response) => {
     if (message?.method !== "tools/list") return "next";
-    const tool = (name: string, taskSupport?: string) => ({
-      ...{ name, inputSchema: { type: "object" } },
-      ...(taskSupport && { execution: { taskSupport } }),
-    });
     const tools = [tool("plain"), tool("either", "optional"), tool("slow", "required")];
-    sendJson(response, 200, { jsonrpc: "2.0", id: message.id, result: { tools } });
+    return sendJson(response, 200, { jsonrpc: "2.0", id: message.id, result: { tools } });
   });
   const definition = { url: notebook.url, description: "N.", session: "stateful" } as const;
   const connections = { notes: defineMcpClientConnection(definition) };
   const { step, events } = startApplication(connections);
-  const looked = await step({}, async ({ tools }) => {
+  const looked = await step({}, async (registry) => {
     for (let times = 0; times < 2; times += 1) {
-      expect(Object.keys(await tools())).toEqual(["notes__plain", "notes__either"]);
+      expect(Object.keys(await registry.tools())).toEqual(["notes__plain", "notes__either"]);
     }
   });
   const needed = { type: "tools-need-tasks", connection: "notes", tools: ["slow"] };
   expect(events.filter(({ type }) => type === "tools-need-tasks")).toEqual([needed]);
   // From the kept list too.
-  await step(looked, async ({ tools }) => {
-    expect(Object.keys(await tools())).toEqual(["notes__plain", "notes__either"]);
+  await step(looked, async (registry) => {
+    expect(Object.keys(await registry.tools())).toEqual(["notes__plain", "notes__either"]);
   });
   const sessions = createDurableSessions({ connections, store: createMemoryStore() });
   for (let times = 0; times < 2; times += 1) {

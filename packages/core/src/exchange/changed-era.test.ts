@@ -154,19 +154,20 @@ describe("a kept handshake without a session whose server comes back without han
   });
 });
 
+/** What a step on a server without sessions leaves, and the server, which has some by now. */
+async function saveVerdict(options: Parameters<typeof startStep>[1] = {}) {
+  const server = await startChangingServer();
+  server.turnModern();
+  const { slot, fetch } = startStep(server, options);
+  await discoverAndCall({ modern: createModernClient(fetch, server.url) });
+  expect(slot.snapshot).toMatchObject({ kind: "stateless" });
+  server.turnOld();
+  server.requests.length = 0;
+  return { server, saved: slot.snapshot };
+}
+
 describe("a kept verdict whose server has sessions by now", () => {
   const memory = createServerMemory();
-
-  async function saveVerdict(options: Parameters<typeof startStep>[1] = {}) {
-    const server = await startChangingServer();
-    server.turnModern();
-    const { slot, fetch } = startStep(server, options);
-    await discoverAndCall({ modern: createModernClient(fetch, server.url) });
-    expect(slot.snapshot).toMatchObject({ kind: "stateless" });
-    server.turnOld();
-    server.requests.length = 0;
-    return { server, saved: slot.snapshot };
-  }
 
   test("gives way to a session when a client probes", async () => {
     const { server, saved } = await saveVerdict();

@@ -29,7 +29,7 @@ function sdkV1(): Handle {
       sessionIdGenerator: () => crypto.randomUUID(),
       onsessioninitialized: (own) => void transports.set(own, transport),
     });
-    await createSdkV1Notebook().connect(transport as never);
+    await createSdkV1Notebook().connect(transport);
     return await transport.handleRequest(request, response);
   };
 }
@@ -45,7 +45,7 @@ async function startServer(first: Handle) {
   let handle = first;
   const server = createServer((request, response) => void handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void server.close(() => undefined).closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   return { url, become: (next: Handle) => void (handle = next) };
 }
