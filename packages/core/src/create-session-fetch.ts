@@ -3,8 +3,10 @@ import { continuity } from "./continuity.ts";
 import { guarded } from "./base/observe.ts";
 import { exchange } from "./exchange/exchange.ts";
 import { answerInitialize, answerInitialized, answerProbe } from "./handshake/client-handshake.ts";
+import { ensureSession } from "./handshake/handshake.ts";
 import { type Route, routeMessage } from "./route-message.ts";
 import { bufferAnswer, responseForClient, toResponse } from "./session/buffered-answer.ts";
+import { refusesRevision } from "./session/lost-session.ts";
 import {
   announceResumption,
   discard,
@@ -14,10 +16,12 @@ import {
   type SessionContext,
   type SessionFeatures,
 } from "./session/session-context.ts";
+import { eraUnsupported } from "./session/session-errors.ts";
 import { type SessionFetchOptions, sessionFetchChecks } from "./session/session-fetch-options.ts";
 import { bindUrl, liveSession, resumeHandshake } from "./session/session-life.ts";
 import type { LiveSession } from "./session/slot-state.ts";
 import { slotState } from "./session/session-slot.ts";
+import { refusingTasks } from "./session/task-answer.ts";
 import { toolsFor } from "./tools/tool-list.ts";
 import {
   emptyAnswer,
@@ -26,6 +30,7 @@ import {
   methodOf,
   parseMessage,
   resultAnswer,
+  revisionIn,
 } from "./wire/json-rpc.ts";
 import {
   bodyText,
@@ -81,7 +86,8 @@ function createPipeline(
   const handlers: Readonly<Record<Route, Handler>> = {
     pass(request, message) {
       announceResumption(context);
-      return pass(context, request, message);
+      const isOfEra = state.phase.name === "stateless" && message && revisionIn(message);
+      return (isOfEra ? passStateless : pass)(context, request, message);
     },
     "pass-on-session": (request) => pass(context, request, undefined, liveSession(state)),
     close: () => emptyAnswer(204),
@@ -100,12 +106,9 @@ function createPipeline(
     exchange: (request, message) => exchange(context, message, request),
   };
 
-  let hasProbed = false;
   const answer: Pipeline["answer"] = (request, message) => {
-    const method = message && methodOf(message);
-    hasProbed ||= method === "server/discover";
-    // For a client that does not probe, `initialize` goes out again: it succeeds, or its error explains.
-    const mayKnow = hasProbed || method !== "initialize";
+    // Without a probe, or after a refused one, `initialize` goes out again: it succeeds, or its error explains.
+    const mayKnow = message === undefined || methodOf(message) !== "initialize";
     const isStateless = mayKnow && isKnownStateless(context, statelessMaxAgeMs);
     const route = routeMessage(request, message, isStateless, isExcepted);
     // Handlers that read a request's fields only get requests.
@@ -129,8 +132,9 @@ function createContext(
   questions: SessionContext["questions"] = { open: new Map() },
 ): SessionContext {
   const { initializeMs = 30_000, answerMs = 300_000 } = options.timeouts ?? {};
-  const base: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
+  const bare: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
   const url = parseEndpointUrl(options.url);
+  const base = refusingTasks(bare, url, options.slot);
   const emit = guarded(options.onEvent);
   const now = checkedClock(options.now);
   const { toolList = {} } = options;
@@ -169,6 +173,29 @@ async function pass(
   const response = await sendOn(context, live, request, message && methodOf(message));
   if (!response.ok && live !== undefined) return toResponse(await bufferAnswer(response, live));
   return responseForClient(response);
+}
+
+/**
+ * The same to a server that is known to have no sessions. If it refuses the revision, a handshake tells whether it
+ * has sessions by now. @throws {McpSessionError} `ERA_UNSUPPORTED` if it has, and a client goes on without
+ */
+async function passStateless(
+  context: SessionContext,
+  request: OutgoingRequest,
+  message: JsonRpcRequest,
+): Promise<Response> {
+  const { method } = message;
+  const response = await pass(context, request, message);
+  const { status } = response;
+  if (response.ok || !context.recover) return response;
+  const refusal = await bufferAnswer(response);
+  if (!refusesRevision(refusal)) return toResponse(refusal);
+  const probed = await answerProbe(context, message, request).catch(() => undefined);
+  request.signal?.throwIfAborted();
+  if (probed && method === "server/discover") return probed;
+  const ensured = probed && (await ensureSession(context, request));
+  if (ensured && "live" in ensured) throw eraUnsupported({ method, url: context.url, status });
+  return toResponse(refusal);
 }
 
 /** Whether the server reported recently that it has no sessions. */

@@ -37,7 +37,8 @@ export { pooledToken as randomToken } from "./base/pooled-token.ts";
 export { writeBatch } from "./stores/write-batch.ts";
 export { textDigest } from "./base/text-digest.ts";
 export { createScrubber, scrubJson, scrubText } from "./base/scrub-text.ts";
-export { classifyLoss } from "./session/lost-session.ts";
+export { classifyLoss, refusesUnprocessed } from "./session/lost-session.ts";
+export { refusingTasks } from "./session/task-answer.ts";
 export { isOutdated } from "./session/session-snapshot.ts";
 export { forgetTools, giveUpSession, listedTools } from "./tools/manage-slot.ts";
 export { compareTools } from "./tools/compare-tools.ts";
@@ -62,5 +63,6 @@ export {
   readRefusal,
   readText,
   rewriteRefusal,
+  tooLarge,
 } from "./wire/read-answer.ts";
 export { endpointName, isRedirect, isRedirectError, refusalMode } from "./wire/server-endpoint.ts";

@@ -1,5 +1,4 @@
-import { isRecord } from "./base/json-values.ts";
-import { isRequest, type JsonRpcMessage, methodOf, paramsOf } from "./wire/json-rpc.ts";
+import { isRequest, type JsonRpcMessage, methodOf, revisionIn } from "./wire/json-rpc.ts";
 import type { OutgoingRequest } from "./wire/server-endpoint.ts";
 
 /**
@@ -49,10 +48,6 @@ export function routeMessage(
   if (method === "notifications/initialized") return "initialized";
   if (method === "server/discover" && isRequest(message)) return "probe";
   if (method === "initialize" && isRequest(message)) return "initialize";
-  // Requests of the revisions without sessions name their revision themselves.
-  const meta = paramsOf(message)?.["_meta"];
-  const namesRevision =
-    isRecord(meta) && Object.hasOwn(meta, "io.modelcontextprotocol/protocolVersion");
-  if (namesRevision) return "pass";
+  if (revisionIn(message) !== undefined) return "pass";
   return method === "tools/list" && isRequest(message) ? "list" : "exchange";
 }

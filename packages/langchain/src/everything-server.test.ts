@@ -48,7 +48,10 @@ test("the reference server's tools give what they give through the plain adapter
   });
   await using registry = provider.create({ principal: alice });
   const ours = await loadSessionTools(registry);
-  expect(ours.map(({ name }) => name)).toEqual(plain.map(({ name }) => name));
+  // It only runs as a task, so each call of it would fail.
+  const offered = plain.filter(({ name }) => name !== "all__simulate-research-query");
+  expect(ours.map(({ name }) => name)).toEqual(offered.map(({ name }) => name));
+  expect(offered.length).toBe(plain.length - 1);
   for (const [name, args = {}] of calls) {
     const actual = await outcomeOf(ours, name, args);
     expect(actual).toEqual(await outcomeOf(plain, name, args));

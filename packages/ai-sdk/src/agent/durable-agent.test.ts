@@ -133,7 +133,7 @@ describe("a durable agent", () => {
       const { agent, server } = await startAgents(store);
       const { model, ...own } = agent([add("a")], "Noted.");
       await own.generate({ prompt, options });
-      const note = expect.stringContaining("a new one was started");
+      const note = expect.stringContaining("had lost the session");
       expect(toolResults(model)).toEqual(round === 1 ? ["1 notes"] : [note]);
       expect(server.sessionIds).toHaveLength(1);
       expect((await inner.list({ limit: 10 })).records).toHaveLength(1);

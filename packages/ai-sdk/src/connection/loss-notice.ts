@@ -4,7 +4,7 @@ import type { Tool } from "ai";
 
 /** The text for the model, unless the definition has another. */
 const defaultText =
-  "Note: the server had lost the session, and a new one was started. What the server kept before (open pages, files, logins, selections) is gone; set up again what you still need.";
+  "Note: the server had lost the session. What it kept before (open pages, files, logins, selections) is gone; set up again what you still need.";
 
 /** The mark in the `_meta` of the first tool result after a recovery. */
 const metaKey = "durable-mcp/sessionReplaced";

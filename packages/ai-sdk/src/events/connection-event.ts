@@ -19,6 +19,8 @@ import type { OperationEvent } from "./operation-events.ts";
  *   `AUTHORIZATION_REQUIRED`. `scopes` are those to grant, as far as they are known.
  * - `tools-unmatched`: names in a filter of tools are none of the server's tools; `option` says in which:
  *   `tools.allow`, `tools.block`, `schemas` or `providedArgumentsByTool` of the connection, or `activeTools` of a durable agent.
+ * - `tools-need-tasks`: the server only runs `tools` as tasks, which this version cannot follow, so they are not
+ *   offered.
  * - `tools-collide`: tools of several connections have one name for the model, `toolName`, and none of them
  *   is offered. `tools` has their connections and the servers' names of them.
  * - `capabilities-missing`: the kept session was made without `capabilities` that its connection declares
@@ -98,6 +100,7 @@ export type ConnectionEvent = {
         | "activeTools";
       readonly tools: readonly string[];
     }
+  | { readonly type: "tools-need-tasks"; readonly tools: readonly string[] }
   | {
       readonly type: "tools-collide";
       readonly toolName: string;

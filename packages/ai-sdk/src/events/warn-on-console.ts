@@ -57,6 +57,10 @@ function warningOf(
       const text = `${collisionInWords(event.toolName, event.tools)} None of them is offered.`;
       return { text, about: [event.toolName, event.tools] };
     }
+    case "tools-need-tasks": {
+      const text = `tools that the server only runs as tasks, which this version cannot follow, are not offered: ${event.tools.join(", ")}.`;
+      return { text, about: event.tools };
+    }
     case "tools-unmatched": {
       const names = event.tools.join(", ");
       const text = `${event.option} names tools that there are none of: ${names}. Compare it with the server's own names of its tools.`;

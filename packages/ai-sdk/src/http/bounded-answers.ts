@@ -1,5 +1,9 @@
-import { McpSessionError } from "@durable-mcp/core";
-import { createEventSplitter, isEventStream, MAX_MESSAGE_BYTES } from "@durable-mcp/core/internal";
+import {
+  createEventSplitter,
+  isEventStream,
+  MAX_MESSAGE_BYTES,
+  tooLarge,
+} from "@durable-mcp/core/internal";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -25,12 +29,4 @@ export function withBounds(fetch: Fetch, maxBytes = MAX_MESSAGE_BYTES): Fetch {
     });
     return new Response(response.body.pipeThrough(bounded), { status, statusText, headers });
   };
-}
-
-function tooLarge(maxBytes: number): McpSessionError {
-  return new McpSessionError(
-    "OUTCOME_UNKNOWN",
-    `The answer has a message of more than ${maxBytes} bytes, and was not read to its end. Whether the request was carried out is unknown; check before you send it again.`,
-    { data: { reason: "not-mcp" } },
-  );
 }

@@ -1,4 +1,5 @@
 import type { SessionEvent, SessionSlot } from "@durable-mcp/core";
+import { refusingTasks } from "@durable-mcp/core/internal";
 import { createMemoryFetch } from "@durable-mcp/core/memory";
 import { callTimeoutMs, isStateful } from "../connection/define-connection.ts";
 import { createKeptAnswers } from "../connection/kept-answers.ts";
@@ -27,7 +28,9 @@ export function createFetchSource(
       return createStatefulFetch(parts, slot, onEvent);
     }
     const fetch = pausing?.wrap(createPlainFetch(parts)) ?? createPlainFetch(parts);
-    return slot === undefined ? fetch : withMemory(parts, { slot, fetch, onEvent });
+    return slot === undefined
+      ? refusingTasks(fetch, new URL(parts.url), parts.deliverySlot)
+      : withMemory(parts, { slot, fetch, onEvent });
   };
   const create = () => keptAnswers?.wrap(createOwn()) ?? createOwn();
   // One is made at once, because it reports a saved snapshot of another URL even if it is not used.

@@ -39,8 +39,9 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   const capabilities = watchCapabilities(parts);
   const onEvent = (event: SessionEvent) => {
     // The client's knowledge of the server is outdated then.
-    const isOther = (event.type === "recovered" || event.type === "started") && event.changed;
-    if (isOther) client.replace();
+    const isNew = event.type === "started" || event.type === "stateless";
+    const isOther = "changed" in event && event.changed === true;
+    if (isOther || (isNew && client.inspect().connected)) client.replace();
     if (takesProgress(parts, event)) return;
     parts.emit({ ...withoutSecrets(parts, event), connection: name });
     capabilities.note(event);
@@ -81,8 +82,8 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
       }
     },
     withKept: (open) => client.noting(open(connection)),
-    // The session fetch recovers.
-    withRecovery: (_, attempt) => attempt(),
+    // The session fetch recovers, but for a client of other revisions.
+    withRecovery: (_, attempt) => attempt().catch(again(parts, attempt)),
     probe: probeNow,
     ask: (signal) => ask(parts, takeFetch, signal),
     restoreError: parts.restoreError,
@@ -102,6 +103,15 @@ export function createHttpConnection(options: HttpConnectionOptions): LiveConnec
   };
   return connection;
 }
+
+/** Makes an attempt again if its client was connected for other revisions: nothing has handled its request. */
+const again = <T>({ restoreError }: HttpParts, attempt: () => Promise<T>) => {
+  return async (error: unknown): Promise<T> => {
+    const { code, data } = restoreError(error) as Partial<McpSessionError>;
+    if (code !== "ERA_UNSUPPORTED" || data?.method === "initialize") throw error;
+    return await attempt();
+  };
+};
 
 async function endLoose({ url, slot, exceptSlot, connectionFetch: { fetch } }: HttpParts) {
   const loose = [slot?.unfinished, exceptSlot?.unfinished, exceptSlot?.snapshot];

@@ -149,6 +149,8 @@ export function createHttpParts(options: HttpConnectionOptions) {
     // A shared session is used in several agent sessions.
     sessionId: options.keptAs.shared === undefined ? options.sessionId : undefined,
   });
+  /** Delivers failures that follow an answer's headers. A connection of which nothing lasts keeps none. */
+  const deliverySlot = slot ?? createSessionSlot();
   const { paused, limited } = createPausableLimits();
   const inConnectTime: LiveConnection["inConnectTime"] = (signal, work) =>
     limited(readyTimeoutMs(definition), signal, work);
@@ -160,7 +162,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
       work,
     );
   const restoreError: RestoreError = (error, { method, isAborted = false } = {}) => {
-    const own = restoreSessionError(error, connection, slot);
+    const own = restoreSessionError(error, connection, deliverySlot);
     const isOver = isAborted || context.abortSignal.aborted;
     const use = { connection, origin, endpoint, method };
     return connectionFetch.scrubError(isOver ? own : requestError(own, use));
@@ -180,6 +182,7 @@ export function createHttpParts(options: HttpConnectionOptions) {
       onSession && ((snapshot: ActiveSessionSnapshot) => paused(() => onSession(snapshot))),
       options,
     ),
+    deliverySlot,
     inConnectTime,
     inHandshakeTime,
     url,

@@ -1,5 +1,5 @@
 import { McpSessionError } from "@durable-mcp/core";
-import { waitingCallOf } from "@durable-mcp/core/internal";
+import { refusesUnprocessed, waitingCallOf } from "@durable-mcp/core/internal";
 import type { ClaimedOutcome, StoredCall } from "@durable-mcp/core/waiting/internal";
 import type { LiveConnection } from "../connection/live-connection.ts";
 import { isOwnAnswer, requestFailure } from "../errors/request-failure.ts";
@@ -41,6 +41,9 @@ const notCarriedOut: ReadonlySet<string> = new Set([
 function failedCall(error: unknown): ClaimedOutcome {
   if (isOwnAnswer(error)) {
     const { code, message, data } = error;
+    const body = JSON.stringify({ jsonrpc: "2.0", error: { code, message } });
+    // Clients forget the status.
+    if (refusesUnprocessed({ status: 400, body })) return { type: "not-sent", error };
     return {
       type: "settles",
       answer: { error: { code, message, ...(data !== undefined && { data }) } },

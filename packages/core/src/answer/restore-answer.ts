@@ -2,6 +2,7 @@ import { isRecord } from "../base/json-values.ts";
 import { refusesInside } from "../session/kept-handshake.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
 import { isCurrent } from "../session/session-life.ts";
+import { withoutTask } from "../session/task-answer.ts";
 import type { LiveSession } from "../session/slot-state.ts";
 import { boundPage } from "../tools/list-pages.ts";
 import { observeTools } from "../tools/tool-list.ts";
@@ -41,7 +42,7 @@ interface AnswerRestorerOptions {
   readonly pending: PendingRequest | undefined;
   /** Gets each parsed message, and the request that it answers. */
   readonly observe: (message: JsonRpcMessage, request: PendingRequest | undefined) => void;
-  /** Bounds the pages of a list. */
+  /** Bounds the pages of a list, and refuses tasks. */
   readonly bound?: (message: JsonRpcResponse, request: JsonRpcRequest) => JsonRpcResponse;
   /** Makes the other changes to a message for the client. The same object, if there are none. */
   readonly toClient: (message: JsonRpcMessage) => JsonRpcMessage;
@@ -214,7 +215,8 @@ export function createRestorer(
         context.continuity.observe(state, message, answered.request);
       }
     },
-    bound: (message, request) => boundPage(context, message, request),
+    bound: (message, request) =>
+      withoutTask(context, boundPage(context, message, request), request),
     toClient(message) {
       const from = session();
       if ("method" in message) return receiveMessage(context, message, from);

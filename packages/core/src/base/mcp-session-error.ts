@@ -8,7 +8,7 @@ const marker = Symbol.for("durable-mcp.McpSessionError");
  * - `AUTHORIZATION_REQUIRED`: the user has to sign in at the server's authorization server first.
  * - `CONNECTION_INVALID`: a connection, principal or option does not have the documented shape.
  * - `CONNECTION_UNAVAILABLE`: the server of a connection could not be reached or refused the handshake.
- * - `ERA_UNSUPPORTED`: the server has no sessions (2026-07-28 and later); this client needs them.
+ * - `ERA_UNSUPPORTED`: the client has sessions and the server none (2026-07-28 and later), or the reverse.
  * - `FETCH_REQUIRED`: a request to another origin needs a base `fetch` that the application vouches for, or a
  *   request of a sign-in may not go where the server sends it.
  * - `INPUT_INVALID`: the answers do not fit what the server asked; nothing was sent, and the call still waits.

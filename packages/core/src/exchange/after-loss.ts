@@ -1,10 +1,11 @@
 import { endUnused } from "../handshake/end-session.ts";
-import { ensureSession } from "../handshake/handshake.ts";
+import { ensureOpened, ensureSession } from "../handshake/handshake.ts";
 import { bufferAnswer, toResponseFor } from "../session/buffered-answer.ts";
 import type { BufferedAnswer, SessionLoss } from "../session/lost-session.ts";
 import { pingOn } from "../session/ping.ts";
 import { lose, type SessionContext } from "../session/session-context.ts";
 import {
+  eraUnsupported,
   notSentAgain,
   refusedOnLiveSession,
   successorLost,
@@ -49,6 +50,14 @@ export async function decideAfterLoss(
     return mayTry ? { ...attempts, isRecovered: true } : toResponseFor(message.id, refusal);
   }
   const refused = { method, url: context.url, status };
+  if (refusal.isOfVersion && isCurrent(context.state, session)) {
+    const isAgain = attempts.isRetried || attempts.isRecovered;
+    // Perhaps another replica takes it.
+    if (!isAgain && context.resend !== "never") return { ...attempts, isRetried: true };
+    if (context.recover) await ensureOpened(context, request).catch(() => undefined);
+    request.signal?.throwIfAborted();
+    if (isCurrent(context.state, session)) return toResponseFor(message.id, refusal);
+  }
   const maySend = maySendAgain(context, message, refusal.loss);
   // If one attempt may have been processed, the outcome is unknown, whatever the others were.
   const isUncertain = attempts.isUncertain || refusal.loss === "probable";
@@ -75,6 +84,7 @@ export async function decideAfterLoss(
   if (attempts.isRecovered) endUnused(context, session, request);
   if (attempts.isRecovered && loss === "definite") throw successorLost(refused);
   if (attempts.isRecovered || !context.recover) throw notSentAgain(refused, loss);
+  if (context.state.phase.name === "stateless" && !isUncertain) throw eraUnsupported(refused);
   if (maySend) return { ...attempts, isUncertain, isRecovered: true };
   await ensureSession(context, request).catch(() => undefined);
   throw isCurrent(context.state, session) ? kept() : notSentAgain(refused, loss);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sendText, type TestMcpServer } from "../../test/mcp-server.ts";
+import { sendJson, sendText, type TestMcpServer } from "../../test/mcp-server.ts";
 import { startLostStep, startStep } from "../../test/step.ts";
 
 // An ingress answers 404 for everything while the server behind it is deployed.
@@ -59,7 +59,7 @@ test("a step within a minute keeps it too, and one after that gives it up for go
   await expect(client.request("tools/call")).rejects.toMatchObject({
     code: "CONNECTION_UNAVAILABLE",
   });
-  time += 60_000;
+  time += 59_999;
   const second = startStep(server, { snapshot: slot.snapshot!, now });
   await expect(second.client.request("tools/call")).rejects.toMatchObject({
     code: "CONNECTION_UNAVAILABLE",
@@ -72,6 +72,29 @@ test("a step within a minute keeps it too, and one after that gives it up for go
   const fourth = startStep(server, { snapshot: third.slot.snapshot!, now });
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: {} };
   expect(await fourth.client.request("initialize", params)).toMatchObject({ status: 404 });
+});
+
+test("a step that goes on for longer than a minute keeps it", async () => {
+  let time = 1_000_000;
+  const { client, slot } = await startBrokenStep(() => time);
+  for (const later of [0, 60_000, 3_600_000]) {
+    time += later;
+    await expect(client.request("tools/call")).rejects.toMatchObject({
+      code: "CONNECTION_UNAVAILABLE",
+    });
+  }
+  expect(slot.snapshot).toMatchObject({ kind: "session", refusedSince: 1_000_000 });
+});
+
+test.each([null, "own"])("a 404 of MCP's own, with the id %s, gives it up", async (id) => {
+  const { client, server, slot, events } = await startBrokenStep();
+  const error = { code: -32_001, message: "Session not found" };
+  server.use(({ message }, response) =>
+    sendJson(response, 404, { jsonrpc: "2.0", id: id && message.id, error }),
+  );
+  await expect(client.request("tools/call")).rejects.toMatchObject({ code: "SESSION_LOST" });
+  expect(slot.snapshot).toEqual({ version: 1, kind: "lost", url: server.url });
+  expect(events.map(({ type }) => type)).toEqual(["resumed", "lost"]);
 });
 
 test("a request that must not be sent again is told so as well", async () => {

@@ -106,9 +106,7 @@ describe("is no loss and reaches the client as it came", () => {
   test.each<[number, unknown]>([
     [404, error(-32601)],
     [404, error(-32602)],
-    [404, error(-32020)],
     [404, error(-32021)],
-    [404, error(-32022)],
     [404, { error: "Unsupported protocol version" }],
     [400, error(-32000, "Bad Request")],
     [401, error(-32000)],

@@ -8,6 +8,7 @@ import type { BufferedAnswer } from "../session/lost-session.ts";
 import { announceResumption, sendOwn, type SessionContext } from "../session/session-context.ts";
 import {
   connectionBroke,
+  eraUnsupported,
   notSentAgain,
   outcomeUnknown,
   sessionRefused,
@@ -94,8 +95,9 @@ async function sessionFor(
     return toResponseFor(id, ensured.refused);
   }
   const refused = { method, url, status: ensured.refused.status };
-  throw attempts.isUncertain
-    ? notSentAgain(refused, "probable")
+  if (attempts.isUncertain) throw notSentAgain(refused, "probable");
+  throw ensured.stateless
+    ? eraUnsupported(refused)
     : sessionRefused(state, refused, ensured.isMade);
 }
 

@@ -36,7 +36,7 @@ export async function exchangeOneWay(
     return responseForClient(response);
   });
   if (answer instanceof Response) return answer;
-  if (answer.loss === "none") return toResponse(answer);
+  if (answer.loss === "none" || answer.isOfVersion) return toResponse(answer);
   // The message concerned the lost session. The next request makes a new session, or tries this one again.
   const isSure = answer.loss === "definite" && !context.retrySameId;
   if (isSure) lose(context, session, method, answer.status);

@@ -141,7 +141,7 @@ test.each([true, false])("a lost session leaves its notice, saved as lost: %s", 
   const seen = isSaved
     ? (await client.post(probe, { headers: probeHeaders })).status
     : await client.request("tools/call").catch(({ code }: { code: string }) => code);
-  expect(seen).toBe(isSaved ? 400 : "SESSION_LOST");
+  expect(seen).toBe(isSaved ? 400 : "ERA_UNSUPPORTED");
   expect(slot.snapshot).toMatchObject({ kind: "stateless" });
   expect(slot.takeLossNotice()).toBe(true);
   expect(slot.takeLossNotice()).toBe(false);

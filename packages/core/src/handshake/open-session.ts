@@ -2,7 +2,12 @@ import { abortable, noAnswer, timeLimited } from "../base/bounded-wait.ts";
 import { isPrintable, isRecord } from "../base/json-values.ts";
 import { bufferAnswer } from "../session/buffered-answer.ts";
 import type { BufferedAnswer } from "../session/lost-session.ts";
-import { type BoundedRequest, type SessionContext, sendOwn } from "../session/session-context.ts";
+import {
+  type BoundedRequest,
+  lose,
+  type SessionContext,
+  sendOwn,
+} from "../session/session-context.ts";
 import { namedSession } from "../session/session-headers.ts";
 import {
   connectionBroke,
@@ -24,7 +29,8 @@ import { readAnswer } from "../wire/read-answer.ts";
 import { endUnused } from "./end-session.ts";
 
 /**
- * Sends `initialize`, without an id, with the client's own description.
+ * Sends `initialize`, without an id, with the client's own description. A session in use, whose version was refused,
+ * is given up only if this answer has another version or none: the refusal may be of one replica among others.
  *
  * @throws {McpSessionError} `SESSION_LOST` if a lost session must not be replaced,
  *   `CONNECTION_UNAVAILABLE` without an answer in time, and for a session that cannot be kept
@@ -43,10 +49,11 @@ export async function openSession(
     const response = await sendOwn(context, undefined, { id, method, params }, bounded);
     if (!response.ok) {
       const refused = await bufferAnswer(response);
-      // Then the server is not to be reached at all, and nothing is known about the session.
-      const isRestored = refused.status === 404 && restoreLost(state, context.now());
-      if (isRestored) context.emit({ type: "restored" });
-      return toRefusal(context, refused, parseMessage(refused.body));
+      const message = parseMessage(refused.body);
+      // What is not of MCP stands before the server, so nothing is known about the session.
+      const isOfGateway = refused.status === 404 && message === undefined;
+      if (isOfGateway && restoreLost(state, context.now())) context.emit({ type: "restored" });
+      return toRefusal(context, refused, message);
     }
     return await readOpening(context, response, { id, params }, bounded);
   });
@@ -71,6 +78,13 @@ async function readOpening(
     }
     const result = asInitializeResult(answer?.result);
     if (result === undefined) return toRefusal(context, unusable(answer, id), answer);
+    const { phase } = context.state;
+    if (phase.name === "live") {
+      const { protocolVersion } = phase.session.initializeResult;
+      const isOther = protocolVersion !== result.protocolVersion;
+      if (isOther) lose(context, phase.session, "initialize", response.status);
+      return { opened: phase.session };
+    }
     opened = toLiveSession(context.url, response.status, sessionId, result, params);
     enterOpened(context.state, opened);
     return { opened };
@@ -135,14 +149,17 @@ function toLiveSession(
 
 /** Remembers a server that only speaks revisions without sessions. */
 function toRefusal(
-  { state, url, emit, now }: SessionContext,
+  context: SessionContext,
   refused: BufferedAnswer,
   message: object | undefined,
 ): Opening {
+  const { state, url, emit, now } = context;
   const stateless = speaksOnlyStatelessVersions(message);
   if (stateless) {
+    const { phase } = state;
+    if (phase.name === "live") lose(context, phase.session, "initialize", refused.status);
+    if (state.phase.name !== "stateless") emit({ type: "stateless" });
     enterStateless(state, url, now());
-    emit({ type: "stateless" });
   }
   return { refused, stateless };
 }

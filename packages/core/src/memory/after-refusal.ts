@@ -1,6 +1,7 @@
 import { timeLimited } from "../base/bounded-wait.ts";
 import { isRecord } from "../base/json-values.ts";
 import type { KeptResult } from "../session/kept-result.ts";
+import { refusesRevision } from "../session/lost-session.ts";
 import type { ToolDefinition } from "../session/session-snapshot.ts";
 import { parseMessage } from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
@@ -14,12 +15,6 @@ import { createRenewal, type Renewal } from "./renewal.ts";
 /** The server refuses the headers of a request, or its revision, and has not processed it. */
 const headerMismatch = -32_020;
 const unsupportedVersion = -32_022;
-
-/**
- * What else a server of these revisions refuses with. Any other refusal is of an older one.
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility
- */
-const otherRefusals: readonly unknown[] = [-32_021, -32_600, -32_601, -32_602, -32_603, -32_700];
 
 /** Asking again takes no longer, in milliseconds. */
 const renewalMs = 10_000;
@@ -89,7 +84,8 @@ export function createAfterRefusal(
         if (isSpoken !== true) return undefined;
         if (!isCall || !knowsTools) return request;
       } else if (code !== headerMismatch) {
-        if (!otherRefusals.includes(code)) evict((result) => result.client === client);
+        if (refusesRevision({ status: 400, body: refusal }))
+          evict((result) => result.client === client);
         return undefined;
       } else if (!isCall || !knowsTools) {
         return undefined;

@@ -1,6 +1,10 @@
 import { isRecord } from "../base/json-values.ts";
 import { isKeptMethod } from "../session/kept-result.ts";
-import type { JsonRpcMessage, JsonRpcRequest } from "../wire/json-rpc.ts";
+import {
+  type JsonRpcMessage,
+  type JsonRpcRequest,
+  revisionIn as revisionOf,
+} from "../wire/json-rpc.ts";
 import type { OutgoingRequest } from "../wire/server-endpoint.ts";
 import type { ResultKey } from "./kept-results.ts";
 
@@ -19,15 +23,11 @@ export type SendRequest = (request: OutgoingRequest) => Promise<Response>;
 export const versionKey = "io.modelcontextprotocol/protocolVersion";
 const capabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 
+export { revisionOf };
+
 function metaOf({ params }: { readonly params?: Record<string, unknown> }) {
   const meta = params?.["_meta"];
   return isRecord(meta) ? meta : {};
-}
-
-/** The revision that a request of a revision without sessions names. */
-export function revisionOf(message: JsonRpcRequest): unknown {
-  const meta = metaOf(message);
-  return Object.hasOwn(meta, versionKey) ? meta[versionKey] : undefined;
 }
 
 /** What in a request decides on results, beside method and cursor. */

@@ -13,6 +13,7 @@ import type { SessionEvent } from "../session/session-event.ts";
 import type { ToolListOptions } from "../session/session-fetch-options.ts";
 import { bindUrl, saveSnapshot } from "../session/session-life.ts";
 import type { SessionSlot } from "../session/session-slot.ts";
+import { refusingTasks } from "../session/task-answer.ts";
 import { emptyAnswer, isRequest, methodNotFoundAnswer, parseMessage } from "../wire/json-rpc.ts";
 import {
   bodyText,
@@ -79,7 +80,7 @@ export function createMemoryFetch(options: MemoryFetchOptions): typeof globalThi
   checkOptions(options, memoryFetchChecks);
   const { slot, memory, toolList = {}, onEvent } = options;
   const url = parseEndpointUrl(options.url);
-  const base: typeof fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
+  const base = refusingTasks((...own) => (options.fetch ?? globalThis.fetch)(...own), url, slot);
   const feature = { url, slot, toolList, emit: guarded(onEvent), now: checkedClock(options.now) };
   const context = toMemoryContext(feature, { pinMs: memory?.pinMs, isOwn: true });
   useSlot(context);

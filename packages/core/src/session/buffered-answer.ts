@@ -3,7 +3,12 @@ import { isRecord } from "../base/json-values.ts";
 import type { JsonRpcId } from "../wire/json-rpc.ts";
 import { readRefusal } from "../wire/read-answer.ts";
 import { scrubHeaders, scrubSessionId } from "../wire/scrub-session-id.ts";
-import { type BufferedAnswer, classifyLoss, refusesHandshake } from "./lost-session.ts";
+import {
+  type BufferedAnswer,
+  classifyLoss,
+  refusesHandshake,
+  refusesVersion,
+} from "./lost-session.ts";
 import type { SessionFetchOptions } from "./session-fetch-options.ts";
 import { headersForClient } from "./session-headers.ts";
 import type { LiveSession } from "./slot-state.ts";
@@ -25,7 +30,10 @@ export async function bufferAnswer(
   const body = scrubSessionId(text, session.sessionId);
   const answer = { status, headers, body };
   try {
-    return { ...answer, loss: classify?.(answer) ?? classifyLoss({ status, body: text }) };
+    const own = classify?.(answer);
+    const isOfVersion = own === undefined && refusesVersion({ status, body: text });
+    const loss = isOfVersion ? "definite" : (own ?? classifyLoss({ status, body: text }));
+    return { ...answer, loss, isOfVersion };
   } catch (cause) {
     // An error of the application must not look like one of the network.
     throw new McpSessionError(

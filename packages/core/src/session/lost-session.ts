@@ -21,6 +21,8 @@ export interface RefusedAnswer {
 export interface BufferedAnswer extends RefusedAnswer {
   /** Whether it means that the request's session is lost. */
   readonly loss: SessionLoss;
+  /** Whether it refuses the version of the session, which may not be lost then. */
+  readonly isOfVersion?: boolean;
 }
 
 /**
@@ -42,6 +44,8 @@ const definiteRefusals: readonly RegExp[] = [
  * 2026-07-28 revision's refusals of a header, a missing capability and a version.
  */
 const otherMeanings: readonly unknown[] = [-32601, -32602, -32020, -32021, -32022];
+
+const refusedVersion = /\bunsupported[ \w-]{0,8}protocol[ -]?version/i;
 
 /**
  * The code of `resources/read` for an unknown resource. A few servers use it for sessions too.
@@ -68,17 +72,50 @@ const readUpTo = 4_096;
  */
 export function classifyLoss({ status, body }: { status: number; body: string }): SessionLoss {
   if (!mayConcernSession(status)) return "none";
-  const text = plainText(body).slice(0, readUpTo);
-  const { messages = [] } = parseMessages(body) ?? {};
+  const text = wordsOf(body);
   const speaksOfSession = lostInWords.test(text);
-  const hasOtherMeaning = messages.some((message) => {
-    const code = "error" in message ? message.error?.code : undefined;
-    return otherMeanings.includes(code) || (code === resourceNotFound && !speaksOfSession);
-  });
+  const hasOtherMeaning = codesOf(body).some(
+    (code) => otherMeanings.includes(code) || (code === resourceNotFound && !speaksOfSession),
+  );
   if (hasOtherMeaning || /protocol[ -]?version/i.test(text)) return "none";
   const isKnown = status === 400 && definiteRefusals.some((refusal) => refusal.test(text));
   if (status === 404 || isKnown) return "definite";
   return speaksOfSession ? "probable" : "none";
+}
+
+/** The words of a refusal, however they are written. */
+function wordsOf(body: string): string {
+  return plainText(body).slice(0, readUpTo);
+}
+
+function codesOf(body: string): unknown[] {
+  const { messages = [] } = parseMessages(body) ?? {};
+  return messages.map((message) => ("error" in message ? message.error?.code : undefined));
+}
+
+/** Whether a router refused the version, or the headers, of a request, which nothing has handled. */
+export function refusesVersion({ status, body }: { status: number; body: string }): boolean {
+  const [code] = codesOf(body);
+  if (otherMeanings.includes(code)) {
+    return mayConcernSession(status) && (code === -32020 || code === -32022);
+  }
+  return status === 400 && refusedVersion.test(wordsOf(body));
+}
+
+/** Whether a router refused a request, with a session or without one, before anything handled it. */
+export function refusesUnprocessed(answer: { status: number; body: string }): boolean {
+  const isOfSession = answer.status !== 404 || lostInWords.test(wordsOf(answer.body));
+  return refusesVersion(answer) || (isOfSession && classifyLoss(answer) === "definite");
+}
+
+/**
+ * Whether a refusal of a request without sessions can be of a server of older revisions.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#backward-compatibility
+ */
+export function refusesRevision({ status, body }: { status: number; body: string }): boolean {
+  const [code] = codesOf(body) as number[];
+  const isOfEra = [-32020, -32021, -32600, -32601, -32602, -32603, -32700].includes(code ?? 0);
+  return [400, 404, 405].includes(status) && !isOfEra;
 }
 
 /** A refusal, other than for who asks, for how long it takes, and for how often. */
@@ -91,6 +128,7 @@ const wantsHandshake =
   /\b(?:not|never)(?: been| yet)* initiali[sz]ed|uninitiali[sz]ed|before initiali[sz]|initiali[sz]e first|protocol[ -]?version|session[ _-]?id\b.{0,40}\b(?:required|missing)|\b(?:missing|no(?: valid)?)(?: mcp-)? ?session[ _-]?id/is;
 
 /** Whether a server without sessions refused a request, unprocessed, because of its handshake. */
-export function refusesHandshake({ status, body }: { status: number; body: string }): boolean {
-  return mayConcernSession(status) && wantsHandshake.test(plainText(body).slice(0, readUpTo));
+export function refusesHandshake(answer: { status: number; body: string }): boolean {
+  if (!mayConcernSession(answer.status)) return false;
+  return wantsHandshake.test(wordsOf(answer.body)) || refusesVersion(answer);
 }

@@ -85,10 +85,10 @@ export function handshakeTimedOut(request: Failed, timeoutMs: number): McpSessio
   return failed("CONNECTION_UNAVAILABLE", request, why, "timeout");
 }
 
-/** The server has no revision with sessions, and the client did not ask for one without. */
+/** The server speaks revisions with sessions, and the client those without, or the reverse. */
 export const eraUnsupported = always(
   "ERA_UNSUPPORTED",
-  'the server only speaks revisions without sessions (2026-07-28 and later), and this client did not probe for them (server/discover). Use @ai-sdk/mcp 2, or @modelcontextprotocol/client with versionNegotiation: { mode: "auto" }.',
+  'this client speaks other revisions than the server does now: with sessions (2025-11-25 and earlier), or without (2026-07-28 and later). The request was not carried out. Connect a new client, one that probes (server/discover): @ai-sdk/mcp 2, or @modelcontextprotocol/client with versionNegotiation: { mode: "auto" }.',
 );
 
 export function notSentAgain(request: Failed, loss: "definite" | "probable"): McpSessionError {
@@ -101,6 +101,12 @@ export function notSentAgain(request: Failed, loss: "definite" | "probable"): Mc
 export const refusedOnLiveSession = always(
   "OUTCOME_UNKNOWN",
   `${suggestsLoss}, but it still knows it. ${checkFirst}`,
+);
+
+/** The answer to a call stands for a task. */
+export const taskMade = always(
+  "OUTCOME_UNKNOWN",
+  "the server made a task of the call, and this version cannot follow tasks. The work may go on at the server, and its result cannot be had; check there before you make the call again.",
 );
 
 /** @param silentMs how long nothing was read from the server, in milliseconds, if that ended the request */

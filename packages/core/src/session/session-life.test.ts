@@ -71,7 +71,8 @@ describe("the phases", () => {
     const state = lostState();
     enterStateless(state, new URL(url), 5);
     expect(state.phase).toEqual({ name: "stateless", decidedAt: 5, lost: a });
-    expect(state.snapshot).toEqual({ version: 1, kind: "stateless", url, decidedAt: 5 });
+    const verdict = { version: 1, kind: "stateless", url, decidedAt: 5 };
+    expect(state.snapshot).toEqual({ ...verdict, replacesLost: true });
     expect(state.isLossUntold).toBe(true);
   });
 

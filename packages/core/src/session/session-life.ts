@@ -113,21 +113,20 @@ export function compareAndClear(
   return true;
 }
 
-/** A session is lost for good if the way to the server is broken for longer, in milliseconds. */
+/** A session is lost for good if the way was broken so long before, in an earlier step, in milliseconds. */
 const brokenForMs = 60_000;
 
 /**
- * Takes back a loss: the server, or what stands before it, refuses a new session like the old one, so
- * nothing is known about the session. After a minute of such refusals the session stays lost.
+ * Takes back a loss: what stands before the server refuses a new session like the old one, so nothing is known
+ * about the session. If an earlier step met the same a minute before, the session stays lost.
  *
  * @returns whether it is in use again
  */
 export function restoreLost(state: Writable, now: number): boolean {
   if (state.phase.name !== "lost") return false;
   const { lost } = state.phase;
-  const { refusedSince = now } = lost;
-  if (now - refusedSince > brokenForMs) return false;
-  const session = { ...lost, refusedSince };
+  if (now - (state.brokenSince ?? now) >= brokenForMs) return false;
+  const session = { ...lost, refusedSince: lost.refusedSince ?? now };
   saveSnapshot(state, session);
   useLive(state, session);
   return true;
@@ -143,6 +142,7 @@ export function noteAnswered(state: Writable, session: LiveSession): void {
   const { snapshot } = state;
   if (snapshot?.kind !== "session" || snapshot.refusedSince === undefined) return;
   if (!isCurrent(state, session)) return;
+  state.brokenSince = undefined;
   const { refusedSince: _, ...reached } = snapshot;
   saveSnapshot(state, reached);
 }
@@ -178,7 +178,8 @@ export function enterStateless(state: Writable, url: URL, decidedAt: number): vo
   const isAgain = snapshot?.kind === "stateless" && snapshot.url === url.href;
   const { kept } = isAgain ? snapshot : {};
   const verdict = { version: 1, kind: "stateless", url: url.href, decidedAt } as const;
-  saveSnapshot(state, { ...verdict, ...(kept && { kept }) });
+  const untold = state.isLossUntold && ({ replacesLost: true } as const);
+  saveSnapshot(state, { ...verdict, ...(kept && { kept }), ...untold });
 }
 
 /** Drops the snapshot of an earlier step, because this step cannot use it. Its session counts as lost. */
@@ -210,11 +211,11 @@ export function takeResumed(state: Writable): LiveSession | undefined {
   return session;
 }
 
-/** Returns `true` once after a session took the place of a lost one. */
+/** Returns `true` once after something took the place of a lost session. */
 export function takeLossNotice(state: Writable): boolean {
   const hadNotice = state.isLossUntold;
   state.isLossUntold = false;
-  if (state.snapshot?.kind !== "session" || !state.snapshot.replacesLost) return hadNotice;
+  if (!state.snapshot?.replacesLost) return hadNotice;
   const { replacesLost: _, ...told } = state.snapshot;
   saveSnapshot(state, told);
   // Another process may have lost the session, and this one took over its successor.

@@ -7,7 +7,11 @@ import { asInitializeResult, parseSessionSnapshot } from "./session-snapshot.ts"
 
 /** The format as a schema of a library: the second opinion on what the parser takes. */
 const record = z.record(z.string(), z.unknown());
-const common = { version: z.literal(1), url: z.string() };
+const common = {
+  version: z.literal(1),
+  url: z.string(),
+  replacesLost: z.optional(z.literal(true)),
+};
 const initializeResult = z.looseObject({
   protocolVersion: z.string().check(
     z.regex(/^\d{4}-\d{2}-\d{2}$/),
@@ -50,7 +54,6 @@ const snapshotSchema = z.discriminatedUnion("kind", [
     initializeResult,
     clientCapabilities: record,
     toolList: z.optional(toolList),
-    replacesLost: z.optional(z.literal(true)),
     refusedSince: z.optional(z.number()),
     namesVary: z.optional(z.literal(true)),
     startedAt: z.optional(z.number()),
@@ -97,7 +100,7 @@ const right = [
     toolList: { tools: [{ name: "echo", inputSchema: {} }], listedAt: 1 },
   },
   { version: 1, kind: "stateless", url, decidedAt: 1 },
-  { version: 1, kind: "stateless", url, decidedAt: 1, kept: [keptPage] },
+  { version: 1, kind: "stateless", url, decidedAt: 1, kept: [keptPage], replacesLost: true },
   {
     ...{ version: 1, kind: "remembered", url },
     kept: [keptPage, { ...keptPage, method: "initialize", refusesProbe: true }],

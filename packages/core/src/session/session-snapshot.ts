@@ -65,6 +65,8 @@ interface SnapshotOf<KIND extends string> {
   readonly kind: KIND;
   /** The one URL of the session. Its id may go nowhere else. */
   readonly url: string;
+  /** It took the place of a lost session, and nobody has been told yet. */
+  readonly replacesLost?: true | undefined;
 }
 
 /** A session that the server named with an `Mcp-Session-Id`. The id is a credential. */
@@ -74,8 +76,6 @@ export interface ActiveSessionSnapshot extends SnapshotOf<"session">, StandingRe
   /** The client's capabilities in the handshake of the session. */
   readonly clientCapabilities: Record<string, unknown>;
   readonly toolList?: ToolList | undefined;
-  /** The session took the place of a lost one, and nobody has been told yet. */
-  readonly replacesLost?: true | undefined;
   /**
    * Since then, in milliseconds since 1970-01-01 UTC, a 404 was the answer to requests on the session and
    * to `initialize` alike.

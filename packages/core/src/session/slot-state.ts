@@ -78,6 +78,8 @@ export interface SlotState {
   readonly ignoresNames: boolean;
   /** Whether the event `ids-vary` has said so. */
   readonly isIgnoringTold: boolean;
+  /** `refusedSince` of an earlier step. */
+  readonly brokenSince: number | undefined;
   readonly clientParams: ClientParams | undefined;
   /** Called once, when the next session comes into use. */
   readonly liveListeners: Set<(live: LiveSession) => void>;
@@ -113,4 +115,4 @@ export type Opening =
 /** A session in use, or the refusal of a new one; `isMade` if it had been opened. */
 export type Confirmation =
   | { readonly live: LiveSession }
-  | { readonly refused: BufferedAnswer; readonly isMade?: true };
+  | { readonly refused: BufferedAnswer; readonly isMade?: true; readonly stateless?: boolean };

@@ -59,7 +59,10 @@ const keptResult = recordOf({
   "refusesProbe?": exactly(true),
 });
 
-const common = { version: exactly(1), url: anyText, kind: anyText };
+const common = {
+  ...{ version: exactly(1), url: anyText, kind: anyText },
+  "replacesLost?": exactly(true),
+};
 const standing = { "subscriptions?": listOf(anyText), "logLevel?": anyText };
 
 /** A snapshot keeps fields that only later releases know. */
@@ -73,7 +76,6 @@ const kinds: Readonly<Record<string, Shape>> = {
     initializeResult: anyInitializeResult,
     clientCapabilities: anyRecord,
     "toolList?": toolList,
-    "replacesLost?": exactly(true),
     "refusedSince?": anyNumber,
     "namesVary?": exactly(true),
     "startedAt?": anyNumber,

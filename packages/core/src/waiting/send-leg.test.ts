@@ -153,6 +153,17 @@ describe("the server's answer settles the call", () => {
     ["words like a question's", () => done('"input_required"'), {}],
     ["an error", (leg) => rpcError(leg), { error }],
     ["an error with HTTP 400", (leg) => rpcError(leg, 400), { error }],
+    [
+      "an error that comes after handlers too, whatever it says",
+      (leg) => rpcError(leg, 400, { code: -32_602, message: "Unsupported protocol version" }),
+      {},
+    ],
+    [
+      "a task, as an error that says so",
+      () => ({ resultType: "task", taskId: "task-secret", status: "working", content: [] }),
+      { error: { message: expect.stringMatching(/made a task of the call.*may go on/) } },
+    ],
+    ["an error with HTTP 404", (leg) => rpcError(leg, 404), { error }],
     ["an error with HTTP 500", (leg) => rpcError(leg, 500), { error }],
     [
       "an error without a message",
@@ -229,6 +240,25 @@ describe("the questions wait again, because nothing was carried out", () => {
     ),
     ["HTTP 503 of a server that asks to come back", () => unavailable({ "retry-after": "1" })],
     ["a login page that looks like an answer", (leg) => rpcError(leg, 401)],
+    // Some servers name the request in them.
+    ...[
+      { code: -32_000, message: "Bad Request: Mcp-Session-Id header is required" },
+      { code: -32_000, message: "Bad Request: Server not initialized" },
+      { code: -32_000, message: "Bad Request: No valid session ID provided" },
+      { code: -32_000, message: "Bad Request: Unsupported protocol version: 2026-07-28" },
+      { code: -32_020, message: "Header mismatch" },
+      { code: -32_022, message: "No", data: { supported: ["2025-11-25"] } },
+    ].map(
+      (own) =>
+        [`HTTP 400, ${own.code} ${own.message}`, (leg: Leg) => rpcError(leg, 400, own)] as [
+          string,
+          (leg: Leg) => object,
+        ],
+    ),
+    [
+      "HTTP 404 for an unknown session",
+      (leg) => rpcError(leg, 404, { code: -32_001, message: "Session not found" }),
+    ],
     ["a redirect", () => new Response(null, { status: 307, headers: { location: "/x" } })],
     ["no connection", () => Promise.reject(failure("fetch failed", "ECONNREFUSED"))],
     ["no token", () => Promise.reject(new McpSessionError("CONNECTION_UNAVAILABLE", "Sign in."))],

@@ -2,9 +2,17 @@ import { McpSessionError } from "../base/mcp-session-error.ts";
 import { isRecord } from "../base/json-values.ts";
 import { randomToken } from "../base/random-token.ts";
 import { abortable } from "../base/bounded-wait.ts";
-import { connectionBroke, failed, type Failed, outcomeUnknown } from "../session/session-errors.ts";
+import { refusesUnprocessed } from "../session/lost-session.ts";
+import {
+  connectionBroke,
+  failed,
+  type Failed,
+  outcomeUnknown,
+  taskMade,
+} from "../session/session-errors.ts";
+import { isTask } from "../session/task-answer.ts";
 import type { JsonRpcResponse } from "../wire/json-rpc.ts";
-import { letGo, readAnswer, readRefusedAnswer } from "../wire/read-answer.ts";
+import { answerIn, letGo, readAnswer, readRefusal } from "../wire/read-answer.ts";
 import { answerOrReason, sendToEndpoint } from "../wire/server-endpoint.ts";
 import { completeResult } from "./complete-result.ts";
 import type { InputResponses } from "./input-request.ts";
@@ -59,12 +67,12 @@ export async function sendLeg(
     );
     response = await (signal ? answerOrReason(sending, signal) : sending);
     const { ok, status, headers: answered } = response;
-    const isOfGate = gateStatuses.has(status);
-    const read = ok ? readAnswer(response, id) : readRefusedAnswer(response, id);
-    const answer = await abortable(read, signal);
-    const outcome = answer && !isOfGate ? outcomeOf(answer) : undefined;
-    if (outcome !== undefined) return outcome;
     const refused = { method, url, status };
+    const text = ok ? "" : await abortable(readRefusal(response), signal);
+    const isOfGate = gateStatuses.has(status) || refusesUnprocessed({ status, body: text });
+    const answer = ok ? await abortable(readAnswer(response, id), signal) : answerIn(text, id);
+    const outcome = answer && !isOfGate ? outcomeOf(answer, refused) : undefined;
+    if (outcome !== undefined) return outcome;
     return ok || mayHaveRun(status, answered)
       ? { type: "unknown", error: outcomeUnknown(refused, undefined) }
       : { type: "not-sent", error: legRefused(refused) };
@@ -108,7 +116,7 @@ function mayHaveRun(status: number, headers: Headers): boolean {
 }
 
 /** `undefined` for what is neither a question nor a complete result nor an error. */
-function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome | undefined {
+function outcomeOf({ result, error }: JsonRpcResponse, leg: Failed): LegOutcome | undefined {
   if (isRecord(error)) {
     const { code, message, data } = error;
     if (typeof code !== "number") return undefined;
@@ -118,6 +126,11 @@ function outcomeOf({ result, error }: JsonRpcResponse): LegOutcome | undefined {
   }
   const question = questionOf(result);
   if (question !== undefined) return { type: "asks", question };
+  if (isTask(result)) {
+    // The call was accepted, and nobody is to answer again.
+    const { code, message } = taskMade(leg);
+    return { type: "settles", answer: { error: { code: -32_603, message, data: { code } } } };
+  }
   const complete = completeResult(result);
   return complete && { type: "settles", answer: { result: withoutMarks(complete) } };
 }

@@ -103,6 +103,13 @@ export function paramsOf(message: JsonRpcMessage): Record<string, unknown> | und
   return "params" in message ? message.params : undefined;
 }
 
+/** The revision that a request of a revision without sessions names. */
+export function revisionIn(message: JsonRpcMessage): unknown {
+  const meta = paramsOf(message)?.["_meta"];
+  const key = "io.modelcontextprotocol/protocolVersion";
+  return isRecord(meta) && Object.hasOwn(meta, key) ? meta[key] : undefined;
+}
+
 /** An answer of the session fetch in the server's place. */
 export function resultAnswer(id: JsonRpcId, result: object): Response {
   return Response.json({ jsonrpc: "2.0", id, result });

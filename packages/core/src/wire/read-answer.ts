@@ -1,5 +1,6 @@
 import { startLimit } from "../base/bounded-wait.ts";
-import { createEventSplitter, eventText } from "./event-splitter.ts";
+import { McpSessionError } from "../base/mcp-session-error.ts";
+import { createEventSplitter, type EventBytes, eventText } from "./event-splitter.ts";
 import { type JsonRpcResponse, parseMessage } from "./json-rpc.ts";
 
 /** Whether the answer's content type is `type`. Parameters do not matter. */
@@ -45,12 +46,9 @@ function asAnswer(text: string, id: string): JsonRpcResponse | undefined {
   return message.id === id || isUnnamedError ? message : undefined;
 }
 
-/** The response to a request that the fetch itself sent, from an answer that is not 2xx and names the request. */
-export async function readRefusedAnswer(
-  response: Response,
-  id: string,
-): Promise<JsonRpcResponse | undefined> {
-  const answer = asAnswer(await readRefusal(response), id);
+/** The response to a request that the fetch itself sent, in the text of an answer that is not 2xx and names the request. */
+export function answerIn(text: string, id: string): JsonRpcResponse | undefined {
+  const answer = asAnswer(text, id);
   return answer?.id === id ? answer : undefined;
 }
 
@@ -102,6 +100,50 @@ export async function rewriteRefusal(
   const headers = new Headers(response.headers);
   for (const name of ["content-encoding", "content-length"]) headers.delete(name);
   return new Response(text === "" ? null : text, { status, statusText, headers });
+}
+
+/** An answer with what `edit` gives for the text of each message. All else passes as it comes. */
+export async function editAnswer(
+  response: Response,
+  edit: (text: string) => string | Promise<string>,
+): Promise<Response> {
+  if (!response.ok || response.body === null) return response;
+  const { status, statusText } = response;
+  const headers = new Headers(response.headers);
+  // The body may become another one.
+  for (const name of ["content-length", "content-encoding"]) headers.delete(name);
+  if (!isEventStream(response)) {
+    const text = await readText(response, MAX_MESSAGE_BYTES);
+    return new Response(await edit(text), { status, statusText, headers });
+  }
+  const splitter = createEventSplitter();
+  const encoder = new TextEncoder();
+  type Controller = TransformStreamDefaultController<Uint8Array>;
+  const pass = async (event: EventBytes, controller: Controller) => {
+    const text = eventText(event);
+    const own = await edit(text);
+    if (own === text) for (const part of event.parts) controller.enqueue(part);
+    else controller.enqueue(encoder.encode(`data: ${own}\n\n`));
+  };
+  const events = new TransformStream<Uint8Array, Uint8Array>({
+    async transform(chunk, controller) {
+      for (const event of splitter.push(chunk)) await pass(event, controller);
+      if (splitter.pendingBytes > MAX_MESSAGE_BYTES) throw tooLarge(MAX_MESSAGE_BYTES);
+    },
+    async flush(controller) {
+      const last = splitter.finish();
+      if (last !== undefined) await pass(last, controller);
+    },
+  });
+  return new Response(response.body.pipeThrough(events), { status, statusText, headers });
+}
+
+export function tooLarge(maxBytes: number): McpSessionError {
+  return new McpSessionError(
+    "OUTCOME_UNKNOWN",
+    `The answer has a message of more than ${maxBytes} bytes, and was not read to its end. Whether the request was carried out is unknown; check before you send it again.`,
+    { data: { reason: "not-mcp" } },
+  );
 }
 
 export function emptyStream(): ReadableStream<Uint8Array> {

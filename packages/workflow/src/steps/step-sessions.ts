@@ -69,7 +69,8 @@ export function exceptTold(
   emit: (event: ConnectionEvent) => void,
 ): (event: ConnectionEvent) => void {
   return (event) => {
-    if (event.type !== "tools-unmatched" && event.type !== "capabilities-missing") emit(event);
+    const told = ["tools-unmatched", "tools-need-tasks", "capabilities-missing"];
+    if (!told.includes(event.type)) emit(event);
   };
 }
 

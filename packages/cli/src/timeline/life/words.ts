@@ -100,6 +100,7 @@ const eventWords: Readonly<Partial<Record<string, EventText & { readonly isWhy: 
     "close-failed": problem("close failed"),
     "not-ended": problem("session not ended on the server"),
     "tools-unmatched": { ...problem("filter names unknown tools"), isWhy: false },
+    "tools-need-tasks": { ...problem("tools that need tasks"), isWhy: false },
     "tools-collide": { ...problem("tools with the same name"), isWhy: false },
     "cannot-wait": { ...problem("its calls cannot wait"), isWhy: false },
   });

@@ -1,0 +1,32 @@
+/** Tasks, which this version cannot follow, beneath LangChain tools. */
+import { defineMcpClientConnection } from "@durable-mcp/ai-sdk";
+import { expect, test } from "vitest";
+import { sendJson } from "../../ai-sdk/test/http-server.ts";
+import { startNotebookServer } from "../../ai-sdk/test/notebook-server.ts";
+import { startApplication } from "../../ai-sdk/test/step.ts";
+import { loadSessionTools } from "./load-session-tools.ts";
+
+test("a tool that only runs as a task is not offered, and a task as an answer says so", async () => {
+  const server = await startNotebookServer();
+  server.intercept(({ message }, response) => {
+    const reply = (result: object) =>
+      sendJson(response, 200, { jsonrpc: "2.0", id: message.id, result });
+    const inputSchema = { type: "object" };
+    const slow = { name: "slow", inputSchema, execution: { taskSupport: "required" } };
+    if (message?.method === "tools/list")
+      return reply({ tools: [{ name: "plain", inputSchema }, slow] });
+    if (message?.method !== "tools/call") return "next";
+    return reply({ task: { taskId: "task-secret", status: "working" } });
+  });
+  const { url } = server;
+  const one = defineMcpClientConnection({ url, session: "stateful", description: "A." });
+  const { step, events } = startApplication({ one });
+  await step({}, async (registry) => {
+    const tools = await loadSessionTools(registry);
+    expect(tools.map(({ name }) => name)).toEqual(["one__plain"]);
+    const said = await tools[0]!.invoke({}).catch((error: unknown) => String(error));
+    expect(said).toMatch(/made a task of the call/);
+    expect(said).not.toContain("task-secret");
+  });
+  expect(events).toContainEqual({ type: "tools-need-tasks", connection: "one", tools: ["slow"] });
+});
