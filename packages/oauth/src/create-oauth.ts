@@ -1,6 +1,6 @@
-import { McpSessionError, type Principal } from "@durable-mcp/core";
+import { McpSessionError, type Principal, type SessionStore } from "@durable-mcp/core";
 import { checkedClock, guarded } from "@durable-mcp/core/internal";
-import { encryptValues } from "@durable-mcp/core/sealing";
+import { encryptValues, type SealingKeys } from "@durable-mcp/core/sealing";
 import type { OAuthEvent } from "./base/oauth-event.ts";
 import type { RefusedToken } from "./base/refused-token.ts";
 import { connectTo, type ConnectUse, type OAuthConnection } from "./connect.ts";
@@ -58,7 +58,14 @@ export interface OAuth {
     readonly principal: Principal | undefined;
     readonly connection: string;
     readonly url: string;
+    /** The agent session in which the link is shown: it goes on after the sign-in. */
+    readonly sessionId?: string | undefined;
   }): Promise<AwaitedAuthorization | undefined>;
+  /**
+   * Both routes: `start` at the path of `startUrl`, `callback` at that of `redirectUrl`. Any other path is answered with
+   * 404, and both are named on the console, or in an event.
+   */
+  handler(request: Request, use: StartUse): Promise<Response>;
   /**
    * The route of `startUrl`: sends the user's browser to the authorization server. The state, the verifier and the
    * authorization URL are made now.
@@ -99,9 +106,8 @@ export interface OAuth {
  * @example
  * const oauth = createOAuth({ store, keys, redirectUrl: "https://app.example/oauth/callback" });
  * const linear = defineMcpClientConnection({ url, description, session: "stateful", auth: oauth });
- * // two routes
- * export const GET_start = (request: Request) => oauth.start(request, { principal: principalOf(request) });
- * export const GET_callback = (request: Request) => oauth.callback(request, { principal: principalOf(request) });
+ * // GET /oauth/start and GET /oauth/callback
+ * export const GET = (request: Request) => oauth.handler(request, { principal: principalOf(request) });
  *
  * @throws {McpSessionError} `CONNECTION_INVALID`, naming the option
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
@@ -126,7 +132,7 @@ export function createOAuth(options: OAuthOptions): OAuth {
       const { record } = await context.records.grant(use.principal, use.resourceId);
       if (record?.needed === undefined) return undefined;
       const { scopes, askedAt } = record.needed;
-      return { scopes, startUrl: startUrlOf(context, use), askedAt };
+      return { scopes, startUrl: await startUrlOf(context, use, record.linkKey), askedAt };
     },
     ...createRoutes(context, { redirectUrl, onSignedIn }),
     async signOut({ principal, connection, url }) {
@@ -163,15 +169,13 @@ async function useOf(asked: {
 }
 
 function createContext(options: OAuthOptions): OAuthContext {
-  const { store, keys, startUrl, clientMetadataUrl, clients = [], clientName } = options;
+  const { startUrl, clientMetadataUrl, clients = [], clientName } = options;
   const { allowIssuers, allowPrivateAddresses, fetch, onEvent, timeoutMs = 10_000 } = options;
   const now = checkedClock(options.now);
   const redirectUrl = new URL(options.redirectUrl);
   const emit: (event: OAuthEvent) => void = onEvent ? guarded(onEvent) : createConsoleTeller();
   const onUnreadable = (reason: string) => emit({ type: "unreadable", reason });
-  const records = createRecords(
-    keys === unencrypted ? store : encryptValues(store, { keys, onUnreadable }),
-  );
+  const records = createRecords(sealedStore(options, onUnreadable));
   return {
     records,
     startUrl: new URL(startUrl ?? "start", redirectUrl),
@@ -184,6 +188,16 @@ function createContext(options: OAuthOptions): OAuthContext {
     }),
     ...{ emit, timeoutMs, now },
   };
+}
+
+function sealedStore(
+  { store, keys }: OAuthOptions,
+  onUnreadable: (reason: string) => void,
+): () => SessionStore {
+  if (keys === unencrypted) return () => store;
+  const seal = (given: SealingKeys) => encryptValues(store, { keys: given, onUnreadable });
+  let sealed = typeof keys === "function" ? undefined : seal(keys);
+  return () => (sealed ??= seal((keys as () => SealingKeys)()));
 }
 
 function allowedIssuers(allowed: OAuthOptions["allowIssuers"]): OAuthContext["mayUse"] {

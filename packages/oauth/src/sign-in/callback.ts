@@ -134,13 +134,14 @@ async function save(
   return await saveInsistently(async () => {
     for (;;) {
       const stored = await records.grant(use.principal, use.resourceId);
-      const { generation, stepUps, signOuts = 0 } = stored.record ?? newGrant(use);
+      const { generation, stepUps, linkKey, signOuts = 0 } = stored.record ?? newGrant(use);
       if (signOuts > before) return false;
       const next = {
         ...newGrant(use),
         generation: generation + 1,
         tokens,
         ...(stepUps && { stepUps }),
+        ...(linkKey && { linkKey }),
         ...(signOuts > 0 && { signOuts }),
       };
       if ((await records.replace(stored, next)) !== undefined) return true;
