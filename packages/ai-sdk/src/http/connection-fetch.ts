@@ -9,11 +9,11 @@ import { once } from "../base/once.ts";
 import { McpSessionError } from "@durable-mcp/core";
 import type { ConnectionContext } from "../connection/connection-context.ts";
 import type { RefusedToken } from "../connection/connection-options.ts";
-import type { McpClientConnection } from "../connection/define-connection.ts";
+import { connectTimeoutMs, type McpClientConnection } from "../connection/define-connection.ts";
 import { hiddenValues } from "../connection/hidden-values.ts";
 import { authorizationRequired } from "../errors/connection-error.ts";
 import { scrubError, scrubSecrets } from "../errors/scrub-secrets.ts";
-import { ask, createCredentials } from "./credentials.ts";
+import { ask, createCredentials, type Patience } from "./credentials.ts";
 import { handshakeMethod } from "./handshake-method.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -29,12 +29,21 @@ type Send = (input: RequestInfo | URL, init: RequestInit, headers: Headers) => P
 export function createConnectionFetch(
   options: McpClientConnection["options"],
   context: ConnectionContext,
-  { now, sessionId }: { readonly now: () => number; readonly sessionId?: string | undefined },
+  {
+    sessionId,
+    now,
+    paused = (work) => Promise.resolve(work()),
+  }: {
+    readonly now: () => number;
+    readonly sessionId?: string | undefined;
+    readonly paused?: Patience["paused"] | undefined;
+  },
 ) {
   const { connection } = context;
   const url = new URL(options.url);
   const resource = { url: url.href, sessionId };
-  const createOwn = () => createCredentials(options, context, resource, now);
+  const patience = { ms: connectTimeoutMs({ options }), paused };
+  const createOwn = () => createCredentials(options, context, resource, { now, ...patience });
   let credentials = createOwn();
   const authProvider = once(async () =>
     typeof options.authProvider === "function"
@@ -78,7 +87,16 @@ export function createConnectionFetch(
     const other = await own.tokenAfter(sent, { ...refusal, token: sent.token });
     if (other === undefined || init.body instanceof ReadableStream) return response;
     await response.body?.cancel();
-    return await attempt(other);
+    const second = await attempt(other.token);
+    const again = refusalOf(second);
+    if (again?.status !== 401) return second;
+    // It was revoked meanwhile, or the server takes none. Where only the user can go on, its source says so.
+    await own.tokenAfter(other, { ...again, token: other.token }).catch(async (error: unknown) => {
+      if (authorizationRequired(error) === undefined) return;
+      await second.body?.cancel();
+      throw error;
+    });
+    return second;
   };
 
   const createFetch =
@@ -99,7 +117,9 @@ export function createConnectionFetch(
   const tokensOfProvider = async () => await (await authProvider())?.tokens();
   const sendWithTokens: Send = async (input, init, headers) => {
     const isSigned = headers.has("authorization") || (await isSignedByHeaders());
-    const issued = isSigned ? undefined : await ask("authProvider", context, tokensOfProvider);
+    const issued = isSigned
+      ? undefined
+      : await ask("authProvider", context, patience, tokensOfProvider);
     if (issued?.access_token) headers.set("authorization", `Bearer ${issued.access_token}`);
     return await sendToServer(input, init, headers);
   };
@@ -124,6 +144,7 @@ export function createConnectionFetch(
       authorizationRequired(error) === error ? error : scrubError(error, [...secrets]),
     /** The text without it, and without what calls under way send in secret. */
     scrub: (text: string) => scrubSecrets(text, [...secrets, ...hiddenValues(options)]),
+    ready: () => credentials.ready(),
     /** Resolves headers and token anew, for another step. */
     renew: () => void (credentials = createOwn()),
     get initializeStatus() {

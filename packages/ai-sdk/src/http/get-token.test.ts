@@ -104,7 +104,7 @@ describe("getToken", () => {
           data: { status: 401, reason: "authorization-required" },
         });
         expect(authorizations(server)).toEqual(["Bearer token-2", "Bearer token-3"]);
-        expect(contexts).toHaveLength(3);
+        expect(contexts).toHaveLength(4);
       });
     },
   );

@@ -35,6 +35,7 @@ import {
 import { createOperationTracer } from "../events/connection-telemetry.ts";
 import { createConnectionFetch } from "./connection-fetch.ts";
 import type { HungServers } from "./hung-servers.ts";
+import { handshakeMethod } from "./handshake-method.ts";
 import { openClient } from "./open-client.ts";
 import { withRetries } from "./retry-requests.ts";
 import { memoryOf } from "./server-memory.ts";
@@ -49,7 +50,7 @@ export function createStatefulFetch(
   const { fetch, redirect, timeouts } = definition.options;
   const session = sessionOptions(definition);
   const { except = [], onStart, toolList, resend, recover, classifyLoss, retrySameId } = session;
-  return createSessionFetch({
+  const sessionFetch = createSessionFetch({
     ...{ url, slot, redirect, toolList, resend, recover, classifyLoss, retrySameId },
     ...{ onSession, onEvent, now, memory: memoryOf(definition) },
     statelessMaxAgeMs: session.statelessMaxAgeMs,
@@ -82,6 +83,12 @@ export function createStatefulFetch(
       answerMs: timeouts?.answerMs,
     },
   });
+  return async (input, init) => {
+    const isFirst = slot.snapshot === undefined || slot.snapshot.kind === "lost";
+    // The handshake has a limit of its own, which would count the time for a token as the server's.
+    if (isFirst && handshakeMethod(init?.body)) await parts.connectionFetch.ready();
+    return await sessionFetch(input, init);
+  };
 }
 
 /** The fetch of a definition, with its `maxRetries`. */
@@ -145,12 +152,12 @@ export function createHttpParts(options: HttpConnectionOptions) {
   const { connection } = context;
   const { origin, pathname } = new URL(url);
   const endpoint = `${origin}${pathname}`;
+  const { paused, limited } = createPausableLimits();
   const connectionFetch = createConnectionFetch(definition.options, context, {
-    now,
+    ...{ now, paused },
     // A shared session is used in several agent sessions.
     sessionId: options.keptAs.shared === undefined ? options.sessionId : undefined,
   });
-  const { paused, limited } = createPausableLimits();
   const inConnectTime: LiveConnection["inConnectTime"] = (signal, work) =>
     limited(readyTimeoutMs(definition), signal, work);
   /** The listing before the save may take half of the handshake's time. */

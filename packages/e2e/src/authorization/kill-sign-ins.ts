@@ -53,7 +53,7 @@ async function openWorld(
       else await killRefresh(world, killed);
 
       const { refreshToken, code, verifier } = await authorization.reuse();
-      if (refreshToken > 2) killed.fault("a refresh token was sent more than twice");
+      if (refreshToken > 1) killed.fault("a refresh token was sent twice");
       if (code > 1 || verifier > 1) killed.fault("a code or a verifier was used twice");
     },
     async close() {

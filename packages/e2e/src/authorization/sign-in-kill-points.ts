@@ -3,7 +3,8 @@ import type { NotesUse } from "./notes-application.ts";
 /**
  * Where a process is killed, in the order of its work. It opens `startUrl`, where it registers first (`put` 1 claims
  * that, 2 keeps the client, 3 the sign-in); or the callback (`delete` 1 consumes the state, `put` 1 keeps the tokens);
- * or it refreshes (`put` 1 claims that, 2 keeps the tokens). "refresh twice" kills the next one there, too.
+ * or it refreshes (`put` 1 claims that, 2 notes that it asks now, 3 keeps the tokens). "refresh twice" kills the next one
+ * there, too.
  */
 export const signInKillPoints = [
   "start: before put 1",
@@ -26,13 +27,16 @@ export const signInKillPoints = [
   "refresh: before put 1",
   "refresh: during put 1",
   "refresh: after put 1",
-  "refresh: request sent",
-  "refresh: answer received",
   "refresh: before put 2",
   "refresh: during put 2",
   "refresh: after put 2",
+  "refresh: request sent",
+  "refresh: answer received",
+  "refresh: before put 3",
+  "refresh: during put 3",
+  "refresh: after put 3",
   "refresh twice: after put 1",
-  "refresh twice: request sent",
+  "refresh twice: before put 2",
 ] as const;
 
 export type SignInKillPoint = (typeof signInKillPoints)[number];
